@@ -1,0 +1,171 @@
+// Every error that a user of the library can meet. Each has a stable `code`; the class names follow
+// those of the system its users know.
+
+/** Ids and causes that errors carry. */
+export interface ScalerErrorOptions {
+  readonly cause?: unknown
+}
+
+/** The base of all errors of this library. `code` is stable; `message` is one line for people. */
+export class ScalerError extends Error {
+  /** `'ERR_SCALER_…'`: stable across versions, for programs. */
+  readonly code: string
+
+  constructor(code: string, message: string, options?: ScalerErrorOptions) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    // From the code, not from the class: a minifier renames classes. Not enumerable, like a built-in's.
+    Object.defineProperty(this, 'name', { value: nameOf(code), configurable: true, writable: true })
+  }
+}
+
+/** `'ERR_SCALER_TASK_TIMEOUT'` -> `'TaskTimeoutError'`. */
+function nameOf(code: string): string {
+  const words = code.replace('ERR_SCALER_', '').toLowerCase().split('_')
+  return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`
+}
+
+/** The task was cancelled; `cause` is the reason that was given, if any. */
+export class TaskCancelledError extends ScalerError {
+  constructor(message = 'the task was cancelled', options?: ScalerErrorOptions) {
+    super('ERR_SCALER_TASK_CANCELLED', message, options)
+  }
+}
+
+/** The task ran longer than its `timeoutMs`. */
+export class TaskTimeoutError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_TASK_TIMEOUT', message, options)
+  }
+}
+
+/** The scheduler does not know the task. */
+export class TaskNotFoundError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_TASK_NOT_FOUND', message, options)
+  }
+}
+
+/** The task took down too many workers. */
+export class WorkerDiedError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_WORKER_DIED', message, options)
+  }
+}
+
+/** How a processor process ended, and its last words. */
+export interface ProcessorDeath {
+  /** Exit code, or undefined when a signal ended it. */
+  readonly exitCode?: number | undefined
+  /** For example `'SIGKILL'`, or undefined when it exited by itself. */
+  readonly signal?: string | undefined
+  /** The last lines that it wrote to stderr, at most 4 KiB. */
+  readonly stderr: string
+}
+
+/** The process that ran the task ended: it crashed, called `process.exit()`, or was killed. */
+export class ProcessorDiedError extends ScalerError {
+  readonly exitCode: number | undefined
+  readonly signal: string | undefined
+  readonly stderr: string
+
+  constructor(message: string, death: ProcessorDeath, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_PROCESSOR_DIED', message, options)
+    this.exitCode = death.exitCode
+    this.signal = death.signal
+    this.stderr = death.stderr
+  }
+}
+
+/** No worker can take the task, and the scheduler was told not to let it wait. */
+export class NoWorkerError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_NO_WORKER', message, options)
+  }
+}
+
+/** The scheduler could not be reached, or did not answer, for `timeoutMs`. */
+export class DisconnectedError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_DISCONNECTED', message, options)
+  }
+}
+
+/** The cluster was shut down while the task was unfinished. */
+export class ClientShutdownError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_CLIENT_SHUTDOWN', message, options)
+  }
+}
+
+/** The client was closed before, or while, it was used. */
+export class ClientClosedError extends ScalerError {
+  constructor(message = 'the client is closed', options?: ScalerErrorOptions) {
+    super('ERR_SCALER_CLIENT_CLOSED', message, options)
+  }
+}
+
+/** `Client.connect` got no answer from a scheduler: says what was tried and what came back. */
+export class ConnectError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_CONNECT', message, options)
+  }
+}
+
+/** The scheduler is protected: a client may not shut the cluster down. */
+export class ProtectedModeError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_PROTECTED_MODE', message, options)
+  }
+}
+
+/** Where in a value the trouble is, outermost step first: `['argument 1', 'options', 'callback']`. */
+export interface SerializeErrorOptions extends ScalerErrorOptions {
+  readonly path?: readonly string[]
+}
+
+/** A function or value cannot travel. The message has the path to it, why, and a way out. */
+export class SerializeError extends ScalerError {
+  /** The steps from the value that was serialized to the one that cannot travel. */
+  readonly path: readonly string[]
+
+  constructor(message: string, options?: SerializeErrorOptions) {
+    super('ERR_SCALER_SERIALIZE', message, options)
+    this.path = options?.path ?? []
+  }
+}
+
+/** Received bytes could not be turned into a value. */
+export class DeserializeError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_DESERIALIZE', message, options)
+  }
+}
+
+/** The task needs an object that the scheduler does not have (any more). */
+export class MissingObjectError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_MISSING_OBJECT', message, options)
+  }
+}
+
+/** An option, flag or address is wrong: the message names it, its value and what is allowed. */
+export class ConfigError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_CONFIG', message, options)
+  }
+}
+
+/** A peer sent what the protocol does not allow. */
+export class ProtocolError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_PROTOCOL', message, options)
+  }
+}
+
+/** A wait with a time limit ended without a result; what was waited for goes on. */
+export class TimeoutError extends ScalerError {
+  constructor(message: string, options?: ScalerErrorOptions) {
+    super('ERR_SCALER_TIMEOUT', message, options)
+  }
+}

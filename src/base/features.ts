@@ -1,0 +1,13 @@
+// What a peer of ours can do beyond 1.9.9, as the bits of the `features` field of heartbeats and
+// echoes (docs/protocol.md#features). A peer that shows no bits is a 1.9.9 peer.
+
+/** Bit 0: small arguments and results travel inside Task and TaskResult. */
+export const FEATURE_INLINE = 1
+
+/** All that this version understands. */
+export const OUR_FEATURES: number = FEATURE_INLINE
+
+/** Whether `features` has all bits of `feature`. */
+export function hasFeature(features: number, feature: number): boolean {
+  return (features & feature) === feature
+}

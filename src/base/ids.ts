@@ -1,0 +1,48 @@
+// The names of things on the wire. All are byte strings of any length, held as latin1 strings (see
+// bytes.ts); the brands only keep one kind from being passed for another.
+
+import { bytesToLatin1, latin1ToHex } from './bytes.js'
+
+declare const kind: unique symbol
+
+/** A task or a graph: 16 bytes from every known client, any length accepted. */
+export type TaskId = string & { readonly [kind]: 'task' }
+
+/** A stored object: 24 bytes from clients and workers, 16 from a 1.9.9 scheduler's failed graphs. */
+export type ObjectId = string & { readonly [kind]: 'object' }
+
+/** The routing id of a client or worker: one per incarnation, never used again. */
+export type Identity = string & { readonly [kind]: 'identity' }
+
+/** The random id of one scheduler process; empty for a 1.9.9 scheduler, which has none. */
+export type SchedulerId = string & { readonly [kind]: 'scheduler' }
+
+/** Brands a latin1 string. */
+export function taskId(latin1: string): TaskId {
+  return latin1 as TaskId
+}
+
+/** Brands a latin1 string. */
+export function objectId(latin1: string): ObjectId {
+  return latin1 as ObjectId
+}
+
+/** Brands a latin1 string. */
+export function identity(latin1: string): Identity {
+  return latin1 as Identity
+}
+
+/** Brands a latin1 string. */
+export function schedulerId(latin1: string): SchedulerId {
+  return latin1 as SchedulerId
+}
+
+/** An object id from its bytes. */
+export function objectIdOf(bytes: Uint8Array): ObjectId {
+  return bytesToLatin1(bytes) as ObjectId
+}
+
+/** Any id as hex, for people. */
+export function idToHex(id: TaskId | ObjectId | SchedulerId): string {
+  return latin1ToHex(id)
+}

@@ -1,0 +1,84 @@
+// Scheduler and workers on this machine, started from code: one process for the scheduler, one for
+// the agent, one processor per worker. None of them outlives this process.
+
+import { availableParallelism } from 'node:os'
+import { numberOption } from '../base/option.js'
+import { silentLogger } from '../base/logger.js'
+import { checkSchedulerOptions, type SchedulerOptions } from '../scheduler/scheduler-options.js'
+import { checkAgentOptions } from '../worker/agent-options.js'
+import type { ClusterOptions } from './cluster-options.js'
+import { EmbeddedProcess } from './embedded-process.js'
+
+/** What a local cluster can be told: the options of its scheduler and of its workers. */
+export interface ComboOptions extends SchedulerOptions, ClusterOptions {
+  /** How many workers. Default: one per available core. 1 to 4,096. */
+  readonly workers?: number | undefined
+  /** Default: a free port on 127.0.0.1. */
+  readonly address?: string | undefined
+}
+
+/** A scheduler and its workers on this machine. */
+export class SchedulerClusterCombo implements AsyncDisposable {
+  /** Where clients connect. */
+  readonly address: string
+  /** Where monitors subscribe. */
+  readonly monitorAddress: string
+  readonly #processes: readonly EmbeddedProcess[]
+  #ending: Promise<void> | undefined
+
+  private constructor(
+    addresses: { readonly address: string; readonly monitorAddress: string },
+    processes: readonly EmbeddedProcess[],
+  ) {
+    this.address = addresses.address
+    this.monitorAddress = addresses.monitorAddress
+    this.#processes = processes
+  }
+
+  /**
+   * Starts everything; resolves when all workers are ready. Rejects with `ConfigError` for a bad
+   * option and with an error that says why when a part cannot start; nothing is left then.
+   */
+  static async start(options: ComboOptions = {}): Promise<SchedulerClusterCombo> {
+    const { workers, address, workerNames, logger = silentLogger, ...rest } = options
+    const { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes, ...schedulerRest } = rest
+    const count = numberOption('workers', workers, availableParallelism(), { min: 1, max: 4096 })
+    const schedulerOptions = {
+      ...schedulerRest,
+      protected: options.protected ?? true,
+      address: address ?? 'tcp://127.0.0.1:0',
+    }
+    const workerOptions = { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes }
+    const agentOptions = { ...workerOptions, names: workerNames, workers: count }
+    // Checked here, too, so that a mistake is told at once and as a ConfigError.
+    checkSchedulerOptions(schedulerOptions)
+    checkAgentOptions({ ...agentOptions, address: 'tcp://127.0.0.1:1' })
+    // Both at once: starting Node takes longer than anything that follows.
+    const scheduler = new EmbeddedProcess(logger)
+    const agent = new EmbeddedProcess(logger)
+    try {
+      const start = await scheduler.start({ role: 'scheduler', options: schedulerOptions })
+      if (start.event !== 'listening') throw new Error('the scheduler did not say where it listens')
+      await agent.start({ role: 'agent', options: { ...agentOptions, address: start.address } })
+      return new SchedulerClusterCombo(start, [agent, scheduler])
+    } catch (error) {
+      await Promise.all([agent.end(), scheduler.end()])
+      throw error
+    }
+  }
+
+  /** Ends everything: no process, port or file stays behind. Safe to call twice. */
+  shutdown(): Promise<void> {
+    this.#ending ??= this.#shutdown()
+    return this.#ending
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdown()
+  }
+
+  /** The workers first, so that they can say good-bye. */
+  async #shutdown(): Promise<void> {
+    for (const process of this.#processes) await process.end()
+  }
+}

@@ -1,0 +1,41 @@
+// What the scheduler's core is told, and what it answers.
+
+import type { Identity } from '../../base/ids.js'
+import type { LogFields } from '../../base/logger.js'
+import type { Message, Resource } from '../../wire/message.js'
+
+/** Facts. Messages have been decoded, and so checked, before they come here. */
+export type SchedulerEvent =
+  | { readonly type: 'messageReceived'; readonly from: Identity; readonly message: Message }
+  /** Bytes of a long message are coming in: the peer lives. At most once a second per peer. */
+  | { readonly type: 'peerProgressed'; readonly peer: Identity }
+  /** The connection of a peer ended. */
+  | { readonly type: 'peerDisconnected'; readonly peer: Identity }
+  /** How many monitors listen: with none, nothing is published. */
+  | { readonly type: 'subscribersChanged'; readonly count: number }
+  /** Once a second: what the scheduler's own process uses. */
+  | {
+      readonly type: 'statisticsSampled'
+      readonly scheduler: Resource
+      /** Memory that the machine could still give, in bytes. */
+      readonly rssFree: number
+    }
+  | { readonly type: 'tick' }
+
+/** What the shell carries out. */
+export type SchedulerAction =
+  | { readonly type: 'send'; readonly to: Identity; readonly message: Message }
+  /** A message as it was received: nothing is encoded. */
+  | { readonly type: 'forward'; readonly to: Identity; readonly bytes: Uint8Array }
+  | { readonly type: 'publish'; readonly message: Message }
+  | {
+      readonly type: 'log'
+      readonly level: 'debug' | 'info' | 'warn' | 'error'
+      readonly text: string
+      readonly fields: LogFields
+    }
+  /** A client shut the cluster down: end, once what was sent is out. */
+  | { readonly type: 'stop'; readonly reason: string }
+
+/** Takes one action; the machine calls it any number of times per event. */
+export type Act = (action: SchedulerAction) => void

@@ -1,0 +1,112 @@
+// The objects that the scheduler stores, who uses them, and which workers may have a copy. An object
+// without users goes, and the workers that asked for it are told. docs/protocol.md#objects
+
+import { assert } from '../../base/assert.js'
+import { copyOf } from '../../base/bytes.js'
+import type { ObjectId } from '../../base/ids.js'
+import type { ObjectContent, ObjectContentType } from '../../wire/message.js'
+import type { ClientEntry, ObjectEntry, WorkerEntry } from './entries.js'
+
+/** All stored objects. */
+export class ObjectTable {
+  readonly #objects = new Map<ObjectId, ObjectEntry>()
+  /** What each worker has still to be told to forget. Invariant: no empty lists. */
+  readonly #removals = new Map<WorkerEntry, ObjectId[]>()
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  /** Whether some worker has to be told of removals. */
+  get hasRemovals(): boolean {
+    return this.#removals.size > 0
+  }
+
+  get(id: ObjectId): ObjectEntry | undefined {
+    return this.#objects.get(id)
+  }
+
+  /** Stores (or overwrites) objects for a client. Of lists of unequal length, the shortest counts. */
+  create(user: ClientEntry, content: ObjectContent): void {
+    const { objectIds, objectTypes, objectNames, objectBytes } = content
+    const count = Math.min(objectIds.length, objectTypes.length, objectNames.length)
+    for (let i = 0; i < Math.min(count, objectBytes.length); i += 1) {
+      const entry = this.#entry(objectIds[i] as ObjectId)
+      entry.type = objectTypes[i] as ObjectContentType
+      entry.name = ownMemory(objectNames[i] as Uint8Array)
+      entry.chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
+      entry.users.add(user)
+      user.objects.add(entry)
+    }
+  }
+
+  /** A client no longer needs some objects. Ids that it does not use are skipped. */
+  delete(user: ClientEntry, ids: readonly ObjectId[]): void {
+    for (const id of ids) {
+      const entry = this.#objects.get(id)
+      if (entry !== undefined && entry.users.has(user)) this.#release(user, entry)
+    }
+  }
+
+  /** A client has left: it needs none of its objects. */
+  forgetClient(user: ClientEntry): void {
+    for (const entry of user.objects) this.#release(user, entry)
+  }
+
+  /** A worker asked for an object: it may keep it until it is told otherwise. */
+  hold(worker: WorkerEntry, entry: ObjectEntry): void {
+    entry.holders.add(worker)
+    worker.held.add(entry)
+  }
+
+  /** A worker has left: there is nobody to tell. */
+  forgetWorker(worker: WorkerEntry): void {
+    for (const entry of worker.held) entry.holders.delete(worker)
+    worker.held.clear()
+    this.#removals.delete(worker)
+  }
+
+  /** Takes what is to be told to whom. */
+  takeRemovals(): ReadonlyMap<WorkerEntry, readonly ObjectId[]> {
+    const removals = new Map(this.#removals)
+    this.#removals.clear()
+    return removals
+  }
+
+  /** Throws if the table disagrees with itself. */
+  checkInvariants(): void {
+    for (const entry of this.#objects.values()) {
+      assert(entry.users.size > 0, 'a stored object without users')
+      for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
+      for (const worker of entry.holders) assert(worker.held.has(entry), 'a holder without object')
+    }
+  }
+
+  #entry(id: ObjectId): ObjectEntry {
+    let entry = this.#objects.get(id)
+    if (entry === undefined) {
+      const nothing = { type: 'object', name: new Uint8Array(0), chunks: [] } as const
+      entry = { id, ...nothing, users: new Set(), holders: new Set() }
+      this.#objects.set(id, entry)
+    }
+    return entry
+  }
+
+  #release(user: ClientEntry, entry: ObjectEntry): void {
+    user.objects.delete(entry)
+    entry.users.delete(user)
+    if (entry.users.size > 0) return
+    this.#objects.delete(entry.id)
+    for (const worker of entry.holders) {
+      worker.held.delete(entry)
+      const ids = this.#removals.get(worker)
+      if (ids === undefined) this.#removals.set(worker, [entry.id])
+      else ids.push(entry.id)
+    }
+  }
+}
+
+/** A small part of a large read buffer would keep all of it alive for as long as the object. */
+function ownMemory(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength * 2 < bytes.buffer.byteLength ? copyOf(bytes) : bytes
+}

@@ -1,0 +1,59 @@
+// The scheduler's way out: counts what it sends and turns calls into actions.
+
+import type { Identity } from '../../base/ids.js'
+import type { LogFields } from '../../base/logger.js'
+import type { Message } from '../../wire/message.js'
+import type { Act, SchedulerAction } from './events.js'
+
+/** Messages per kind since the start. */
+export type MessageCounts = ReadonlyMap<Message['kind'], number>
+
+const nowhere: Act = () => {}
+
+/** Collects what one event causes. The machine points it at `act` for the time of one `handle`. */
+export class Output {
+  #act: Act = nowhere
+  readonly #sent = new Map<Message['kind'], number>()
+  /** Whether anybody reads what is published: building it is not free. */
+  hasSubscribers = false
+
+  get sent(): MessageCounts {
+    return this.#sent
+  }
+
+  /** From here on, actions go to `act`. */
+  direct(act: Act): void {
+    this.#act = act
+  }
+
+  /** Sends a message that is encoded on the way. */
+  send(to: Identity, message: Message): void {
+    this.#count(message.kind)
+    this.#act({ type: 'send', to, message })
+  }
+
+  /** Sends a message as it was received. */
+  forward(to: Identity, kind: Message['kind'], bytes: Uint8Array): void {
+    this.#count(kind)
+    this.#act({ type: 'forward', to, bytes })
+  }
+
+  /** Tells the monitors. Call only if there are subscribers. */
+  publish(message: Message): void {
+    this.#act({ type: 'publish', message })
+  }
+
+  /** Writes a log line. */
+  log(level: (SchedulerAction & { type: 'log' })['level'], text: string, fields: LogFields): void {
+    this.#act({ type: 'log', level, text, fields })
+  }
+
+  /** Ends the scheduler once everything that was sent is out. */
+  stop(reason: string): void {
+    this.#act({ type: 'stop', reason })
+  }
+
+  #count(kind: Message['kind']): void {
+    this.#sent.set(kind, (this.#sent.get(kind) ?? 0) + 1)
+  }
+}

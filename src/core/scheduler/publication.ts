@@ -1,0 +1,133 @@
+// What the scheduler tells its monitors: each step of a task, workers that come and go, and once a
+// second the state of everything. docs/protocol.md#monitor
+
+import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
+import { identity } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
+import type {
+  Message,
+  Resource,
+  StateScheduler,
+  TaskStatus,
+  WorkerHeartbeat,
+  WorkerStatus,
+} from '../../wire/message.js'
+import type { TaskEntry, WorkerEntry } from './entries.js'
+import type { MessageCounts } from './output.js'
+import type { SchedulerState } from './state.js'
+
+const CONNECTED = latin1ToBytes('connected')
+const DISCONNECTED = latin1ToBytes('disconnected')
+const NO_WORKER = identity('')
+const UNKNOWN_FUNCTION = latin1ToBytes('<Unknown>')
+
+/** A task has got a new status. The worker is named only while it runs. */
+export function publishTask(
+  state: SchedulerState,
+  task: TaskEntry,
+  status: TaskStatus,
+  metadata: Uint8Array = NO_BYTES,
+): void {
+  if (!state.output.hasSubscribers) return
+  state.output.publish({
+    kind: 'stateTask',
+    taskId: task.id,
+    functionName: state.objects.get(task.functionId)?.name ?? UNKNOWN_FUNCTION,
+    status,
+    worker: status === 'running' && task.worker !== undefined ? task.worker.identity : NO_WORKER,
+    metadata,
+  })
+}
+
+/** A worker has come or gone. */
+export function publishWorker(
+  state: SchedulerState,
+  worker: WorkerEntry,
+  isConnected: boolean,
+): void {
+  if (!state.output.hasSubscribers) return
+  const message = isConnected ? CONNECTED : DISCONNECTED
+  state.output.publish({ kind: 'stateWorker', workerId: worker.identity, message })
+}
+
+/** The state of everything, with what the scheduler's own process uses. */
+export function publishScheduler(
+  state: SchedulerState,
+  now: InstantMs,
+  scheduler: Resource,
+  rssFree: number,
+): void {
+  if (!state.output.hasSubscribers) return
+  state.output.publish(stateScheduler(state, now, scheduler, rssFree))
+}
+
+function stateScheduler(
+  state: SchedulerState,
+  now: InstantMs,
+  scheduler: Resource,
+  rssFree: number,
+): StateScheduler {
+  let assigned = 0
+  const workers: WorkerStatus[] = []
+  for (const worker of state.workers.values()) {
+    assigned += worker.assigned.size
+    workers.push(workerStatus(state, worker, now))
+  }
+  const busyClients = [...state.clients.values()].filter((client) => client.tasks.size > 0)
+  const ended = (status: TaskStatus): number => state.ended.get(status) ?? 0
+  return {
+    kind: 'stateScheduler',
+    binder: { received: pairs(state.received), sent: pairs(state.output.sent) },
+    scheduler,
+    rssFree,
+    clientManager: {
+      clientToNumOfTask: busyClients.map((client) => ({
+        client: client.identity,
+        numTask: client.tasks.size,
+      })),
+    },
+    objectManager: { numberOfObjects: state.objects.size },
+    taskManager: {
+      unassigned: state.waiting,
+      running: assigned,
+      success: ended('success'),
+      failed: ended('failed'),
+      canceled: ended('canceled'),
+      notFound: ended('notFound'),
+    },
+    workerManager: { workers },
+  }
+}
+
+function workerStatus(state: SchedulerState, worker: WorkerEntry, now: InstantMs): WorkerStatus {
+  const { heartbeat, assigned } = worker
+  return {
+    workerId: worker.identity,
+    agent: heartbeat.agent,
+    rssFree: heartbeat.rssFree,
+    free: Math.max(0, state.options.perWorkerQueueSize - assigned.size),
+    sent: assigned.size,
+    queued: heartbeat.queuedTasks,
+    suspended: heartbeat.processors.filter((processor) => processor.suspended).length,
+    lagUS: heartbeat.latencyUS,
+    lastS: Math.min(255, Math.floor((now - worker.lastHeartbeat) / 1000)),
+    itl: itl(heartbeat),
+    processorStatuses: heartbeat.processors,
+  }
+}
+
+/** Initialized, has a task, holds the task lock: of the processor that is not suspended. */
+function itl(heartbeat: WorkerHeartbeat): string {
+  const active = heartbeat.processors.find((processor) => !processor.suspended)
+  const flags = [active?.initialized === true, active?.hasTask === true, heartbeat.taskLock]
+  return flags.map((flag) => (flag ? '1' : '0')).join('')
+}
+
+/** Monitors know the messages by the names of their structs: `taskResult` is `TaskResult`. */
+function pairs(counts: MessageCounts): { readonly client: string; readonly number: number }[] {
+  return [...counts].map(([kind, number]) => ({ client: structName(kind), number }))
+}
+
+function structName(kind: Message['kind']): string {
+  return kind.charAt(0).toUpperCase() + kind.slice(1)
+}

@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { latin1ToBytes } from '../../base/bytes.js'
+import { objectId, taskId } from '../../base/ids.js'
+import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
+import {
+  clientHeartbeat,
+  instruction,
+  peer,
+  PYTHON,
+  result,
+  task,
+  TestScheduler,
+  withPeers,
+  workerHeartbeat,
+} from './scheduler.kit.js'
+
+const cancel = (id: string, force = false) =>
+  ({
+    kind: 'taskCancel',
+    taskId: taskId(id),
+    flags: { force, retrieveTaskObject: false },
+  }) as const
+
+const request = (...ids: readonly string[]) =>
+  ({ kind: 'objectRequest', requestType: 'get', objectIds: ids.map(objectId) }) as const
+
+test('every heartbeat is answered: ours with the id of the scheduler, those of 1.9.9 with nothing', () => {
+  const scheduler = new TestScheduler()
+  for (const _ of [1, 2]) {
+    scheduler.receive('C', clientHeartbeat()).receive('W', workerHeartbeat())
+    scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
+    assert.deepEqual(scheduler.lines(), ['C <- echo S', 'W <- echo S', 'P <- echo', 'Q <- echo'])
+  }
+})
+
+test('a task goes to a worker as it came, and its result to the client as it came', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('t', 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t'])
+  scheduler.receive('W', result('t'))
+  assert.deepEqual(scheduler.lines(), ['C <- result t success'])
+})
+
+test('tasks wait for the first worker and then go out in order', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
+  assert.deepEqual(scheduler.lines(), [])
+  scheduler.receive('W', workerHeartbeat())
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task a', 'W <- task b'])
+  scheduler.receive('W', result('a'))
+  assert.deepEqual(scheduler.lines(), ['C <- result a success', 'W <- task c'])
+})
+
+test('a worker holds two tasks until its tasks turn out to be short', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  for (let i = 0; i < 9; i += 1) scheduler.receive('C', task(`t${i}`, 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t0', 'W <- task t1'])
+  scheduler.receive('W', result('t0', 'success', 0.005))
+  const sent = scheduler.lines().filter((line) => line.startsWith('W'))
+  assert.deepEqual(sent, ['W <- task t2', 'W <- task t3', 'W <- task t4'])
+})
+
+test('a worker never holds more than the per-worker queue size', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, { perWorkerQueueSize: 3 })
+  for (let i = 0; i < 9; i += 1) scheduler.receive('C', task(`t${i}`, 'C'))
+  scheduler.receive('W', result('t0', 'success', 0))
+  const sent = scheduler.lines().filter((line) => line.startsWith('W'))
+  assert.equal(sent.length, 4)
+})
+
+test('tasks spread over workers, the least loaded first', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
+  for (const id of ['a', 'b', 'c', 'd', 'e']) scheduler.receive('C', task(id, 'C'))
+  assert.deepEqual(scheduler.lines(), ['V <- task a', 'W <- task b', 'V <- task c', 'W <- task d'])
+})
+
+test('higher priority first; clients of one priority take turns', () => {
+  const scheduler = withPeers({ clients: ['A', 'B'] }, { perWorkerQueueSize: 100 })
+  for (const id of ['a1', 'a2', 'a3']) scheduler.receive('A', task(id, 'A'))
+  scheduler.receive('B', task('b1', 'B')).receive('B', task('b2', 'B', 1))
+  const order: string[] = []
+  scheduler.receive('W', workerHeartbeat())
+  for (let line = next(); line !== undefined; line = next()) order.push(line)
+  assert.deepEqual(order, ['b2', 'a1', 'b1', 'a2', 'a3'])
+
+  function next(): string | undefined {
+    const sent = scheduler.lines().filter((line) => line.startsWith('W <- task '))
+    pending.push(...sent.map((line) => line.slice('W <- task '.length)))
+    const id = pending.shift()
+    if (id !== undefined) scheduler.receive('W', result(id))
+    return id
+  }
+})
+const pending: string[] = []
+
+test('a task of a Python client waits for a Python worker, ours for one of ours', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('P', clientHeartbeat(PYTHON)).receive('P', task('p', 'P'))
+  assert.deepEqual(scheduler.lines(), ['P <- echo'])
+  scheduler.receive('C', task('t', 'C')).receive('Q', workerHeartbeat(PYTHON))
+  assert.deepEqual(scheduler.lines(), ['W <- task t', 'Q <- echo', 'Q <- task p'])
+})
+
+test('a task that is sent again while it is unfinished is not run again', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('t', 'C')).receive('C', task('t', 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t'])
+})
+
+test('a task id that another client uses is refused', () => {
+  const scheduler = withPeers({ clients: ['C', 'D'], workers: ['W'] })
+  scheduler.receive('C', task('t', 'C')).receive('D', task('t', 'D'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t', 'D <- result t notFound'])
+  assert.deepEqual(scheduler.receive('W', result('t')).lines(), ['C <- result t success'])
+})
+
+test('only the worker that has a task is listened to', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
+  scheduler.receive('C', task('t', 'C')).actions()
+  scheduler.receive('X', result('t')).receive('Z', result('t')).receive('W', result('unknown'))
+  assert.deepEqual(scheduler.lines(), [])
+  scheduler.receive('W', result('t')).receive('W', result('t'))
+  assert.deepEqual(scheduler.lines(), ['C <- result t success'])
+})
+
+for (const [title, lose] of [
+  [
+    'leaves',
+    (s: TestScheduler) => s.receive('W', { kind: 'disconnectRequest', worker: peer('W') }),
+  ],
+  [
+    'loses its connection',
+    (s: TestScheduler) => s.handle({ type: 'peerDisconnected', peer: peer('W') }),
+  ],
+  [
+    'falls silent',
+    (s: TestScheduler) => s.moveTo(30_000).receive('C', clientHeartbeat()).moveTo(61_000),
+  ],
+] as const) {
+  test(`when a worker ${title}, its tasks go to another, in their order and first`, () => {
+    const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+    for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
+    assert.deepEqual(scheduler.lines(), ['W <- task a', 'W <- task b'])
+    lose(scheduler.receive('C', clientHeartbeat()))
+    scheduler.actions()
+    scheduler.receive('Y', workerHeartbeat())
+    const all = withPeersLines(scheduler)
+    assert.deepEqual(all.slice(0, 2).sort(), ['task a', 'task b'])
+    assert.deepEqual(scheduler.receive('W', result('a')).lines(), [], 'a late result is ignored')
+  })
+}
+
+/** Which tasks are where, asked of the monitor-free scheduler: cancels reach whoever has them. */
+function withPeersLines(scheduler: TestScheduler): string[] {
+  scheduler.actions()
+  for (const id of ['a', 'b', 'c']) scheduler.receive('C', cancel(id))
+  return scheduler
+    .lines()
+    .filter((line) => / <- cancel /.test(line))
+    .map((line) => line.replace(/^. <- cancel/, 'task'))
+}
+
+test('a worker that gives a task back uninvited gets it, or another, again', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
+  scheduler.receive('C', task('t', 'C')).actions()
+  scheduler.receive('W', result('t', 'canceled'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t'])
+})
+
+test('a waiting task is cancelled at once', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler.receive('C', task('t', 'C')).receive('C', cancel('t'))
+  assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
+  assert.deepEqual(scheduler.receive('W', workerHeartbeat()).lines(), ['W <- echo S'])
+})
+
+test('an assigned task is cancelled by its worker, whose answer goes to the client', () => {
+  for (const answer of ['canceled', 'notFound', 'success'] as const) {
+    const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+    scheduler.receive('C', task('t', 'C')).receive('C', cancel('t', true))
+    assert.deepEqual(scheduler.lines(), ['W <- task t', 'W <- cancel t by force'])
+    assert.deepEqual(scheduler.receive('W', result('t', answer)).lines(), [
+      `C <- result t ${answer}`,
+    ])
+  }
+})
+
+test('a cancelled task is not run again when its worker is lost', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
+  scheduler.receive('C', task('t', 'C')).receive('C', cancel('t')).actions()
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
+  assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
+})
+
+test('the cancel of an unknown task, or of another client’s, does nothing', () => {
+  const scheduler = withPeers({ clients: ['C', 'D'], workers: ['W'] })
+  scheduler.receive('C', task('t', 'C')).actions()
+  scheduler.receive('C', cancel('u')).receive('D', cancel('t'))
+  assert.deepEqual(scheduler.lines(), [])
+})
+
+for (const [title, leave] of [
+  [
+    'leaves',
+    (s: TestScheduler) =>
+      s.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' }),
+  ],
+  [
+    'falls silent',
+    (s: TestScheduler) => s.moveTo(30_000).receive('W', workerHeartbeat()).moveTo(61_000),
+  ],
+] as const) {
+  test(`when a client ${title}, its tasks are cancelled and its objects freed`, () => {
+    const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+    scheduler.receive('C', instruction('create', 'C', ['x', 'y']))
+    for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
+    scheduler.receive('W', request('x')).actions()
+    leave(scheduler)
+    const lines = scheduler.lines().filter((line) => !line.includes('echo'))
+    assert.deepEqual(lines, ['W <- cancel a by force', 'W <- cancel b by force', 'W <- delete x'])
+    scheduler.receive('W', result('a', 'canceled')).receive('W', result('b'))
+    assert.deepEqual(scheduler.lines(), [], 'nothing is sent to a client that is gone')
+    scheduler.receive('W', request('x', 'y'))
+    assert.deepEqual(scheduler.lines(), ['W <- objectNotExist x y'])
+  })
+}
+
+test('a long message in the making keeps a silent client alive', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: [] })
+  scheduler.receive('C', task('t', 'C')).moveTo(50_000)
+  scheduler
+    .handle({ type: 'peerProgressed', peer: peer('C') })
+    .moveTo(100_000)
+    .actions()
+  assert.deepEqual(scheduler.receive('W', workerHeartbeat()).lines(), [
+    'W <- echo S',
+    'W <- task t',
+  ])
+})
+
+test('our peers get the objects that exist, and are told which do not', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', instruction('create', 'C', ['x', 'y']))
+  scheduler.receive('W', request('x', 'u', 'y')).receive('C', request('u'))
+  assert.deepEqual(scheduler.lines(), [
+    'W <- content x y',
+    'W <- objectNotExist u',
+    'C <- objectNotExist u',
+  ])
+})
+
+test('a 1.9.9 worker gets its whole list, with empty content for what is missing', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  const serializer = `12345678${SERIALIZER_SUFFIX}`
+  scheduler.receive('Q', workerHeartbeat(PYTHON)).actions()
+  scheduler.receive('C', instruction('create', 'C', ['x']))
+  scheduler.receive('Q', request(serializer, 'u', 'x'))
+  const [action] = scheduler.actions()
+  assert.ok(action?.type === 'send' && action.message.kind === 'objectResponse')
+  assert.deepEqual(action.message.objectContent, {
+    objectIds: [serializer, 'u', 'x'],
+    objectTypes: ['object', 'object'],
+    objectNames: [new Uint8Array(0), latin1ToBytes('name of x')],
+    objectBytes: [[], [latin1ToBytes('content of x')]],
+  })
+})
+
+test('a 1.9.9 client gets its whole list with the contents that exist', () => {
+  const scheduler = new TestScheduler()
+  scheduler.receive('P', clientHeartbeat(PYTHON)).actions()
+  scheduler.receive('P', instruction('create', 'P', ['x'])).receive('P', request('u', 'x'))
+  const [action] = scheduler.actions()
+  assert.ok(action?.type === 'send' && action.message.kind === 'objectResponse')
+  assert.deepEqual(action.message.objectContent.objectIds, ['u', 'x'])
+  assert.deepEqual(action.message.objectContent.objectBytes, [[latin1ToBytes('content of x')]])
+})
+
+test('an object lives as long as somebody uses it, and those who asked for it are told', () => {
+  const scheduler = withPeers({ clients: ['C', 'D'], workers: ['W', 'X'] })
+  scheduler.receive('C', instruction('create', 'C', ['x', 'y']))
+  scheduler
+    .receive('D', instruction('create', 'D', ['x']))
+    .receive('W', request('x'))
+    .actions()
+  scheduler.receive('C', instruction('delete', 'C', ['x', 'y', 'unknown']))
+  assert.deepEqual(scheduler.lines(), [], 'D uses x, and no worker has y')
+  scheduler.receive('D', instruction('delete', 'D', ['x']))
+  assert.deepEqual(scheduler.lines(), ['W <- delete x'])
+})
+
+test('removals are told at once, and then together at most every 100 ms', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', instruction('create', 'C', ['x', 'y', 'z']))
+  scheduler.receive('W', request('x', 'y', 'z')).actions()
+  for (const id of ['x', 'y', 'z']) scheduler.receive('C', instruction('delete', 'C', [id]))
+  assert.deepEqual(scheduler.lines(), ['W <- delete x'])
+  assert.deepEqual(scheduler.moveTo(99).lines(), [])
+  assert.deepEqual(scheduler.moveTo(100).lines(), ['W <- delete y z'])
+})
+
+test('objects of an unknown client are not stored', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('W', instruction('create', 'gone', ['x'])).receive('W', request('x'))
+  assert.deepEqual(scheduler.lines(), ['W <- objectNotExist x'])
+})
+
+test('with a limit on waiting tasks, one more is refused', () => {
+  const scheduler = withPeers({ clients: ['C'] }, { maxTasksWaiting: 1 })
+  scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C'))
+  assert.deepEqual(scheduler.lines(), ['C <- result b noWorker'])
+})
+
+test('a client may end the cluster, unless it is protected', () => {
+  const shutdown = { kind: 'clientDisconnect', disconnectType: 'shutdown' } as const
+  const open = withPeers({ clients: ['C'], workers: ['W'] })
+  assert.deepEqual(open.receive('C', shutdown).lines(), ['C <- accepted', 'W <- shutdown', 'stop'])
+  const guarded = withPeers({ clients: ['C'], workers: ['W'] }, { isProtected: true })
+  assert.deepEqual(guarded.receive('C', shutdown).lines(), ['C <- refused'])
+})
+
+test('a graph is answered, not left to hang', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  const [graph, target] = [taskId('g'), taskId('n')]
+  const message = { kind: 'graphTask', taskId: graph, source: peer('C') } as const
+  scheduler.receive('C', { ...message, targets: [target], graph: [] })
+  assert.deepEqual(scheduler.lines(), ['C <- result n noWorker', 'C <- result g noWorker'])
+  scheduler.receive('C', { kind: 'graphTaskCancel', taskId: graph })
+  assert.deepEqual(scheduler.lines(), ['C <- result g notFound'])
+})
+
+test('a message that no peer should send is ignored, and said so', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler.receive('C', { kind: 'processorInitialized' })
+  assert.deepEqual(scheduler.logs(), ['ignored a message that no peer should send'])
+  assert.deepEqual(scheduler.lines(), [])
+})
+
+test('monitors see each step of a task and who comes and goes; without monitors nothing is built', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  scheduler.handle({ type: 'subscribersChanged', count: 1 })
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('V') })
+  scheduler.receive('C', task('t', 'C')).receive('W', workerHeartbeat()).receive('W', result('t'))
+  const seen = scheduler.lines().filter((line) => line.startsWith('monitor'))
+  assert.deepEqual(seen, [
+    'monitor <- worker V disconnected',
+    'monitor <- task t inactive',
+    'monitor <- worker W connected',
+    'monitor <- task t running W',
+    'monitor <- task t success',
+  ])
+  scheduler.handle({ type: 'subscribersChanged', count: 0 })
+  scheduler.receive('C', task('u', 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task u'])
+})
+
+test('monitors are told the state of everything on each sample', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.handle({ type: 'subscribersChanged', count: 1 })
+  for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
+  scheduler.receive('W', result('a')).actions()
+  scheduler.handle({ type: 'statisticsSampled', scheduler: { cpu: 5, rss: 6 }, rssFree: 7 })
+  const [action] = scheduler.actions()
+  assert.ok(action?.type === 'publish' && action.message.kind === 'stateScheduler')
+  const { taskManager, clientManager, workerManager, binder, ...rest } = action.message
+  assert.deepEqual(taskManager, {
+    unassigned: 0,
+    running: 2,
+    success: 1,
+    failed: 0,
+    canceled: 0,
+    notFound: 0,
+  })
+  assert.deepEqual(clientManager.clientToNumOfTask, [{ client: 'C', numTask: 2 }])
+  const [worker] = workerManager.workers
+  assert.deepEqual(
+    [worker?.workerId, worker?.sent, worker?.free, worker?.itl],
+    ['W', 2, 998, '001'],
+  )
+  assert.deepEqual(
+    binder.received.find((pair) => pair.client === 'Task'),
+    { client: 'Task', number: 3 },
+  )
+  assert.deepEqual(binder.sent.find((pair) => pair.client === 'TaskResult')?.number, 1)
+  assert.deepEqual([rest.scheduler, rest.rssFree], [{ cpu: 5, rss: 6 }, 7])
+})

@@ -1,0 +1,150 @@
+// The scheduler as a machine: hands each event to its handler. Start reading here, then task.ts.
+
+import { unreachable } from '../../base/assert.js'
+import type { Identity } from '../../base/ids.js'
+import type { InstantMs, Machine } from '../../base/machine.js'
+import type { Message } from '../../wire/message.js'
+import {
+  clientOf,
+  dropSilentClients,
+  onClientDisconnect,
+  onClientHeartbeat,
+  onGraphTask,
+} from './client-peer.js'
+import type { Act, SchedulerAction, SchedulerEvent } from './events.js'
+import { onObjectInstruction, onObjectRequest, sendRemovals } from './object.js'
+import type { SchedulerCoreOptions } from './options.js'
+import { publishScheduler } from './publication.js'
+import { SchedulerState } from './state.js'
+import { onTask, onTaskCancel, onTaskResult, sendStatus } from './task.js'
+import {
+  dropSilentWorkers,
+  onDisconnectRequest,
+  onWorkerHeartbeat,
+  removeWorker,
+} from './worker-peer.js'
+
+/** How often silent peers are looked for. */
+const SWEEP_INTERVAL_MS = 1000
+
+/** Workers are told of removed objects at once, but no more often than this. */
+const REMOVAL_INTERVAL_MS = 100
+
+/** Routes tasks from clients to workers and results back; keeps objects; notices who is gone. */
+export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction> {
+  readonly #state: SchedulerState
+  #nextSweep: InstantMs | undefined
+  #nextRemovals: InstantMs = 0
+
+  constructor(options: SchedulerCoreOptions) {
+    this.#state = new SchedulerState(options)
+  }
+
+  get deadline(): InstantMs | undefined {
+    if (!this.#state.objects.hasRemovals || this.#nextSweep === undefined) return this.#nextSweep
+    return Math.min(this.#nextRemovals, this.#nextSweep)
+  }
+
+  /** How much the tables hold. For tests and simulation: all zero once everybody has left. */
+  get counts(): { readonly clients: number; readonly tasks: number; readonly objects: number } {
+    const { clients, tasks, objects } = this.#state
+    return { clients: clients.size, tasks: tasks.size, objects: objects.size }
+  }
+
+  handle(event: SchedulerEvent, now: InstantMs, act: Act): void {
+    this.#state.output.direct(act)
+    switch (event.type) {
+      case 'messageReceived':
+        this.#onMessage(event.from, event.message, now)
+        break
+      case 'peerProgressed':
+        this.#touch(event.peer, now)
+        break
+      case 'peerDisconnected':
+        this.#onPeerDisconnected(event.peer)
+        break
+      case 'subscribersChanged':
+        this.#state.output.hasSubscribers = event.count > 0
+        break
+      case 'statisticsSampled':
+        publishScheduler(this.#state, now, event.scheduler, event.rssFree)
+        break
+      case 'tick':
+        this.#onTick(now)
+        break
+      default:
+        unreachable(event)
+    }
+    this.#afterEvent(now)
+  }
+
+  checkInvariants(): void {
+    this.#state.checkInvariants()
+  }
+
+  #onMessage(from: Identity, message: Message, now: InstantMs): void {
+    const state = this.#state
+    state.received.set(message.kind, (state.received.get(message.kind) ?? 0) + 1)
+    switch (message.kind) {
+      case 'task':
+        return onTask(state, clientOf(state, from, now), message)
+      case 'taskResult':
+        this.#touch(from, now)
+        return onTaskResult(state, from, message)
+      case 'taskCancel':
+        return onTaskCancel(state, clientOf(state, from, now), message)
+      case 'graphTask':
+        return onGraphTask(state, clientOf(state, from, now), message)
+      case 'graphTaskCancel':
+        return sendStatus(state, clientOf(state, from, now), message.taskId, 'notFound')
+      case 'objectInstruction':
+        this.#touch(from, now)
+        return onObjectInstruction(state, message)
+      case 'objectRequest':
+        this.#touch(from, now)
+        return onObjectRequest(state, from, message)
+      case 'clientHeartbeat':
+        return onClientHeartbeat(state, from, message, now)
+      case 'workerHeartbeat':
+        return onWorkerHeartbeat(state, from, message, now)
+      case 'disconnectRequest':
+        return onDisconnectRequest(state, from, message)
+      case 'clientDisconnect':
+        return onClientDisconnect(state, from, message)
+      default:
+        state.output.log('warn', 'ignored a message that no peer should send', {
+          from,
+          kind: message.kind,
+        })
+    }
+  }
+
+  /** Whatever comes from a peer shows that it lives. */
+  #touch(peer: Identity, now: InstantMs): void {
+    const entry = this.#state.workers.get(peer) ?? this.#state.clients.get(peer)
+    if (entry !== undefined) entry.lastSeen = now
+  }
+
+  /** A client may come back and go on; a worker's tasks do not wait for that. */
+  #onPeerDisconnected(peer: Identity): void {
+    const worker = this.#state.workers.get(peer)
+    if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
+  }
+
+  #onTick(now: InstantMs): void {
+    if (this.#nextSweep === undefined || now < this.#nextSweep) return
+    this.#nextSweep = now + SWEEP_INTERVAL_MS
+    dropSilentClients(this.#state, now)
+    dropSilentWorkers(this.#state, now)
+  }
+
+  #afterEvent(now: InstantMs): void {
+    if (this.#state.objects.hasRemovals && now >= this.#nextRemovals) {
+      this.#nextRemovals = now + REMOVAL_INTERVAL_MS
+      sendRemovals(this.#state)
+    }
+    const hasPeers = this.#state.clients.size > 0 || this.#state.workers.size > 0
+    if (!hasPeers) this.#nextSweep = undefined
+    else this.#nextSweep ??= now + SWEEP_INTERVAL_MS
+  }
+}

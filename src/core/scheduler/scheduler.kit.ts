@@ -1,0 +1,223 @@
+// For tests: a scheduler on a clock that is moved by hand, short ways to say what peers send, and the
+// actions as short lines, so that a test compares all of them: an unexpected action fails it.
+
+import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
+import { OUR_FEATURES } from '../../base/features.js'
+import { identity, objectId, schedulerId, taskId, type Identity } from '../../base/ids.js'
+import { encodeProfileResult } from '../../wire/profile.js'
+import { encodeTaskFlags } from '../../wire/task-flags.js'
+import {
+  decode,
+  encode,
+  type ClientHeartbeat,
+  type Message,
+  type ObjectInstruction,
+  type Task,
+  type TaskResult,
+  type TaskStatus,
+  type WorkerHeartbeat,
+} from '../../wire/message.js'
+import type { SchedulerAction } from './events.js'
+import type { SchedulerCoreOptions } from './options.js'
+import { SchedulerMachine } from './scheduler-machine.js'
+
+const IDLE = { cpu: 0, rss: 0 }
+
+/** A peer of ours, or (with features 0 and no runtime) one of 1.9.9. */
+export interface PeerKind {
+  readonly features: number
+  readonly runtime: string
+}
+
+export const OURS: PeerKind = { features: OUR_FEATURES, runtime: 'node/20.19.0' }
+export const PYTHON: PeerKind = { features: 0, runtime: '' }
+
+export function clientHeartbeat(kind: PeerKind = OURS): ClientHeartbeat {
+  return { kind: 'clientHeartbeat', resource: IDLE, latencyUS: 0, ...kind }
+}
+
+export function workerHeartbeat(kind: PeerKind = OURS): WorkerHeartbeat {
+  return {
+    kind: 'workerHeartbeat',
+    agent: IDLE,
+    rssFree: 0,
+    queuedTasks: 0,
+    latencyUS: 0,
+    taskLock: true,
+    processors: [],
+    capabilities: [],
+    ...kind,
+  }
+}
+
+export function task(id: string, source: string, priority = 0): Task {
+  return {
+    kind: 'task',
+    taskId: taskId(id),
+    source: identity(source),
+    metadata: encodeTaskFlags({ profiling: false, priority }),
+    funcObjectId: objectId('f'),
+    functionArgs: [],
+    capabilities: [],
+    parentTaskId: taskId(''),
+  }
+}
+
+export function result(id: string, status: TaskStatus = 'success', seconds = 1): TaskResult {
+  const hasEnded = status === 'success' || status === 'failed'
+  return {
+    kind: 'taskResult',
+    taskId: taskId(id),
+    status,
+    metadata: hasEnded
+      ? encodeProfileResult({ durationSeconds: seconds, peakMemoryBytes: 0, cpuSeconds: 0 })
+      : NO_BYTES,
+    results: hasEnded ? [objectId(`r-${id}`)] : [],
+    inlineResults: [],
+  }
+}
+
+export function instruction(
+  type: ObjectInstruction['instructionType'],
+  user: string,
+  ids: readonly string[],
+): ObjectInstruction {
+  const isCreate = type === 'create'
+  return {
+    kind: 'objectInstruction',
+    instructionType: type,
+    objectUser: identity(user),
+    objectContent: {
+      objectIds: ids.map(objectId),
+      objectTypes: isCreate ? ids.map(() => 'object' as const) : [],
+      objectNames: isCreate ? ids.map((id) => latin1ToBytes(`name of ${id}`)) : [],
+      objectBytes: isCreate ? ids.map((id) => [latin1ToBytes(`content of ${id}`)]) : [],
+    },
+  }
+}
+
+/** A scheduler under test. */
+export class TestScheduler {
+  readonly machine: SchedulerMachine
+  now = 0
+  #actions: SchedulerAction[] = []
+
+  constructor(options: Partial<SchedulerCoreOptions> = {}) {
+    this.machine = new SchedulerMachine({
+      schedulerId: schedulerId('S'),
+      clientTimeoutMs: 60_000,
+      workerTimeoutMs: 60_000,
+      perWorkerQueueSize: 1000,
+      maxTasksWaiting: -1,
+      isProtected: false,
+      ...options,
+    })
+  }
+
+  /** A message comes in, as bytes, as it would. */
+  receive(from: string, message: Message): this {
+    const decoded = decode(encode(message))
+    return this.handle({ type: 'messageReceived', from: identity(from), message: decoded })
+  }
+
+  handle(event: Parameters<SchedulerMachine['handle']>[0]): this {
+    this.machine.handle(event, this.now, (action) => this.#actions.push(action))
+    this.machine.checkInvariants()
+    return this
+  }
+
+  /** Lets time pass, with every tick on the way. */
+  moveTo(now: number): this {
+    for (
+      let at = this.machine.deadline;
+      at !== undefined && at <= now;
+      at = this.machine.deadline
+    ) {
+      this.now = Math.max(at, this.now)
+      this.handle({ type: 'tick' })
+    }
+    this.now = now
+    return this
+  }
+
+  /** All actions since the last call, log lines left out. */
+  actions(): readonly SchedulerAction[] {
+    const actions = this.#actions.filter((action) => action.type !== 'log')
+    this.#actions = []
+    return actions
+  }
+
+  /** The log lines since the last call of this or `actions`. */
+  logs(): readonly string[] {
+    return this.#actions.flatMap((action) => (action.type === 'log' ? [action.text] : []))
+  }
+
+  /** The actions since the last call as lines: `W1 <- task t1`. */
+  lines(): readonly string[] {
+    return this.actions().map(describe)
+  }
+
+  describe(action: SchedulerAction): string {
+    return describe(action)
+  }
+}
+
+/** One action as a short line. */
+function describe(action: SchedulerAction): string {
+  switch (action.type) {
+    case 'send':
+      return `${action.to} <- ${describeMessage(action.message)}`
+    case 'forward':
+      return `${action.to} <- ${describeMessage(decode(action.bytes))}`
+    case 'publish':
+      return `monitor <- ${describeMessage(action.message)}`
+    case 'stop':
+      return 'stop'
+    case 'log':
+      return `log ${action.text}`
+  }
+}
+
+function describeMessage(message: Message): string {
+  switch (message.kind) {
+    case 'task':
+      return `task ${message.taskId}`
+    case 'taskResult':
+      return `result ${message.taskId} ${message.status}`
+    case 'taskCancel':
+      return `cancel ${message.taskId}${message.flags.force ? ' by force' : ''}`
+    case 'objectInstruction':
+      return `${message.instructionType} ${message.objectContent.objectIds.join(' ')}`
+    case 'objectResponse':
+      return `${message.responseType} ${message.objectContent.objectIds.join(' ')}`
+    case 'clientHeartbeatEcho':
+    case 'workerHeartbeatEcho':
+      return `echo ${message.schedulerId}`.trimEnd()
+    case 'clientDisconnect':
+      return message.disconnectType
+    case 'clientShutdownResponse':
+      return message.accepted ? 'accepted' : 'refused'
+    case 'stateTask':
+      return `task ${message.taskId} ${message.status} ${message.worker}`.trimEnd()
+    case 'stateWorker':
+      return `worker ${message.workerId} ${bytesToLatin1(message.message)}`
+    default:
+      return message.kind
+  }
+}
+
+/** A scheduler with clients and workers of ours that have said hello. */
+export function withPeers(
+  peers: { readonly clients?: readonly string[]; readonly workers?: readonly string[] },
+  options: Partial<SchedulerCoreOptions> = {},
+): TestScheduler {
+  const scheduler = new TestScheduler(options)
+  for (const client of peers.clients ?? []) scheduler.receive(client, clientHeartbeat())
+  for (const worker of peers.workers ?? []) scheduler.receive(worker, workerHeartbeat())
+  scheduler.actions()
+  return scheduler
+}
+
+export function peer(name: string): Identity {
+  return identity(name)
+}

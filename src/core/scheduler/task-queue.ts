@@ -1,0 +1,131 @@
+// The tasks that wait for a worker: by priority, then fair between clients, then by age. Clients of
+// one priority take turns, so that a million tasks of one do not delay ten of another.
+//
+//   priority 1 ─ ring of clients: [A: t7 t9] [B: t8]
+//   priority 0 ─ ring of clients: [A: t1 t2 t3 …]
+
+import { assert } from '../../base/assert.js'
+import { Fifo, type FifoNode } from '../../base/fifo.js'
+import type { ClientEntry, TaskEntry } from './entries.js'
+
+/** What one client has waiting at one priority. Invariant: not empty. */
+interface Turn {
+  readonly client: ClientEntry
+  readonly tasks: Fifo<TaskEntry>
+  /** Its place in the ring. */
+  place: FifoNode<Turn> | undefined
+}
+
+/** The tasks of one priority. Invariant: not empty. */
+class Level {
+  readonly priority: number
+  /** The first has the next turn. */
+  readonly ring = new Fifo<Turn>()
+  readonly turns = new Map<ClientEntry, Turn>()
+
+  constructor(priority: number) {
+    this.priority = priority
+  }
+
+  turnOf(client: ClientEntry): Turn {
+    let turn = this.turns.get(client)
+    if (turn === undefined) {
+      turn = { client, tasks: new Fifo(), place: undefined }
+      this.turns.set(client, turn)
+      turn.place = this.ring.push(turn)
+    }
+    return turn
+  }
+
+  /** The next turn goes to the next client. */
+  rotate(): void {
+    const turn = this.ring.size > 1 ? this.ring.shift() : undefined
+    if (turn !== undefined) turn.place = this.ring.push(turn)
+  }
+}
+
+/** A queue of waiting tasks. Every operation is constant in the number of tasks and clients. */
+export class TaskQueue {
+  /** Highest priority first. There are few: one per nesting depth or configured number. */
+  readonly #levels: Level[] = []
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds a task behind all others of its client and priority. */
+  push(task: TaskEntry): void {
+    this.#size += 1
+    task.place = this.#turnOf(task).tasks.push(task)
+  }
+
+  /** Adds a task that was taken before: it goes in front of its client's others. */
+  putBack(task: TaskEntry): void {
+    this.#size += 1
+    task.place = this.#turnOf(task).tasks.unshift(task)
+  }
+
+  /** Takes the task whose turn it is. */
+  take(): TaskEntry | undefined {
+    const level = this.#levels[0]
+    if (level === undefined) return undefined
+    const turn = level.ring.first
+    const task = turn?.tasks.first
+    assert(turn !== undefined && task !== undefined, 'a level of the task queue is empty')
+    level.rotate()
+    this.remove(task)
+    return task
+  }
+
+  /** Takes one task out. It must be waiting here. */
+  remove(task: TaskEntry): void {
+    const level = this.#levels.find((candidate) => candidate.priority === task.priority)
+    const turn = task.client === undefined ? undefined : level?.turns.get(task.client)
+    const wasThere = task.place !== undefined && turn?.tasks.remove(task.place) === true
+    assert(wasThere && level !== undefined && turn !== undefined, 'a task is not in its queue')
+    task.place = undefined
+    this.#size -= 1
+    if (turn.tasks.size === 0) this.#endTurn(level, turn)
+  }
+
+  /** Throws if the queue disagrees with itself. */
+  checkInvariants(): void {
+    let count = 0
+    for (const level of this.#levels) {
+      assert(level.ring.size > 0 && level.ring.size === level.turns.size, 'a level lost a turn')
+      for (const turn of level.ring) {
+        assert(turn.tasks.size > 0, 'a turn without tasks')
+        for (const task of turn.tasks) {
+          count += 1
+          assert(task.state === 'inactive', 'a waiting task is not inactive')
+          assert(task.place?.queue === turn.tasks, 'a waiting task does not know its place')
+        }
+      }
+    }
+    assert(count === this.#size, 'the task queue miscounts')
+  }
+
+  #turnOf(task: TaskEntry): Turn {
+    assert(task.client !== undefined, 'a task without a client cannot wait')
+    return this.#levelOf(task.priority).turnOf(task.client)
+  }
+
+  #levelOf(priority: number): Level {
+    let index = 0
+    for (; index < this.#levels.length; index += 1) {
+      const level = this.#levels[index] as Level
+      if (level.priority === priority) return level
+      if (level.priority < priority) break
+    }
+    const level = new Level(priority)
+    this.#levels.splice(index, 0, level)
+    return level
+  }
+
+  #endTurn(level: Level, turn: Turn): void {
+    level.turns.delete(turn.client)
+    if (turn.place !== undefined) level.ring.remove(turn.place)
+    if (level.turns.size === 0) this.#levels.splice(this.#levels.indexOf(level), 1)
+  }
+}

@@ -1,0 +1,197 @@
+// What happens to tasks: they arrive, are assigned, end, are taken back or cancelled.
+// docs/protocol.md#task, docs/protocol.md#cancel
+
+import { asBuffer, copyOf, NO_BYTES } from '../../base/bytes.js'
+import { ProtocolError } from '../../base/errors.js'
+import { idToHex, type Identity, type TaskId } from '../../base/ids.js'
+import { decodeTaskFlags } from '../../wire/task-flags.js'
+import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../wire/message.js'
+import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
+import { publishTask } from './publication.js'
+import type { SchedulerState } from './state.js'
+import { nextState } from './task-state.js'
+import type { WorkerPool } from './worker-pool.js'
+
+/** A client submits a task. One that it has already submitted is ignored: it was sent again. */
+export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {
+  const known = state.tasks.get(message.taskId)
+  if (known !== undefined) {
+    if (known.client !== client) refuseForeignId(state, client, message.taskId)
+    return
+  }
+  const pool = state.pools[client.runtime]
+  const limit = state.options.maxTasksWaiting
+  if (limit >= 0 && pool.queue.size >= limit && !pool.hasCapacity) {
+    sendStatus(state, client, message.taskId, 'noWorker')
+    return
+  }
+  const task = newTask(state, client, message)
+  if (task === undefined) {
+    const fields = { task: idToHex(message.taskId), client: client.identity }
+    state.output.log('warn', 'refused a task with malformed flags', fields)
+    sendStatus(state, client, message.taskId, 'canceled')
+    return
+  }
+  state.tasks.set(task.id, task)
+  client.tasks.add(task)
+  pool.queue.push(task)
+  publishTask(state, task, 'inactive')
+  assignWaiting(state, pool)
+}
+
+/** A worker tells how a task ended. Only the worker that has the task is listened to. */
+export function onTaskResult(state: SchedulerState, from: Identity, message: TaskResult): void {
+  const task = state.tasks.get(message.taskId)
+  const worker = task?.worker
+  if (task === undefined || worker === undefined || worker.identity !== from) {
+    const fields = { task: idToHex(message.taskId), worker: from, status: message.status }
+    state.output.log('debug', 'ignored the result of a task that this worker does not have', fields)
+    return
+  }
+  const pool = state.pools[task.runtime]
+  const hasGivenUp = message.status === 'canceled' || message.status === 'notFound'
+  if (!hasGivenUp) measure(pool, worker, message.metadata)
+  const next = nextState(task.id, task.state, hasGivenUp ? 'gaveUp' : 'finished', state.story)
+  pool.release(task)
+  if (next === 'inactive') wait(state, task)
+  else endTask(state, task, message)
+  assignWaiting(state, pool)
+}
+
+/** A client wants a task cancelled. For an unknown task there is no answer. */
+export function onTaskCancel(
+  state: SchedulerState,
+  client: ClientEntry,
+  message: TaskCancel,
+): void {
+  const task = state.tasks.get(message.taskId)
+  if (task === undefined || task.client !== client) {
+    count(state, 'notFound')
+    const fields = { task: idToHex(message.taskId), client: client.identity }
+    state.output.log('debug', 'ignored the cancel of an unknown task', fields)
+    return
+  }
+  cancelTask(state, task, message.flags.force)
+}
+
+/** Cancels a task for its client: at once if it waits, else its worker is asked. */
+export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolean): void {
+  const { worker, state: before } = task
+  const next = nextState(task.id, before, 'cancelled', state.story)
+  if (next === 'ended') {
+    state.pools[task.runtime].queue.remove(task)
+    endTask(state, task, statusResult(task.id, 'canceled'))
+    return
+  }
+  task.state = next
+  if (worker === undefined) return
+  publishTask(state, task, 'canceling')
+  const flags = { force, retrieveTaskObject: false }
+  state.output.send(worker.identity, { kind: 'taskCancel', taskId: task.id, flags })
+}
+
+/** A worker is gone: its tasks wait again, in front of all others. */
+export function takeTasksBack(state: SchedulerState, worker: WorkerEntry): void {
+  const pool = state.pools[worker.runtime]
+  // Backwards, because each goes in front: in the end they stand as they were assigned.
+  for (const task of [...worker.assigned].reverse()) {
+    const next = nextState(task.id, task.state, 'workerLost', state.story)
+    worker.assigned.delete(task)
+    task.worker = undefined
+    if (next === 'inactive') wait(state, task)
+    else endTask(state, task, statusResult(task.id, 'canceled'))
+  }
+  assignWaiting(state, pool)
+}
+
+/** Sends out tasks for as long as some wait and some worker has room. */
+export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
+  for (let choice = pool.next(); choice !== undefined; choice = pool.next()) {
+    const { task, worker } = choice
+    task.state = 'running'
+    nextState(task.id, 'inactive', 'assigned', state.story)
+    pool.assign(task, worker)
+    state.output.forward(worker.identity, 'task', task.bytes)
+    publishTask(state, task, 'running')
+  }
+}
+
+/** Tells a client how a task of its ended that has no other result. */
+export function sendStatus(
+  state: SchedulerState,
+  client: ClientEntry,
+  id: TaskId,
+  status: TaskStatus,
+): void {
+  count(state, status)
+  state.output.send(client.identity, statusResult(id, status))
+}
+
+/** Undefined when the flags are malformed: they would bring a 1.9.9 worker down. */
+function newTask(state: SchedulerState, client: ClientEntry, message: Task): TaskEntry | undefined {
+  const priority = priorityOf(message.metadata)
+  if (priority === undefined) return undefined
+  // The table's own string where there is one: a million tasks share a few functions.
+  const functionId = state.objects.get(message.funcObjectId)?.id ?? message.funcObjectId
+  return {
+    id: message.taskId,
+    client,
+    runtime: client.runtime,
+    priority,
+    functionId,
+    bytes: copyOf(message.bytes ?? NO_BYTES),
+    state: 'inactive',
+    worker: undefined,
+    place: undefined,
+  }
+}
+
+function priorityOf(metadata: Uint8Array): number | undefined {
+  try {
+    return decodeTaskFlags(metadata).priority
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined
+    throw error
+  }
+}
+
+/** The task waits in front of its client's others. */
+function wait(state: SchedulerState, task: TaskEntry): void {
+  task.state = 'inactive'
+  state.pools[task.runtime].queue.putBack(task)
+  publishTask(state, task, 'inactive')
+}
+
+/** The task leaves the tables; its client, if it is still there, gets the result. */
+function endTask(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
+  count(state, result.status)
+  state.tasks.delete(task.id)
+  publishTask(state, task, result.status, result.metadata)
+  const client = task.client
+  if (client === undefined) return
+  client.tasks.delete(task)
+  if (client.hasLeft) return
+  if (result.bytes === undefined) state.output.send(client.identity, result)
+  else state.output.forward(client.identity, 'taskResult', result.bytes)
+}
+
+function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
+  return { kind: 'taskResult', taskId, status, metadata: NO_BYTES, results: [], inlineResults: [] }
+}
+
+function count(state: SchedulerState, status: TaskStatus): void {
+  state.ended.set(status, (state.ended.get(status) ?? 0) + 1)
+}
+
+/** The duration is the first thing in a result's metadata. docs/protocol.md#profile */
+function measure(pool: WorkerPool, worker: WorkerEntry, metadata: Uint8Array): void {
+  if (metadata.byteLength !== 16) return
+  const seconds = asBuffer(metadata).readFloatBE(0)
+  if (seconds >= 0 && Number.isFinite(seconds)) pool.measure(worker, seconds)
+}
+
+function refuseForeignId(state: SchedulerState, client: ClientEntry, id: TaskId): void {
+  const fields = { task: idToHex(id), client: client.identity }
+  state.output.log('warn', 'refused a task whose id another client uses', fields)
+  sendStatus(state, client, id, 'notFound')
+}

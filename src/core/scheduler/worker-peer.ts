@@ -1,0 +1,94 @@
+// Workers: how they come, stay and go. docs/protocol.md#heartbeat, docs/protocol.md#disconnect
+
+import type { Identity } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
+import type { DisconnectRequest, WorkerHeartbeat } from '../../wire/message.js'
+import { ourEcho } from './echo.js'
+import type { WorkerEntry } from './entries.js'
+import { publishWorker } from './publication.js'
+import { runtimeFamily, type SchedulerState } from './state.js'
+import { assignWaiting, takeTasksBack } from './task.js'
+
+/** Registers or refreshes a worker, and answers: always, or it falls silent for good. */
+export function onWorkerHeartbeat(
+  state: SchedulerState,
+  from: Identity,
+  message: WorkerHeartbeat,
+  now: InstantMs,
+): void {
+  const known = state.workers.get(from)
+  // Before its first task: a 1.9.9 worker takes both in any order, ours learns the features first.
+  state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
+  if (known === undefined) addWorker(state, from, message, now)
+  else {
+    known.heartbeat = withoutBytes(message)
+    known.lastSeen = now
+    known.lastHeartbeat = now
+  }
+}
+
+/** A worker leaves in good order. The message, not the sender, says which. */
+export function onDisconnectRequest(
+  state: SchedulerState,
+  from: Identity,
+  message: DisconnectRequest,
+): void {
+  const worker = state.workers.get(message.worker)
+  if (worker !== undefined) removeWorker(state, worker, 'disconnected')
+  state.output.send(from, { kind: 'disconnectResponse', worker: message.worker })
+}
+
+/** Forgets a worker and lets its tasks wait for another. */
+export function removeWorker(state: SchedulerState, worker: WorkerEntry, reason: string): void {
+  state.output.log('info', `worker ${reason}`, {
+    worker: worker.identity,
+    tasksTakenBack: worker.assigned.size,
+  })
+  state.workers.delete(worker.identity)
+  state.pools[worker.runtime].remove(worker)
+  state.objects.forgetWorker(worker)
+  publishWorker(state, worker, false)
+  takeTasksBack(state, worker)
+}
+
+/** Drops workers that were silent for too long. */
+export function dropSilentWorkers(state: SchedulerState, now: InstantMs): void {
+  for (const worker of state.workers.values()) {
+    const silence = now - worker.lastSeen
+    if (silence > state.options.workerTimeoutMs) removeWorker(state, worker, 'timed out')
+  }
+}
+
+function addWorker(
+  state: SchedulerState,
+  identity: Identity,
+  message: WorkerHeartbeat,
+  now: InstantMs,
+): void {
+  const runtime = runtimeFamily(message.runtime)
+  const pool = state.pools[runtime]
+  const worker: WorkerEntry = {
+    identity,
+    runtime,
+    sequence: state.nextWorkerSequence,
+    heapIndex: -1,
+    lastSeen: now,
+    lastHeartbeat: now,
+    heartbeat: withoutBytes(message),
+    assigned: new Set(),
+    window: pool.initialWindow,
+    averageTaskSeconds: undefined,
+    held: new Set(),
+  }
+  state.nextWorkerSequence += 1
+  state.workers.set(identity, worker)
+  pool.add(worker)
+  state.output.log('info', 'worker connected', { worker: identity, runtime })
+  publishWorker(state, worker, true)
+  assignWaiting(state, pool)
+}
+
+/** What is kept of a heartbeat must not keep the read buffer that it came in. */
+function withoutBytes(message: WorkerHeartbeat): WorkerHeartbeat {
+  return { ...message, bytes: undefined }
+}

@@ -1,0 +1,193 @@
+// The scheduler's shell: a ROUTER for clients and workers, a PUB for monitors, and the machine between
+// them. It turns frames into events and actions into frames; it decides nothing.
+
+import { randomBytes } from 'node:crypto'
+import { ProtocolError } from '../base/errors.js'
+import { bytesToLatin1 } from '../base/bytes.js'
+import { schedulerId, type Identity } from '../base/ids.js'
+import { silentLogger, type Logger } from '../base/logger.js'
+import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
+import { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
+import { Driver } from '../runtime/driver.js'
+import { ProcessSampler } from '../runtime/process-statistics.js'
+import { formatAddress, parseAddress, type Address } from '../transport/address.js'
+import { PubSocket } from '../transport/pub.js'
+import { RouterSocket } from '../transport/router.js'
+import type { IncomingMessage } from '../transport/socket.js'
+import { decode, encodeFrame, type Message } from '../wire/message.js'
+import { checkSchedulerOptions, type SchedulerOptions } from './scheduler-options.js'
+
+/** How often the monitors are told the state of everything. */
+const STATUS_INTERVAL_MS = 1000
+
+/** Why a scheduler has ended. */
+export interface SchedulerEnd {
+  readonly reason: string
+  /** Whether a bug of ours ended it. */
+  readonly isFailure: boolean
+}
+
+/** A scheduler in this process. It keeps the process alive until it is closed. */
+export class Scheduler implements AsyncDisposable {
+  /** Resolves when the scheduler has ended: closed, shut down by a client, or by a bug. */
+  readonly ended: Promise<SchedulerEnd>
+  readonly #logger: Logger
+  readonly #driver: Driver<SchedulerEvent, SchedulerAction>
+  readonly #malformed = new Map<Identity, number>()
+  readonly #sampler = new ProcessSampler()
+  #router: RouterSocket | undefined
+  #monitor: PubSocket | undefined
+  #statusTimer: NodeJS.Timeout | undefined
+  #closing: Promise<void> | undefined
+  #end: (end: SchedulerEnd) => void = () => {}
+
+  private constructor(machine: SchedulerMachine, logger: Logger) {
+    this.#logger = logger
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+    this.#driver = new Driver({
+      machine,
+      tick: { type: 'tick' },
+      perform: (action) => this.#perform(action),
+      onFault: (error) => this.#onFault(error),
+    })
+  }
+
+  /**
+   * Binds both addresses and serves. Port 0 stands for one that the system chooses. Rejects with
+   * `ConfigError` for a bad option or address, and with the system's error when it cannot bind.
+   */
+  static async start(options: SchedulerOptions & { readonly address: string }): Promise<Scheduler> {
+    const checked = checkSchedulerOptions(options)
+    const address = parseAddress(options.address)
+    const id = schedulerId(bytesToLatin1(randomBytes(16)))
+    const machine = new SchedulerMachine({ ...checked, schedulerId: id })
+    const scheduler = new Scheduler(machine, options.logger ?? silentLogger)
+    const limits = {
+      maxFrameBytes: checked.maxMessageBytes,
+      maxQueuedBytes: checked.maxQueuedBytes,
+    }
+    const router = await RouterSocket.bind(formatAddress(address), scheduler.#handler(), limits)
+    scheduler.#router = router
+    try {
+      const monitorAddress = options.monitorAddress ?? monitorAddressOf(address, router.address)
+      scheduler.#monitor = await PubSocket.bind(monitorAddress, {
+        onSubscriptions: (count) => scheduler.#driver.handle({ type: 'subscribersChanged', count }),
+      })
+    } catch (error) {
+      await router.close()
+      throw error
+    }
+    scheduler.#startStatus()
+    return scheduler
+  }
+
+  /** Where clients and workers connect, with the real port. */
+  get address(): string {
+    return this.#router?.address ?? ''
+  }
+
+  /** Where monitors subscribe, with the real port. */
+  get monitorAddress(): string {
+    return this.#monitor?.address ?? ''
+  }
+
+  /** Ends. Peers are told nothing, as by any scheduler: they find out. Safe to call twice. */
+  close(): Promise<void> {
+    return this.#finish({ reason: 'closed', isFailure: false })
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #handler(): Parameters<typeof RouterSocket.bind>[1] {
+    return {
+      onMessages: (from, messages) => {
+        for (const message of messages) this.#onMessage(from, message)
+      },
+      onConnect: () => {},
+      onDisconnect: (peer, reason) => {
+        if (reason !== '') this.#logger.info('connection lost', { peer, reason })
+        this.#malformed.delete(peer)
+        this.#driver.handle({ type: 'peerDisconnected', peer })
+      },
+      onDrain: () => {},
+      onProgress: (peer) => this.#driver.handle({ type: 'peerProgressed', peer }),
+    }
+  }
+
+  #onMessage(from: Identity, frames: IncomingMessage): void {
+    let message: Message
+    try {
+      if (!(frames instanceof Uint8Array)) throw new ProtocolError('more than one frame')
+      message = decode(frames)
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      this.#onMalformed(from, error)
+      return
+    }
+    this.#driver.handle({ type: 'messageReceived', from, message })
+  }
+
+  /** Logs the first, second, fourth, … so that a hostile peer cannot fill the log. */
+  #onMalformed(peer: Identity, error: ProtocolError): void {
+    const count = (this.#malformed.get(peer) ?? 0) + 1
+    this.#malformed.set(peer, count)
+    if ((count & (count - 1)) !== 0) return
+    this.#logger.warn('dropped a malformed message', { peer, count, error: error.message })
+  }
+
+  #perform(action: SchedulerAction): void {
+    switch (action.type) {
+      case 'send':
+        this.#router?.send(action.to, encodeFrame(action.message))
+        break
+      case 'forward':
+        this.#router?.send(action.to, action.bytes)
+        break
+      case 'publish':
+        this.#monitor?.publish(encodeFrame(action.message))
+        break
+      case 'log':
+        this.#logger[action.level](action.text, action.fields)
+        break
+      case 'stop':
+        void this.#finish({ reason: action.reason, isFailure: false })
+        break
+    }
+  }
+
+  #startStatus(): void {
+    this.#statusTimer = setInterval(() => {
+      const { resource, rssFree } = this.#sampler.sample()
+      this.#driver.handle({ type: 'statisticsSampled', scheduler: resource, rssFree })
+    }, STATUS_INTERVAL_MS)
+  }
+
+  #onFault(error: unknown): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.#logger.error('the scheduler met a bug of its own and ends', { error: text })
+    void this.#finish({ reason: 'a bug in the scheduler', isFailure: true })
+  }
+
+  #finish(end: SchedulerEnd): Promise<void> {
+    this.#closing ??= this.#close(end)
+    return this.#closing
+  }
+
+  async #close(end: SchedulerEnd): Promise<void> {
+    this.#driver.stop()
+    clearInterval(this.#statusTimer)
+    await Promise.all([this.#router?.close(), this.#monitor?.close()])
+    this.#end(end)
+  }
+}
+
+/** The same host, two ports up; a port of the system's choice where the main one was that. */
+function monitorAddressOf(configured: Address, bound: string): string {
+  const main = parseAddress(bound)
+  if (configured.kind !== 'tcp' || main.kind !== 'tcp') return `${bound}.monitor`
+  return formatAddress({ ...configured, port: configured.port === 0 ? 0 : main.port + 2 })
+}
