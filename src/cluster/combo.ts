@@ -60,7 +60,9 @@ export class SchedulerClusterCombo implements AsyncDisposable {
       const start = await scheduler.start({ role: 'scheduler', options: schedulerOptions })
       if (start.event !== 'listening') throw new Error('the scheduler did not say where it listens')
       await agent.start({ role: 'agent', options: { ...agentOptions, address: start.address } })
-      return new SchedulerClusterCombo(start, [agent, scheduler])
+      const processes = [agent, scheduler]
+      for (const process of processes) process.unref()
+      return new SchedulerClusterCombo(start, processes)
     } catch (error) {
       await Promise.all([agent.end(), scheduler.end()])
       throw error

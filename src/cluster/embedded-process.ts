@@ -2,6 +2,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ScalerError } from '../base/errors.js'
@@ -70,13 +71,13 @@ export class EmbeddedProcess {
       })
     })
     this.#started.catch(() => undefined)
-    this.unref()
   }
 
   /** Tells the process what it is; resolves with its first report, unless that is a failure. */
   async start(order: EmbeddedOrder): Promise<EmbeddedStart> {
     this.#child.stdin?.write(`${JSON.stringify(order)}\n`)
-    const start = await this.#started
+    // Until then somebody waits for it, and it keeps the program alive.
+    const start = await this.#started.finally(() => this.unref())
     if (start.event === 'failed') throw new ScalerError('ERR_SCALER_EMBEDDED', start.text)
     return start
   }
@@ -90,12 +91,10 @@ export class EmbeddedProcess {
     clearTimeout(killer)
   }
 
-  /** A program that is done ends, and this process with it: nothing here keeps it alive. */
+  /** From here on, a program that is done ends, and this process with it: it keeps nothing alive. */
   unref(): void {
     this.#child.unref()
-    for (const stream of this.#child.stdio) {
-      if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
-    }
+    for (const stream of this.#child.stdio) if (stream instanceof Socket) stream.unref()
   }
 }
 

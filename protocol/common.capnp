@@ -1,0 +1,49 @@
+# What several messages share. Every field is documented in docs/protocol.md.
+
+@0xf57f79ac88fab620;
+
+using import "annotation.capnp".id;
+using import "annotation.capnp".extension;
+
+enum TaskStatus {
+  success @0;     # The task returned; one result.
+  failed @1;      # The task threw, or could not be run; one result, the error.
+  canceled @2;    # Dropped before it ran, or killed by a forced cancel.
+  notFound @3;    # The receiver of a cancel does not have the task, or will not cancel it.
+  workerDied @4;  # It took down too many workers.
+  noWorker @5;    # Refused: nobody can take it.
+  inactive @6;    # Monitor only: it waits in the scheduler.
+  running @7;     # Monitor only: a worker has it.
+  canceling @8;   # Monitor only: its worker was told to cancel it.
+}
+
+struct ObjectContent {
+  # Objects: parallel lists, one entry per object in each.
+
+  objectIds @0 :List(Data) $id(object);
+  # Which objects.
+
+  objectTypes @1 :List(ObjectContentType);
+  # What each one is.
+
+  objectNames @2 :List(Data);
+  # Name of each for display, UTF-8.
+
+  objectBytes @3 :List(List(Data));
+  # Content of each, cut into chunks.
+
+  enum ObjectContentType {
+    serializer @0;  # The serializer of a client.
+    object @1;      # Anything else: a function, an argument, a result.
+  }
+}
+
+struct TaskCapability $extension {
+  # Something that a worker offers or a task needs.
+
+  name @0 :Text;
+  # For example `gpu`.
+
+  value @1 :Int64;
+  # How many; -1 where the name alone matters.
+}

@@ -1,0 +1,389 @@
+# The messages: everything that a scheduler, its clients, its workers and its monitors tell each
+# other. Every field is documented in docs/protocol.md.
+
+@0xaf44f44ea94a4675;
+
+using import "annotation.capnp".id;
+using import "annotation.capnp".extension;
+using import "annotation.capnp".bitSet;
+using CommonType = import "common.capnp";
+using Status = import "status.capnp";
+
+struct Task {
+  # One call of a function: client -> scheduler -> worker.
+
+  taskId @0 :Data $id(task);
+  # Chosen by the client, unique in the whole scheduler while the task is unfinished.
+
+  source @1 :Data $id(identity);
+  # The client that owns the task.
+
+  metadata @2 :Data;
+  # Task flags (docs/protocol.md#task-flags).
+
+  funcObjectId @3 :Data $id(object);
+  # The function.
+
+  functionArgs @4 :List(Argument);
+  # The arguments in order.
+
+  capabilities @5 :List(CommonType.TaskCapability) $extension;
+  # What the worker must offer.
+
+  parentTaskId @6 :Data $id(task) $extension;
+  # The task inside which this one was submitted.
+
+  struct Argument {
+    # One argument of a task.
+
+    type @0 :ArgumentType;
+    # What `data` is.
+
+    data @1 :Data;
+    # A task id, an object id or a serialized value, by `type`.
+
+    enum ArgumentType {
+      task @0;                 # The id of another node of the same graph. Only inside a GraphTask.
+      objectID @1;             # The id of an object.
+      inline @2 $extension;    # The serialized value itself (docs/protocol.md#inline).
+    }
+  }
+}
+
+struct TaskCancel {
+  # Drop a task: client -> scheduler; scheduler -> worker.
+
+  taskId @0 :Data $id(task);
+  # Which task.
+
+  flags @1 :TaskCancelFlags;
+  # How.
+
+  struct TaskCancelFlags {
+    # How a task is cancelled.
+
+    force @0 :Bool;
+    # Also when it runs: its processor is killed.
+
+    retrieveTaskObject @1 :Bool;
+    # Asks for the task back in the answer. Always false: a 1.9.9 worker dies of it.
+  }
+}
+
+struct TaskResult {
+  # How a task or graph ended: worker -> scheduler -> client.
+
+  taskId @0 :Data $id(task);
+  # The task, or the graph (its last message).
+
+  status @1 :CommonType.TaskStatus;
+  # How it ended.
+
+  metadata @2 :Data;
+  # Profile result (docs/protocol.md#profile-result).
+
+  results @3 :List(Data) $id(object);
+  # The object that holds the result or the error; empty where there is none or it is inline.
+
+  inlineResults @4 :List(Data) $extension;
+  # The serialized result or error itself, instead of an object (docs/protocol.md#inline).
+}
+
+struct GraphTask {
+  # Tasks that depend on each other: client -> scheduler.
+
+  taskId @0 :Data $id(task);
+  # Id of the graph, from the same name space as task ids.
+
+  source @1 :Data $id(identity);
+  # The client that owns the graph.
+
+  targets @2 :List(Data) $id(task);
+  # The nodes whose results the client wants.
+
+  graph @3 :List(Task);
+  # All nodes, in any order.
+}
+
+struct GraphTaskCancel {
+  # Cancel a graph: client -> scheduler.
+
+  taskId @0 :Data $id(task);
+  # Which graph.
+}
+
+struct ClientHeartbeat {
+  # A client is alive: client -> scheduler.
+
+  resource @0 :Status.Resource;
+  # What the client's process uses.
+
+  latencyUS @1 :UInt32;
+  # Half of the last heartbeat's round trip, in microseconds; 0 before the first echo.
+
+  features @2 :UInt64 $extension $bitSet;
+  # What the client understands (docs/protocol.md#features).
+
+  runtime @3 :Text $extension;
+  # What runs its functions, for example `node/20.20.2`; absent means `python`.
+}
+
+struct ClientHeartbeatEcho {
+  # The answer to each ClientHeartbeat: scheduler -> client.
+
+  schedulerId @0 :Data $id(scheduler) $extension;
+  # Random id of this scheduler process. A change means that it was restarted.
+
+  features @1 :UInt64 $extension $bitSet;
+  # What the scheduler understands (docs/protocol.md#features).
+}
+
+struct WorkerHeartbeat {
+  # A worker is alive: worker -> scheduler.
+
+  agent @0 :Status.Resource;
+  # What the agent process uses.
+
+  rssFree @1 :UInt64;
+  # Available memory of the machine in bytes.
+
+  queuedTasks @2 :UInt32;
+  # Tasks that wait inside the worker.
+
+  latencyUS @3 :UInt32;
+  # Half of the last heartbeat's round trip, in microseconds; 0 before the first echo.
+
+  taskLock @4 :Bool;
+  # Shown by monitors as the L of ITL. 1.9.9 workers always say true.
+
+  processors @5 :List(Status.ProcessorStatus);
+  # Its living processors.
+
+  features @6 :UInt64 $extension $bitSet;
+  # What the worker understands (docs/protocol.md#features).
+
+  runtime @7 :Text $extension;
+  # What runs functions, for example `node/20.20.2`; absent means `python`.
+
+  capabilities @8 :List(CommonType.TaskCapability) $extension;
+  # What it offers to tasks that ask for it.
+}
+
+struct WorkerHeartbeatEcho {
+  # The answer to each WorkerHeartbeat: scheduler -> worker.
+
+  schedulerId @0 :Data $id(scheduler) $extension;
+  # Random id of this scheduler process. A change means that it was restarted.
+
+  features @1 :UInt64 $extension $bitSet;
+  # What the scheduler understands (docs/protocol.md#features).
+}
+
+struct ObjectInstruction {
+  # What to do with objects: client or worker -> scheduler; scheduler -> worker (delete).
+
+  instructionType @0 :ObjectInstructionType;
+  # Create or delete.
+
+  objectUser @1 :Data $id(identity);
+  # The client that owns the objects; the receiving worker in deletes sent by a scheduler.
+
+  objectContent @2 :CommonType.ObjectContent;
+  # create: all four lists; delete: only the ids; clear: nothing.
+
+  enum ObjectInstructionType {
+    create @0;  # Store the objects, or use them too.
+    delete @1;  # The user does not need the objects any more.
+    clear @2;   # Never on the wire.
+  }
+}
+
+struct ObjectRequest {
+  # Send me objects: client or worker -> scheduler.
+
+  requestType @0 :ObjectRequestType;
+  # Always get.
+
+  objectIds @1 :List(Data) $id(object);
+  # Which objects. Order and duplicates matter to the answer.
+
+  enum ObjectRequestType {
+    get @0;  # The only one.
+  }
+}
+
+struct ObjectResponse {
+  # The answer to an ObjectRequest: scheduler -> client or worker.
+
+  responseType @0 :ObjectResponseType;
+  # Always content.
+
+  objectContent @1 :CommonType.ObjectContent;
+  # `objectIds` repeats the request; the other lists have what exists, in that order.
+
+  enum ObjectResponseType {
+    content @0;         # The objects.
+    objectNotExist @1;  # Never sent: a 1.9.9 worker dies of it.
+  }
+}
+
+struct DisconnectRequest {
+  # A worker leaves: worker -> scheduler.
+
+  worker @0 :Data $id(identity);
+  # Which worker.
+}
+
+struct DisconnectResponse {
+  # The answer to a DisconnectRequest: scheduler -> worker.
+
+  worker @0 :Data $id(identity);
+  # The worker of the request.
+}
+
+struct ClientDisconnect {
+  # A client leaves or stops the cluster: client -> scheduler; scheduler -> worker (shutdown).
+
+  disconnectType @0 :DisconnectType;
+  # Which of the two.
+
+  enum DisconnectType {
+    disconnect @0;  # Only this client leaves.
+    shutdown @1;    # The whole cluster stops.
+  }
+}
+
+struct ClientShutdownResponse {
+  # The answer to a ClientDisconnect of type shutdown: scheduler -> client.
+
+  accepted @0 :Bool;
+  # False when the scheduler is protected.
+}
+
+struct StateClient {
+  # Never sent.
+}
+
+struct StateObject {
+  # Never sent.
+}
+
+struct StateBalanceAdvice {
+  # Monitor: tasks are about to be taken back from a worker.
+
+  workerId @0 :Data $id(identity);
+  # The worker that has too many.
+
+  taskIds @1 :List(Data) $id(task);
+  # The tasks.
+}
+
+struct StateScheduler {
+  # Monitor, every second: the scheduler and everything it knows.
+
+  binder @0 :Status.BinderStatus;
+  # Messages counted on its main socket.
+
+  scheduler @1 :Status.Resource;
+  # What the scheduler process uses.
+
+  rssFree @2 :UInt64;
+  # Available memory of its machine in bytes.
+
+  clientManager @3 :Status.ClientManagerStatus;
+  # Its clients.
+
+  objectManager @4 :Status.ObjectManagerStatus;
+  # Its objects.
+
+  taskManager @5 :Status.TaskManagerStatus;
+  # Its tasks.
+
+  workerManager @6 :Status.WorkerManagerStatus;
+  # Its workers.
+}
+
+struct StateWorker {
+  # Monitor: a worker joined or left.
+
+  workerId @0 :Data $id(identity);
+  # Which worker.
+
+  message @1 :Data;
+  # `connected` or `disconnected` in ASCII.
+}
+
+struct StateTask {
+  # Monitor: a task changed its state.
+
+  taskId @0 :Data $id(task);
+  # Which task.
+
+  functionName @1 :Data;
+  # The name of its function object.
+
+  status @2 :CommonType.TaskStatus;
+  # Its new state.
+
+  worker @3 :Data $id(identity);
+  # The worker that has it while it runs, otherwise empty.
+
+  metadata @4 :Data;
+  # The profile result once it is finished, otherwise empty.
+}
+
+struct StateGraphTask {
+  # Monitor: a node of a graph that was submitted.
+
+  graphTaskId @0 :Data $id(task);
+  # The graph.
+
+  taskId @1 :Data $id(task);
+  # The node.
+
+  nodeTaskType @2 :NodeTaskType;
+  # Whether the client wants its result.
+
+  parentTaskIds @3 :List(Data) $id(task);
+  # The nodes that it needs.
+
+  enum NodeTaskType {
+    normal @0;  # A node in between.
+    target @1;  # One of the graph's targets.
+  }
+}
+
+struct ProcessorInitialized {
+  # Never on the wire between processes of a cluster: a 1.9.9 processor reports to its own agent.
+}
+
+struct Message {
+  # One frame: exactly one of these.
+
+  union {
+    task @0 :Task;
+    taskCancel @1 :TaskCancel;
+    taskResult @2 :TaskResult;
+    graphTask @3 :GraphTask;
+    graphTaskCancel @4 :GraphTaskCancel;
+    objectInstruction @5 :ObjectInstruction;
+    objectRequest @6 :ObjectRequest;
+    objectResponse @7 :ObjectResponse;
+    clientHeartbeat @8 :ClientHeartbeat;
+    clientHeartbeatEcho @9 :ClientHeartbeatEcho;
+    workerHeartbeat @10 :WorkerHeartbeat;
+    workerHeartbeatEcho @11 :WorkerHeartbeatEcho;
+    disconnectRequest @12 :DisconnectRequest;
+    disconnectResponse @13 :DisconnectResponse;
+    stateClient @14 :StateClient;
+    stateObject @15 :StateObject;
+    stateBalanceAdvice @16 :StateBalanceAdvice;
+    stateScheduler @17 :StateScheduler;
+    stateWorker @18 :StateWorker;
+    stateTask @19 :StateTask;
+    stateGraphTask @20 :StateGraphTask;
+    clientDisconnect @21 :ClientDisconnect;
+    clientShutdownResponse @22 :ClientShutdownResponse;
+    processorInitialized @23 :ProcessorInitialized;
+  }
+}

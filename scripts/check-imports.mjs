@@ -1,0 +1,178 @@
+// Enforces who may import whom under src/ (the table of ARCHITECTURE.md), that no two files import
+// each other in a circle, and that the pure folders touch neither Node nor the world.
+// Tests are exempt: they may look anywhere. Run by `npm run check`; prints one line per offence.
+
+import { readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import ts from 'typescript'
+import { ROOT, filesUnder } from './paths.mjs'
+
+const SHELL = ['base', 'wire', 'core', 'serializer', 'transport', 'runtime']
+
+/** What a folder of src/ may import beside itself: other folders, and packages. */
+const FOLDERS = {
+  base: { may: [], isPure: true },
+  wire: { may: ['base'], isPure: true },
+  core: { may: ['base', 'wire'], isPure: true },
+  serializer: { may: ['base'] },
+  transport: { may: ['base'] },
+  runtime: { may: ['base', 'wire', 'transport'], packages: ['@logtape/logtape'] },
+  scheduler: { may: SHELL },
+  worker: { may: SHELL },
+  client: { may: SHELL },
+  cluster: { may: [...SHELL, 'scheduler', 'worker'] },
+  cli: {
+    may: ['base', 'runtime', 'scheduler', 'worker', 'client', 'cluster'],
+    packages: ['commander'],
+  },
+}
+
+/**
+ * The one import that goes against the table: `Client.local` loads the cluster when it is called.
+ * Nothing of it may be loaded before, so only a dynamic import and types will do.
+ */
+const EXCEPTION = { from: 'client/client.ts', toFolder: 'cluster' }
+
+/** Globals that bring in the clock, chance, waiting or the process. `Buffer` is only bytes. */
+const IMPURE_GLOBALS = new Set(
+  `Date performance process crypto Promise console fetch queueMicrotask require
+   setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate`.split(/\s+/),
+)
+
+/** All offences among `sources` (path under src/ -> text), as lines `path:line: what`. */
+export function importOffences(sources) {
+  const files = new Map()
+  const offences = []
+  for (const [path, text] of sources) {
+    const parsed = parse(path, text)
+    files.set(path, parsed.imports)
+    if (isTest(path)) continue
+    for (const found of parsed.imports) {
+      const why = importOffence(path, found, sources)
+      if (why !== undefined) offences.push(`src/${path}:${found.line}: ${why}`)
+    }
+    if (FOLDERS[folderOf(path)]?.isPure !== true) continue
+    for (const { name, line } of parsed.impurities) {
+      offences.push(`src/${path}:${line}: ${folderOf(path)} is pure, but uses ${name}`)
+    }
+  }
+  return [...offences, ...circles(files)]
+}
+
+function importOffence(path, { specifier, isLoaded }, sources) {
+  const folder = folderOf(path)
+  const rules = folder === '' ? undefined : FOLDERS[folder]
+  if (folder !== '' && rules === undefined) return `src/${folder}/ is not in the import table`
+  if (specifier.startsWith('node:')) {
+    return rules?.isPure === true ? `${folder} is pure, but imports ${specifier}` : undefined
+  }
+  if (!specifier.startsWith('.')) {
+    const isAllowed = rules?.packages?.includes(specifier) === true
+    return isAllowed ? undefined : `package ${specifier} may not be imported here`
+  }
+  const target = resolve(path, specifier)
+  if (!sources.has(target)) return `${specifier} is not a file of src/`
+  if (isTest(target)) return `imports a test, ${specifier}`
+  const toFolder = folderOf(target)
+  if (rules === undefined || folder === toFolder) return coreOffence(path, target)
+  const isException = path === EXCEPTION.from && toFolder === EXCEPTION.toFolder && !isLoaded
+  if (rules.may.includes(toFolder) || isException) return undefined
+  return `${folder} may not import ${toFolder === '' ? 'an entry point' : toFolder}`
+}
+
+/** The machines of core/ know nothing of each other. */
+function coreOffence(path, target) {
+  const [folder, machine] = path.split('/')
+  const [, other] = target.split('/')
+  if (folder !== 'core' || machine === other || other.endsWith('.ts')) return undefined
+  return `core/${machine} may not import core/${other}`
+}
+
+/** Each circle of static imports once, as the files on it. */
+function circles(files) {
+  const offences = []
+  const state = new Map()
+  const visit = (path, trail) => {
+    if (state.get(path) === 'done' || !files.has(path)) return
+    if (state.get(path) === 'open') {
+      const circle = [...trail.slice(trail.indexOf(path)), path]
+      offences.push(`src/${path}: imports itself through ${circle.slice(1).join(' -> ')}`)
+      return
+    }
+    state.set(path, 'open')
+    for (const { specifier, isDynamic } of files.get(path)) {
+      if (specifier.startsWith('.') && !isDynamic) visit(resolve(path, specifier), [...trail, path])
+    }
+    state.set(path, 'done')
+  }
+  for (const path of files.keys()) visit(path, [])
+  return offences
+}
+
+/** The imports of a file, and the impure things that it names. */
+function parse(path, text) {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
+  const imports = []
+  const impurities = []
+  const lineOf = (node) => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1
+  const walk = (node) => {
+    const specifier = specifierOf(node)
+    if (specifier !== undefined && ts.isStringLiteral(specifier)) {
+      const isDynamic = ts.isCallExpression(node)
+      const isLoaded = !isDynamic && !isTypeOnly(node)
+      imports.push({ specifier: specifier.text, line: lineOf(node), isDynamic, isLoaded })
+    }
+    const name = impureName(node)
+    if (name !== undefined) impurities.push({ name, line: lineOf(node) })
+    ts.forEachChild(node, walk)
+  }
+  walk(file)
+  return { imports, impurities }
+}
+
+function specifierOf(node) {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier
+  if (ts.isImportTypeNode(node)) return node.argument.literal
+  const isImportCall =
+    ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
+  return isImportCall ? node.arguments[0] : undefined
+}
+
+function isTypeOnly(node) {
+  if (ts.isImportTypeNode(node)) return true
+  return ts.isImportDeclaration(node) ? node.importClause?.isTypeOnly === true : node.isTypeOnly
+}
+
+function impureName(node) {
+  if (ts.isPropertyAccessExpression(node) && node.getText() === 'Math.random') return 'Math.random'
+  if (ts.isAwaitExpression(node) || node.kind === ts.SyntaxKind.AsyncKeyword) return 'async code'
+  if (!ts.isIdentifier(node) || !IMPURE_GLOBALS.has(node.text)) return undefined
+  const { parent } = node
+  const isMemberName =
+    parent.name === node || parent.propertyName === node || ts.isQualifiedName(parent)
+  return isMemberName ? undefined : node.text
+}
+
+function resolve(path, specifier) {
+  return posix.join(dirname(path), specifier).replace(/\.js$/, '.ts')
+}
+
+function folderOf(path) {
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : ''
+}
+
+/** Tests, and what they share (`*.test.kit.ts`). */
+function isTest(path) {
+  return path.includes('.test.')
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const paths = filesUnder('src', (path) => path.endsWith('.ts'))
+  const sources = new Map(
+    paths.map((path) => [path.slice('src/'.length), readFileSync(join(ROOT, path), 'utf8')]),
+  )
+  const offences = importOffences(sources)
+  for (const offence of offences) console.log(offence)
+  process.exitCode = offences.length === 0 ? 0 : 1
+}

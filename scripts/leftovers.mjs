@@ -1,0 +1,71 @@
+// Finds what a test run has left behind. Every process of a run inherits a mark in its environment
+// and a temporary folder of its own, so that nothing of anybody else's is ever mistaken for ours.
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const MARK = 'SCALER_TEST_RUN'
+/** How long processes may take to end after the last test. */
+const GRACE_MS = 10_000
+const POLL_MS = 50
+
+/** The mark and the folder of a new run: `{ env, folder }`. */
+export function beginRun() {
+  // Short, for the path of a unix socket may have some 100 bytes only.
+  const folder = mkdtempSync(join(tmpdir(), 'sc-'))
+  return { folder, env: { [MARK]: folder, TMPDIR: folder, TEMP: folder, TMP: folder } }
+}
+
+/** Ends and removes what the run has left, and returns one line for each such thing. */
+export async function endRun({ folder }) {
+  const deadline = performance.now() + GRACE_MS
+  let processes = markedProcesses(folder)
+  while (processes.length > 0 && performance.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    processes = markedProcesses(folder)
+  }
+  const files = readdirSync(folder).map((name) => `a file was left: ${join(folder, name)}`)
+  cleanUp({ folder })
+  return [...processes.map(({ pid, command }) => `process ${pid} was left: ${command}`), ...files]
+}
+
+/** Ends and removes whatever there is of a run, at once. */
+export function cleanUp({ folder }) {
+  for (const { pid } of markedProcesses(folder)) kill(pid)
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** The processes whose environment has the mark, as `{ pid, command }`. This one has it not. */
+function markedProcesses(folder) {
+  const mark = `${MARK}=${folder}`
+  if (process.platform === 'linux') {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => readOf(pid, 'environ').split('\0').includes(mark))
+      .map((pid) => ({ pid: Number(pid), command: readOf(pid, 'cmdline').replaceAll('\0', ' ') }))
+  }
+  if (process.platform === 'win32') return []
+  const lines = execFileSync('ps', ['-axEww', '-o', 'pid=,command='], { encoding: 'utf8' })
+  return lines
+    .split('\n')
+    .filter((line) => line.includes(mark))
+    .map((line) => ({ pid: Number.parseInt(line, 10), command: line.replace(/^\s*\d+\s*/, '') }))
+}
+
+function readOf(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function kill(pid) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has just ended by itself.
+  }
+}

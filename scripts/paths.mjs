@@ -1,0 +1,29 @@
+// Where things are in the repository, and which files it has. The only place of the scripts that
+// knows the folders.
+
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The root of the repository. */
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/**
+ * The files under a folder of the repository, as paths from its root with `/`, sorted.
+ * None when the folder is not there.
+ */
+export function filesUnder(folder, isWanted) {
+  const top = join(ROOT, folder)
+  if (!existsSync(top)) return []
+  return readdirSync(top, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .filter((path) => !path.includes('node_modules/') && isWanted(path))
+    .sort()
+}
+
+/** The compiled form of a source file: `src/base/ids.ts` -> `dist/base/ids.js`. */
+export function compiledPath(source) {
+  const path = source.startsWith('src/') ? source.replace('src/', 'dist/') : `build/${source}`
+  return path.replace(/\.ts$/, '.js')
+}

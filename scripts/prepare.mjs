@@ -1,0 +1,51 @@
+// From a fresh clone to something that runs: installs the packages when they are not those of the
+// lock file, and compiles what has changed.
+
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from './paths.mjs'
+import { runNode, runOrExit } from './process.mjs'
+
+/** Installs when needed. Says so, for it takes a while; says nothing otherwise. */
+export async function ensureInstalled() {
+  if (isInstalled()) return
+  console.log('installing packages (npm ci)')
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  await runOrExit(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+}
+
+/** Compiles everything that has changed. Exits with the compiler's messages when it cannot. */
+export async function build() {
+  await ensureInstalled()
+  const { code, output } = await compile()
+  if (code === 0) return
+  process.stderr.write(output)
+  process.exit(code)
+}
+
+/** Compiles, and returns the compiler's `{ code, output }`. */
+export async function compile() {
+  const result = await runNode(['node_modules/typescript/bin/tsc', '--build'], { capture: true })
+  if (result.code === 0) makeCommandsExecutable()
+  return result
+}
+
+/** Whether node_modules holds what the lock file names: the same packages in the same versions. */
+function isInstalled() {
+  const installedPath = join(ROOT, 'node_modules/.package-lock.json')
+  if (!existsSync(installedPath)) return false
+  const installed = JSON.parse(readFileSync(installedPath, 'utf8')).packages
+  const wanted = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
+  return Object.entries(wanted).every(([path, entry]) => {
+    const found = installed[path]
+    return path === '' || (found === undefined ? entry.optional : found.version === entry.version)
+  })
+}
+
+/** The compiler writes plain files; the commands are to be started by name, too. */
+function makeCommandsExecutable() {
+  const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  for (const path of Object.values(bin)) {
+    if (existsSync(join(ROOT, path))) chmodSync(join(ROOT, path), 0o755)
+  }
+}

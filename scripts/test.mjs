@@ -1,0 +1,31 @@
+// `npm test`: all tests, from a fresh clone with Node and git only. Installs and compiles when
+// needed, makes ready what some tests need beside Node, runs the tests, and fails, too, when they
+// have left a process or a file behind.
+
+import { ensureCapnp } from './ci.mjs'
+import { beginRun, cleanUp, endRun } from './leftovers.mjs'
+import { compiledPath, filesUnder } from './paths.mjs'
+import { build } from './prepare.mjs'
+import { runNode } from './process.mjs'
+
+await build()
+await ensureCapnp()
+
+/** The tests whose path holds one of the words given as arguments; all without arguments. */
+const words = process.argv.slice(2)
+const files = [
+  ...['src', 'test'].flatMap((folder) => filesUnder(folder, (path) => path.endsWith('.test.ts'))),
+  ...filesUnder('scripts', (path) => path.endsWith('.test.mjs')),
+].filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
+if (files.length === 0) {
+  console.error(`no test has ${words.join(' or ')} in its path`)
+  process.exit(2)
+}
+
+const testRun = beginRun()
+process.on('exit', () => cleanUp(testRun))
+const compiled = files.map((path) => (path.endsWith('.ts') ? compiledPath(path) : path))
+const { code } = await runNode(['scripts/run-tests.mjs', ...compiled], { env: testRun.env })
+const left = await endRun(testRun)
+for (const line of left) console.error(line)
+process.exitCode = left.length === 0 ? code : 1

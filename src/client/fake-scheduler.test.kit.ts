@@ -1,0 +1,216 @@
+// For tests of the client: a scheduler that runs the functions itself, in this process, and notes what
+// the protocol does not allow. Knows nothing of sockets, so that it serves tests with and without them.
+
+import { NO_BYTES, bytesToLatin1 } from '../base/bytes.js'
+import { FEATURE_INLINE } from '../base/features.js'
+import { objectId, schedulerId, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
+import { defaultSerializer } from '../serializer/default-serializer.js'
+import { serializeError } from '../serializer/error-codec.js'
+import type {
+  Message,
+  ObjectInstruction,
+  ObjectRequest,
+  Task,
+  TaskStatus,
+} from '../wire/message.js'
+import { joinChunks, splitChunks } from '../wire/object-content.js'
+
+/** What kind of scheduler it is. */
+export interface FakeSchedulerOptions {
+  /** Its id; '' = it behaves as version 1.9.9. Default: `scheduler-id-001`. */
+  readonly id?: string
+  /** Results up to this size travel inside the TaskResult, if it is not a 1.9.9 one. */
+  readonly inlineLimitBytes?: number
+}
+
+/** One scheduler for any number of clients. */
+export class FakeScheduler {
+  /** All messages but heartbeats. */
+  readonly received: Message[] = []
+  /** What clients did that the protocol does not allow. */
+  readonly faults: string[] = []
+  readonly objects: Map<ObjectId, Uint8Array> = new Map()
+  /** Tasks that have not ended, in order of arrival. */
+  readonly unfinished: Map<TaskId, Task> = new Map()
+  heartbeats = 0
+  /** Heartbeats are not answered. */
+  isMute = false
+  /** Tasks are not run until `release`. */
+  isHolding = false
+  /** The most tasks that were unfinished at a time. */
+  maxUnfinished = 0
+  id: string
+  readonly #inlineLimitBytes: number
+  readonly #send: (to: Identity, message: Message) => void
+  /** Clients that have sent a heartbeat over their connection. */
+  readonly #clients = new Set<Identity>()
+  #resultCount = 0
+
+  constructor(
+    send: (to: Identity, message: Message) => void,
+    { id = 'scheduler-id-001', inlineLimitBytes = 8_192 }: FakeSchedulerOptions = {},
+  ) {
+    this.#send = send
+    this.id = id
+    this.#inlineLimitBytes = inlineLimitBytes
+  }
+
+  get isOurs(): boolean {
+    return this.id !== ''
+  }
+
+  /** The kinds of all messages that came, but heartbeats. */
+  get kinds(): string[] {
+    return this.received.map((message) =>
+      message.kind === 'objectInstruction' ? message.instructionType : message.kind,
+    )
+  }
+
+  /** Everything is forgotten, as after a restart. */
+  restart(id: string = this.id): void {
+    this.id = id
+    this.objects.clear()
+    this.unfinished.clear()
+    this.#clients.clear()
+  }
+
+  /** A client's connection ended. */
+  onDisconnect(client: Identity): void {
+    this.#clients.delete(client)
+  }
+
+  /** Runs what was held back. */
+  release(): void {
+    this.isHolding = false
+    for (const task of this.unfinished.values()) void this.#run(task)
+  }
+
+  handle(from: Identity, message: Message): void {
+    if (message.kind === 'clientHeartbeat') {
+      this.#onHeartbeat(from)
+      return
+    }
+    this.received.push(message)
+    if (!this.#clients.has(from)) this.faults.push(`${message.kind} before a heartbeat`)
+    switch (message.kind) {
+      case 'task':
+        return this.#onTask(from, message)
+      case 'objectInstruction':
+        return this.#onInstruction(from, message)
+      case 'objectRequest':
+        return this.#onRequest(from, message)
+      case 'taskCancel': {
+        const task = this.unfinished.get(message.taskId)
+        if (task !== undefined) this.refuse(task, 'canceled')
+        return
+      }
+      case 'clientDisconnect':
+        this.#clients.delete(from)
+        return
+      default:
+        this.faults.push(`unexpected ${message.kind}`)
+    }
+  }
+
+  /** Ends a task without a result. */
+  refuse(task: Task, status: TaskStatus): void {
+    this.unfinished.delete(task.taskId)
+    this.#reply(task, { status, results: [], inlineResults: [] })
+  }
+
+  /** Ends a task with a value or an error. */
+  finish(task: Task, status: 'success' | 'failed', payload: Uint8Array): void {
+    if (!this.unfinished.delete(task.taskId)) return
+    if (this.isOurs && payload.byteLength <= this.#inlineLimitBytes) {
+      this.#reply(task, { status, results: [], inlineResults: [payload] })
+      return
+    }
+    this.#resultCount += 1
+    const id = objectId(`result ${this.#resultCount}`.padEnd(24))
+    this.objects.set(id, payload)
+    this.#reply(task, { status, results: [id], inlineResults: [] })
+  }
+
+  #onHeartbeat(from: Identity): void {
+    this.heartbeats += 1
+    this.#clients.add(from)
+    if (this.isMute) return
+    const features = this.isOurs ? FEATURE_INLINE : 0
+    this.#send(from, { kind: 'clientHeartbeatEcho', schedulerId: schedulerId(this.id), features })
+  }
+
+  #onTask(from: Identity, task: Task): void {
+    if (task.source !== from) this.faults.push('a task with a foreign source')
+    if (this.unfinished.has(task.taskId)) {
+      if (!this.isOurs) this.faults.push('the same task twice')
+      return
+    }
+    this.unfinished.set(task.taskId, task)
+    this.maxUnfinished = Math.max(this.maxUnfinished, this.unfinished.size)
+    if (!this.isHolding) void this.#run(task)
+  }
+
+  #onInstruction(from: Identity, message: ObjectInstruction): void {
+    const { objectIds, objectBytes } = message.objectContent
+    if (message.objectUser !== from) this.faults.push('an object with a foreign user')
+    for (const [index, id] of objectIds.entries()) {
+      if (message.instructionType === 'delete') this.objects.delete(id)
+      else this.objects.set(id, Buffer.from(joinChunks(objectBytes[index] ?? [])))
+    }
+  }
+
+  #onRequest(from: Identity, message: ObjectRequest): void {
+    const found = message.objectIds.filter((id) => this.objects.has(id))
+    const isMissing = found.length < message.objectIds.length
+    this.#send(from, {
+      kind: 'objectResponse',
+      responseType: isMissing && this.isOurs ? 'objectNotExist' : 'content',
+      objectContent: {
+        objectIds: message.objectIds,
+        objectTypes: found.map(() => 'object'),
+        objectNames: found.map(() => NO_BYTES),
+        objectBytes: found.map((id) => splitChunks(this.objects.get(id) ?? NO_BYTES)),
+      },
+    })
+  }
+
+  async #run(task: Task): Promise<void> {
+    try {
+      const fn = this.#value(this.#object(task.funcObjectId)) as (...args: unknown[]) => unknown
+      const args = task.functionArgs.map((argument) => {
+        if (argument.type === 'inline' && !this.isOurs) this.faults.push('an inline argument')
+        const isInline = argument.type === 'inline'
+        return this.#value(
+          isInline ? argument.data : this.#object(objectId(bytesToLatin1(argument.data))),
+        )
+      })
+      this.finish(task, 'success', defaultSerializer.serialize(await fn(...args)))
+    } catch (error) {
+      this.finish(task, 'failed', serializeError(error))
+    }
+  }
+
+  #value(bytes: Uint8Array): unknown {
+    return defaultSerializer.deserialize(bytes)
+  }
+
+  #object(id: ObjectId): Uint8Array {
+    const bytes = this.objects.get(id)
+    if (bytes !== undefined) return bytes
+    this.faults.push('an object is missing')
+    throw new Error(`missing object ${id}`)
+  }
+
+  #reply(
+    task: Task,
+    result: {
+      readonly status: TaskStatus
+      readonly results: readonly ObjectId[]
+      readonly inlineResults: readonly Uint8Array[]
+    },
+  ): void {
+    const metadata = Buffer.alloc(result.status === 'success' ? 16 : 0)
+    if (metadata.length > 0) metadata.writeFloatBE(0.0015, 0)
+    this.#send(task.source, { kind: 'taskResult', taskId: task.taskId, metadata, ...result })
+  }
+}

@@ -1,0 +1,90 @@
+// What `submit` returns: the result of one task, which is on its way.
+
+import { inspect } from 'node:util'
+import { idToHex } from '../base/ids.js'
+import type { FutureState } from './future-state.js'
+import type { TaskProfile } from './task-profile.js'
+import { waitForOutcome, type ResultOptions } from './timed-wait.js'
+
+/**
+ * The result of one task. It can be used like any promise: `await`, `Promise.all`, `race`, `any` and
+ * `allSettled` work. Unlike one, a failed future that nobody awaits does not end the process; what is
+ * made from it with `then`, `catch`, `finally` or `result` is an ordinary promise and does.
+ * While a future has not ended, the process stays alive.
+ */
+export class Future<T> implements Promise<T> {
+  readonly #state: FutureState
+
+  static {
+    // What `console.log` shows: like a promise, and which one.
+    const value = function (this: Future<unknown>): string {
+      return `Future { ${this.id}, ${this.state} }`
+    }
+    Object.defineProperty(this.prototype, inspect.custom, { value })
+  }
+
+  /** Futures are made by `submit`. @internal */
+  constructor(state: FutureState) {
+    this.#state = state
+  }
+
+  /** The inside of a future, for the library alone. @internal */
+  static stateOf(future: Future<unknown>): FutureState {
+    return future.#state
+  }
+
+  /** The id of the task, in hex: unique in the whole cluster. */
+  get id(): string {
+    return idToHex(this.#state.taskId)
+  }
+
+  /**
+   * `pending`: the task has not left this process. `running`: the cluster has it; clients are not told
+   * when a worker begins. `done`, `failed` and `cancelled` are final.
+   */
+  get state(): 'pending' | 'running' | 'done' | 'failed' | 'cancelled' {
+    return this.#state.state
+  }
+
+  /** What running the task has cost; undefined until it has ended, and if it did not run. */
+  get profile(): TaskProfile | undefined {
+    return this.#state.profile
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Future'
+  }
+
+  /**
+   * Ends the future at once with `TaskCancelledError`, whose `cause` is `reason`, and has the cluster
+   * drop the task, by force if it runs already (a Python Scaler 1.9.9 lets it run to its end).
+   * False if the future had ended.
+   */
+  cancel(reason?: unknown): boolean {
+    return this.#state.cancel(reason)
+  }
+
+  /**
+   * The result as an ordinary promise, for those who will not wait for ever: it rejects with
+   * `TimeoutError` after `timeoutMs`, or with the reason of `signal`; the task goes on in both cases.
+   * Rejects with `ConfigError` for a bad option.
+   */
+  result(options: ResultOptions = {}): Promise<T> {
+    return waitForOutcome(this.#state, options) as Promise<T>
+  }
+
+  then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return (this.#state.promise as Promise<T>).then(onFulfilled, onRejected)
+  }
+
+  catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
+    return this.then(undefined, onRejected)
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<T> {
+    return (this.#state.promise as Promise<T>).finally(onFinally)
+  }
+}

@@ -1,0 +1,75 @@
+// The ids that a client makes: its own, those of its tasks, and those of what it stores.
+
+import { createHash, randomBytes } from 'node:crypto'
+import { bytesToLatin1 } from '../base/bytes.js'
+import {
+  identity,
+  objectId,
+  taskId,
+  type Identity,
+  type ObjectId,
+  type TaskId,
+} from '../base/ids.js'
+import { objectIdFrom, SERIALIZER_SUFFIX } from '../wire/object-content.js'
+
+const PREFIX_BYTES = 8
+const DIGEST_BYTES = 16
+
+/** A new client identity (docs/protocol.md#identities). */
+export function newClientIdentity(): Identity {
+  return identity(`${process.pid}|Client|${randomBytes(16).toString('hex')}`)
+}
+
+/** The ids of what one client stores (docs/protocol.md#object-ids). */
+export class ObjectIds {
+  readonly #prefix: string
+
+  constructor(owner: Identity) {
+    const digest = createHash('md5').update(owner, 'latin1').digest()
+    this.#prefix = bytesToLatin1(digest.subarray(0, PREFIX_BYTES))
+  }
+
+  /** The id of the client's serializer. */
+  get serializer(): ObjectId {
+    return objectId(this.#prefix + SERIALIZER_SUFFIX)
+  }
+
+  /** The id of some content: the same for the same bytes. */
+  of(content: Uint8Array): ObjectId {
+    const digest = createHash('sha256').update(content).digest()
+    return objectIdFrom(this.#prefix, bytesToLatin1(digest.subarray(0, DIGEST_BYTES)))
+  }
+}
+
+/** Makes task ids of 16 bytes: 10 random ones, the same for all, and a counter. */
+export class TaskIds {
+  /** Random bytes and the upper half of the counter. */
+  #prefix = ''
+  readonly #random: string = bytesToLatin1(randomBytes(10))
+  #upper = 0
+  #lower = 0
+
+  constructor() {
+    this.#renewPrefix()
+  }
+
+  /** An id that no other task has. */
+  next(): TaskId {
+    const lower = this.#lower
+    if (lower === 0xffff) {
+      this.#lower = 0
+      const id = taskId(this.#prefix + String.fromCharCode(0xff, 0xff))
+      this.#upper += 1
+      this.#renewPrefix()
+      return id
+    }
+    this.#lower = lower + 1
+    return taskId(this.#prefix + String.fromCharCode(lower >>> 8, lower & 0xff))
+  }
+
+  #renewPrefix(): void {
+    const upper = Buffer.allocUnsafe(4)
+    upper.writeUInt32BE(this.#upper % 2 ** 32)
+    this.#prefix = this.#random + bytesToLatin1(upper)
+  }
+}

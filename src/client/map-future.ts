@@ -1,0 +1,91 @@
+// What `map` and `starmap` return: the results of many tasks, which are on their way.
+
+import type { MapResults } from './map-results.js'
+
+/** How a map goes about its work. */
+export interface MapOptions {
+  /** True: iterating gives results in input order. False: pairs `[index, result]` as they finish. */
+  readonly ordered?: boolean | undefined
+  /**
+   * Tasks in flight at most. Default: as many as the client allows (`maxUnfinishedTasks`), or 10,000
+   * while it is iterated over; there, results that wait to be taken count, too.
+   * 1 to 4,294,967,295, or `Infinity`.
+   */
+  readonly concurrency?: number | undefined
+}
+
+/** What iterating over a map with options `O` gives: results, or pairs with `ordered: false`. */
+export type MapItem<R, O extends MapOptions> = O extends { readonly ordered: false }
+  ? [index: number, result: R]
+  : O extends { readonly ordered?: true | undefined }
+    ? R
+    : R | [index: number, result: R]
+
+/** What a map future is about. */
+export interface MapFutureSetup {
+  readonly results: MapResults
+  readonly cancel: (reason: unknown) => boolean
+}
+
+/**
+ * The results of many tasks. Either await it (an array in input order), or iterate over it with
+ * `for await` (results are handed out and forgotten, inputs pulled as results are taken), but not both.
+ * The first failure rejects it and cancels the rest. One that nobody uses does not end the process.
+ */
+export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item> {
+  readonly #results: MapResults
+  readonly #cancel: (reason: unknown) => boolean
+
+  /** These are made by `map` and `starmap`. @internal */
+  constructor(setup: MapFutureSetup) {
+    this.#results = setup.results
+    this.#cancel = setup.cancel
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'MapFuture'
+  }
+
+  /**
+   * Cancels what has not ended: the map ends at once with `TaskCancelledError`, whose `cause` is
+   * `reason`. False if it had ended.
+   */
+  cancel(reason?: unknown): boolean {
+    return this.#cancel(reason)
+  }
+
+  /**
+   * All outcomes in input order, as those of `Promise.allSettled`: a failure does not cancel the rest.
+   * Call it at once: what failed before has cancelled the rest. Rejects only if the input could not be
+   * read to its end.
+   */
+  allSettled(): Promise<PromiseSettledResult<R>[]> {
+    return this.#results.allSettled() as Promise<PromiseSettledResult<R>[]>
+  }
+
+  then<A = R[], B = never>(
+    onFulfilled?: ((values: R[]) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return (this.#results.promise as Promise<R[]>).then(onFulfilled, onRejected)
+  }
+
+  catch<B = never>(
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<R[] | B> {
+    return this.then(undefined, onRejected)
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<R[]> {
+    return (this.#results.promise as Promise<R[]>).finally(onFinally)
+  }
+
+  /**
+   * Results in input order, or pairs `[index, result]` as they finish. After a failure, those that came
+   * before it are followed by the error. Leaving the loop early cancels the rest.
+   * Throws `TypeError` if the map is awaited or iterated over already.
+   */
+  [Symbol.asyncIterator](): AsyncIterator<Item, undefined> {
+    return this.#results.iterate() as AsyncIterator<Item, undefined>
+  }
+}

@@ -1,0 +1,323 @@
+// A map at work: pulls inputs while there is room for tasks, submits them, and ends when all have ended
+// or one has failed. docs/client.md#map
+
+import { ClientClosedError, TaskCancelledError } from '../base/errors.js'
+import type { TaskId } from '../base/ids.js'
+import type { StoredValue, TaskEndReason, TaskSubmission } from '../core/client/events.js'
+import type { ClientConnection, Feeder } from './client-connection.js'
+import type { FailureCount } from './failure-count.js'
+import type { TaskIds } from './ids.js'
+import type { InputReader, MapInput } from './map-input.js'
+import { MapResults, type MapConsumerActions, type MapEnd } from './map-results.js'
+import { outcomeError } from './outcome-error.js'
+import { addSite, moveToSite, type SubmitSite } from './submit-site.js'
+import type { TaskOwner } from './task-owner.js'
+
+/** Inputs pulled in one turn of the event loop, so that results are handled in between. */
+const INPUTS_PER_TURN = 2_000
+/** While iterated over without a bound of the user's: tasks in flight and results not yet taken. */
+const READ_AHEAD = 10_000
+
+/** What a map is made of. */
+export interface MapSetup {
+  readonly connection: ClientConnection
+  readonly failures: FailureCount
+  readonly ids: TaskIds
+  readonly function: StoredValue
+  readonly flags: Uint8Array
+  readonly input: MapInput
+  /** The serialized arguments for one input. Throws `SerializeError`. */
+  readonly argsOf: (input: unknown, index: number) => readonly Uint8Array[]
+  readonly isOrdered: boolean
+  /** Undefined: as many as the client allows. */
+  readonly concurrency: number | undefined
+  readonly site: SubmitSite
+}
+
+/** One map. */
+export class MapRun implements Feeder, InputReader, MapConsumerActions {
+  readonly results: MapResults
+  readonly #setup: MapSetup
+  readonly #connection: ClientConnection
+  #inputCount = 0
+  #inFlight = 0
+  /** Nothing more is pulled. */
+  #isInputOver = false
+  /** The input said that there is no more. */
+  #isInputRead = false
+  #isPulling = false
+  #isPullDue = false
+  /** Inputs of an asynchronous source in a row: it may have them all at hand. */
+  #streak = 0
+  #hasEnded = false
+  #isRetained = false
+  /** While the first inputs are pulled nobody can have asked for anything yet: failures have to wait. */
+  #isStarting = true
+  readonly #pullNow = (): void => {
+    this.#isPullDue = false
+    this.#pull()
+  }
+
+  constructor(setup: MapSetup) {
+    this.#setup = setup
+    this.#connection = setup.connection
+    this.results = new MapResults(setup.isOrdered, setup.failures, this)
+  }
+
+  /** The function of every task. */
+  get function(): StoredValue {
+    return this.#setup.function
+  }
+
+  /** The flags of every task. */
+  get flags(): Uint8Array {
+    return this.#setup.flags
+  }
+
+  /** Pulls the first inputs at once: what they are now is what travels. */
+  start(): void {
+    this.#connection.attach(this)
+    this.#pull()
+    this.#isStarting = false
+  }
+
+  /** Cancels what has not ended. False if all had. */
+  cancel(reason: unknown): boolean {
+    if (this.#hasEnded) return false
+    this.#stop('cancelled', new TaskCancelledError('the map was cancelled', { cause: reason }))
+    return true
+  }
+
+  feed(): void {
+    this.#pull()
+  }
+
+  onClosed(): void {
+    const message = 'the map was cancelled: its client was closed'
+    this.#stop('cancelled', new TaskCancelledError(message, { cause: new ClientClosedError() }))
+  }
+
+  onConsumed(): void {
+    this.#pullSoon()
+  }
+
+  onAbandoned(): void {
+    this.cancel(undefined)
+  }
+
+  onInput(value: unknown): void {
+    if (this.#hasEnded) return
+    this.#submit(value)
+    if (!this.#setup.input.isAsync) return
+    this.#isPulling = false
+    this.#pull()
+  }
+
+  onInputEnd(): void {
+    this.#isInputOver = true
+    this.#isInputRead = true
+    this.#afterTask()
+  }
+
+  onInputError(error: unknown): void {
+    this.#isInputOver = true
+    this.#afterStart(() => this.#stop('failed', error))
+  }
+
+  /** A task has returned. */
+  onTaskDone(index: number, value: unknown): void {
+    this.#inFlight -= 1
+    if (this.#hasEnded) return
+    this.results.succeed(index, value)
+    this.#afterTask()
+  }
+
+  /** A task has thrown. */
+  onTaskFailed(index: number, error: unknown): void {
+    this.#inFlight -= 1
+    if (this.#hasEnded) return
+    addSite(error, this.#setup.site)
+    this.#afterStart(() => this.#fail(index, error))
+  }
+
+  /** A task has ended in another way. */
+  onTaskEnded(task: MapTask, reason: TaskEndReason, detail: string): void {
+    this.#inFlight -= 1
+    if (this.#hasEnded) return
+    const error = outcomeError(task.taskId, reason, detail)
+    moveToSite(error, this.#setup.site)
+    this.#afterStart(() => this.#fail(task.index, error))
+  }
+
+  #fail(index: number, error: unknown): void {
+    if (this.#hasEnded) return
+    this.results.fail(index, error)
+    if (this.results.isTolerant) this.#afterTask()
+    else this.#stop('failed', error)
+  }
+
+  #afterStart(act: () => void): void {
+    if (this.#isStarting) queueMicrotask(act)
+    else act()
+  }
+
+  #afterTask(): void {
+    if (this.#hasEnded) return
+    if (!this.#isInputOver) this.#pullSoon()
+    else if (this.#inFlight === 0) this.#afterStart(() => this.#finish())
+    if (this.#inFlight === 0) this.#updateRetain()
+  }
+
+  #pullSoon(): void {
+    if (this.#isPullDue || this.#isPulling || this.#isInputOver) return
+    this.#isPullDue = true
+    queueMicrotask(this.#pullNow)
+  }
+
+  #pull(): void {
+    if (this.#isPulling || this.#isPullDue) return
+    this.#isPulling = true
+    if (this.#setup.input.isAsync) this.#pullAsync()
+    else this.#pullSync()
+    this.#updateRetain()
+  }
+
+  #pullSync(): void {
+    const { input } = this.#setup
+    let left = INPUTS_PER_TURN
+    while (this.#mayPull() && left > 0) {
+      left -= 1
+      input.pull(this)
+    }
+    this.#isPulling = false
+    if (left > 0 || !this.#mayPull()) return
+    this.#isPullDue = true
+    setImmediate(this.#pullNow)
+  }
+
+  #pullAsync(): void {
+    if (!this.#mayPull()) {
+      this.#isPulling = false
+    } else if (this.#streak < INPUTS_PER_TURN) {
+      this.#streak += 1
+      this.#setup.input.pull(this)
+    } else {
+      this.#streak = 0
+      this.#isPulling = false
+      this.#isPullDue = true
+      setImmediate(this.#pullNow)
+    }
+  }
+
+  /** Whether another input may be pulled now; if not for want of room, it is waited for. */
+  #mayPull(): boolean {
+    if (this.#hasEnded || this.#isInputOver || !this.#hasAppetite) return false
+    const isBounded = this.#setup.concurrency !== undefined || this.#inFlight === 0
+    if (this.#connection.hasRoom(isBounded)) return true
+    this.#connection.awaitRoom(this)
+    return false
+  }
+
+  /** Whether the map's own bounds allow another task. Results that wait to be taken count. */
+  get #hasAppetite(): boolean {
+    const { concurrency } = this.#setup
+    const { isIterated, readyCount } = this.results
+    if (isIterated) return this.#inFlight + readyCount < (concurrency ?? READ_AHEAD)
+    return concurrency === undefined || this.#inFlight < concurrency
+  }
+
+  #submit(input: unknown): void {
+    const index = this.#inputCount
+    this.#inputCount += 1
+    this.results.add()
+    let args: readonly Uint8Array[]
+    try {
+      args = this.#setup.argsOf(input, index)
+    } catch (error) {
+      this.#afterStart(() => this.#fail(index, error))
+      return
+    }
+    this.#inFlight += 1
+    this.#connection.submit(new MapTask(this, index, this.#setup.ids.next(), args))
+  }
+
+  #finish(): void {
+    this.#end({ kind: 'done', error: undefined, isInputRead: true })
+  }
+
+  /** Ends the map before all tasks have ended. */
+  #stop(kind: 'failed' | 'cancelled', error: unknown): void {
+    if (this.#hasEnded) return
+    if (kind === 'cancelled') moveToSite(error, this.#setup.site)
+    const hasTasks = this.#inFlight > 0
+    const isInputOpen = !this.#isInputOver
+    this.#end({ kind, error, isInputRead: this.#isInputRead })
+    if (isInputOpen) this.#setup.input.close()
+    if (hasTasks)
+      this.#connection.cancelAll((owner) => owner instanceof MapTask && owner.isOf(this))
+  }
+
+  #end(end: MapEnd): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#isInputOver = true
+    this.#connection.detach(this)
+    this.#updateRetain()
+    this.results.finish(end)
+  }
+
+  /** While only the consumer of the results can get the map on, it does not keep the process alive. */
+  #updateRetain(): void {
+    const isWaitingForConsumer =
+      this.results.isIterated && this.#inFlight === 0 && !this.#hasAppetite
+    const isRetained = !this.#hasEnded && !isWaitingForConsumer
+    if (isRetained === this.#isRetained) return
+    this.#isRetained = isRetained
+    if (isRetained) this.#connection.retain()
+    else this.#connection.release()
+  }
+}
+
+/** One task of a map: what is submitted, and who is told. One object, for there are many. */
+export class MapTask implements TaskSubmission<TaskOwner>, TaskOwner {
+  readonly taskId: TaskId
+  readonly args: readonly Uint8Array[]
+  readonly index: number
+  readonly #run: MapRun
+
+  constructor(run: MapRun, index: number, taskId: TaskId, args: readonly Uint8Array[]) {
+    this.#run = run
+    this.index = index
+    this.taskId = taskId
+    this.args = args
+  }
+
+  get function(): StoredValue {
+    return this.#run.function
+  }
+
+  get flags(): Uint8Array {
+    return this.#run.flags
+  }
+
+  get owner(): TaskOwner {
+    return this
+  }
+
+  /** Whether it belongs to `run`. */
+  isOf(run: MapRun): boolean {
+    return this.#run === run
+  }
+
+  succeed(value: unknown): void {
+    this.#run.onTaskDone(this.index, value)
+  }
+
+  fail(error: unknown): void {
+    this.#run.onTaskFailed(this.index, error)
+  }
+
+  end(reason: TaskEndReason, detail: string): void {
+    this.#run.onTaskEnded(this, reason, detail)
+  }
+}

@@ -1,0 +1,154 @@
+// For tests of the client: a link to a fake scheduler without sockets, which breaks when told to, and a
+// client on top of it.
+
+import assert from 'node:assert/strict'
+import { joinBytes } from '../base/bytes.js'
+import type { Identity } from '../base/ids.js'
+import type { Clock } from '../runtime/clock.js'
+import { defaultSerializer } from '../serializer/default-serializer.js'
+import type { Serializer } from '../serializer/serializer.js'
+import type { OutgoingFrame } from '../transport/socket.js'
+import { decode, encode, type Message } from '../wire/message.js'
+import { ClientConnection } from './client-connection.js'
+import { checkClientOptions, type ClientOptions } from './client-options.js'
+import type { ClientSocket, ClientSocketSetup } from './client-socket.js'
+import { FakeScheduler, type FakeSchedulerOptions } from './fake-scheduler.test.kit.js'
+import { Submitter } from './submitter.js'
+
+/** A link of one client to a scheduler, both in this process. */
+export class MemoryLink implements ClientSocket {
+  readonly scheduler: FakeScheduler
+  isConnected = false
+  isRef = true
+  isClosed = false
+  /** `send` says that there is no room. */
+  isFull = false
+  queuedBytes = 0
+  readonly #setup: ClientSocketSetup
+  #toClient: Buffer[] = []
+
+  constructor(setup: ClientSocketSetup, options: FakeSchedulerOptions) {
+    this.#setup = setup
+    this.scheduler = new FakeScheduler((to, message) => this.#deliver(to, message), options)
+  }
+
+  send(frame: OutgoingFrame): boolean {
+    if (!this.isConnected || this.isClosed) return false
+    const bytes = frame instanceof Uint8Array ? frame : joinBytes(frame)
+    const message = decode(Buffer.from(bytes))
+    setImmediate(() => {
+      if (this.isConnected) this.scheduler.handle(this.#setup.identity, message)
+    })
+    return !this.isFull
+  }
+
+  ref(): void {
+    this.isRef = true
+  }
+
+  unref(): void {
+    this.isRef = false
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.isClosed = true
+        this.isConnected = false
+        resolve()
+      })
+    })
+  }
+
+  /** The handshake is done. */
+  connect(): void {
+    this.isConnected = true
+    this.#setup.handler.onConnect()
+  }
+
+  /** The connection is lost; what was on its way is lost, too. */
+  lose(reason = 'connection reset'): void {
+    this.isConnected = false
+    this.#toClient = []
+    this.scheduler.onDisconnect(this.#setup.identity)
+    this.#setup.handler.onDisconnect(reason)
+  }
+
+  failToConnect(reason: string): void {
+    this.#setup.handler.onConnectFailed(reason)
+  }
+
+  /** There is room again. */
+  drain(): void {
+    this.isFull = false
+    this.#setup.handler.onDrain()
+  }
+
+  progress(): void {
+    this.#setup.handler.onProgress?.()
+  }
+
+  /** Hands the client frames as they are. */
+  inject(...frames: Buffer[]): void {
+    this.#setup.handler.onMessages(frames)
+  }
+
+  /** As a socket: what one turn of the scheduler sends arrives together. */
+  #deliver(to: Identity, message: Message): void {
+    assert.equal(to, this.#setup.identity)
+    if (!this.isConnected) return
+    if (this.#toClient.push(Buffer.from(encode(message))) > 1) return
+    setImmediate(() => {
+      const frames = this.#toClient
+      this.#toClient = []
+      if (this.isConnected && frames.length > 0) this.#setup.handler.onMessages(frames)
+    })
+  }
+}
+
+/** What a test has of one client. */
+export interface TestClient {
+  readonly connection: ClientConnection
+  readonly submitter: Submitter
+  readonly link: MemoryLink
+  readonly scheduler: FakeScheduler
+}
+
+/** What a test wants of its client. */
+export interface TestClientOptions extends FakeSchedulerOptions {
+  readonly client?: ClientOptions
+  readonly clock?: Clock
+  readonly serializer?: Serializer
+  /** False: the test connects it. */
+  readonly isConnected?: boolean
+}
+
+/** A client on a memory link, connected unless told otherwise. */
+export function testClient(options: TestClientOptions = {}): TestClient {
+  let link: MemoryLink | undefined
+  const connection = new ClientConnection({
+    address: 'tcp://127.0.0.1:1',
+    settings: checkClientOptions(options.client ?? {}),
+    serializer: options.serializer ?? defaultSerializer,
+    openSocket: (setup) => (link = new MemoryLink(setup, options)),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  })
+  assert(link !== undefined)
+  const made = link
+  if (options.isConnected !== false) setImmediate(() => made.connect())
+  return { connection, submitter: new Submitter(connection), link: made, scheduler: made.scheduler }
+}
+
+/** Waits for a condition, looking again every turn of the event loop. Fails after five seconds. */
+export async function until(condition: () => boolean, what = 'the condition'): Promise<void> {
+  const deadline = performance.now() + 5_000
+  while (!condition()) {
+    if (performance.now() > deadline) assert.fail(`${what} did not come true within 5 s`)
+    await turn()
+  }
+}
+
+/** One turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

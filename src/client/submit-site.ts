@@ -1,0 +1,57 @@
+// Where in the user's program a task was submitted, for the stack of its error: below a remote error's
+// own frames nothing would lead back to the program that waits for it.
+
+/** A stack, formatted only when it is read. */
+export interface SubmitSite {
+  readonly stack?: string | undefined
+}
+
+/** What separates the two halves of the stack of an error that came from a worker. */
+export const REMOTE_SEPARATOR = '    --- on the worker ---'
+
+const FIRST_FRAME = /\n {4}at /
+
+/** Of each captured stack: the methods of `Submitter` and `Client` that the user's program called. */
+const LIBRARY_FRAMES = 2
+
+/** Where the user's program called the method of the client that calls the caller of this. */
+export function captureSite(): SubmitSite {
+  const site: SubmitSite = {}
+  Error.captureStackTrace(site, captureSite)
+  return site
+}
+
+/** Puts the frames of `site` above those that a remote error brought along. */
+export function addSite(error: unknown, site: SubmitSite): void {
+  replaceStack(error, site, (header, frames, remote) =>
+    remote === '' ? `${header}\n${frames}` : `${header}\n${frames}\n${REMOTE_SEPARATOR}\n${remote}`,
+  )
+}
+
+/** Puts the frames of `site` in place of those of an error that was made deep inside the library. */
+export function moveToSite(error: unknown, site: SubmitSite): void {
+  replaceStack(error, site, (header, frames) => `${header}\n${frames}`)
+}
+
+function replaceStack(
+  error: unknown,
+  site: SubmitSite,
+  build: (header: string, localFrames: string, otherFrames: string) => string,
+): void {
+  if (!(error instanceof Error) || typeof error.stack !== 'string') return
+  const frames = split(site.stack ?? '')
+    .frames.split('\n')
+    .slice(LIBRARY_FRAMES)
+  if (frames.length === 0) return
+  const own = split(error.stack)
+  const value = build(own.header, frames.join('\n'), own.frames)
+  // A user's error may be frozen or have an accessor: then it stays as it is.
+  Reflect.defineProperty(error, 'stack', { value, configurable: true, writable: true })
+}
+
+/** A stack begins with the error's name and message, which may have several lines. */
+function split(stack: string): { readonly header: string; readonly frames: string } {
+  const at = stack.search(FIRST_FRAME)
+  if (at < 0) return { header: stack, frames: '' }
+  return { header: stack.slice(0, at), frames: stack.slice(at + 1) }
+}

@@ -1,0 +1,38 @@
+// What running a task has cost, as users see it.
+
+import { ProtocolError } from '../base/errors.js'
+import { decodeProfileResult } from '../wire/profile.js'
+
+/** What running a task has cost. */
+export interface TaskProfile {
+  /** From handing the task to its process to its result, in milliseconds. */
+  readonly durationMs: number
+  /** User and system time, in milliseconds. Measured with `profiling`, and for tasks over 1 ms. */
+  readonly cpuTimeMs?: number
+  /** Memory beyond what the process had before, in bytes. Measured as `cpuTimeMs`. */
+  readonly peakMemoryBytes?: number
+  /** Where it ran. Absent: results do not say so in this version of the protocol. */
+  readonly worker?: string
+}
+
+/** The profile in a TaskResult's metadata (docs/protocol.md#profile-result); undefined if none. */
+export function taskProfile(metadata: Uint8Array): TaskProfile | undefined {
+  if (metadata.byteLength === 0) return undefined
+  try {
+    const profile = decodeProfileResult(metadata)
+    if (profile === undefined) return undefined
+    const { durationSeconds, cpuSeconds, peakMemoryBytes } = profile
+    const durationMs = toMilliseconds(durationSeconds)
+    // Zero in both means that nobody has looked.
+    if (cpuSeconds === 0 && peakMemoryBytes === 0) return { durationMs }
+    return { durationMs, cpuTimeMs: toMilliseconds(cpuSeconds), peakMemoryBytes }
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined
+    throw error
+  }
+}
+
+/** To whole microseconds: the digits behind are noise of 32-bit floats. */
+function toMilliseconds(seconds: number): number {
+  return Math.round(seconds * 1e6) / 1e3
+}

@@ -1,0 +1,66 @@
+// Waiting for one future, but not for ever.
+
+import { ConfigError, TimeoutError } from '../base/errors.js'
+import { idToHex } from '../base/ids.js'
+import { numberOption } from '../base/option.js'
+import type { FutureState } from './future-state.js'
+
+/** How long to wait for a result. */
+export interface ResultOptions {
+  /** Reject with `TimeoutError` after this time. Default: never. 0 to 2,147,483,647 milliseconds. */
+  readonly timeoutMs?: number | undefined
+  /** Reject with the signal's reason when it is aborted. The task is not cancelled by it. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** Checks a time limit; undefined = none. Throws `ConfigError`. */
+export function checkTimeLimit(timeoutMs: unknown): number | undefined {
+  if (timeoutMs === undefined) return undefined
+  return numberOption('timeoutMs', timeoutMs, 0, { min: 0, max: MAX_TIMER_MS, fraction: true })
+}
+
+/** The outcome of a future, unless the time limit or the signal comes first. */
+export async function waitForOutcome(
+  state: FutureState,
+  { timeoutMs, signal }: ResultOptions,
+): Promise<unknown> {
+  const limit = checkTimeLimit(timeoutMs)
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new ConfigError('option signal: expected an AbortSignal')
+  }
+  signal?.throwIfAborted()
+  const { promise } = state
+  if (state.hasEnded || (limit === undefined && signal === undefined)) return promise
+  return raced(state, promise, limit, signal)
+}
+
+function raced(
+  state: FutureState,
+  promise: Promise<unknown>,
+  limit: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      const reason: unknown = signal?.reason
+      settle(() => reject(reason))
+    }
+    const onTimeout = (): void => {
+      const message = `task ${idToHex(state.taskId)} has no result after ${limit} ms; it goes on`
+      settle(() => reject(new TimeoutError(message)))
+    }
+    const settle = (decide: () => void): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      decide()
+    }
+    const timer = limit === undefined ? undefined : setTimeout(onTimeout, limit)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    promise.then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error)),
+    )
+  })
+}

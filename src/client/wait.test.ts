@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError } from '../base/errors.js'
+import { asCompleted } from './as-completed.js'
+import type { Future } from './future.js'
+import { testClient, until, type TestClient } from './memory-link.test.kit.js'
+import { wait } from './wait.js'
+
+const identity = (x: unknown): unknown => x
+
+/** A client whose tasks end when the test says so, by their argument. */
+function heldClient(): TestClient & { readonly end: (value: number) => void } {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const end = (value: number): void => {
+    const tasks = [...client.scheduler.unfinished.values()]
+    const task = tasks[value]
+    assert(task !== undefined)
+    const argument = task.functionArgs[0]?.data
+    assert(argument !== undefined)
+    client.scheduler.finish(task, 'success', argument)
+    client.scheduler.unfinished.set(task.taskId, task)
+  }
+  return { ...client, end }
+}
+
+/** For the compiler, which thinks that `for await` awaits what it is given. */
+function asFutures(futures: AsyncIterable<unknown>): AsyncIterable<{ readonly state: string }> {
+  return futures as AsyncIterable<{ readonly state: string }>
+}
+
+async function submitThree(client: TestClient): Promise<Future<unknown>[]> {
+  const futures = [0, 1, 2].map((x) => client.submitter.submit(identity, [x]))
+  await until(() => client.scheduler.unfinished.size === 3)
+  return futures
+}
+
+test('wait() waits for all by default', async () => {
+  const client = testClient()
+  const futures = [1, 2, 3].map((x) => client.submitter.submit(identity, [x]))
+  const { done, pending } = await wait(futures)
+  assert.deepEqual([...done], futures)
+  assert.equal(pending.size, 0)
+})
+
+test('wait() for the first', async () => {
+  const client = heldClient()
+  const futures = await submitThree(client)
+  const waiting = wait(futures, { until: 'first' })
+  client.end(1)
+  const { done, pending } = await waiting
+  assert.deepEqual([...done], [futures[1]])
+  assert.deepEqual([...pending], [futures[0], futures[2]])
+})
+
+test('wait() for the first error: a success is none, a cancelled future is', async () => {
+  const client = heldClient()
+  const futures = await submitThree(client)
+  const waiting = wait(futures, { until: 'firstError' })
+  client.end(0)
+  await until(() => futures[0]?.state === 'done')
+  futures[2]?.cancel()
+  const { done } = await waiting
+  assert.deepEqual([...done], [futures[0], futures[2]])
+})
+
+test('wait() for an error that does not come ends when all have ended', async () => {
+  const client = testClient()
+  const futures = [1, 2].map((x) => client.submitter.submit(identity, [x]))
+  const { done } = await wait(futures, { until: 'firstError' })
+  assert.equal(done.size, 2)
+})
+
+test('wait() goes on when the time is up', async () => {
+  const client = heldClient()
+  const futures = await submitThree(client)
+  const { done, pending } = await wait(futures, { timeoutMs: 5 })
+  assert.equal(done.size, 0)
+  assert.equal(pending.size, 3)
+  assert.equal(futures[0]?.state, 'running')
+})
+
+test('wait() for nothing, and for what has ended, does not wait', async () => {
+  const client = testClient()
+  assert.deepEqual(await wait([]), { done: new Set(), pending: new Set() })
+  const future = client.submitter.submit(identity, [1])
+  await future
+  assert.equal((await wait([future, future], { until: 'first' })).done.size, 1)
+})
+
+test('wait() refuses bad options and what is no future', async () => {
+  await assert.rejects(wait([], { timeoutMs: -1 }), ConfigError)
+  await assert.rejects(wait([], { until: 'any' as 'all' }), ConfigError)
+  await assert.rejects(wait([Promise.resolve(1) as unknown as Future<number>]), TypeError)
+})
+
+test('waiting again and again for the same future leaves nothing behind in it', async () => {
+  const client = heldClient()
+  const [future] = await submitThree(client)
+  assert(future !== undefined)
+  for (let i = 0; i < 3; i += 1) await wait([future], { timeoutMs: 0 })
+  client.end(0)
+  assert.equal(await future, 0)
+})
+
+test('asCompleted() gives futures in the order in which they end', async () => {
+  const client = heldClient()
+  const futures = await submitThree(client)
+  const order: unknown[] = []
+  const reading = (async () => {
+    for await (const future of asCompleted(futures)) order.push(await future)
+  })()
+  for (const value of [2, 0, 1]) {
+    client.end(value)
+    await until(() => futures[value]?.state === 'done')
+  }
+  await reading
+  assert.deepEqual(order, [2, 0, 1])
+})
+
+test('asCompleted() gives each future once, ended ones first, however they ended', async () => {
+  const client = testClient()
+  const good = client.submitter.submit(identity, [1])
+  const bad = client.submitter.submit((): never => {
+    throw new Error('bad')
+  }, [])
+  await wait([good, bad])
+  const later = client.submitter.submit(identity, [2])
+  const states: string[] = []
+  for await (const future of asFutures(asCompleted([later, good, bad, good])))
+    states.push(future.state)
+  assert.deepEqual(states, ['done', 'failed', 'done'])
+})
+
+test('asCompleted() of nothing ends at once, and can be left early', async () => {
+  for await (const future of asCompleted([])) assert.fail(`nothing, but ${future}`)
+  const client = heldClient()
+  const futures = await submitThree(client)
+  client.end(0)
+  await until(() => futures[0]?.state === 'done')
+  for await (const future of asCompleted(futures)) {
+    assert.equal(future, futures[0])
+    break
+  }
+  assert.equal(futures[1]?.state, 'running')
+})
+
+test('asCompleted() can be asked ahead, and again', async () => {
+  const client = heldClient()
+  const futures = await submitThree(client)
+  const completed = asCompleted(futures)
+  const iterator = completed[Symbol.asyncIterator]()
+  const asked = [iterator.next(), iterator.next(), iterator.next(), iterator.next()]
+  for (const value of [1, 2, 0]) client.end(value)
+  const results = await Promise.all(asked)
+  assert.deepEqual(
+    results.map(({ done }) => done),
+    [false, false, false, true],
+  )
+  let count = 0
+  for await (const future of asFutures(completed)) count += future.state === 'done' ? 1 : 0
+  assert.equal(count, 3)
+})
+
+test('asCompleted() refuses what is no future', () => {
+  assert.throws(() => asCompleted([1 as unknown as Future<number>]), TypeError)
+})

@@ -1,0 +1,116 @@
+// What the client's core is told, what it answers, and what it is configured with.
+
+import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
+import type { LogFields } from '../../base/logger.js'
+import type { Message } from '../../wire/message.js'
+
+/** Settings of one client's core; times in milliseconds, sizes in bytes. */
+export interface ClientCoreOptions {
+  readonly identity: Identity
+  /** The client's serializer, which goes to the scheduler before anything that needs it. */
+  readonly serializer: StoredValue
+  /** Unfinished tasks are given up after this time without any message from the scheduler. */
+  readonly timeoutMs: number
+  readonly heartbeatIntervalMs: number
+  /** Serialized arguments up to this size travel inside the Task message. */
+  readonly inlineLimitBytes: number
+  /** False: the first lost link ends the client. */
+  readonly reconnect: boolean
+  /** The id under which some content is stored. Must be a pure function of the content. */
+  readonly objectIdOf: (content: Uint8Array) => ObjectId
+}
+
+/** Something that is stored in the scheduler under an id. */
+export interface StoredValue {
+  readonly id: ObjectId
+  /** For display. */
+  readonly name: Uint8Array
+  readonly content: Uint8Array
+}
+
+/** One task as it was submitted. All bytes are owned by the core from then on. */
+export interface TaskSubmission<Owner> {
+  readonly taskId: TaskId
+  readonly function: StoredValue
+  /** The serialized arguments in order. */
+  readonly args: readonly Uint8Array[]
+  /** Task flags (docs/protocol.md#task-flags). */
+  readonly flags: Uint8Array
+  /** Whatever the shell wants back with the outcome; the core does not look at it. */
+  readonly owner: Owner
+}
+
+/** Facts. Messages have been decoded, and so checked, before they come here. */
+export type ClientEvent<Owner> =
+  /** A connection is there: the handshake is done. */
+  | { readonly type: 'connected' }
+  /** An attempt to connect failed; the transport goes on trying. */
+  | { readonly type: 'connectFailed'; readonly reason: string }
+  /** The connection ended; the transport connects again. */
+  | { readonly type: 'disconnected'; readonly reason: string }
+  | { readonly type: 'messageReceived'; readonly message: Message }
+  /** A long message is coming in, or going out: the peer lives. */
+  | { readonly type: 'progressed' }
+  /** The answer to `requestFlush`: the transport has room. */
+  | { readonly type: 'writable' }
+  | { readonly type: 'taskSubmitted'; readonly task: TaskSubmission<Owner> }
+  | { readonly type: 'cancelRequested'; readonly taskId: TaskId }
+  | { readonly type: 'closeRequested' }
+  /** The answer to `closeLink`. */
+  | { readonly type: 'linkClosed' }
+  | { readonly type: 'tick' }
+
+/**
+ * Why a task ended without a result. `cancelled`: asked for here. `dropped`: the scheduler cancelled
+ * it by itself. `disconnected`: the scheduler was given up. `closed`: this client was closed.
+ */
+export type TaskEndReason =
+  | 'cancelled'
+  | 'dropped'
+  | 'notFound'
+  | 'workerDied'
+  | 'noWorker'
+  | 'missingObject'
+  | 'malformed'
+  | 'disconnected'
+  | 'closed'
+
+/** What the shell carries out. */
+export type ClientAction<Owner> =
+  | { readonly type: 'send'; readonly message: Message }
+  /** Send a ClientHeartbeat with this latency; the shell knows the rest. */
+  | { readonly type: 'sendHeartbeat'; readonly latencyUS: number }
+  /**
+   * Answer with `writable`: `soon`, at the end of this turn (what comes until then leaves together), or
+   * in the next turn; in either case not before the transport has room.
+   */
+  | { readonly type: 'requestFlush'; readonly when: 'soon' | 'nextTurn' }
+  /** The scheduler has answered on a new connection. */
+  | { readonly type: 'announceOpen'; readonly schedulerId: SchedulerId }
+  /** An echo is overdue: answer with `progressed` if bytes have moved since the last time. */
+  | { readonly type: 'probeLink' }
+  /** The task returned (the payload is its value) or threw (the payload is an error). */
+  | {
+      readonly type: 'finishTask'
+      readonly owner: Owner
+      readonly isSuccess: boolean
+      /** A view that is valid during the call only. */
+      readonly payload: Uint8Array
+      /** The profile (docs/protocol.md#profile-result), or nothing. Valid during the call only. */
+      readonly metadata: Uint8Array
+    }
+  /** The task ended in another way. `detail` is for people, possibly ''. */
+  | {
+      readonly type: 'endTask'
+      readonly owner: Owner
+      readonly reason: TaskEndReason
+      readonly detail: string
+    }
+  | {
+      readonly type: 'log'
+      readonly level: 'debug' | 'info' | 'warn'
+      readonly text: string
+      readonly fields: LogFields
+    }
+  /** Write what has been sent, close the connection, answer with `linkClosed`. */
+  | { readonly type: 'closeLink' }

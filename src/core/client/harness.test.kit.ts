@@ -1,0 +1,226 @@
+// For tests of the client's core: a machine with a clock moved by hand, and what it has answered.
+
+import { NO_BYTES } from '../../base/bytes.js'
+import { FEATURE_INLINE } from '../../base/features.js'
+import {
+  identity,
+  objectId,
+  schedulerId,
+  taskId,
+  type Identity,
+  type ObjectId,
+  type TaskId,
+} from '../../base/ids.js'
+import type { Message, TaskResult } from '../../wire/message.js'
+import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
+import { ClientMachine } from './client-machine.js'
+import type { ClientAction, ClientCoreOptions, ClientEvent, TaskSubmission } from './events.js'
+
+/** The identity of the client under test. */
+export const ME: Identity = identity('1|Client|me')
+/** The id of its serializer. */
+export const SERIALIZER_ID: ObjectId = objectId(`prefix__${SERIALIZER_SUFFIX}`)
+
+/** What has become of a task, by name. */
+export type Outcome = string
+
+/** A machine, and everything around it that a test decides. */
+export class Harness {
+  readonly machine: ClientMachine<string>
+  now = 1_000
+  actions: ClientAction<string>[] = []
+  /** How each owner's task ended; a second end is noted, too. */
+  readonly ends: [owner: string, outcome: Outcome][] = []
+  #nextTask = 0
+
+  constructor(options: Partial<ClientCoreOptions> = {}) {
+    this.machine = new ClientMachine({
+      identity: ME,
+      serializer: { id: SERIALIZER_ID, name: Buffer.from('serializer'), content: Buffer.from('s') },
+      timeoutMs: 60_000,
+      heartbeatIntervalMs: 2_000,
+      inlineLimitBytes: 100,
+      reconnect: true,
+      objectIdOf: (content) =>
+        objectId(`object:${Buffer.from(content).toString('latin1').slice(0, 17)}`),
+      ...options,
+    })
+  }
+
+  /** Handles an event and checks the tables. Returns the actions it caused. */
+  handle(event: ClientEvent<string>): ClientAction<string>[] {
+    const actions: ClientAction<string>[] = []
+    this.machine.handle(event, this.now, (action) => {
+      actions.push(action)
+      if (action.type === 'endTask') this.ends.push([action.owner, action.reason])
+      if (action.type === 'finishTask') {
+        const text = Buffer.from(action.payload).toString()
+        this.ends.push([action.owner, `${action.isSuccess ? 'value' : 'error'} ${text}`])
+      }
+    })
+    this.machine.checkInvariants()
+    this.actions.push(...actions)
+    return actions
+  }
+
+  /** Handles a message from the scheduler. */
+  receive(message: Message): ClientAction<string>[] {
+    return this.handle({ type: 'messageReceived', message })
+  }
+
+  /** Lets time pass, with a tick whenever one is due. */
+  advance(durationMs: number): ClientAction<string>[] {
+    const actions: ClientAction<string>[] = []
+    const end = this.now + durationMs
+    for (;;) {
+      const { deadline } = this.machine
+      if (deadline === undefined || deadline > end) break
+      this.now = Math.max(this.now, deadline)
+      actions.push(...this.handle({ type: 'tick' }))
+    }
+    this.now = end
+    return actions
+  }
+
+  /** Connects and has a scheduler answer. '' = one of version 1.9.9. */
+  open(scheduler = 'S1', features: number = featuresOf(scheduler)): ClientAction<string>[] {
+    return [...this.handle({ type: 'connected' }), ...this.echo(scheduler, features)]
+  }
+
+  echo(scheduler = 'S1', features: number = featuresOf(scheduler)): ClientAction<string>[] {
+    const id = schedulerId(scheduler)
+    return this.receive({ kind: 'clientHeartbeatEcho', schedulerId: id, features })
+  }
+
+  /** Submits a task; its id is `owner`. */
+  submit(
+    owner: string,
+    args: readonly Uint8Array[] = [],
+    functionName = 'f',
+  ): ClientAction<string>[] {
+    return this.handle({ type: 'taskSubmitted', task: submission(owner, args, functionName) })
+  }
+
+  /** Says that the transport has room: what waits is sent. */
+  flush(): ClientAction<string>[] {
+    return this.handle({ type: 'writable' })
+  }
+
+  /** Submits a task under a new name, and returns the name. */
+  submitAny(args: readonly Uint8Array[] = []): string {
+    const owner = `t${this.#nextTask}`
+    this.#nextTask += 1
+    this.submit(owner, args)
+    return owner
+  }
+
+  cancel(owner: string): ClientAction<string>[] {
+    return this.handle({ type: 'cancelRequested', taskId: taskId(owner) })
+  }
+
+  disconnect(reason = 'reset'): ClientAction<string>[] {
+    return this.handle({ type: 'disconnected', reason })
+  }
+
+  /** How the task of an owner ended, if it has. */
+  endOf(owner: string): Outcome | undefined {
+    return this.ends.find(([name]) => name === owner)?.[1]
+  }
+}
+
+/** A task without flags. */
+export function submission(
+  owner: string,
+  args: readonly Uint8Array[] = [],
+  functionName = 'f',
+): TaskSubmission<string> {
+  const name = Buffer.from(functionName)
+  return {
+    taskId: taskId(owner),
+    function: { id: objectId(`function:${functionName}`), name, content: name },
+    args,
+    flags: Buffer.alloc(5),
+    owner,
+  }
+}
+
+/** A TaskResult; fields that are not given are empty. */
+export function taskResult(owner: string, fields: Partial<TaskResult>): TaskResult {
+  return {
+    kind: 'taskResult',
+    taskId: taskId(owner),
+    status: 'success',
+    metadata: NO_BYTES,
+    results: [],
+    inlineResults: [],
+    ...fields,
+  }
+}
+
+/** A result inside the message. */
+export function inlineResult(owner: string, value = 'ok'): TaskResult {
+  return taskResult(owner, { inlineResults: [Buffer.from(value)] })
+}
+
+/** A result that is an object. */
+export function storedResult(owner: string, id: string): TaskResult {
+  return taskResult(owner, { results: [objectId(id)] })
+}
+
+/** The answer to a request for one object; undefined = the scheduler does not have it. */
+export function objectResponse(id: string, content: string | undefined): Message {
+  const isThere = content !== undefined
+  return {
+    kind: 'objectResponse',
+    responseType: 'content',
+    objectContent: {
+      objectIds: [objectId(id)],
+      objectTypes: isThere ? ['object'] : [],
+      objectNames: isThere ? [NO_BYTES] : [],
+      objectBytes: isThere ? [[Buffer.from(content)]] : [],
+    },
+  }
+}
+
+/** The messages among some actions. */
+export function sent(actions: readonly ClientAction<string>[]): Message[] {
+  return actions.flatMap((action) => (action.type === 'send' ? [action.message] : []))
+}
+
+/** What was sent, in short: `create f`, `task t0`, `cancel! t0`, `get r1`, `delete r1`. */
+export function summary(actions: readonly ClientAction<string>[]): string[] {
+  return actions.flatMap((action) => {
+    if (action.type === 'send') return [summaryOf(action.message)]
+    return action.type === 'sendHeartbeat' ? ['heartbeat'] : []
+  })
+}
+
+/** The ids of some strings, for comparisons. */
+export function ids(...texts: string[]): TaskId[] {
+  return texts.map((text) => taskId(text))
+}
+
+function summaryOf(message: Message): string {
+  switch (message.kind) {
+    case 'task':
+      return `task ${message.taskId}`
+    case 'taskCancel':
+      return `cancel${message.flags.force ? '!' : ''} ${message.taskId}`
+    case 'objectRequest':
+      return `get ${message.objectIds.join(' ')}`
+    case 'objectInstruction': {
+      const { objectIds, objectNames } = message.objectContent
+      const names = objectNames.map((name) => Buffer.from(name).toString())
+      const isCreate = message.instructionType === 'create'
+      return `${message.instructionType} ${(isCreate ? names : objectIds).join(' ')}`
+    }
+    case 'clientDisconnect':
+      return 'goodbye'
+    default:
+      return message.kind
+  }
+}
+
+function featuresOf(scheduler: string): number {
+  return scheduler === '' ? 0 : FEATURE_INLINE
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  Harness,
+  inlineResult,
+  objectResponse,
+  storedResult,
+  summary,
+  taskResult,
+} from './harness.test.kit.js'
+
+const LARGE = Buffer.alloc(101, 'L')
+
+test('after a reconnect everything unfinished is sent again, in order of submission', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a', [LARGE])
+  harness.submit('b')
+  harness.flush()
+  harness.receive(inlineResult('b'))
+  harness.disconnect()
+  harness.submit('c')
+  const opening = summary(harness.open())
+  assert.deepEqual(opening, ['heartbeat', 'create serializer'])
+  const [create, ...tasks] = summary(harness.flush())
+  assert.match(create ?? '', /^create f <obj/)
+  assert.deepEqual(tasks, ['task a', 'task c'])
+})
+
+test('a restarted scheduler gets everything again, results that were being fetched included', () => {
+  const harness = new Harness()
+  harness.open('S1')
+  harness.submit('a')
+  harness.submit('b')
+  harness.flush()
+  harness.receive(storedResult('a', 'r1'))
+  harness.disconnect()
+  harness.open('S2')
+  assert.deepEqual(summary(harness.flush()), ['create f', 'task a', 'task b'])
+  harness.receive(inlineResult('a'))
+  harness.receive(inlineResult('b'))
+  assert.deepEqual(harness.ends, [
+    ['a', 'value ok'],
+    ['b', 'value ok'],
+  ])
+})
+
+test('the same scheduler is asked for a result again; if it is gone, the task runs again', () => {
+  const harness = new Harness()
+  harness.open('S1')
+  harness.submit('a')
+  harness.flush()
+  harness.receive(storedResult('a', 'r1'))
+  harness.disconnect()
+  assert.deepEqual(summary(harness.open('S1')), ['heartbeat', 'create serializer', 'get r1'])
+  harness.receive(objectResponse('r1', undefined))
+  assert.deepEqual(harness.ends, [])
+  assert.deepEqual(summary(harness.flush()), ['create f', 'task a'])
+})
+
+test('a 1.9.9 scheduler is never sent a task again', () => {
+  const harness = new Harness()
+  harness.open('')
+  harness.submit('a')
+  harness.flush()
+  harness.disconnect()
+  harness.submit('b')
+  harness.open('')
+  assert.deepEqual(summary(harness.flush()), ['create f', 'task b'])
+  harness.receive(storedResult('a', 'r1'))
+  harness.receive(objectResponse('r1', 'late'))
+  assert.equal(harness.endOf('a'), 'value late')
+})
+
+test('one of our schedulers in place of a 1.9.9 one gets everything', () => {
+  const harness = new Harness()
+  harness.open('')
+  harness.submit('a')
+  harness.flush()
+  harness.disconnect()
+  harness.open('S1')
+  assert.deepEqual(summary(harness.flush()), ['create f', 'task a'])
+})
+
+test('a scheduler that shows another id on the same connection gets everything', () => {
+  const harness = new Harness()
+  harness.open('S1')
+  harness.submit('a')
+  harness.flush()
+  harness.advance(2_000)
+  harness.echo('S2')
+  assert.deepEqual(summary(harness.flush()), ['create f', 'task a'])
+})
+
+test('a result that comes before the task was sent again counts, and it is not sent', () => {
+  const harness = new Harness()
+  harness.open('S1')
+  harness.submit('a')
+  harness.flush()
+  harness.disconnect()
+  harness.open('S1')
+  harness.receive(inlineResult('a'))
+  assert.deepEqual(harness.ends, [['a', 'value ok']])
+  assert.deepEqual(summary(harness.flush()), [])
+})
+
+test('refusals that come before the task was sent again do not count', () => {
+  const harness = new Harness()
+  harness.open('S1')
+  harness.submit('a')
+  harness.flush()
+  harness.disconnect()
+  harness.open('S1')
+  harness.receive(taskResult('a', { status: 'canceled' }))
+  assert.deepEqual(harness.ends, [])
+  assert.deepEqual(summary(harness.flush()), ['create f', 'task a'])
+})
+
+test('a task cancelled while there is no connection is cancelled when there is one', () => {
+  const harness = new Harness()
+  harness.open('S1')
+  harness.submit('a')
+  harness.flush()
+  harness.disconnect()
+  harness.cancel('a')
+  assert.deepEqual(harness.ends, [['a', 'cancelled']])
+  assert.deepEqual(summary(harness.open('S1')), ['heartbeat', 'create serializer', 'cancel! a'])
+})
+
+test('heartbeats keep their rhythm, and tell the latency of the last one', () => {
+  const harness = new Harness()
+  harness.handle({ type: 'connected' })
+  harness.now += 4
+  harness.echo()
+  const actions = harness.advance(2_000)
+  assert.deepEqual(
+    actions.filter((action) => action.type === 'sendHeartbeat'),
+    [{ type: 'sendHeartbeat', latencyUS: 2_000 }],
+  )
+})
+
+test('unfinished tasks are given up after silence, and the client goes on', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a')
+  harness.flush()
+  harness.advance(59_000)
+  assert.deepEqual(harness.ends, [])
+  const actions = harness.advance(1_001)
+  assert.deepEqual(harness.ends, [['a', 'disconnected']])
+  assert.deepEqual(summary(actions), ['cancel! a'], 'should it live after all')
+  harness.submit('b')
+  assert.equal(harness.endOf('b'), undefined)
+  harness.flush()
+  harness.receive(inlineResult('b'))
+  assert.equal(harness.endOf('b'), 'value ok')
+})
+
+test('tasks that never found a scheduler are given up, and are told why', () => {
+  const harness = new Harness()
+  harness.submit('a')
+  harness.handle({ type: 'connectFailed', reason: 'connection refused' })
+  const actions = harness.advance(60_000)
+  const end = actions.find((action) => action.type === 'endTask')
+  assert.equal(end?.reason, 'disconnected')
+  assert.equal(end.detail, 'no message from the scheduler for 60000 ms (connection refused)')
+})
+
+test('the silence counts from the submission when nothing was unfinished before', () => {
+  const harness = new Harness()
+  harness.advance(600_000)
+  harness.submit('a')
+  harness.advance(59_999)
+  assert.deepEqual(harness.ends, [])
+  harness.advance(1)
+  assert.deepEqual(harness.ends, [['a', 'disconnected']])
+})
+
+test('progress on a long message keeps the scheduler alive', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a')
+  harness.flush()
+  for (let i = 0; i < 10; i += 1) {
+    harness.advance(20_000)
+    harness.handle({ type: 'progressed' })
+  }
+  assert.deepEqual(harness.ends, [])
+})
+
+test('while an echo is outstanding, the transport is asked whether anything moves', () => {
+  const harness = new Harness()
+  harness.open()
+  const actions = harness.advance(6_100)
+  assert.deepEqual(actions.filter((action) => action.type === 'probeLink').length, 2)
+  assert.deepEqual(summary(actions), ['heartbeat'])
+})
+
+test('a process that stood still does not take that for silence', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a')
+  harness.flush()
+  harness.now += 100_000
+  harness.handle({ type: 'tick' })
+  assert.deepEqual(harness.ends, [])
+  harness.advance(61_000)
+  assert.deepEqual(harness.ends, [['a', 'disconnected']])
+})
+
+test('after echoes far apart the scheduler is greeted and told everything again', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a')
+  harness.flush()
+  harness.advance(2_000)
+  harness.now += 50_000
+  assert.deepEqual(summary(harness.echo()), ['heartbeat'])
+  assert.deepEqual(summary(harness.flush()), [])
+  assert.deepEqual(summary(harness.echo()), ['create serializer'])
+  assert.deepEqual(summary(harness.flush()), ['create f', 'task a'])
+})
+
+test('without reconnect the first lost link ends every task and the client', () => {
+  const harness = new Harness({ reconnect: false })
+  harness.handle({ type: 'connectFailed', reason: 'refused' })
+  harness.open()
+  harness.submit('a')
+  harness.flush()
+  const actions = harness.disconnect('reset by peer')
+  assert.deepEqual(harness.ends, [['a', 'disconnected']])
+  assert.deepEqual(actions.at(-1), { type: 'closeLink' })
+  harness.submit('b')
+  assert.equal(harness.endOf('b'), 'disconnected')
+})
+
+test('closing tells one of our schedulers just that', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.submit('a', [LARGE])
+  harness.submit('b')
+  harness.flush()
+  const actions = harness.handle({ type: 'closeRequested' })
+  assert.deepEqual(summary(actions), ['goodbye'])
+  assert.deepEqual(actions.at(-1), { type: 'closeLink' })
+  assert.deepEqual(harness.ends, [
+    ['a', 'closed'],
+    ['b', 'closed'],
+  ])
+})
+
+test('closing cancels with a 1.9.9 scheduler, says good-bye, and deletes everything', () => {
+  const harness = new Harness()
+  harness.open('')
+  harness.submit('a', [LARGE])
+  harness.submit('b')
+  harness.submit('c')
+  harness.flush()
+  harness.receive(storedResult('b', 'r1'))
+  harness.submit('d')
+  const actions = summary(harness.handle({ type: 'closeRequested' }))
+  assert.deepEqual(actions.slice(0, 3), ['cancel a', 'cancel c', 'goodbye'])
+  const deleted = (actions[3] ?? '').split(' ')
+  assert.equal(actions.length, 4)
+  assert.equal(deleted[0], 'delete')
+  assert.equal(deleted.length, 5, 'serializer, function, argument, result')
+})
+
+test('closing before there is a connection says nothing', () => {
+  const harness = new Harness()
+  harness.submit('a')
+  assert.deepEqual(summary(harness.handle({ type: 'closeRequested' })), [])
+  assert.deepEqual(harness.ends, [['a', 'closed']])
+})
+
+test('closing twice closes once, and what is submitted afterwards ends at once', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.handle({ type: 'closeRequested' })
+  assert.deepEqual(harness.handle({ type: 'closeRequested' }), [])
+  harness.handle({ type: 'linkClosed' })
+  harness.submit('a')
+  assert.deepEqual(harness.ends, [['a', 'closed']])
+  assert.equal(harness.machine.deadline, undefined)
+})
+
+test('nothing is sent on a closing link, whatever comes', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.handle({ type: 'closeRequested' })
+  const actions = [
+    ...harness.echo('S2'),
+    ...harness.handle({ type: 'connected' }),
+    ...harness.flush(),
+    ...harness.advance(10_000),
+  ]
+  assert.deepEqual(summary(actions), [])
+})

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AssertionError } from '../../base/assert.js'
+import { taskId } from '../../base/ids.js'
+import { Story } from '../../base/story.js'
+import { nextTaskState, type TaskCause, type TaskState } from './task-state.js'
+
+const ID = taskId('x')
+
+function after(state: TaskState, cause: TaskCause): string {
+  return nextTaskState(ID, state, cause, new Story())
+}
+
+test('a task goes from waiting over sent to its end', () => {
+  assert.equal(after('waiting', 'taskSent'), 'sent')
+  assert.equal(after('sent', 'resultArrived'), 'ended')
+})
+
+test('a task whose result is an object is fetching until the content comes', () => {
+  assert.equal(after('sent', 'resultStored'), 'fetching')
+  assert.equal(after('fetching', 'contentArrived'), 'ended')
+  assert.equal(after('fetching', 'contentMissing'), 'ended')
+})
+
+test('whatever the scheduler has forgotten waits again', () => {
+  for (const state of ['waiting', 'sent', 'fetching'] as const) {
+    assert.equal(after(state, 'forgotten'), 'waiting')
+  }
+  assert.equal(after('fetching', 'contentLost'), 'waiting')
+})
+
+test('every task can be given up', () => {
+  for (const state of ['waiting', 'sent', 'fetching'] as const) {
+    assert.equal(after(state, 'givenUp'), 'ended')
+  }
+})
+
+test('a refusal counts only for a task that the scheduler has', () => {
+  assert.equal(after('sent', 'refused'), 'ended')
+  assert.equal(after('waiting', 'refused'), 'waiting')
+  assert.equal(after('fetching', 'refused'), 'fetching')
+})
+
+test('an impossible transition names the task and tells its story', () => {
+  const story = new Story()
+  nextTaskState(ID, 'waiting', 'taskSent', story)
+  assert.throws(
+    () => nextTaskState(ID, 'sent', 'taskSent', story),
+    (error) => {
+      assert(error instanceof AssertionError)
+      assert.match(error.message, /task 78: taskSent while sent; waiting -taskSent-> sent/)
+      return true
+    },
+  )
+})

@@ -1,0 +1,48 @@
+// The time and the way out, for as long as one event is handled. Held by all parts of the machine, so
+// that neither is passed through every call.
+
+import type { InstantMs } from '../../base/machine.js'
+import type { Message } from '../../wire/message.js'
+import type { ClientAction, TaskEndReason } from './events.js'
+
+/** Takes one action; the machine calls it any number of times per event. */
+export type Act<Owner> = (action: ClientAction<Owner>) => void
+
+/** One call of the machine's `handle`. */
+export class Turn<Owner> {
+  #now: InstantMs = 0
+  #act: Act<Owner> = () => {}
+
+  get now(): InstantMs {
+    return this.#now
+  }
+
+  /** From here on this is the time, and actions go to `act`. */
+  begin(now: InstantMs, act: Act<Owner>): void {
+    this.#now = now
+    this.#act = act
+  }
+
+  act(action: ClientAction<Owner>): void {
+    this.#act(action)
+  }
+
+  /** Sends a message now, whatever waits. */
+  send(message: Message): void {
+    this.#act({ type: 'send', message })
+  }
+
+  /** Tells an owner that its task ended without a result. */
+  endTask(owner: Owner, reason: TaskEndReason, detail: string): void {
+    this.#act({ type: 'endTask', owner, reason, detail })
+  }
+
+  /** Writes a log line. */
+  log(
+    level: 'debug' | 'info' | 'warn',
+    text: string,
+    fields: Readonly<Record<string, string | number | boolean>>,
+  ): void {
+    this.#act({ type: 'log', level, text, fields })
+  }
+}

@@ -1,0 +1,22 @@
+// What a worker's core is given when it is made: settings, and the few functions of the outside that
+// are pure or come from the outside's luck.
+
+import type { Identity, ObjectId } from '../../base/ids.js'
+
+/** Settings of one worker. Times are in milliseconds, sizes in bytes. */
+export interface WorkerCoreOptions {
+  readonly identity: Identity
+  /** What runs the tasks, for example `node/20.20.2`. */
+  readonly runtime: string
+  readonly heartbeatIntervalMs: number
+  /** The worker ends after this silence of the scheduler. */
+  readonly deathTimeoutMs: number
+  /** Longer results become objects. */
+  readonly inlineLimitBytes: number
+  /** The id of the serializer object of a client. */
+  serializerIdOf(source: Identity): ObjectId
+  /** A fresh id for a result object of a client. */
+  newResultId(source: Identity): ObjectId
+  /** An error as the bytes that clients read. */
+  encodeError(error: Error): Uint8Array
+}

@@ -1,0 +1,100 @@
+// The one processor of a worker: starting it, ending it by force, starting the next one. Apart from
+// its tasks, which are the matter of task-desk.ts.
+
+import type { InstantMs } from '../../base/machine.js'
+import type { ProcessorNumber } from './events.js'
+import type { Output } from './output.js'
+
+/** The first pause before a processor is started again that ended before it had done anything. */
+const MIN_PAUSE_MS = 100
+
+/** The pause doubles each time, up to this. */
+const MAX_PAUSE_MS = 10_000
+
+/** `none`: the next one is to be started. `dying`: it was killed, but its exit was not seen yet. */
+export type SlotState = 'none' | 'starting' | 'ready' | 'dying'
+
+/** Which processor lives, and when the next one starts. */
+export class ProcessorSlot {
+  readonly #output: Output
+  #state: SlotState = 'none'
+  #number: ProcessorNumber = 0
+  #pid = 0
+  #wasUseful = false
+  #failures = 0
+  #startAt: InstantMs | undefined
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  get state(): SlotState {
+    return this.#state
+  }
+
+  /** Process id of the processor from when it is ready; 0 = there is none. */
+  get pid(): number {
+    return this.#pid
+  }
+
+  /** When the next one is to be started. Invariant: undefined unless `none`. */
+  get startAt(): InstantMs | undefined {
+    return this.#startAt
+  }
+
+  /** Whether it takes messages: it exists and will go on to. */
+  get isListening(): boolean {
+    return this.#state === 'starting' || this.#state === 'ready'
+  }
+
+  /** Whether an event is about the processor that lives. */
+  isCurrent(processor: ProcessorNumber): boolean {
+    return this.#state !== 'none' && processor === this.#number
+  }
+
+  /** Starts the next processor. */
+  start(): void {
+    this.#state = 'starting'
+    this.#number += 1
+    this.#startAt = undefined
+    this.#wasUseful = false
+    this.#output.act({ type: 'startProcessor', processor: this.#number })
+  }
+
+  /** It has reported in. One that is being killed stays that. */
+  onReady(pid: number): void {
+    this.#pid = pid
+    if (this.#state === 'starting') this.#state = 'ready'
+  }
+
+  /** It was given a task: if it ends, that is the task's doing and the next starts at once. */
+  onUsed(): void {
+    this.#wasUseful = true
+    this.#failures = 0
+  }
+
+  /** Ends it by force. */
+  kill(): void {
+    if (!this.isListening) return
+    this.#state = 'dying'
+    this.#wasUseful = true
+    this.#output.act({ type: 'killProcessor' })
+  }
+
+  /** It is gone: the next one starts at once, or after a pause if this one was good for nothing. */
+  onExited(now: InstantMs): void {
+    this.#state = 'none'
+    this.#pid = 0
+    this.#startAt = now
+    if (this.#wasUseful) return
+    const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
+    this.#failures += 1
+    this.#startAt = now + pauseMs
+    this.#output.log('warn', 'the processor ended before it had done anything', { pauseMs })
+  }
+
+  /** No further processor is started. */
+  stop(): void {
+    this.#startAt = undefined
+  }
+}

@@ -1,0 +1,238 @@
+// A worker's core with a scheduler and a processor played by the test: what the tests of this folder
+// have in common.
+
+import { latin1ToBytes } from '../../base/bytes.js'
+import type { ProcessorDeath } from '../../base/errors.js'
+import { identity, objectId, taskId, type Identity, type ObjectId } from '../../base/ids.js'
+import type {
+  Message,
+  ObjectInstruction,
+  ObjectResponse,
+  Task,
+  TaskArgument,
+  TaskResult,
+} from '../../wire/message.js'
+import { encode } from '../../wire/message.js'
+import { encodeProfileResult } from '../../wire/profile.js'
+import { encodeTaskFlags } from '../../wire/task-flags.js'
+import type { LastRun, WorkerAction, WorkerEvent } from './events.js'
+import type { WorkerCoreOptions } from './options.js'
+import { WorkerMachine } from './worker-machine.js'
+
+export const WORKER: Identity = identity('1|worker|00')
+export const CLIENT: Identity = identity('2|Client|00')
+
+/** Serializer of `CLIENT`. */
+export const SERIALIZER: ObjectId = objectId('serializer of 2|Client|00')
+
+export const KILLED: ProcessorDeath = { signal: 'SIGKILL', stderr: 'last words' }
+
+/** What a test cares about in a task. */
+export interface TaskFacts {
+  readonly source?: Identity
+  readonly fn?: string
+  readonly objects?: readonly string[]
+  readonly priority?: number
+}
+
+/** A Task in its bytes, as the scheduler sends it. */
+export function taskOf(id: string, facts: TaskFacts = {}): Task {
+  const inline: TaskArgument = { type: 'inline', data: latin1ToBytes('value') }
+  const objects = (facts.objects ?? []).map((object): TaskArgument => {
+    return { type: 'objectID', data: latin1ToBytes(object) }
+  })
+  const task: Task = {
+    kind: 'task',
+    taskId: taskId(id),
+    source: facts.source ?? CLIENT,
+    metadata: encodeTaskFlags({ profiling: false, priority: facts.priority ?? 0 }),
+    funcObjectId: objectId(facts.fn ?? 'fn'),
+    functionArgs: [inline, ...objects],
+    capabilities: [],
+    parentTaskId: taskId(''),
+  }
+  return { ...task, bytes: encode(task) }
+}
+
+/** What the processor answers. */
+export function resultOf(
+  id: string,
+  facts: { durationMs?: number; status?: TaskResult['status']; chunks?: Uint8Array[] } = {},
+): TaskResult {
+  const durationSeconds = (facts.durationMs ?? 0.01) / 1000
+  return {
+    kind: 'taskResult',
+    taskId: taskId(id),
+    status: facts.status ?? 'success',
+    metadata: encodeProfileResult({ durationSeconds, peakMemoryBytes: 0, cpuSeconds: 0 }),
+    results: [],
+    inlineResults: facts.chunks ?? [latin1ToBytes(`result of ${id}`)],
+  }
+}
+
+/** All of these objects, as a scheduler sends them. */
+export function objectsOf(...ids: string[]): ObjectResponse {
+  return {
+    kind: 'objectResponse',
+    responseType: 'content',
+    objectContent: {
+      objectIds: ids.map(objectId),
+      objectTypes: ids.map(() => 'object' as const),
+      objectNames: ids.map(latin1ToBytes),
+      objectBytes: ids.map((id) => [latin1ToBytes(id)]),
+    },
+  }
+}
+
+/** None of these objects exist. */
+export function missingOf(...ids: string[]): ObjectResponse {
+  return {
+    kind: 'objectResponse',
+    responseType: 'objectNotExist',
+    objectContent: {
+      objectIds: ids.map(objectId),
+      objectTypes: [],
+      objectNames: [],
+      objectBytes: [],
+    },
+  }
+}
+
+/** These objects were deleted. */
+export function deletionOf(...ids: string[]): ObjectInstruction {
+  const objectContent = missingOf(...ids).objectContent
+  return { kind: 'objectInstruction', instructionType: 'delete', objectUser: WORKER, objectContent }
+}
+
+/** An echo of a scheduler of ours, or of a 1.9.9 one. */
+export function echoOf(features = 1): Message {
+  return { kind: 'workerHeartbeatEcho', schedulerId: '' as never, features }
+}
+
+/** One line per action: all that a test has to compare. */
+export function showAction(action: WorkerAction): string {
+  switch (action.type) {
+    case 'send':
+      return `send ${showMessage(action.message)}`
+    case 'tellProcessor':
+      return `tell ${showMessage(action.message)}`
+    case 'dispatch':
+      return 'dispatch'
+    case 'startProcessor':
+      return `start ${action.processor}`
+    case 'log':
+      return `log ${action.level}`
+    case 'end':
+      return `end ${action.reason}${action.isFailure ? ' (failure)' : ''}`
+    default:
+      return action.type
+  }
+}
+
+function showMessage(message: Message): string {
+  switch (message.kind) {
+    case 'taskResult':
+      return message.results.length > 0
+        ? `${message.taskId} ${message.status} ${message.results.join()}`
+        : `${message.taskId} ${message.status}`
+    case 'objectRequest':
+      return `request ${message.objectIds.join()}`
+    case 'objectInstruction':
+      return `${message.instructionType} ${message.objectContent.objectIds.join()}`
+    case 'objectResponse':
+      return `objects ${message.objectContent.objectIds.join()}`
+    default:
+      return message.kind
+  }
+}
+
+/** A machine, its time, and all that it has answered so far. */
+export class ScriptedWorker {
+  readonly machine: WorkerMachine
+  now = 1000
+  /** Tasks that were handed to the processor, by what the machine was given as their bytes. */
+  readonly #ids = new Map<string, string>()
+  #resultIds = 0
+
+  constructor(options: Partial<WorkerCoreOptions> = {}) {
+    this.machine = new WorkerMachine({
+      identity: WORKER,
+      runtime: 'node/20.0.0',
+      heartbeatIntervalMs: 2000,
+      deathTimeoutMs: 300_000,
+      inlineLimitBytes: 100,
+      serializerIdOf: (source) => objectId(`serializer of ${source}`),
+      newResultId: () => objectId(`R${(this.#resultIds += 1)}`),
+      encodeError: (error) => latin1ToBytes(`${error.name}: ${error.message}`),
+      ...options,
+    })
+  }
+
+  /** Connected, registered with a scheduler that takes inline results, and processor 1 is ready. */
+  static ready(options: Partial<WorkerCoreOptions> = {}): ScriptedWorker {
+    const worker = new ScriptedWorker(options)
+    worker.handle({ type: 'started' })
+    worker.handle({ type: 'connected' })
+    worker.handle({ type: 'processorReady', processor: 1, pid: 77 })
+    worker.receive(echoOf())
+    return worker
+  }
+
+  /** One event; the tables must agree after it. */
+  handle(event: WorkerEvent): WorkerAction[] {
+    const actions: WorkerAction[] = []
+    this.machine.handle(event, this.now, (action) => actions.push(action))
+    this.machine.checkInvariants()
+    return actions
+  }
+
+  /** The same, as lines; without those of the log. Dispatched tasks are shown by their id. */
+  show(event: WorkerEvent): string[] {
+    return this.handle(event)
+      .filter((action) => action.type !== 'log')
+      .map((action) => this.#show(action))
+  }
+
+  receive(message: Message): string[] {
+    if (message.kind === 'task') this.#ids.set(hex(encode(message)), message.taskId)
+    return this.show({ type: 'messageReceived', message })
+  }
+
+  /** A task whose objects the processor gets at once. */
+  run(id: string, facts: TaskFacts = {}): string[] {
+    this.receive(taskOf(id, facts))
+    const objects = [SERIALIZER, facts.fn ?? 'fn', ...(facts.objects ?? [])]
+    return this.receive(objectsOf(...objects))
+  }
+
+  answer(result: TaskResult, processor = 1): string[] {
+    return this.show({ type: 'taskAnswered', processor, result })
+  }
+
+  die(lastRun: LastRun, death: ProcessorDeath = KILLED, processor = 1): string[] {
+    return this.show({ type: 'processorExited', processor, death, lastRun })
+  }
+
+  /** Moves on to the machine's deadline, at most by `byMs`. */
+  pass(byMs: number): string[] {
+    const lines: string[] = []
+    const end = this.now + byMs
+    for (;;) {
+      const { deadline } = this.machine
+      if (deadline === undefined || deadline > end) break
+      this.now = Math.max(deadline, this.now)
+      lines.push(...this.show({ type: 'tick' }))
+    }
+    this.now = end
+    return lines
+  }
+
+  #show(action: WorkerAction): string {
+    if (action.type !== 'dispatch') return showAction(action)
+    return `dispatch ${this.#ids.get(hex(action.bytes)) ?? '?'}`
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

@@ -1,0 +1,292 @@
+// What happens to tasks between the scheduler and the processor: they fetch their objects, wait for
+// their turn, are handed over and answered; or they are cancelled, or their processor ends.
+
+import { assert } from '../../base/assert.js'
+import { MissingObjectError, ProcessorDiedError, type ProcessorDeath } from '../../base/errors.js'
+import { idToHex, type ObjectId } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
+import type {
+  ObjectInstruction,
+  ObjectResponse,
+  Task,
+  TaskCancel,
+  TaskResult,
+} from '../../wire/message.js'
+import { decodeProfileResult } from '../../wire/profile.js'
+import type { Answers } from './answers.js'
+import { CancelWatch } from './cancel-watch.js'
+import { Dispatcher } from './dispatcher.js'
+import type { LastRun } from './events.js'
+import { Fetcher } from './fetcher.js'
+import type { WorkerCoreOptions } from './options.js'
+import type { Output } from './output.js'
+import { describeDeath, judge, NOBODY_TO_BLAME } from './processor-death.js'
+import type { ProcessorSlot } from './processor-slot.js'
+import { SerializerIds } from './serializer-ids.js'
+import { TaskTable } from './task-table.js'
+import { workerTaskOf, type WorkerTask } from './worker-task.js'
+
+/** Length of a profile result. */
+const PROFILE_BYTES = 16
+
+/** The parts of the worker that tasks need. */
+export interface TaskFlowParts {
+  readonly options: WorkerCoreOptions
+  readonly output: Output
+  readonly answers: Answers
+  readonly slot: ProcessorSlot
+}
+
+/** All tasks of one worker. */
+export class TaskFlow {
+  readonly #output: Output
+  readonly #answers: Answers
+  readonly #slot: ProcessorSlot
+  readonly #serializerIds: SerializerIds
+  readonly #tasks = new TaskTable()
+  readonly #dispatcher = new Dispatcher()
+  readonly #fetcher: Fetcher
+  readonly #cancelWatch: CancelWatch
+  #arrivals = 0
+  /** Nothing more is computed while results cannot leave. */
+  #isCongested = false
+  #wasKilledForCancel = false
+
+  constructor({ options, output, answers, slot }: TaskFlowParts) {
+    this.#output = output
+    this.#answers = answers
+    this.#slot = slot
+    this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
+    this.#cancelWatch = new CancelWatch(output)
+    this.#fetcher = new Fetcher(output, {
+      onComplete: (task) => this.#enqueue(task),
+      onMissing: (task, ids) => this.#failForMissing(task, ids),
+    })
+  }
+
+  /** Tasks of this worker that do not run. */
+  get queuedCount(): number {
+    const { unansweredCount } = this.#dispatcher
+    let canceling = 0
+    for (const task of this.#dispatcher.unanswered()) if (task.state === 'canceling') canceling += 1
+    return this.#tasks.size + canceling - (unansweredCount > 0 ? 1 : 0)
+  }
+
+  /** Whether the processor has a task. */
+  get isBusy(): boolean {
+    return this.#dispatcher.unansweredCount > 0
+  }
+
+  /** When `onTick` must be called next. */
+  get deadline(): InstantMs | undefined {
+    return this.#cancelWatch.deadline
+  }
+
+  /** A task that the worker has already is not taken again. */
+  onTask(message: Task): void {
+    const known = this.#tasks.get(message.taskId)
+    if (known !== undefined) {
+      if (known.state === 'abandoned') this.#tasks.change(known, 'sentAgain')
+      return
+    }
+    const serializerId = this.#serializerIds.of(message.source)
+    const task = workerTaskOf(message, this.#arrivals, serializerId)
+    this.#arrivals += 1
+    this.#tasks.add(task)
+    if (this.#slot.isListening) this.#fetch(task)
+  }
+
+  /** docs/protocol.md#cancel: what the processor has is only dropped by force. */
+  onTaskCancel(message: TaskCancel, now: InstantMs): void {
+    const task = this.#tasks.get(message.taskId)
+    const isOut = task?.state === 'dispatched'
+    if (task === undefined || task.state === 'abandoned' || (isOut && !message.flags.force)) {
+      this.#answers.cancel(message.taskId, 'notFound')
+      return
+    }
+    if (task.state === 'queued') this.#dispatcher.remove(task)
+    this.#tasks.change(task, 'cancelled')
+    this.#answers.cancel(message.taskId, 'canceled')
+    if (!isOut || !this.#slot.isListening) return
+    this.#output.tellProcessor(message)
+    this.#cancelWatch.onCancelled(now)
+  }
+
+  /** Objects have come, or do not exist. */
+  onObjectResponse(message: ObjectResponse): void {
+    this.#fetcher.onObjectResponse(message)
+  }
+
+  /** Objects were deleted. */
+  onObjectInstruction(message: ObjectInstruction): void {
+    this.#fetcher.onObjectInstruction(message)
+  }
+
+  /** Whether results can leave. */
+  setCongested(isCongested: boolean): void {
+    this.#isCongested = isCongested
+  }
+
+  /** The scheduler that sent the tasks is gone. What the processor has goes on, for nobody. */
+  onDisconnected(): void {
+    this.#isCongested = false
+    for (const task of this.#tasks.values()) {
+      if (task.state === 'queued') this.#dispatcher.remove(task)
+      this.#tasks.change(task, 'disconnected')
+    }
+    if (this.#slot.isListening) this.#fetcher.onDisconnected()
+  }
+
+  /** A processor was started: all that waits needs its objects there. */
+  onProcessorStarted(): void {
+    this.#wasKilledForCancel = false
+    for (const task of this.#tasks.values()) this.#fetch(task)
+  }
+
+  /** The processor is done with a task. One that answers something else is ended. */
+  onTaskAnswered(result: TaskResult): void {
+    const task = this.#dispatcher.first
+    if (task === undefined || !isAnswerTo(task, result)) {
+      const fields = { expected: task === undefined ? 'nothing' : idToHex(task.id) }
+      this.#output.log('error', 'the processor answered what it was not asked', fields)
+      this.#slot.kill()
+      return
+    }
+    this.#dispatcher.shift()
+    const isAwaited = task.state === 'dispatched'
+    this.#tasks.change(task, 'answered')
+    if (result.status === 'canceled') return
+    this.#learn(task, result)
+    if (isAwaited) this.#answers.forward(result, task.source)
+  }
+
+  /** The processor has told how far it is. */
+  onProcessorProgressed(progress: number, now: InstantMs): void {
+    const unanswered = this.#dispatcher.unanswered()
+    if (this.#cancelWatch.onProgress(progress, unanswered, now)) this.#killForCancel()
+  }
+
+  /** The processor is gone, and the objects that it had. */
+  onProcessorExited(death: ProcessorDeath, lastRun: LastRun, now: InstantMs): void {
+    this.#cancelWatch.clear()
+    this.#fetcher.onProcessorExited()
+    const unanswered = this.#dispatcher.takeAll()
+    this.#loseObjects()
+    const verdict = this.#wasKilledForCancel ? NOBODY_TO_BLAME : judge(unanswered, lastRun)
+    for (const task of unanswered) {
+      if (task === verdict.culprit) this.#blame(task, death, now)
+      else this.#giveBack(task, verdict.isSuspect(task))
+    }
+  }
+
+  /** A cancelled task may be due to be ended by force. */
+  onTick(now: InstantMs): void {
+    if (!this.#cancelWatch.onTick(now)) return
+    const unanswered = [...this.#dispatcher.unanswered()]
+    if (unanswered.some((task) => task.state === 'canceling')) this.#killForCancel()
+    else this.#cancelWatch.clear()
+  }
+
+  /** Hands over what may go now. To be called after everything that may have changed that. */
+  dispatch(now: InstantMs): void {
+    if (this.#slot.state !== 'ready' || this.#isCongested) return
+    for (;;) {
+      const task = this.#dispatcher.next
+      if (task === undefined) return
+      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
+      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasSuspects)) return
+      else this.#handOver(task, now)
+    }
+  }
+
+  /** Throws if the tables disagree. */
+  checkInvariants(): void {
+    this.#tasks.checkInvariants()
+    this.#dispatcher.checkInvariants()
+    const all = [...this.#tasks.values()]
+    const stateCount = (state: WorkerTask['state']): number =>
+      all.filter((task) => task.state === state).length
+    assert(stateCount('queued') === this.#dispatcher.queuedCount, 'the queue has other tasks')
+    const unanswered = [...this.#dispatcher.unanswered()]
+    const canceling = unanswered.filter((task) => task.state === 'canceling').length
+    const isOut = stateCount('dispatched') + stateCount('abandoned')
+    assert(isOut + canceling === unanswered.length, 'the processor has other tasks')
+    const fetching = new Set(all.filter((task) => task.state === 'fetching'))
+    if (this.#slot.isListening) this.#fetcher.checkInvariants(fetching)
+  }
+
+  #fetch(task: WorkerTask): void {
+    if (this.#fetcher.fetch(task)) this.#enqueue(task)
+  }
+
+  #enqueue(task: WorkerTask): void {
+    this.#tasks.change(task, 'objectsPresent')
+    this.#dispatcher.add(task)
+  }
+
+  /** Its objects were deleted while it waited. */
+  #sendBack(task: WorkerTask): void {
+    this.#dispatcher.remove(task)
+    this.#tasks.change(task, 'objectsLost')
+  }
+
+  #handOver(task: WorkerTask, now: InstantMs): void {
+    this.#tasks.change(task, 'handedOver')
+    this.#dispatcher.handOver(task, now)
+    this.#slot.onUsed()
+    this.#output.act({ type: 'dispatch', bytes: task.bytes })
+  }
+
+  #learn(task: WorkerTask, { metadata }: TaskResult): void {
+    const profile =
+      metadata.byteLength === PROFILE_BYTES ? decodeProfileResult(metadata) : undefined
+    if (profile !== undefined) this.#dispatcher.learn(task, profile.durationSeconds * 1000)
+  }
+
+  #failForMissing(task: WorkerTask, ids: readonly ObjectId[]): void {
+    this.#tasks.change(task, 'objectMissing')
+    const list = ids.map(idToHex).join(', ')
+    const text = `task ${idToHex(task.id)} needs objects that do not exist: ${list}`
+    this.#answers.fail(task, new MissingObjectError(text), 0)
+  }
+
+  #loseObjects(): void {
+    for (const task of this.#tasks.values()) {
+      if (task.state === 'queued') this.#dispatcher.remove(task)
+      if (task.state === 'queued' || task.state === 'fetching') {
+        this.#tasks.change(task, 'objectsLost')
+        task.missingCount = 0
+      }
+    }
+  }
+
+  #blame(task: WorkerTask, death: ProcessorDeath, now: InstantMs): void {
+    const isAwaited = task.state === 'dispatched'
+    this.#tasks.change(task, 'blamed')
+    if (!isAwaited) return
+    const error = new ProcessorDiedError(describeDeath(task.id, death), death)
+    this.#answers.fail(task, error, now - task.dispatchedAt)
+  }
+
+  /** The task is run again by the next processor, if anybody still waits for it. */
+  #giveBack(task: WorkerTask, isSuspect: boolean): void {
+    if (this.#tasks.change(task, 'requeued') !== 'fetching') return
+    if (!this.#wasKilledForCancel) task.deaths += 1
+    if (isSuspect) this.#tasks.suspect(task)
+  }
+
+  #killForCancel(): void {
+    this.#cancelWatch.clear()
+    this.#wasKilledForCancel = true
+    this.#slot.kill()
+  }
+}
+
+/** Results are chunks of one value, so at least one. Only what was cancelled may be skipped. */
+function isAnswerTo(task: WorkerTask, result: TaskResult): boolean {
+  const { byteLength } = result.metadata
+  if (task.id !== result.taskId || (byteLength !== 0 && byteLength !== PROFILE_BYTES)) return false
+  if (result.status === 'canceled') return task.state === 'canceling'
+  const isRun = result.status === 'success' || result.status === 'failed'
+  return isRun && result.inlineResults.length > 0
+}

@@ -1,0 +1,80 @@
+// The tasks of a worker by id, and the only way in which their state changes.
+
+import { assert } from '../../base/assert.js'
+import type { TaskId } from '../../base/ids.js'
+import { Story } from '../../base/story.js'
+import { nextState, type TaskCause, type TaskState } from './task-state.js'
+import type { WorkerTask } from './worker-task.js'
+
+/** All tasks that the scheduler may still ask about, and those that were abandoned. */
+export class TaskTable {
+  /** Invariant: state is `fetching`, `queued`, `dispatched` or `abandoned`. */
+  readonly #tasks = new Map<TaskId, WorkerTask>()
+  readonly #story = new Story()
+  #suspectCount = 0
+
+  /** How many tasks there are. */
+  get size(): number {
+    return this.#tasks.size
+  }
+
+  /** Whether some task may have ended a processor. */
+  get hasSuspects(): boolean {
+    return this.#suspectCount > 0
+  }
+
+  /** The task of this id, unless it is unknown or was cancelled. */
+  get(id: TaskId): WorkerTask | undefined {
+    return this.#tasks.get(id)
+  }
+
+  /** All tasks in order of arrival. */
+  values(): IterableIterator<WorkerTask> {
+    return this.#tasks.values()
+  }
+
+  /** Adds a task whose id is not here. */
+  add(task: WorkerTask): void {
+    this.#tasks.set(task.id, task)
+  }
+
+  /** Changes the state of a task. One that has ended or was cancelled leaves the table. */
+  change(task: WorkerTask, cause: TaskCause): TaskState | 'ended' {
+    assert(task.state !== 'ended', 'a task that has ended changes its state')
+    const next = nextState(task.id, task.state, cause, this.#story)
+    if (next === 'ended' || next === 'canceling') this.#forget(task)
+    task.state = next
+    return next
+  }
+
+  /** From now on the task runs with nothing else beside it. */
+  suspect(task: WorkerTask): void {
+    if (task.isSuspect) return
+    task.isSuspect = true
+    this.#suspectCount += 1
+  }
+
+  /** What happened to a task lately. */
+  storyOf(id: TaskId): string {
+    return this.#story.of(id)
+  }
+
+  /** Throws if a task is here that should not be, or suspects are miscounted. */
+  checkInvariants(): void {
+    let suspects = 0
+    for (const [id, task] of this.#tasks) {
+      assert(task.id === id, 'a task is kept under the id of another')
+      assert(task.state !== 'ended' && task.state !== 'canceling', 'a task is kept too long')
+      if (task.isSuspect) suspects += 1
+    }
+    assert(suspects === this.#suspectCount, 'the suspects are miscounted')
+  }
+
+  /** A cancelled task has left already when its processor is done with it. */
+  #forget(task: WorkerTask): void {
+    if (this.#tasks.get(task.id) === task) this.#tasks.delete(task.id)
+    if (!task.isSuspect) return
+    task.isSuspect = false
+    this.#suspectCount -= 1
+  }
+}

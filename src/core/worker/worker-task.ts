@@ -1,0 +1,86 @@
+// One task while a worker has it: what is kept of its message, and where it stands.
+
+import { copyOf } from '../../base/bytes.js'
+import { objectIdOf, type Identity, type ObjectId, type TaskId } from '../../base/ids.js'
+import type { HeapItem } from '../../base/indexed-heap.js'
+import type { InstantMs } from '../../base/machine.js'
+import { encode, type Task } from '../../wire/message.js'
+import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../../wire/task-flags.js'
+import type { ObjectEntry } from './object-table.js'
+import type { TaskState } from './task-state.js'
+
+const NO_IDS: readonly ObjectId[] = []
+
+/** A task that a worker has not answered, or whose answer its processor still owes. */
+export interface WorkerTask extends HeapItem {
+  readonly id: TaskId
+  readonly source: Identity
+  /** The Task as it came, in memory of its own. */
+  readonly bytes: Uint8Array
+  readonly priority: number
+  /** Place among all arrivals at this worker. */
+  readonly order: number
+  readonly serializerId: ObjectId
+  readonly functionId: ObjectId
+  /** The arguments that are objects. */
+  readonly argumentIds: readonly ObjectId[]
+  state: TaskState | 'ended'
+  /** How many objects are awaited. Invariant: 0 unless `fetching`. */
+  missingCount: number
+  /** `ObjectTable.epoch` when the objects were last looked up. */
+  epoch: number
+  /** The function's entry of that epoch. */
+  functionEntry: ObjectEntry | undefined
+  /** Place among all tasks that this processor got, from 0. */
+  dispatchNumber: number
+  /** What it was expected to take when it was dispatched, in milliseconds. */
+  expectedMs: number
+  dispatchedAt: InstantMs
+  /** How many processors ended while they had this task. */
+  deaths: number
+  /** May have ended a processor: runs with nothing else beside it. */
+  isSuspect: boolean
+}
+
+/** The task of a message that has arrived. It copies what it keeps. */
+export function workerTaskOf(task: Task, order: number, serializerId: ObjectId): WorkerTask {
+  return {
+    id: task.taskId,
+    source: task.source,
+    bytes: copyOf(encode(task)),
+    priority: priorityOf(task.metadata),
+    order,
+    serializerId,
+    functionId: task.funcObjectId,
+    argumentIds: argumentIdsOf(task),
+    state: 'fetching',
+    missingCount: 0,
+    epoch: -1,
+    functionEntry: undefined,
+    dispatchNumber: -1,
+    expectedMs: 0,
+    dispatchedAt: 0,
+    deaths: 0,
+    isSuspect: false,
+    heapIndex: -1,
+  }
+}
+
+/** Higher priority first, then the order of arrival. */
+export function runsBefore(a: WorkerTask, b: WorkerTask): boolean {
+  return a.priority === b.priority ? a.order < b.order : a.priority > b.priority
+}
+
+/** Flags of a wrong length, which would end a 1.9.9 worker, count as none. */
+function priorityOf(metadata: Uint8Array): number {
+  const flags = metadata.byteLength === 5 ? decodeTaskFlags(metadata) : DEFAULT_TASK_FLAGS
+  return flags.priority
+}
+
+function argumentIdsOf(task: Task): readonly ObjectId[] {
+  let ids: ObjectId[] | undefined
+  for (const argument of task.functionArgs) {
+    if (argument.type === 'objectID') (ids ??= []).push(objectIdOf(argument.data))
+  }
+  return ids ?? NO_IDS
+}

@@ -1,0 +1,40 @@
+// The package `scaler-ts`: everything that programs use, by name.
+
+export { Client, type Lift } from './client/client.js'
+export type { ClientOptions } from './client/client-options.js'
+export { Future } from './client/future.js'
+export { MapFuture, type MapItem, type MapOptions } from './client/map-future.js'
+export type { TaskProfile } from './client/task-profile.js'
+export type { ResultOptions } from './client/timed-wait.js'
+export { asCompleted } from './client/as-completed.js'
+export { wait, type WaitOptions, type WaitResult } from './client/wait.js'
+export { Cluster } from './cluster/cluster.js'
+export type { ClusterOptions } from './cluster/cluster-options.js'
+export { SchedulerClusterCombo, type ComboOptions } from './cluster/combo.js'
+export { Scheduler, type SchedulerEnd } from './scheduler/scheduler.js'
+export type { SchedulerOptions } from './scheduler/scheduler-options.js'
+export { defaultSerializer } from './serializer/default-serializer.js'
+export type { Serializer } from './serializer/serializer.js'
+export type { LogFields, Logger } from './base/logger.js'
+export {
+  ClientClosedError,
+  ClientShutdownError,
+  ConfigError,
+  ConnectError,
+  DeserializeError,
+  DisconnectedError,
+  MissingObjectError,
+  NoWorkerError,
+  ProcessorDiedError,
+  ProtectedModeError,
+  ProtocolError,
+  ScalerError,
+  SerializeError,
+  TaskCancelledError,
+  TaskNotFoundError,
+  TaskTimeoutError,
+  TimeoutError,
+  WorkerDiedError,
+  type ProcessorDeath,
+  type ScalerErrorOptions,
+} from './base/errors.js'

@@ -1,0 +1,108 @@
+// What processes and the machine use, for heartbeats and monitors. Everything is read from the kernel
+// where it has files for it (Linux), else from Node. Nothing here ever throws: a number that cannot be
+// had is 0, or left as it was.
+
+import { readFileSync } from 'node:fs'
+import { freemem } from 'node:os'
+import type { Resource } from '../wire/message.js'
+
+/** Samples taken within this time are one: many workers may share a process. */
+const SHARED_FOR_MS = 100
+
+/** Clock ticks per second in `/proc`: a constant of the kernel's interface on all its platforms. */
+const TICKS_PER_SECOND = 100
+
+const KIB = 1024
+const MAX_CPU = 65_535
+
+/** What this process uses, and what the machine has left. */
+export interface ProcessSample {
+  /** CPU percent times 10 since the sample before (0 at first), and resident bytes. */
+  readonly resource: Resource
+  /** Memory that the machine could still give, in bytes. */
+  readonly rssFree: number
+}
+
+/** Watches this process. */
+export class ProcessSampler {
+  readonly #cpu = new CpuMeter()
+  #last: ProcessSample | undefined
+  #sampledAt = 0
+
+  /** What has been used since the last call; calls in quick succession get the same answer. */
+  sample(): ProcessSample {
+    const now = performance.now()
+    if (this.#last !== undefined && now - this.#sampledAt < SHARED_FOR_MS) return this.#last
+    const { user, system } = process.cpuUsage()
+    this.#sampledAt = now
+    this.#last = {
+      resource: {
+        cpu: this.#cpu.measure((user + system) / 1000, now),
+        rss: process.memoryUsage.rss(),
+      },
+      rssFree: availableMemory(),
+    }
+    return this.#last
+  }
+}
+
+/** Watches another process on this machine. Where the kernel has no `/proc`, it reads as unused. */
+export class ChildSampler {
+  readonly #pid: number
+  readonly #cpu = new CpuMeter()
+
+  constructor(pid: number) {
+    this.#pid = pid
+  }
+
+  /** CPU percent times 10 since the last call (0 at first), and resident bytes; 0 once it is gone. */
+  sample(): Resource {
+    const cpuMs = parseCpuTime(readText(`/proc/${this.#pid}/stat`))
+    const rss = parseKib(readText(`/proc/${this.#pid}/status`), 'VmRSS')
+    const cpu = cpuMs === undefined ? 0 : this.#cpu.measure(cpuMs, performance.now())
+    return { cpu, rss: rss ?? 0 }
+  }
+}
+
+/** Memory that the machine could give to programs without swapping, in bytes. */
+export function availableMemory(): number {
+  return parseKib(readText('/proc/meminfo'), 'MemAvailable') ?? freemem()
+}
+
+/** User and system time of a process in milliseconds, from the text of its `/proc/<pid>/stat`. */
+export function parseCpuTime(stat: string): number | undefined {
+  // The second field, the name of the program, may itself hold spaces and parentheses.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const ticks = Number(fields[11]) + Number(fields[12])
+  return Number.isFinite(ticks) ? (ticks * 1000) / TICKS_PER_SECOND : undefined
+}
+
+/** The bytes of a line `name:  123 kB`. */
+export function parseKib(text: string, name: string): number | undefined {
+  const match = new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(text)
+  return match === null ? undefined : Number(match[1]) * KIB
+}
+
+/** Turns a growing count of CPU time into the percentage between two looks at it. */
+class CpuMeter {
+  #cpuMs: number | undefined
+  #at = 0
+
+  /** Percent times 10 since the last call, within the range of the wire's field. */
+  measure(cpuMs: number, now: number): number {
+    const usedMs = cpuMs - (this.#cpuMs ?? cpuMs)
+    const passedMs = now - this.#at
+    this.#cpuMs = cpuMs
+    this.#at = now
+    const tenths = passedMs > 0 ? Math.trunc((usedMs / passedMs) * 1000) : 0
+    return Math.min(Math.max(tenths, 0), MAX_CPU)
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { inspect, types } from 'node:util'
+import { runInNewContext } from 'node:vm'
+import * as errors from '../base/errors.js'
+import { deserializeError, serializeError } from './error-codec.js'
+
+function roundTrip(thrown: unknown): unknown {
+  const bytes = Buffer.from(serializeError(thrown))
+  const result = deserializeError(bytes)
+  bytes.fill(0xff)
+  return result
+}
+
+function errorOf<E extends Error>(thrown: Error): E {
+  const error = roundTrip(thrown)
+  assert.ok(types.isNativeError(error), inspect(error))
+  return error as E
+}
+
+const BUILT_IN = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, Error]
+
+for (const BuiltIn of BUILT_IN) {
+  test(`${BuiltIn.name} keeps its class, message, stack and cause`, () => {
+    const thrown = new BuiltIn('the message', { cause: { code: 7 } })
+    const error = errorOf(thrown)
+    assert.equal(Object.getPrototypeOf(error), BuiltIn.prototype)
+    assert.equal(error.stack, thrown.stack)
+    assert.deepEqual(Object.getOwnPropertyNames(error).sort(), ['cause', 'message', 'stack'])
+    assert.deepEqual(Object.keys(error), [])
+    assert.deepEqual(error.cause, { code: 7 })
+    assert.equal(String(error), `${BuiltIn.name}: the message`)
+  })
+}
+
+test('an AggregateError brings its errors', () => {
+  const error = errorOf(new AggregateError([new TypeError('a'), 'b'], 'both'))
+  assert.ok(error instanceof AggregateError)
+  assert.ok(error.errors[0] instanceof TypeError)
+  assert.deepEqual([error.errors[0].message, error.errors[1]], ['a', 'b'])
+  assert.ok(!Object.keys(error).includes('errors'))
+})
+
+test('errors of Node keep code, errno, syscall and path', () => {
+  let thrown: unknown
+  try {
+    readFileSync('/does/not/exist')
+  } catch (error) {
+    thrown = error
+  }
+  const error = errorOf<NodeJS.ErrnoException>(thrown as Error)
+  assert.deepEqual({ ...error }, { ...(thrown as object) })
+  assert.equal(error.code, 'ENOENT')
+  const invalid = errorOf(makeInvalid())
+  assert.ok(invalid instanceof TypeError)
+  assert.equal((invalid as NodeJS.ErrnoException).code, 'ERR_INVALID_ARG_TYPE')
+})
+
+function makeInvalid(): Error {
+  try {
+    Buffer.from(1 as unknown as string)
+  } catch (error) {
+    return error as Error
+  }
+  return new Error('nothing was thrown')
+}
+
+class ValidationError extends TypeError {
+  readonly field: string
+  constructor(field: string) {
+    super(`${field} is wrong`)
+    this.field = field
+  }
+}
+
+class NamedError extends Error {
+  override name = 'NamedError'
+  details = { at: new Date(0), tries: [1, 2] }
+}
+
+class SecretError extends Error {
+  readonly #secret = 1
+  override get message(): string {
+    return `secret ${this.#secret}`
+  }
+  override get name(): string {
+    return 'Secret'
+  }
+}
+
+test('an unknown subclass becomes the built-in class above it, under its own name', () => {
+  const error = errorOf<ValidationError>(new ValidationError('age'))
+  assert.ok(error instanceof TypeError)
+  assert.deepEqual(
+    [error.name, error.message, error.field],
+    ['ValidationError', 'age is wrong', 'age'],
+  )
+  assert.deepEqual(Object.keys(error), ['field'])
+})
+
+test('own properties of an unknown subclass arrive, name included', () => {
+  const error = errorOf<NamedError>(new NamedError('x'))
+  assert.deepEqual(Object.keys(error), ['name', 'details'])
+  assert.equal(error.name, 'NamedError')
+  assert.deepEqual(error.details, { at: new Date(0), tries: [1, 2] })
+})
+
+test('name and message may be getters of the class that read private fields', () => {
+  const error = errorOf(new SecretError())
+  assert.deepEqual([error.name, error.message], ['Secret', 'secret 1'])
+})
+
+test('every error class of this library arrives as itself', () => {
+  const death = { exitCode: 3, signal: undefined, stderr: 'last words' }
+  const thrown = [
+    ...Object.values(errors)
+      .filter((Class) => Class !== errors.ScalerError && Class !== errors.ProcessorDiedError)
+      .map((Class) => new (Class as typeof errors.ConfigError)('what happened', { cause: 1 })),
+    new errors.ProcessorDiedError('it died', death),
+    new errors.ScalerError('ERR_SCALER_SOMETHING', 'base'),
+    new errors.SerializeError('a -> b: no', { path: ['a', 'b'] }),
+  ]
+  for (const one of thrown) {
+    const error = errorOf<Error>(one)
+    assert.equal(Object.getPrototypeOf(error), Object.getPrototypeOf(one))
+    assert.ok(error instanceof errors.ScalerError)
+    assert.deepEqual(Object.entries(error), Object.entries(one))
+    assert.deepEqual(
+      [error.name, error.message, error.stack, error.cause],
+      [one.name, one.message, one.stack, one.cause],
+    )
+    assert.ok(!Object.keys(error).includes('name'))
+  }
+})
+
+test('an error of another copy of this library arrives as ours', () => {
+  class TaskTimeoutError extends Error {
+    readonly code = 'ERR_SCALER_TASK_TIMEOUT'
+  }
+  assert.ok(errorOf(new TaskTimeoutError('late')) instanceof errors.TaskTimeoutError)
+  class TimeoutError extends Error {}
+  const unrelated = errorOf(new TimeoutError('late'))
+  assert.ok(!(unrelated instanceof errors.ScalerError))
+  assert.equal(unrelated.name, 'TimeoutError')
+})
+
+test('errors of another realm arrive as errors of this one', () => {
+  const error = errorOf(runInNewContext('new RangeError("far")') as Error)
+  assert.ok(error instanceof RangeError)
+  assert.equal(error.message, 'far')
+})
+
+test('a DOMException arrives with message, name and code', () => {
+  const thrown = new DOMException('stop', 'AbortError')
+  const error = roundTrip(thrown) as DOMException
+  assert.ok(error instanceof DOMException)
+  assert.deepEqual([error.name, error.message, error.code], ['AbortError', 'stop', 20])
+  assert.equal(error.stack, thrown.stack)
+  const reason: unknown = AbortSignal.abort().reason
+  assert.equal(
+    (roundTrip(new Error('x', { cause: reason })) as Error).cause instanceof DOMException,
+    true,
+  )
+})
+
+test('objects that inherit from Error arrive as errors', () => {
+  function Old(this: Error, message: string): void {
+    this.message = message
+  }
+  Old.prototype = Object.create(Error.prototype, { constructor: { value: Old } }) as Error
+  const thrown = Reflect.construct(Old, ['of old']) as Error
+  const error = errorOf(thrown)
+  assert.deepEqual([error.name, error.message], ['Old', 'of old'])
+})
+
+test('cyclic causes and errors that hold each other keep their shape', () => {
+  const first = new Error('first')
+  const second = new Error('second', { cause: first })
+  first.cause = second
+  const error = errorOf(first)
+  assert.equal((error.cause as Error).message, 'second')
+  assert.equal((error.cause as Error).cause, error)
+})
+
+test('a chain of 20,000 causes arrives', () => {
+  let thrown = new Error('innermost')
+  for (let level = 0; level < 20_000; level += 1) thrown = new Error('outer', { cause: thrown })
+  let error: unknown = errorOf(thrown)
+  while (error instanceof Error && error.cause !== undefined) error = error.cause
+  assert.equal((error as Error).message, 'innermost')
+})
+
+test('what cannot travel inside an error becomes a short text', () => {
+  const properties = {
+    promise: Promise.resolve(),
+    symbol: Symbol('s'),
+    deep: [{ map: new WeakMap() }],
+  }
+  const error = errorOf<TypeError & typeof properties>(
+    Object.assign(new TypeError('x'), properties),
+  )
+  assert.deepEqual(
+    [error.promise, error.symbol, error.deep],
+    ['[a Promise]', '[Symbol(s)]', [{ map: '[a WeakMap]' }]],
+  )
+  assert.equal(error.message, 'x')
+})
+
+test('getters that throw, anywhere in an error, cost only themselves', () => {
+  const thrown = Object.assign(new RangeError('x'), { inner: failing('deep') })
+  Object.defineProperty(thrown, 'own', { enumerable: true, get: () => failing('own').deep })
+  const error = errorOf<Error & { own: string; inner: { deep: string } }>(thrown)
+  assert.equal(error.message, 'x')
+  assert.match(error.own, /threw .*own/)
+  assert.match(error.inner.deep, /threw .*deep/)
+})
+
+function failing(text: string): { readonly deep: string } {
+  return {
+    get deep(): string {
+      throw new Error(text)
+    },
+  }
+}
+
+test('name, message and stack that cannot be read do not hide the rest', () => {
+  for (const key of ['name', 'message', 'stack']) {
+    const thrown = new RangeError('x')
+    Object.defineProperty(thrown, key, { get: () => failing('no').deep })
+    const error = errorOf<Error & { code: number }>(Object.assign(thrown, { code: 5 }))
+    assert.ok(error instanceof RangeError)
+    assert.equal(error.code, 5)
+    if (key !== 'message') assert.equal(error.message, 'x')
+    if (key !== 'name') assert.equal(error.name, 'RangeError')
+  }
+})
+
+test('a proxy of an error keeps name, message and stack', () => {
+  const thrown = new Proxy(new TypeError('proxied'), {})
+  const error = errorOf(thrown)
+  assert.deepEqual([error.name, error.message, error.stack], ['TypeError', 'proxied', thrown.stack])
+  const hostile = new Proxy(new TypeError('x'), { get: () => failing('trap').deep })
+  assert.ok(roundTrip(hostile) instanceof Error)
+})
+
+test('an error whose message has ten million units arrives', () => {
+  const message = '✓'.repeat(10_000_000)
+  assert.ok(errorOf(new Error(message)).message === message)
+})
+
+test('what is thrown and is no error arrives as that value', () => {
+  for (const thrown of [undefined, null, 0, -0, '', 'text', 5n, [1, 'a'], { code: 1 }, new Map()]) {
+    assert.deepEqual(roundTrip(thrown), thrown)
+  }
+  assert.deepEqual(roundTrip({ code: 1, promise: Promise.resolve() }), {
+    code: 1,
+    promise: '[a Promise]',
+  })
+})
+
+test('a thrown value that cannot travel at all becomes a SerializeError that names it', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const values = [Symbol('why'), Promise.resolve(), new WeakMap(), proxy, class Why {}]
+  for (const thrown of values) {
+    const error = roundTrip(thrown)
+    assert.ok(error instanceof errors.SerializeError, inspect(error))
+    assert.match(error.message, /the task threw .*(why|Promise|WeakMap|Proxy|Why)/)
+  }
+})
+
+test('bytes that are no error become a DeserializeError, which is returned', () => {
+  for (const bytes of [new Uint8Array(0), Uint8Array.of(0xee), Uint8Array.of(0x0d, 0xff, 0xff)]) {
+    assert.ok(deserializeError(bytes) instanceof errors.DeserializeError)
+  }
+})

@@ -1,0 +1,72 @@
+// Objects that hold no other objects: they are complete at once, without a place in the queue.
+
+import { unreachable } from '../base/assert.js'
+import { DeserializeError } from '../base/errors.js'
+import type { ByteReader } from './byte-reader.js'
+import type { ByteWriter } from './byte-writer.js'
+import { readPrimitive, type Primitive, writePrimitive } from './primitive-codec.js'
+import * as tag from './tag.js'
+
+/** The kinds of `ObjectKind` that are written here. */
+export type LeafKind = 'date' | 'regexp' | 'boxed' | 'url' | 'urlSearchParams'
+
+/** Appends the tag and the object. May throw what a getter of a subclass throws. */
+export function writeLeaf(writer: ByteWriter, object: object, kind: LeafKind): void {
+  switch (kind) {
+    case 'date':
+      writer.byte(tag.VALUE_DATE)
+      writer.float64(Date.prototype.getTime.call(object))
+      break
+    case 'regexp':
+      writer.byte(tag.VALUE_REGEXP)
+      writer.text((object as RegExp).source)
+      writer.text((object as RegExp).flags)
+      break
+    case 'boxed':
+      writer.byte(tag.VALUE_BOXED)
+      writePrimitive(writer, object.valueOf() as Primitive)
+      break
+    case 'url':
+      writer.byte(tag.VALUE_URL)
+      writer.text((object as URL).href)
+      break
+    case 'urlSearchParams':
+      writer.byte(tag.VALUE_URL_SEARCH_PARAMS)
+      writer.text((object as URLSearchParams).toString())
+      break
+    default:
+      unreachable(kind)
+  }
+}
+
+/** Appends numbers eight bytes each, and their count. */
+export function writeNumbers(writer: ByteWriter, numbers: readonly number[]): void {
+  writer.byte(tag.VALUE_NUMBER_ARRAY)
+  writer.varint(numbers.length)
+  writer.float64s(numbers)
+}
+
+/** Reads the object behind a tag, or undefined if the tag is not one of this file. */
+export function readLeaf(reader: ByteReader, valueTag: number): object | undefined {
+  switch (valueTag) {
+    case tag.VALUE_DATE:
+      return new Date(reader.float64())
+    case tag.VALUE_REGEXP:
+      return new RegExp(reader.text(), reader.text())
+    case tag.VALUE_BOXED:
+      return box(readPrimitive(reader, reader.byte()))
+    case tag.VALUE_URL:
+      return new URL(reader.text())
+    case tag.VALUE_URL_SEARCH_PARAMS:
+      return new URLSearchParams(reader.text())
+    case tag.VALUE_NUMBER_ARRAY:
+      return reader.float64s()
+    default:
+      return undefined
+  }
+}
+
+function box(primitive: Primitive): object {
+  if (primitive !== undefined && primitive !== null) return Object(primitive) as object
+  throw new DeserializeError('nothing cannot be boxed')
+}

@@ -1,0 +1,62 @@
+// What cannot travel, why, and what to do instead.
+
+/** Why a value cannot travel, with a way out: the text of a `SerializeError` without its path. */
+export class Refusal {
+  readonly reason: string
+  /** What stands in its place where a refusal must not fail: in errors. */
+  readonly substitute: string
+
+  constructor(what: string, why: string, wayOut: string) {
+    this.reason = `${what} cannot travel to another process: ${why}; ${wayOut}`
+    this.substitute = `[${what}]`
+  }
+}
+
+const UNTIL_NOW = 'it lives only in this process'
+
+/** Built-in objects that never travel, by the name of their class. */
+const BY_CLASS: ReadonlyMap<string, readonly [why: string, wayOut: string]> = new Map([
+  ['Promise', ['its outcome is not there yet', 'await it first, or pass the future of a task']],
+  ['Proxy', ['a copy cannot know what its traps would say', 'pass a plain copy of what it shows']],
+  ['WeakMap', ['nothing tells what it holds', 'pass a Map of the entries that are needed']],
+  ['WeakSet', ['nothing tells what it holds', 'pass a Set of the values that are needed']],
+  ['WeakRef', [UNTIL_NOW, 'pass what deref() returns']],
+  ['FinalizationRegistry', [UNTIL_NOW, 'create it inside the function']],
+  ['SharedArrayBuffer', ['memory is not shared between processes', 'pass a copy, buffer.slice(0)']],
+  ['Blob', ['its bytes can only be read later', 'pass await blob.arrayBuffer()']],
+  ['File', ['its bytes can only be read later', 'pass await file.arrayBuffer()']],
+  ['KeyObject', ['keys are only sent when asked for', "pass key.export({ format: 'jwk' })"]],
+  ['CryptoKey', ['keys are only sent when asked for', "pass crypto.subtle.exportKey('jwk', key)"]],
+  ['Generator', ['its position in the code cannot be copied', 'pass an array of what it yields']],
+  ['Iterator', ['its position cannot be copied', 'pass an array of what it yields']],
+  ['arguments', ['it is tied to a running call', 'pass an array, [...arguments]']],
+  ['Module', [UNTIL_NOW, 'import it inside the function']],
+])
+
+/** A built-in object that never travels. `className` is its class, known here or not. */
+export function refuseClass(className: string): Refusal {
+  const [why, wayOut] = BY_CLASS.get(className) ?? [
+    UNTIL_NOW,
+    'create it inside the function, or pass the values it is made from',
+  ]
+  return new Refusal(withArticle(className), why, wayOut)
+}
+
+/** A symbol. */
+export function refuseSymbol(symbol: symbol): Refusal {
+  return new Refusal(String(symbol), 'a symbol is known only where it was made', 'pass a string')
+}
+
+/** Memory that was transferred away. */
+export function refuseDetached(): Refusal {
+  return new Refusal(
+    'a detached ArrayBuffer',
+    'its memory was transferred to somebody else',
+    'pass it before it is transferred, or pass a copy',
+  )
+}
+
+function withArticle(className: string): string {
+  if (className === 'arguments') return 'an arguments object'
+  return /^[AEIOU]/i.test(className) ? `an ${className}` : `a ${className}`
+}

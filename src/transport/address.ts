@@ -1,0 +1,115 @@
+// Addresses as users write them: `tcp://host:port` and `ipc://path`. Text to parts and back; nothing
+// is resolved or opened here.
+
+import { isIPv4, isIPv6 } from 'node:net'
+import { ConfigError } from '../base/errors.js'
+
+/** A host and a port. `host` is a name, an IPv4 or IPv6 address without brackets, or `*` (all). */
+export interface TcpAddress {
+  readonly kind: 'tcp'
+  readonly host: string
+  /** 0 = chosen by the system. */
+  readonly port: number
+}
+
+/** A unix socket: the path of its file. */
+export interface IpcAddress {
+  readonly kind: 'ipc'
+  readonly path: string
+}
+
+/** Where a socket listens or connects. */
+export type Address = TcpAddress | IpcAddress
+
+/** The operating system's bound for the path of a unix socket (104 bytes with its end on macOS). */
+const MAX_IPC_PATH_BYTES = process.platform === 'linux' ? 107 : 103
+
+/** Labels of letters, digits, hyphens and underscores (which DNS forbids, but host files have). */
+const HOST_NAME =
+  /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i
+
+/**
+ * Parses an address to bind: `tcp://127.0.0.1:8516`, `tcp://[::1]:0`, `tcp://*:*` (port `*` is 0: the
+ * system chooses one), `tcp://name:8516`, `ipc:///path`. Throws `ConfigError` that says what is wrong.
+ */
+export function parseAddress(text: string): Address {
+  if (typeof text !== 'string')
+    throw new ConfigError(`address: expected a text, got ${typeof text}`)
+  const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(text) ?? []
+  if (scheme === undefined || rest === undefined) {
+    throw wrong(text, 'expected tcp://host:port or ipc:///path')
+  }
+  switch (scheme.toLowerCase()) {
+    case 'tcp':
+      return parseTcp(text, rest)
+    case 'ipc':
+      return parseIpc(text, rest)
+    default:
+      throw wrong(text, `${scheme}:// is not supported; use tcp://host:port or ipc:///path`)
+  }
+}
+
+/** As `parseAddress`, for an address to connect to: `*` and port 0 are errors here. */
+export function parseConnectAddress(text: string): Address {
+  const address = parseAddress(text)
+  if (address.kind === 'ipc') return address
+  if (address.host === '*') throw wrong(text, 'the host * is only for listening; name a host')
+  if (address.port === 0) throw wrong(text, 'the port 0 is only for listening; name a port')
+  return address
+}
+
+/** The text of an address; `parseAddress` reads it back. */
+export function formatAddress(address: Address): string {
+  if (address.kind === 'ipc') return `ipc://${address.path}`
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host
+  return `tcp://${host}:${address.port}`
+}
+
+function parseTcp(text: string, rest: string): TcpAddress {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:[\]]*)):([^:]*)$/s.exec(rest) ?? []
+  if (port === undefined) {
+    const isBareIpv6 = isIPv6(rest) || isIPv6(rest.slice(0, Math.max(rest.lastIndexOf(':'), 0)))
+    const hint = isBareIpv6
+      ? 'an IPv6 address stands in brackets: tcp://[::1]:port'
+      : 'expected tcp://host:port'
+    throw wrong(text, hint)
+  }
+  if (bracketed !== undefined && !isIPv6(bracketed))
+    throw wrong(text, `[${bracketed}] is no IPv6 address`)
+  return {
+    kind: 'tcp',
+    host: bracketed ?? parseHost(text, plain ?? ''),
+    port: parsePort(text, port),
+  }
+}
+
+function parseHost(text: string, host: string): string {
+  if (host === '') throw wrong(text, 'the host is missing')
+  if (host === '*' || isIPv4(host)) return host
+  if (/^[\d.]+$/.test(host)) throw wrong(text, `${host} is no IPv4 address`)
+  if (!HOST_NAME.test(host)) throw wrong(text, `${JSON.stringify(host)} is no host name`)
+  return host
+}
+
+function parsePort(text: string, port: string): number {
+  if (port === '*') return 0
+  const isNumber = /^\d{1,5}$/.test(port) && Number(port) <= 65_535
+  if (!isNumber)
+    throw wrong(text, `the port must be a number from 0 to 65535, got ${JSON.stringify(port)}`)
+  return Number(port)
+}
+
+function parseIpc(text: string, path: string): IpcAddress {
+  if (path === '' || path === '*')
+    throw wrong(text, 'expected the path of a socket file: ipc:///path')
+  if (path.includes('\0')) throw wrong(text, 'a path has no NUL characters')
+  const bytes = Buffer.byteLength(path)
+  if (bytes > MAX_IPC_PATH_BYTES) {
+    throw wrong(text, `the path has ${bytes} bytes; a socket file's may have ${MAX_IPC_PATH_BYTES}`)
+  }
+  return { kind: 'ipc', path }
+}
+
+function wrong(text: string, why: string): ConfigError {
+  return new ConfigError(`address ${JSON.stringify(text)}: ${why}`)
+}

@@ -1,0 +1,315 @@
+// One connection: couples a stream to the ZMTP session and the frame writer. It owns how the
+// connection begins and ends. What messages mean is its owner's affair.
+
+import type { Socket } from 'node:net'
+import { unreachable } from '../base/assert.js'
+import { ProtocolError } from '../base/errors.js'
+import { FrameWriter } from './frame-writer.js'
+import { Heartbeat } from './heartbeat.js'
+import type { SocketOptions } from './options.js'
+import { describeError } from './os-error.js'
+import type { SendQueue } from './send-queue.js'
+import type { IncomingMessage, OutgoingFrame } from './socket.js'
+import type { TurnFlusher } from './turn-flusher.js'
+import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
+import { ZmtpSession, type Inbox, type LocalPeer, type RemotePeer } from './zmtp/session.js'
+
+/** What a connection tells its owner. Never from within a call of the owner. */
+export interface ConnectionHandler {
+  /** The handshake is done. */
+  onReady(connection: Connection, peer: RemotePeer): void
+  /** All messages that one read has completed. */
+  onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
+  /** The peer wants (or no longer wants) messages that begin with `prefix`. */
+  onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
+  /** Bytes came of a message that is not complete yet; at most once a second. */
+  onProgress(connection: Connection): void
+  /** After `send` returned false: there is room again. */
+  onDrain(connection: Connection): void
+  /** The last call: the socket is closed. `reason` is empty if the peer did it in good order. */
+  onClose(connection: Connection, reason: string): void
+}
+
+/** What the connections of one socket share. */
+export interface ConnectionSetup {
+  readonly local: LocalPeer
+  readonly options: SocketOptions
+  readonly flusher: TurnFlusher
+  readonly handler: ConnectionHandler
+}
+
+/** The least time between two calls of `onProgress`. */
+const PROGRESS_INTERVAL_MS = 1000
+
+/** PONGs that wait for a place between messages, at most. */
+const MAX_CONTROL_FRAMES = 64
+
+/** 'flushing': what waits is written, nothing is added. 'ending': our side has sent its last byte. */
+type Phase = 'open' | 'flushing' | 'ending' | 'closed'
+
+/** A connection from its socket's first moment to its last. */
+export class Connection {
+  readonly #socket: Socket
+  readonly #setup: ConnectionSetup
+  readonly #queue: SendQueue
+  readonly #writer: FrameWriter
+  readonly #session: ZmtpSession
+  readonly #heartbeat: Heartbeat
+  readonly #remote: string
+  #phase: Phase = 'open'
+  #isGreeted = false
+  #isReady = false
+  #reason: string | undefined
+  #lastProgressMs = -PROGRESS_INTERVAL_MS
+  #deadline: NodeJS.Timeout | undefined
+
+  /** `socket` may still be connecting. `queue` may have frames: they are sent after the handshake. */
+  constructor(socket: Socket, queue: SendQueue, setup: ConnectionSetup) {
+    const { local, options } = setup
+    this.#socket = socket
+    this.#queue = queue
+    this.#remote = describeRemote(socket)
+    this.#setup = setup
+    this.#writer = new FrameWriter(socket, queue, setup.flusher, () => this.#onWritten())
+    this.#session = new ZmtpSession(local, options)
+    this.#heartbeat = new Heartbeat(options, {
+      ping: (ttlMs) => this.sendControl(encodePing(ttlMs)),
+      giveUp: (reason) => this.close(reason),
+    })
+    this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
+    socket.on('data', this.#onData)
+    socket.on('error', this.#onError)
+    socket.on('end', this.#onEnd)
+    socket.on('close', this.#onClose)
+    socket.write(this.#session.greeting)
+  }
+
+  /** Whether the handshake is done and nothing has ended the connection. */
+  get isOpen(): boolean {
+    return this.#isReady && this.#phase === 'open'
+  }
+
+  /** Why the connection is ending or has ended; empty while it is open, and after a good end. */
+  get reason(): string {
+    return this.#reason ?? ''
+  }
+
+  /** Where the peer is, for people. */
+  get remote(): string {
+    return this.#remote
+  }
+
+  /** What waits to be written, in bytes. */
+  get queuedBytes(): number {
+    return this.#writer.queuedBytes
+  }
+
+  /** Queues a message. False: more than `highWaterMarkBytes` wait now, and `onDrain` follows. */
+  send(frame: OutgoingFrame): boolean {
+    if (!this.isOpen) return true
+    this.#writer.send(frame)
+    return this.#hasRoom()
+  }
+
+  /** As `send`, for a message of several frames. */
+  sendMultipart(frames: readonly OutgoingFrame[]): boolean {
+    if (!this.isOpen) return true
+    this.#writer.sendMessage(frames)
+    return this.#hasRoom()
+  }
+
+  /** Queues a frame of the connection's own before all messages that have not been begun. */
+  sendControl(frame: Uint8Array): void {
+    if (this.isOpen) this.#writer.sendControl(frame)
+  }
+
+  /** Ends the connection at once; what waits is dropped. */
+  close(reason: string): void {
+    if (this.#phase === 'closed') return
+    this.#reason ??= reason
+    this.#phase = 'closed'
+    this.#stopTimers()
+    this.#writer.stop()
+    this.#socket.destroy()
+  }
+
+  /** Ends the connection once all that waits is written, but after `lingerMs` in any case. */
+  finish(reason: string): void {
+    if (!this.isOpen) return this.#phase === 'open' ? this.close(reason) : undefined
+    this.#reason ??= reason
+    this.#phase = 'flushing'
+    this.#limitEnd()
+    this.#writer.write()
+    if (this.#writer.isIdle) this.#endSocket()
+  }
+
+  /** Tells the peer why, if it speaks our language, and ends the connection; what waits is dropped. */
+  refuse(reason: string): void {
+    if (this.#phase !== 'open') return
+    this.#reason ??= reason
+    if (!this.#isGreeted || !this.#writer.isBetweenMessages) return this.close(reason)
+    this.#socket.write(encodeError(reason))
+    this.#limitEnd()
+    this.#endSocket()
+  }
+
+  /** Whether the connection keeps the process alive. */
+  ref(): void {
+    this.#socket.ref()
+  }
+
+  /** As `ref`. */
+  unref(): void {
+    this.#socket.unref()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#phase !== 'open') return
+    const inbox: Inbox = { messages: [], commands: [] }
+    let failure: ProtocolError | undefined
+    this.#heartbeat.heard()
+    try {
+      this.#session.feed(chunk, inbox)
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      failure = error
+    }
+    // What the owner throws must cost no message: the bytes have been taken and will not come again.
+    try {
+      if (!this.#isReady) this.#advanceHandshake()
+      this.#handleCommands(inbox.commands)
+    } finally {
+      try {
+        this.#deliver(inbox.messages)
+      } finally {
+        if (failure !== undefined) this.refuse(failure.message)
+        const { refusal } = this.#session
+        if (refusal !== undefined) this.close(`the peer refused: ${refusal}`)
+      }
+    }
+  }
+
+  #advanceHandshake(): void {
+    if (this.#session.isGreeted && !this.#isGreeted) {
+      this.#isGreeted = true
+      this.#socket.write(this.#session.ready)
+    }
+    const { peer } = this.#session
+    if (peer === undefined) return
+    this.#isReady = true
+    this.#stopTimers()
+    if (peer.minor >= 1) this.#heartbeat.start()
+    this.#writer.start()
+    this.#setup.handler.onReady(this, peer)
+  }
+
+  #handleCommands(commands: readonly Command[]): void {
+    for (const command of commands) {
+      if (this.#phase !== 'open') return
+      switch (command.kind) {
+        case 'ping':
+          this.#onPing(command.ttlMs, command.context)
+          break
+        case 'subscribe':
+        case 'cancel':
+          this.#setup.handler.onSubscription(this, command.kind === 'subscribe', command.prefix)
+          break
+        // A PONG was heard, which is all that matters; a second READY and what we do not know are
+        // ignored, as the specification wants it.
+        case 'pong':
+        case 'ready':
+        case 'error':
+        case 'unknown':
+          break
+        default:
+          unreachable(command)
+      }
+    }
+  }
+
+  /** A peer that asks on and on without reading gets no answers beyond the high water mark. */
+  #onPing(ttlMs: number, context: Buffer): void {
+    this.#heartbeat.onPing(ttlMs)
+    if (this.queuedBytes > this.#setup.options.highWaterMarkBytes) return
+    if (this.#writer.controlFrames < MAX_CONTROL_FRAMES) this.sendControl(encodePong(context))
+  }
+
+  #deliver(messages: readonly IncomingMessage[]): void {
+    if (!this.isOpen) return
+    if (messages.length > 0) this.#setup.handler.onMessages(this, messages)
+    else if (this.#session.isInsideMessage) this.#tellProgress()
+  }
+
+  #tellProgress(): void {
+    const now = performance.now()
+    if (now - this.#lastProgressMs < PROGRESS_INTERVAL_MS) return
+    this.#lastProgressMs = now
+    this.#setup.handler.onProgress(this)
+  }
+
+  #hasRoom(): boolean {
+    const queued = this.#writer.queuedBytes
+    const { highWaterMarkBytes, maxQueuedBytes } = this.#setup.options
+    if (queued <= highWaterMarkBytes) return true
+    this.#queue.wantsDrain = true
+    if (queued > maxQueuedBytes) {
+      this.close(`the peer does not read: ${queued} bytes wait, at most ${maxQueuedBytes} may`)
+    }
+    return false
+  }
+
+  #onWritten(): void {
+    if (this.#phase === 'flushing' && this.#writer.isIdle) this.#endSocket()
+    else this.#tellDrain()
+  }
+
+  #tellDrain(): void {
+    if (!this.#queue.wantsDrain || !this.isOpen) return
+    if (this.queuedBytes > this.#setup.options.highWaterMarkBytes / 2) return
+    this.#queue.wantsDrain = false
+    this.#setup.handler.onDrain(this)
+  }
+
+  /** No more bytes from us. What the peer had sent is read on: unread, it would cost it ours. */
+  #endSocket(): void {
+    this.#phase = 'ending'
+    this.#writer.stop()
+    this.#socket.end()
+  }
+
+  #limitEnd(): void {
+    this.#stopTimers()
+    this.#deadline = setTimeout(() => this.close(''), this.#setup.options.lingerMs).unref()
+  }
+
+  #stopTimers(): void {
+    this.#heartbeat.stop()
+    clearTimeout(this.#deadline)
+  }
+
+  readonly #onHandshakeTimeout = (): void => {
+    const { handshakeTimeoutMs } = this.#setup.options
+    const what = this.#socket.connecting ? 'connection' : 'ZeroMQ handshake'
+    this.close(`no ${what} within ${handshakeTimeoutMs} ms`)
+  }
+
+  readonly #onError = (error: Error): void => {
+    this.#reason ??= describeError(error)
+  }
+
+  readonly #onEnd = (): void => {
+    if (!this.#isReady) this.close('the peer closed the connection during the handshake')
+    else this.close(this.#session.isInsideMessage ? 'the connection ended inside a message' : '')
+  }
+
+  readonly #onClose = (): void => {
+    this.#phase = 'closed'
+    this.#stopTimers()
+    this.#setup.handler.onClose(this, this.reason)
+  }
+}
+
+function describeRemote(socket: Socket): string {
+  const { remoteAddress, remotePort } = socket
+  return remoteAddress === undefined ? 'a local socket' : `${remoteAddress} port ${remotePort}`
+}

@@ -1,0 +1,163 @@
+// Keeps one outgoing connection up: connects in the background, and again with growing delays
+// whenever an attempt fails or the connection is lost.
+
+import type { Address } from './address.js'
+import { Connection, type ConnectionHandler } from './connection.js'
+import type { ConnectOptions } from './options.js'
+import type { SendQueue } from './send-queue.js'
+import { openStream } from './stream.js'
+import { TurnFlusher } from './turn-flusher.js'
+import type { LocalPeer, RemotePeer } from './zmtp/session.js'
+import type { IncomingMessage } from './socket.js'
+
+/** What a connector tells its owner; never from within a call of the owner, nothing once closed. */
+export interface ConnectorHandler {
+  /** The handshake is done. Told before any of the others. */
+  onReady(connection: Connection, peer: RemotePeer): void
+  onMessages(messages: readonly IncomingMessage[]): void
+  onProgress(): void
+  onDrain(): void
+  /** A connection that was ready is closed; the next attempt follows. */
+  onLost(reason: string): void
+  /** An attempt has failed; the next one follows. */
+  onFailed(reason: string): void
+}
+
+/** How and as what to connect. */
+export interface ConnectorSetup {
+  readonly address: Address
+  readonly local: LocalPeer
+  readonly options: ConnectOptions
+  /** The queue for the next connection. */
+  readonly queue: () => SendQueue
+  readonly handler: ConnectorHandler
+}
+
+/** The delays grow no further: the largest bound that an option allows is 2^31 ms. */
+const MAX_DOUBLINGS = 31
+
+/** One connection at a time, for as long as it is not closed. */
+export class Connector {
+  readonly #setup: ConnectorSetup
+  readonly #flusher = new TurnFlusher()
+  #connection: Connection | undefined
+  #isReady = false
+  #failures = 0
+  #retry: NodeJS.Timeout | undefined
+  #isRef = true
+  #isClosed = false
+  #closing: Promise<void> | undefined
+  #onClosed: (() => void) | undefined
+  #lingerTimer: NodeJS.Timeout | undefined
+
+  /** Starts to connect; nothing is told before the current turn of the event loop ends. */
+  constructor(setup: ConnectorSetup) {
+    this.#setup = setup
+    this.#connect()
+  }
+
+  /** Keeps the process alive, as from the start: by its connection, or while it tries to get one. */
+  ref(): void {
+    this.#isRef = true
+    this.#retry?.ref()
+    this.#connection?.ref()
+  }
+
+  /** No longer keeps the process alive. */
+  unref(): void {
+    this.#isRef = false
+    this.#retry?.unref()
+    this.#connection?.unref()
+  }
+
+  /**
+   * Writes what waits and closes, within `lingerMs`; where `isWaiting`, and there is no connection yet,
+   * that time is also given to getting one. Resolves when all is closed.
+   */
+  close(isWaiting: boolean): Promise<void> {
+    this.#closing ??= new Promise((resolve) => {
+      this.#isClosed = true
+      this.#onClosed = resolve
+      this.ref()
+      if (this.#isReady) this.#connection?.finish('')
+      else if (isWaiting) this.#limitWait()
+      else this.#giveUp()
+    })
+    return this.#closing
+  }
+
+  #connect(): void {
+    const { address, local, options, queue } = this.#setup
+    this.#retry = undefined
+    const stream = openStream(address)
+    if (!this.#isRef) stream.unref()
+    const handler = this.#connectionHandler()
+    this.#connection = new Connection(stream, queue(), {
+      local,
+      options,
+      flusher: this.#flusher,
+      handler,
+    })
+  }
+
+  #connectionHandler(): ConnectionHandler {
+    const { handler } = this.#setup
+    return {
+      onReady: (connection, peer) => this.#onReady(connection, peer),
+      onMessages: (_, messages) => {
+        if (!this.#isClosed) handler.onMessages(messages)
+      },
+      onSubscription: () => {},
+      onProgress: () => {
+        if (!this.#isClosed) handler.onProgress()
+      },
+      onDrain: () => {
+        if (!this.#isClosed) handler.onDrain()
+      },
+      onClose: (_, reason) => this.#onClose(reason),
+    }
+  }
+
+  #onReady(connection: Connection, peer: RemotePeer): void {
+    this.#isReady = true
+    this.#failures = 0
+    if (this.#isClosed) connection.finish('')
+    else this.#setup.handler.onReady(connection, peer)
+  }
+
+  #onClose(reason: string): void {
+    const wasReady = this.#isReady
+    this.#connection = undefined
+    this.#isReady = false
+    if (this.#isClosed && (wasReady || this.#lingerTimer === undefined)) return this.#finish()
+    this.#scheduleRetry()
+    if (this.#isClosed) return
+    if (wasReady) this.#setup.handler.onLost(reason)
+    else this.#setup.handler.onFailed(reason)
+  }
+
+  #scheduleRetry(): void {
+    const { reconnectMinMs, reconnectMaxMs } = this.#setup.options
+    const longest = Math.min(reconnectMaxMs, reconnectMinMs * 2 ** this.#failures)
+    this.#failures = Math.min(this.#failures + 1, MAX_DOUBLINGS)
+    // Peers that have lost the same scheduler must not all come back at the same moment.
+    this.#retry = setTimeout(() => this.#connect(), longest * (1 - Math.random() / 2))
+    if (!this.#isRef) this.#retry.unref()
+  }
+
+  #limitWait(): void {
+    this.#lingerTimer = setTimeout(() => this.#giveUp(), this.#setup.options.lingerMs)
+  }
+
+  #giveUp(): void {
+    this.#lingerTimer = undefined
+    clearTimeout(this.#retry)
+    if (this.#connection === undefined) this.#finish()
+    else this.#connection.close('')
+  }
+
+  #finish(): void {
+    clearTimeout(this.#lingerTimer)
+    this.#onClosed?.()
+  }
+}

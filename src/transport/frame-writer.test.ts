@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { test } from 'node:test'
+import { FrameWriter } from './frame-writer.js'
+import { SendQueue } from './send-queue.js'
+import { SlabPool } from './slab-pool.js'
+import { TurnFlusher } from './turn-flusher.js'
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A stream whose writes end when the test says so, and a writer for it. */
+class Fixture {
+  /** The bytes of each write, as hex. */
+  readonly writes: string[] = []
+  readonly stream: Writable
+  readonly writer: FrameWriter
+  readonly queue = new SendQueue(new SlabPool())
+  progress = 0
+  #end: (() => void) | undefined
+  isSlow = false
+
+  constructor() {
+    this.stream = new Writable({
+      write: (chunk: Buffer, _, callback) => this.#write(chunk, callback),
+      writev: (chunks, callback) =>
+        this.#write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), callback),
+    })
+    this.writer = new FrameWriter(this.stream, this.queue, new TurnFlusher(), () => {
+      this.progress += 1
+    })
+  }
+
+  /** Ends the write that is under way. */
+  end(): void {
+    const end = this.#end
+    assert(end !== undefined, 'no write is under way')
+    this.#end = undefined
+    end()
+  }
+
+  #write(bytes: Buffer, callback: () => void): void {
+    this.writes.push(bytes.length > 40 ? `${bytes.length} bytes` : bytes.toString('hex'))
+    if (this.isSlow) this.#end = callback
+    else callback()
+  }
+}
+
+test('nothing is written before the start, and all of a turn in one write', async () => {
+  const { writer, writes } = new Fixture()
+  writer.send(Buffer.from('a'))
+  await turn()
+  assert.deepEqual(writes, [])
+  writer.start()
+  writer.send(Buffer.from('b'))
+  writer.sendMessage([Buffer.from('c'), Buffer.from('d')])
+  assert.deepEqual(writes, [])
+  await turn()
+  assert.deepEqual(writes, ['000161000162010163000164'])
+  assert.equal(writer.isIdle, true)
+})
+
+test('64 KiB are written at once', () => {
+  const { writer, writes } = new Fixture()
+  writer.start()
+  for (let count = 0; count < 7; count += 1) writer.send(Buffer.alloc(10_000))
+  assert.deepEqual(writes, ['70063 bytes'])
+  writer.send(Buffer.alloc(200_000))
+  assert.deepEqual(writes, ['70063 bytes', '200009 bytes'])
+})
+
+test('behind a slow write everything waits, and leaves when it ends', async () => {
+  const fixture = new Fixture()
+  const { writer, writes } = fixture
+  fixture.isSlow = true
+  writer.start()
+  writer.send(Buffer.from('a'))
+  await turn()
+  writer.send(Buffer.from('b'))
+  writer.sendControl(Buffer.from('control'))
+  await turn()
+  writer.send(Buffer.from('c'))
+  assert.deepEqual(writes, ['000161'])
+  assert.equal(writer.queuedBytes, 9)
+  assert.equal(writer.isIdle, false)
+  const { progress } = fixture
+  fixture.end()
+  await turn()
+  assert.deepEqual(writes, ['000161', Buffer.from('control').toString('hex')])
+  assert(fixture.progress > progress)
+  fixture.end()
+  await turn()
+  fixture.end()
+  await turn()
+  assert.deepEqual(writes.slice(2), ['000162000163'])
+  assert.equal(writer.isIdle, true)
+})
+
+test('a large message leaves in parts, and no command comes between them', async () => {
+  const fixture = new Fixture()
+  const { writer, writes } = fixture
+  fixture.isSlow = true
+  writer.start()
+  writer.send(Buffer.alloc(2_500_000))
+  writer.sendControl(Buffer.from('c'))
+  assert.equal(writer.queuedBytes, 2_500_009)
+  assert.equal(writer.isBetweenMessages, false)
+  fixture.end()
+  await turn()
+  assert.equal(writer.queuedBytes, 2_500_009 - 1024 ** 2)
+  fixture.end()
+  await turn()
+  fixture.end()
+  await turn()
+  assert.deepEqual(writes, ['1048576 bytes', '1048576 bytes', '402857 bytes', '63'])
+})
+
+test('after stop nothing is written', async () => {
+  const fixture = new Fixture()
+  const { writer, writes } = fixture
+  fixture.isSlow = true
+  writer.start()
+  writer.send(Buffer.from('a'))
+  await turn()
+  writer.send(Buffer.from('b'))
+  writer.stop()
+  fixture.end()
+  await turn()
+  assert.deepEqual(writes, ['000161'])
+})

@@ -1,0 +1,164 @@
+// ROUTER: a socket that listens, and knows each of its peers by identity.
+
+import { identity, type Identity } from '../base/ids.js'
+import { Acceptor, type AcceptorHandler } from './acceptor.js'
+import type { Connection } from './connection.js'
+import { routerOptions, type RouterOptions } from './options.js'
+import type { IncomingMessage, OutgoingFrame } from './socket.js'
+
+/**
+ * What a router tells its owner; never from within a call of the owner, and nothing once it is closed.
+ * For each peer: one `onConnect`, then the others, then one `onDisconnect`.
+ */
+export interface RouterHandler {
+  /** All messages that one read has completed. */
+  onMessages(from: Identity, messages: readonly IncomingMessage[]): void
+  /** The handshake with a peer is done. */
+  onConnect(peer: Identity): void
+  /** The connection is closed; `reason` is empty when the peer did it in good order. */
+  onDisconnect(peer: Identity, reason: string): void
+  /** After `send` returned false: there is room again. */
+  onDrain(peer: Identity): void
+  /** Bytes came of a message that is not complete yet; at most once a second for each peer. */
+  onProgress(peer: Identity): void
+  /** Somebody at `remote` was refused before becoming a peer. Also logged. */
+  onRefused?(remote: string, reason: string): void
+}
+
+/** A ROUTER that listens on one address. */
+export class RouterSocket {
+  readonly #handler: RouterHandler
+  readonly #options: RouterOptions
+  /** Invariant: of each, `onConnect` has been told, and `onDisconnect` has not. */
+  readonly #peers = new Map<Identity, Connection>()
+  /** The same, the other way round. */
+  readonly #identities = new Map<Connection, Identity>()
+  #nextGeneratedId = Math.floor(Math.random() * 2 ** 32)
+  #acceptor: Acceptor | undefined
+
+  private constructor(handler: RouterHandler, options: RouterOptions) {
+    this.#handler = handler
+    this.#options = options
+  }
+
+  /**
+   * Listens on `address`. Rejects with `ConfigError` for a wrong address or option, and with an error
+   * that has the system's `code` (`EADDRINUSE`, …) when the address cannot be bound.
+   */
+  static async bind(
+    address: string,
+    handler: RouterHandler,
+    options: Partial<RouterOptions> = {},
+  ): Promise<RouterSocket> {
+    const checked = routerOptions(options)
+    const router = new RouterSocket(handler, checked)
+    router.#acceptor = await Acceptor.bind(address, {
+      local: { type: 'ROUTER', identity: identity(checked.identity) },
+      options: checked,
+      handler: router.#acceptorHandler(),
+    })
+    return router
+  }
+
+  /** What is listened on, with the real port. */
+  get address(): string {
+    return this.#acceptor?.address ?? ''
+  }
+
+  /**
+   * Sends one frame as a message. False: more than `highWaterMarkBytes` wait for this peer, and
+   * `onDrain` follows. A message to a peer that is not connected is dropped, and true returned.
+   */
+  send(to: Identity, frame: OutgoingFrame): boolean {
+    return this.#peers.get(to)?.send(frame) ?? true
+  }
+
+  /** As `send`, for a message of several frames. */
+  sendMultipart(to: Identity, frames: readonly OutgoingFrame[]): boolean {
+    return this.#peers.get(to)?.sendMultipart(frames) ?? true
+  }
+
+  /** What waits to be written to a peer, in bytes; 0 for one that is not connected. */
+  queuedBytes(to: Identity): number {
+    return this.#peers.get(to)?.queuedBytes ?? 0
+  }
+
+  /**
+   * Ends the connection of a peer: nothing more is received from it, and what waits for it is still
+   * written, for at most `lingerMs`. `onDisconnect` comes with `reason` when it is closed.
+   */
+  disconnect(peer: Identity, reason: string): void {
+    this.#peers.get(peer)?.finish(reason)
+  }
+
+  /**
+   * Stops to listen, writes what waits for at most `lingerMs`, and closes all connections. Nothing is
+   * told any more. Resolves when all is closed; may be called again.
+   */
+  async close(): Promise<void> {
+    await this.#acceptor?.close()
+  }
+
+  #acceptorHandler(): AcceptorHandler {
+    return {
+      onReady: (connection, peer) => this.#onReady(connection, peer.identity),
+      onMessages: (connection, messages) => {
+        const from = this.#identities.get(connection)
+        if (from !== undefined) this.#handler.onMessages(from, messages)
+      },
+      onSubscription: () => {},
+      onProgress: (connection) => {
+        const peer = this.#identities.get(connection)
+        if (peer !== undefined) this.#handler.onProgress(peer)
+      },
+      onDrain: (connection) => {
+        const peer = this.#identities.get(connection)
+        if (peer !== undefined) this.#handler.onDrain(peer)
+      },
+      onLost: (connection, reason) => this.#forget(connection, reason),
+      onRefused: (remote, reason) => this.#onRefused(remote, reason),
+    }
+  }
+
+  #onReady(connection: Connection, told: Identity): void {
+    const id = told === '' ? this.#generateIdentity() : told
+    const earlier = this.#peers.get(id)
+    if (earlier?.isOpen === true && !this.#options.handover) {
+      connection.refuse('the identity is in use')
+      this.#onRefused(connection.remote, 'the identity is in use')
+      return
+    }
+    if (earlier !== undefined) {
+      earlier.close('another connection has taken over the identity')
+      this.#forget(earlier, earlier.reason)
+    }
+    this.#peers.set(id, connection)
+    this.#identities.set(connection, id)
+    this.#handler.onConnect(id)
+  }
+
+  /** Tells the end of a connection, unless that was told when its identity was taken over. */
+  #forget(connection: Connection, reason: string): void {
+    const id = this.#identities.get(connection)
+    if (id === undefined) return
+    this.#identities.delete(connection)
+    this.#peers.delete(id)
+    this.#handler.onDisconnect(id, reason)
+  }
+
+  #onRefused(remote: string, reason: string): void {
+    this.#options.logger.warn('connection refused', { remote, reason })
+    this.#handler.onRefused?.(remote, reason)
+  }
+
+  /** Five bytes, the first of which is zero, as libzmq does it. */
+  #generateIdentity(): Identity {
+    for (;;) {
+      const bytes = Buffer.alloc(5)
+      bytes.writeUInt32BE(this.#nextGeneratedId, 1)
+      this.#nextGeneratedId = (this.#nextGeneratedId + 1) % 2 ** 32
+      const id = identity(bytes.toString('latin1'))
+      if (!this.#peers.has(id)) return id
+    }
+  }
+}

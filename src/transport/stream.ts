@@ -1,0 +1,34 @@
+// The byte streams under the protocol: how they are opened and with which socket options.
+
+import { connect, type Socket } from 'node:net'
+import type { Address } from './address.js'
+
+/** A link that has silently gone is noticed after this idle time and the system's probes. */
+const KEEP_ALIVE_DELAY_MS = 30_000
+/** Each address of a host name gets this time before the next one is tried, too. */
+const ADDRESS_ATTEMPT_MS = 2500
+
+/** What Node's streams are opened with. */
+export interface StreamOptions {
+  readonly noDelay: boolean
+  readonly keepAlive: boolean
+  readonly keepAliveInitialDelay: number
+}
+
+/** For both sides: no waiting for fuller packets, as the transport fills them itself. */
+export const STREAM_OPTIONS: StreamOptions = {
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
+}
+
+/** Starts to connect. A host name is looked up each time; errors are events of the stream. */
+export function openStream(address: Address): Socket {
+  if (address.kind === 'ipc') return connect({ path: address.path })
+  return connect({
+    ...STREAM_OPTIONS,
+    host: address.host,
+    port: address.port,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+  })
+}

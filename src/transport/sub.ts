@@ -1,0 +1,131 @@
+// SUB: a socket that connects to one PUB, asks for the messages that begin with certain prefixes, asks
+// again after each lost connection, and receives.
+
+import { asBuffer, bytesToLatin1 } from '../base/bytes.js'
+import { ConfigError } from '../base/errors.js'
+import { identity } from '../base/ids.js'
+import { parseConnectAddress } from './address.js'
+import type { Connection } from './connection.js'
+import { Connector } from './connector.js'
+import { connectOptions, type ConnectOptions } from './options.js'
+import { PrefixSet } from './prefix-set.js'
+import { SendQueue } from './send-queue.js'
+import { SlabPool } from './slab-pool.js'
+import type { IncomingMessage } from './socket.js'
+import { encodeSubscription } from './zmtp/commands.js'
+import type { RemotePeer } from './zmtp/session.js'
+
+/** What a subscriber tells its owner; never from within a call of the owner, nothing once closed. */
+export interface SubHandler {
+  /** Messages that match a subscription, as many of them as one read has completed. */
+  onMessages(messages: readonly IncomingMessage[]): void
+  /** The handshake is done; the subscriptions are on their way. */
+  onConnect(): void
+  /** The connection was lost; `reason` is empty if the peer closed it in good order. It is tried again. */
+  onDisconnect(reason: string): void
+  /** An attempt to connect has failed. It is tried again. */
+  onConnectFailed(reason: string): void
+}
+
+/** The longest prefix: what fits into a command that a peer must accept. */
+const MAX_PREFIX_BYTES = 65_000
+
+/** A SUB that connects to one address. */
+export class SubSocket {
+  readonly #handler: SubHandler
+  readonly #connector: Connector
+  readonly #prefixes = new PrefixSet()
+  #connection: Connection | undefined
+  #minor: 0 | 1 = 1
+
+  /** Connects in the background. Throws `ConfigError` for a wrong address or option. */
+  constructor(address: string, handler: SubHandler, options: Partial<ConnectOptions> = {}) {
+    const pool = new SlabPool()
+    this.#handler = handler
+    this.#connector = new Connector({
+      address: parseConnectAddress(address),
+      local: { type: 'SUB', identity: identity('') },
+      options: connectOptions(options),
+      queue: () => new SendQueue(pool),
+      handler: {
+        onReady: (connection, peer) => this.#onReady(connection, peer),
+        onMessages: (messages) => this.#onMessages(messages),
+        onProgress: () => {},
+        onDrain: () => {},
+        onLost: (reason) => this.#onLost(reason),
+        onFailed: (reason) => this.#handler.onConnectFailed(reason),
+      },
+    })
+  }
+
+  /** Whether the handshake is done and the connection stands. */
+  get isConnected(): boolean {
+    return this.#connection?.isOpen === true
+  }
+
+  /**
+   * Asks for the messages that begin with `prefix` (a text stands for its UTF-8 bytes); all messages
+   * begin with the empty one. May be asked for several times, and must then be taken back as often.
+   * Throws `ConfigError` if it is too long.
+   */
+  subscribe(prefix: string | Uint8Array): void {
+    const bytes = prefixBytes(prefix)
+    if (this.#prefixes.add(bytes)) this.#tell(true, bytes)
+  }
+
+  /** Takes a `subscribe` back. One that was never made is ignored. */
+  unsubscribe(prefix: string | Uint8Array): void {
+    const bytes = prefixBytes(prefix)
+    if (this.#prefixes.delete(bytes)) this.#tell(false, bytes)
+  }
+
+  /** Keeps the process alive, as from the start: by its connection, or while it tries to get one. */
+  ref(): void {
+    this.#connector.ref()
+  }
+
+  /** No longer keeps the process alive. */
+  unref(): void {
+    this.#connector.unref()
+  }
+
+  /** Closes. Nothing is told any more. Resolves when all is closed; may be called again. */
+  close(): Promise<void> {
+    this.#connection = undefined
+    return this.#connector.close(false)
+  }
+
+  #onReady(connection: Connection, peer: RemotePeer): void {
+    this.#connection = connection
+    this.#minor = peer.minor
+    for (const prefix of this.#prefixes) this.#tell(true, prefix)
+    this.#handler.onConnect()
+  }
+
+  #onLost(reason: string): void {
+    this.#connection = undefined
+    this.#handler.onDisconnect(reason)
+  }
+
+  /** Those that were on their way when a subscription was taken back are not wanted any more. */
+  #onMessages(messages: readonly IncomingMessage[]): void {
+    const wanted = this.#prefixes.matchesAll
+      ? messages
+      : messages.filter((message) => this.#prefixes.matches(firstFrame(message)))
+    if (wanted.length > 0) this.#handler.onMessages(wanted)
+  }
+
+  #tell(isWanted: boolean, prefix: string): void {
+    this.#connection?.sendControl(encodeSubscription(isWanted, prefix, this.#minor))
+  }
+}
+
+function prefixBytes(prefix: string | Uint8Array): string {
+  const bytes = typeof prefix === 'string' ? Buffer.from(prefix) : asBuffer(prefix)
+  if (bytes.length <= MAX_PREFIX_BYTES) return bytesToLatin1(bytes)
+  throw new ConfigError(`prefix: expected at most ${MAX_PREFIX_BYTES} bytes, got ${bytes.length}`)
+}
+
+function firstFrame(message: IncomingMessage): Buffer {
+  return message instanceof Uint8Array ? message : (message[0] as Buffer)
+}

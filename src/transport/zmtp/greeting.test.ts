@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ProtocolError } from '../../base/errors.js'
+import { encodeGreeting, GREETING_BYTES, GreetingReader } from './greeting.js'
+
+/** Our greeting with some bytes replaced. */
+function greetingWith(changes: Readonly<Record<number, number>>): Buffer {
+  const greeting = encodeGreeting()
+  for (const [offset, byte] of Object.entries(changes)) greeting[Number(offset)] = byte
+  return greeting
+}
+
+test('the greeting is that of ZMTP 3.1 with NULL', () => {
+  const expected = `ff00000000000000017f03014e554c4c${'00'.repeat(48)}`
+  assert.equal(encodeGreeting().toString('hex'), expected)
+})
+
+test('a greeting is read one byte at a time, and not one byte more', () => {
+  const reader = new GreetingReader()
+  for (const byte of encodeGreeting()) {
+    assert.equal(reader.isComplete, false)
+    assert.equal(reader.feed(Buffer.from([byte]), 0), 1)
+  }
+  assert.equal(reader.isComplete, true)
+  assert.equal(reader.minor, 1)
+  assert.equal(reader.feed(Buffer.from('rest'), 0), 0)
+})
+
+test('what follows a greeting in the same chunk is left alone', () => {
+  const reader = new GreetingReader()
+  const chunk = Buffer.concat([Buffer.from('xy'), encodeGreeting(), Buffer.from('rest')])
+  assert.equal(reader.feed(chunk, 2), 2 + GREETING_BYTES)
+  assert.equal(reader.isComplete, true)
+})
+
+const accepted: readonly (readonly [
+  name: string,
+  changes: Record<number, number>,
+  minor: 0 | 1,
+])[] = [
+  ['3.0', { 11: 0 }, 0],
+  ['3.1', { 11: 1 }, 1],
+  ['3.7', { 11: 7 }, 1],
+  ['4.0', { 10: 4, 11: 0 }, 1],
+  ['3.1 with any padding of the signature and the filler', { 1: 9, 8: 255, 40: 1, 63: 7 }, 1],
+  ['3.1 as a server, which NULL does not have', { 32: 1 }, 1],
+]
+
+for (const [name, changes, minor] of accepted) {
+  test(`a peer of version ${name} is accepted, and spoken to as 3.${minor}`, () => {
+    const reader = new GreetingReader()
+    reader.feed(greetingWith(changes), 0)
+    assert.equal(reader.isComplete, true)
+    assert.equal(reader.minor, minor)
+  })
+}
+
+const refused: readonly (readonly [name: string, bytes: Buffer, why: RegExp])[] = [
+  ['a wrong first byte, at once', Buffer.from('G'), /wrong signature/],
+  ['a wrong end of the signature', greetingWith({ 9: 0x7e }), /wrong signature/],
+  ['version 1', greetingWith({ 10: 0 }), /speaks ZMTP 0/],
+  ['version 2', greetingWith({ 10: 1 }).subarray(0, 11), /speaks ZMTP 1; 3.0 or later is needed/],
+  ['mechanism PLAIN', plain(), /mechanism "PLAIN"; only NULL/],
+  ['mechanism NULL with a tail', greetingWith({ 16: 0x58 }), /mechanism "NULLX"/],
+  ['no mechanism', greetingWith({ 12: 0, 13: 0, 14: 0, 15: 0 }), /mechanism ""/],
+]
+
+function plain(): Buffer {
+  const greeting = encodeGreeting()
+  greeting.write('PLAIN', 12)
+  return greeting.subarray(0, 32)
+}
+
+for (const [name, bytes, why] of refused) {
+  test(`refused: ${name}`, () => {
+    const whole = new GreetingReader()
+    assert.throws(
+      () => whole.feed(bytes, 0),
+      (error: unknown) => error instanceof ProtocolError && why.test(error.message),
+    )
+    const slow = new GreetingReader()
+    assert.throws(() => {
+      for (const byte of bytes) slow.feed(Buffer.from([byte]), 0)
+    }, why)
+  })
+}

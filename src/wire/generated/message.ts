@@ -1,0 +1,1914 @@
+// Generated from protocol/message.capnp by `npm run generate`; do not edit.
+// Types, readers and writers of the structs; what each is for is in docs/protocol.md.
+import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
+import { ProtocolError } from '../../base/errors.js'
+import {
+  dataListWords,
+  dataWords,
+  idListWords,
+  idWords,
+  structListWords,
+  textWords,
+} from '../measure.js'
+import { codeOf, nameOf } from '../enumerant.js'
+import { readDataList, readIdList } from '../lists.js'
+import { NO_ELEMENTS, type Reader } from '../reader.js'
+import type { Writer } from '../writer.js'
+import {
+  TASK_STATUS,
+  readObjectContent,
+  sizeObjectContent,
+  addObjectContent,
+  readTaskCapabilityList,
+  measureTaskCapabilityList,
+  addTaskCapabilityList,
+  type TaskStatus,
+  type ObjectContent,
+  type TaskCapability,
+} from './common.js'
+import {
+  readResource,
+  sizeResource,
+  addResource,
+  readObjectManagerStatus,
+  sizeObjectManagerStatus,
+  addObjectManagerStatus,
+  readClientManagerStatus,
+  sizeClientManagerStatus,
+  addClientManagerStatus,
+  readTaskManagerStatus,
+  sizeTaskManagerStatus,
+  addTaskManagerStatus,
+  readProcessorStatusList,
+  measureProcessorStatusList,
+  addProcessorStatusList,
+  readWorkerManagerStatus,
+  sizeWorkerManagerStatus,
+  addWorkerManagerStatus,
+  readBinderStatus,
+  sizeBinderStatus,
+  addBinderStatus,
+  type Resource,
+  type ObjectManagerStatus,
+  type ClientManagerStatus,
+  type TaskManagerStatus,
+  type ProcessorStatus,
+  type WorkerManagerStatus,
+  type BinderStatus,
+} from './status.js'
+
+/**
+ * `Task.Argument.ArgumentType` of the schema.
+ * - `task`: The id of another node of the same graph. Only inside a GraphTask.
+ * - `objectID`: The id of an object.
+ * - `inline`: The serialized value itself (docs/protocol.md#inline).
+ */
+export type ArgumentType = 'task' | 'objectID' | 'inline'
+
+/** The names of `ArgumentType` by their numbers. */
+export const ARGUMENT_TYPE: readonly ArgumentType[] = ['task', 'objectID', 'inline']
+
+/**
+ * `ObjectInstruction.ObjectInstructionType` of the schema.
+ * - `create`: Store the objects, or use them too.
+ * - `delete`: The user does not need the objects any more.
+ * - `clear`: Never on the wire.
+ */
+export type ObjectInstructionType = 'create' | 'delete' | 'clear'
+
+/** The names of `ObjectInstructionType` by their numbers. */
+export const OBJECT_INSTRUCTION_TYPE: readonly ObjectInstructionType[] = [
+  'create',
+  'delete',
+  'clear',
+]
+
+/**
+ * `ObjectRequest.ObjectRequestType` of the schema.
+ * - `get`: The only one.
+ */
+export type ObjectRequestType = 'get'
+
+/** The names of `ObjectRequestType` by their numbers. */
+export const OBJECT_REQUEST_TYPE: readonly ObjectRequestType[] = ['get']
+
+/**
+ * `ObjectResponse.ObjectResponseType` of the schema.
+ * - `content`: The objects.
+ * - `objectNotExist`: Never sent: a 1.9.9 worker dies of it.
+ */
+export type ObjectResponseType = 'content' | 'objectNotExist'
+
+/** The names of `ObjectResponseType` by their numbers. */
+export const OBJECT_RESPONSE_TYPE: readonly ObjectResponseType[] = ['content', 'objectNotExist']
+
+/**
+ * `ClientDisconnect.DisconnectType` of the schema.
+ * - `disconnect`: Only this client leaves.
+ * - `shutdown`: The whole cluster stops.
+ */
+export type DisconnectType = 'disconnect' | 'shutdown'
+
+/** The names of `DisconnectType` by their numbers. */
+export const DISCONNECT_TYPE: readonly DisconnectType[] = ['disconnect', 'shutdown']
+
+/**
+ * `StateGraphTask.NodeTaskType` of the schema.
+ * - `normal`: A node in between.
+ * - `target`: One of the graph's targets.
+ */
+export type NodeTaskType = 'normal' | 'target'
+
+/** The names of `NodeTaskType` by their numbers. */
+export const NODE_TASK_TYPE: readonly NodeTaskType[] = ['normal', 'target']
+
+/** One call of a function: client -> scheduler -> worker. (docs/protocol.md#struct-task) */
+export interface Task {
+  readonly kind: 'task'
+  /** Chosen by the client, unique in the whole scheduler while the task is unfinished. */
+  readonly taskId: TaskId
+  /** The client that owns the task. */
+  readonly source: Identity
+  /** Task flags (docs/protocol.md#task-flags). */
+  readonly metadata: Uint8Array
+  /** The function. */
+  readonly funcObjectId: ObjectId
+  /** The arguments in order. */
+  readonly functionArgs: readonly TaskArgument[]
+  /** What the worker must offer. Not in 1.9.9. */
+  readonly capabilities: readonly TaskCapability[]
+  /** The task inside which this one was submitted. Not in 1.9.9. */
+  readonly parentTaskId: TaskId
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readTask(reader: Reader, bytes: Uint8Array | undefined): Task {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'task',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    source: reader.id(pointersAt + 8, structEnd) as Identity,
+    metadata: reader.data(pointersAt + 16, structEnd),
+    funcObjectId: reader.id(pointersAt + 24, structEnd) as ObjectId,
+    functionArgs: readTaskArgumentList(reader, pointersAt + 32, structEnd),
+    capabilities: readTaskCapabilityList(reader, pointersAt + 40, structEnd),
+    parentTaskId: reader.id(pointersAt + 48, structEnd) as TaskId,
+    bytes,
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readTaskList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly Task[] {
+  const count = reader.enterList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: Task[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTask(reader.enter(at, elementDataBytes, elementPointerBytes), undefined))
+  }
+  return list
+}
+
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedTask(value: Task): boolean {
+  return value.capabilities.length > 0 || value.parentTaskId.length > 0
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTask(value: Task, referenceFrom: number, isExtended: boolean): number {
+  const words =
+    idWords(value.taskId) +
+    idWords(value.source) +
+    dataWords(value.metadata, referenceFrom) +
+    idWords(value.funcObjectId) +
+    measureTaskArgumentList(value.functionArgs, referenceFrom)
+  return isExtended
+    ? words +
+        measureTaskCapabilityList(value.capabilities, referenceFrom) +
+        idWords(value.parentTaskId)
+    : words
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTask(value: Task, referenceFrom: number): number {
+  const isExtended = isExtendedTask(value)
+  return (isExtended ? 7 : 5) + measureTask(value, referenceFrom, isExtended)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskList(values: readonly Task[], referenceFrom: number): number {
+  const isExtended = values.some(isExtendedTask)
+  let words = structListWords(values.length, isExtended ? 7 : 5)
+  for (const value of values) words += measureTask(value, referenceFrom, isExtended)
+  return words
+}
+
+/** Adds the struct behind a pointer. */
+export function addTask(writer: Writer, pointerAt: number, value: Task): void {
+  const isExtended = isExtendedTask(value)
+  writeTask(writer, writer.struct(pointerAt, 0, isExtended ? 7 : 5), value, isExtended)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.taskId)
+  writer.id(pointersAt + 8, value.source)
+  writer.data(pointersAt + 16, value.metadata)
+  writer.id(pointersAt + 24, value.funcObjectId)
+  addTaskArgumentList(writer, pointersAt + 32, value.functionArgs)
+  if (!isExtended) return
+  addTaskCapabilityList(writer, pointersAt + 40, value.capabilities)
+  writer.id(pointersAt + 48, value.parentTaskId)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addTaskList(writer: Writer, pointerAt: number, values: readonly Task[]): void {
+  const isExtended = values.some(isExtendedTask)
+  let at = writer.structList(pointerAt, values.length, 0, isExtended ? 7 : 5)
+  for (const value of values) {
+    writeTask(writer, at, value, isExtended)
+    at += isExtended ? 56 : 40
+  }
+}
+
+/** One argument of a task. */
+export interface TaskArgument {
+  /** What `data` is. */
+  readonly type: ArgumentType
+  /** A task id, an object id or a serialized value, by `type`. */
+  readonly data: Uint8Array
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskArgument(reader: Reader): TaskArgument {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    type: nameOf(ARGUMENT_TYPE, reader.uint16(structAt, pointersAt), 'Task.Argument.type'),
+    data: reader.data(pointersAt, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readTaskArgumentList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly TaskArgument[] {
+  const count = reader.enterList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: TaskArgument[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTaskArgument(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskArgument(value: TaskArgument, referenceFrom: number): number {
+  return dataWords(value.data, referenceFrom)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskArgumentList(
+  values: readonly TaskArgument[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 2)
+  for (const value of values) words += measureTaskArgument(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskArgument(writer: Writer, at: number, value: TaskArgument): void {
+  const pointersAt = at + 8
+  writer.uint16(at, codeOf(ARGUMENT_TYPE, value.type, 'Task.Argument.type'))
+  writer.data(pointersAt, value.data)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addTaskArgumentList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly TaskArgument[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 1)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeTaskArgument(writer, at, value)
+    at += 16
+  }
+}
+
+/** Drop a task: client -> scheduler; scheduler -> worker. (docs/protocol.md#struct-taskcancel) */
+export interface TaskCancel {
+  readonly kind: 'taskCancel'
+  /** Which task. */
+  readonly taskId: TaskId
+  /** How. */
+  readonly flags: TaskCancelFlags
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskCancel(reader: Reader, bytes: Uint8Array | undefined): TaskCancel {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'taskCancel',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    flags: readTaskCancelFlags(reader.enterStruct(pointersAt + 8, structEnd)),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskCancel(value: TaskCancel, referenceFrom: number): number {
+  return idWords(value.taskId) + sizeTaskCancelFlags(value.flags, referenceFrom)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskCancel(value: TaskCancel, referenceFrom: number): number {
+  return 2 + measureTaskCancel(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskCancel(writer: Writer, pointerAt: number, value: TaskCancel): void {
+  writeTaskCancel(writer, writer.struct(pointerAt, 0, 2), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskCancel(writer: Writer, at: number, value: TaskCancel): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.taskId)
+  addTaskCancelFlags(writer, pointersAt + 8, value.flags)
+}
+
+/** How a task is cancelled. */
+export interface TaskCancelFlags {
+  /** Also when it runs: its processor is killed. */
+  readonly force: boolean
+  /** Asks for the task back in the answer. Always false: a 1.9.9 worker dies of it. */
+  readonly retrieveTaskObject: boolean
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskCancelFlags(reader: Reader): TaskCancelFlags {
+  const { structAt, pointersAt } = reader
+  return {
+    force: reader.bool(structAt, 0, pointersAt),
+    retrieveTaskObject: reader.bool(structAt, 1, pointersAt),
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskCancelFlags(_value: TaskCancelFlags, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskCancelFlags(value: TaskCancelFlags, referenceFrom: number): number {
+  return 1 + measureTaskCancelFlags(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskCancelFlags(
+  writer: Writer,
+  pointerAt: number,
+  value: TaskCancelFlags,
+): void {
+  writeTaskCancelFlags(writer, writer.struct(pointerAt, 1, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskCancelFlags(writer: Writer, at: number, value: TaskCancelFlags): void {
+  writer.bool(at, 0, value.force)
+  writer.bool(at, 1, value.retrieveTaskObject)
+}
+
+/** How a task or graph ended: worker -> scheduler -> client. (docs/protocol.md#struct-taskresult) */
+export interface TaskResult {
+  readonly kind: 'taskResult'
+  /** The task, or the graph (its last message). */
+  readonly taskId: TaskId
+  /** How it ended. */
+  readonly status: TaskStatus
+  /** Profile result (docs/protocol.md#profile-result). */
+  readonly metadata: Uint8Array
+  /** The object that holds the result or the error; empty where there is none or it is inline. */
+  readonly results: readonly ObjectId[]
+  /** The serialized result or error itself, instead of an object (docs/protocol.md#inline). Not in 1.9.9. */
+  readonly inlineResults: readonly Uint8Array[]
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): TaskResult {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'taskResult',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    status: nameOf(TASK_STATUS, reader.uint16(structAt, pointersAt), 'TaskResult.status'),
+    metadata: reader.data(pointersAt + 8, structEnd),
+    results: readIdList(reader, pointersAt + 16, structEnd) as readonly ObjectId[],
+    inlineResults: readDataList(reader, pointersAt + 24, structEnd),
+    bytes,
+  }
+}
+
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedTaskResult(value: TaskResult): boolean {
+  return value.inlineResults.length > 0
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskResult(
+  value: TaskResult,
+  referenceFrom: number,
+  isExtended: boolean,
+): number {
+  const words =
+    idWords(value.taskId) + dataWords(value.metadata, referenceFrom) + idListWords(value.results)
+  return isExtended ? words + dataListWords(value.inlineResults, referenceFrom) : words
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskResult(value: TaskResult, referenceFrom: number): number {
+  const isExtended = isExtendedTaskResult(value)
+  return (isExtended ? 5 : 4) + measureTaskResult(value, referenceFrom, isExtended)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskResult(writer: Writer, pointerAt: number, value: TaskResult): void {
+  const isExtended = isExtendedTaskResult(value)
+  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 4 : 3), value, isExtended)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtended: boolean): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.taskId)
+  writer.uint16(at, codeOf(TASK_STATUS, value.status, 'TaskResult.status'))
+  writer.data(pointersAt + 8, value.metadata)
+  writer.idList(pointersAt + 16, value.results)
+  if (!isExtended) return
+  writer.dataList(pointersAt + 24, value.inlineResults)
+}
+
+/** Tasks that depend on each other: client -> scheduler. (docs/protocol.md#struct-graphtask) */
+export interface GraphTask {
+  readonly kind: 'graphTask'
+  /** Id of the graph, from the same name space as task ids. */
+  readonly taskId: TaskId
+  /** The client that owns the graph. */
+  readonly source: Identity
+  /** The nodes whose results the client wants. */
+  readonly targets: readonly TaskId[]
+  /** All nodes, in any order. */
+  readonly graph: readonly Task[]
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readGraphTask(reader: Reader, bytes: Uint8Array | undefined): GraphTask {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'graphTask',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    source: reader.id(pointersAt + 8, structEnd) as Identity,
+    targets: readIdList(reader, pointersAt + 16, structEnd) as readonly TaskId[],
+    graph: readTaskList(reader, pointersAt + 24, structEnd),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureGraphTask(value: GraphTask, referenceFrom: number): number {
+  return (
+    idWords(value.taskId) +
+    idWords(value.source) +
+    idListWords(value.targets) +
+    measureTaskList(value.graph, referenceFrom)
+  )
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeGraphTask(value: GraphTask, referenceFrom: number): number {
+  return 4 + measureGraphTask(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addGraphTask(writer: Writer, pointerAt: number, value: GraphTask): void {
+  writeGraphTask(writer, writer.struct(pointerAt, 0, 4), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeGraphTask(writer: Writer, at: number, value: GraphTask): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.taskId)
+  writer.id(pointersAt + 8, value.source)
+  writer.idList(pointersAt + 16, value.targets)
+  addTaskList(writer, pointersAt + 24, value.graph)
+}
+
+/** Cancel a graph: client -> scheduler. (docs/protocol.md#struct-graphtaskcancel) */
+export interface GraphTaskCancel {
+  readonly kind: 'graphTaskCancel'
+  /** Which graph. */
+  readonly taskId: TaskId
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readGraphTaskCancel(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): GraphTaskCancel {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'graphTaskCancel',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureGraphTaskCancel(value: GraphTaskCancel, _referenceFrom: number): number {
+  return idWords(value.taskId)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeGraphTaskCancel(value: GraphTaskCancel, referenceFrom: number): number {
+  return 1 + measureGraphTaskCancel(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addGraphTaskCancel(
+  writer: Writer,
+  pointerAt: number,
+  value: GraphTaskCancel,
+): void {
+  writeGraphTaskCancel(writer, writer.struct(pointerAt, 0, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeGraphTaskCancel(writer: Writer, at: number, value: GraphTaskCancel): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.taskId)
+}
+
+/** A client is alive: client -> scheduler. (docs/protocol.md#struct-clientheartbeat) */
+export interface ClientHeartbeat {
+  readonly kind: 'clientHeartbeat'
+  /** What the client's process uses. */
+  readonly resource: Resource
+  /** Half of the last heartbeat's round trip, in microseconds; 0 before the first echo. */
+  readonly latencyUS: number
+  /** What the client understands (docs/protocol.md#features). Not in 1.9.9. */
+  readonly features: number
+  /** What runs its functions, for example `node/20.20.2`; absent means `python`. Not in 1.9.9. */
+  readonly runtime: string
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readClientHeartbeat(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): ClientHeartbeat {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'clientHeartbeat',
+    resource: readResource(reader.enterStruct(pointersAt, structEnd)),
+    latencyUS: reader.uint32(structAt, pointersAt),
+    features: reader.bitSet(structAt + 8, pointersAt),
+    runtime: reader.text(pointersAt + 8, structEnd),
+    bytes,
+  }
+}
+
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedClientHeartbeat(value: ClientHeartbeat): boolean {
+  return value.features !== 0 || value.runtime.length > 0
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureClientHeartbeat(
+  value: ClientHeartbeat,
+  referenceFrom: number,
+  isExtended: boolean,
+): number {
+  const words = sizeResource(value.resource, referenceFrom)
+  return isExtended ? words + textWords(value.runtime) : words
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeClientHeartbeat(value: ClientHeartbeat, referenceFrom: number): number {
+  const isExtended = isExtendedClientHeartbeat(value)
+  return (isExtended ? 4 : 2) + measureClientHeartbeat(value, referenceFrom, isExtended)
+}
+
+/** Adds the struct behind a pointer. */
+export function addClientHeartbeat(
+  writer: Writer,
+  pointerAt: number,
+  value: ClientHeartbeat,
+): void {
+  const isExtended = isExtendedClientHeartbeat(value)
+  writeClientHeartbeat(
+    writer,
+    writer.struct(pointerAt, isExtended ? 2 : 1, isExtended ? 2 : 1),
+    value,
+    isExtended,
+  )
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeClientHeartbeat(
+  writer: Writer,
+  at: number,
+  value: ClientHeartbeat,
+  isExtended: boolean,
+): void {
+  const pointersAt = at + (isExtended ? 16 : 8)
+  addResource(writer, pointersAt, value.resource)
+  writer.uint32(at, value.latencyUS)
+  if (!isExtended) return
+  writer.bitSet(at + 8, value.features)
+  writer.text(pointersAt + 8, value.runtime)
+}
+
+/** The answer to each ClientHeartbeat: scheduler -> client. (docs/protocol.md#struct-clientheartbeatecho) */
+export interface ClientHeartbeatEcho {
+  readonly kind: 'clientHeartbeatEcho'
+  /** Random id of this scheduler process. A change means that it was restarted. Not in 1.9.9. */
+  readonly schedulerId: SchedulerId
+  /** What the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
+  readonly features: number
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readClientHeartbeatEcho(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): ClientHeartbeatEcho {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'clientHeartbeatEcho',
+    schedulerId: reader.id(pointersAt, structEnd) as SchedulerId,
+    features: reader.bitSet(structAt, pointersAt),
+    bytes,
+  }
+}
+
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedClientHeartbeatEcho(value: ClientHeartbeatEcho): boolean {
+  return value.schedulerId.length > 0 || value.features !== 0
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureClientHeartbeatEcho(
+  value: ClientHeartbeatEcho,
+  _referenceFrom: number,
+  isExtended: boolean,
+): number {
+  const words = 0
+  return isExtended ? words + idWords(value.schedulerId) : words
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeClientHeartbeatEcho(value: ClientHeartbeatEcho, referenceFrom: number): number {
+  const isExtended = isExtendedClientHeartbeatEcho(value)
+  return (isExtended ? 2 : 0) + measureClientHeartbeatEcho(value, referenceFrom, isExtended)
+}
+
+/** Adds the struct behind a pointer. */
+export function addClientHeartbeatEcho(
+  writer: Writer,
+  pointerAt: number,
+  value: ClientHeartbeatEcho,
+): void {
+  const isExtended = isExtendedClientHeartbeatEcho(value)
+  writeClientHeartbeatEcho(
+    writer,
+    writer.struct(pointerAt, isExtended ? 1 : 0, isExtended ? 1 : 0),
+    value,
+    isExtended,
+  )
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeClientHeartbeatEcho(
+  writer: Writer,
+  at: number,
+  value: ClientHeartbeatEcho,
+  isExtended: boolean,
+): void {
+  const pointersAt = at + (isExtended ? 8 : 0)
+
+  if (!isExtended) return
+  writer.id(pointersAt, value.schedulerId)
+  writer.bitSet(at, value.features)
+}
+
+/** A worker is alive: worker -> scheduler. (docs/protocol.md#struct-workerheartbeat) */
+export interface WorkerHeartbeat {
+  readonly kind: 'workerHeartbeat'
+  /** What the agent process uses. */
+  readonly agent: Resource
+  /** Available memory of the machine in bytes. */
+  readonly rssFree: number
+  /** Tasks that wait inside the worker. */
+  readonly queuedTasks: number
+  /** Half of the last heartbeat's round trip, in microseconds; 0 before the first echo. */
+  readonly latencyUS: number
+  /** Shown by monitors as the L of ITL. 1.9.9 workers always say true. */
+  readonly taskLock: boolean
+  /** Its living processors. */
+  readonly processors: readonly ProcessorStatus[]
+  /** What the worker understands (docs/protocol.md#features). Not in 1.9.9. */
+  readonly features: number
+  /** What runs functions, for example `node/20.20.2`; absent means `python`. Not in 1.9.9. */
+  readonly runtime: string
+  /** What it offers to tasks that ask for it. Not in 1.9.9. */
+  readonly capabilities: readonly TaskCapability[]
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readWorkerHeartbeat(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): WorkerHeartbeat {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'workerHeartbeat',
+    agent: readResource(reader.enterStruct(pointersAt, structEnd)),
+    rssFree: reader.uint64(structAt, pointersAt),
+    queuedTasks: reader.uint32(structAt + 8, pointersAt),
+    latencyUS: reader.uint32(structAt + 12, pointersAt),
+    taskLock: reader.bool(structAt, 128, pointersAt),
+    processors: readProcessorStatusList(reader, pointersAt + 8, structEnd),
+    features: reader.bitSet(structAt + 24, pointersAt),
+    runtime: reader.text(pointersAt + 16, structEnd),
+    capabilities: readTaskCapabilityList(reader, pointersAt + 24, structEnd),
+    bytes,
+  }
+}
+
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedWorkerHeartbeat(value: WorkerHeartbeat): boolean {
+  return value.features !== 0 || value.runtime.length > 0 || value.capabilities.length > 0
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureWorkerHeartbeat(
+  value: WorkerHeartbeat,
+  referenceFrom: number,
+  isExtended: boolean,
+): number {
+  const words =
+    sizeResource(value.agent, referenceFrom) +
+    measureProcessorStatusList(value.processors, referenceFrom)
+  return isExtended
+    ? words +
+        textWords(value.runtime) +
+        measureTaskCapabilityList(value.capabilities, referenceFrom)
+    : words
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeWorkerHeartbeat(value: WorkerHeartbeat, referenceFrom: number): number {
+  const isExtended = isExtendedWorkerHeartbeat(value)
+  return (isExtended ? 8 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
+}
+
+/** Adds the struct behind a pointer. */
+export function addWorkerHeartbeat(
+  writer: Writer,
+  pointerAt: number,
+  value: WorkerHeartbeat,
+): void {
+  const isExtended = isExtendedWorkerHeartbeat(value)
+  writeWorkerHeartbeat(
+    writer,
+    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 4 : 2),
+    value,
+    isExtended,
+  )
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeWorkerHeartbeat(
+  writer: Writer,
+  at: number,
+  value: WorkerHeartbeat,
+  isExtended: boolean,
+): void {
+  const pointersAt = at + (isExtended ? 32 : 24)
+  addResource(writer, pointersAt, value.agent)
+  writer.uint64(at, value.rssFree)
+  writer.uint32(at + 8, value.queuedTasks)
+  writer.uint32(at + 12, value.latencyUS)
+  writer.bool(at, 128, value.taskLock)
+  addProcessorStatusList(writer, pointersAt + 8, value.processors)
+  if (!isExtended) return
+  writer.bitSet(at + 24, value.features)
+  writer.text(pointersAt + 16, value.runtime)
+  addTaskCapabilityList(writer, pointersAt + 24, value.capabilities)
+}
+
+/** The answer to each WorkerHeartbeat: scheduler -> worker. (docs/protocol.md#struct-workerheartbeatecho) */
+export interface WorkerHeartbeatEcho {
+  readonly kind: 'workerHeartbeatEcho'
+  /** Random id of this scheduler process. A change means that it was restarted. Not in 1.9.9. */
+  readonly schedulerId: SchedulerId
+  /** What the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
+  readonly features: number
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readWorkerHeartbeatEcho(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): WorkerHeartbeatEcho {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'workerHeartbeatEcho',
+    schedulerId: reader.id(pointersAt, structEnd) as SchedulerId,
+    features: reader.bitSet(structAt, pointersAt),
+    bytes,
+  }
+}
+
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedWorkerHeartbeatEcho(value: WorkerHeartbeatEcho): boolean {
+  return value.schedulerId.length > 0 || value.features !== 0
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureWorkerHeartbeatEcho(
+  value: WorkerHeartbeatEcho,
+  _referenceFrom: number,
+  isExtended: boolean,
+): number {
+  const words = 0
+  return isExtended ? words + idWords(value.schedulerId) : words
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeWorkerHeartbeatEcho(value: WorkerHeartbeatEcho, referenceFrom: number): number {
+  const isExtended = isExtendedWorkerHeartbeatEcho(value)
+  return (isExtended ? 2 : 0) + measureWorkerHeartbeatEcho(value, referenceFrom, isExtended)
+}
+
+/** Adds the struct behind a pointer. */
+export function addWorkerHeartbeatEcho(
+  writer: Writer,
+  pointerAt: number,
+  value: WorkerHeartbeatEcho,
+): void {
+  const isExtended = isExtendedWorkerHeartbeatEcho(value)
+  writeWorkerHeartbeatEcho(
+    writer,
+    writer.struct(pointerAt, isExtended ? 1 : 0, isExtended ? 1 : 0),
+    value,
+    isExtended,
+  )
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeWorkerHeartbeatEcho(
+  writer: Writer,
+  at: number,
+  value: WorkerHeartbeatEcho,
+  isExtended: boolean,
+): void {
+  const pointersAt = at + (isExtended ? 8 : 0)
+
+  if (!isExtended) return
+  writer.id(pointersAt, value.schedulerId)
+  writer.bitSet(at, value.features)
+}
+
+/** What to do with objects: client or worker -> scheduler; scheduler -> worker (delete). (docs/protocol.md#struct-objectinstruction) */
+export interface ObjectInstruction {
+  readonly kind: 'objectInstruction'
+  /** Create or delete. */
+  readonly instructionType: ObjectInstructionType
+  /** The client that owns the objects; the receiving worker in deletes sent by a scheduler. */
+  readonly objectUser: Identity
+  /** create: all four lists; delete: only the ids; clear: nothing. */
+  readonly objectContent: ObjectContent
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readObjectInstruction(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): ObjectInstruction {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'objectInstruction',
+    instructionType: nameOf(
+      OBJECT_INSTRUCTION_TYPE,
+      reader.uint16(structAt, pointersAt),
+      'ObjectInstruction.instructionType',
+    ),
+    objectUser: reader.id(pointersAt, structEnd) as Identity,
+    objectContent: readObjectContent(reader.enterStruct(pointersAt + 8, structEnd)),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureObjectInstruction(value: ObjectInstruction, referenceFrom: number): number {
+  return idWords(value.objectUser) + sizeObjectContent(value.objectContent, referenceFrom)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeObjectInstruction(value: ObjectInstruction, referenceFrom: number): number {
+  return 3 + measureObjectInstruction(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addObjectInstruction(
+  writer: Writer,
+  pointerAt: number,
+  value: ObjectInstruction,
+): void {
+  writeObjectInstruction(writer, writer.struct(pointerAt, 1, 2), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeObjectInstruction(writer: Writer, at: number, value: ObjectInstruction): void {
+  const pointersAt = at + 8
+  writer.uint16(
+    at,
+    codeOf(OBJECT_INSTRUCTION_TYPE, value.instructionType, 'ObjectInstruction.instructionType'),
+  )
+  writer.id(pointersAt, value.objectUser)
+  addObjectContent(writer, pointersAt + 8, value.objectContent)
+}
+
+/** Send me objects: client or worker -> scheduler. (docs/protocol.md#struct-objectrequest) */
+export interface ObjectRequest {
+  readonly kind: 'objectRequest'
+  /** Always get. */
+  readonly requestType: ObjectRequestType
+  /** Which objects. Order and duplicates matter to the answer. */
+  readonly objectIds: readonly ObjectId[]
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readObjectRequest(reader: Reader, bytes: Uint8Array | undefined): ObjectRequest {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'objectRequest',
+    requestType: nameOf(
+      OBJECT_REQUEST_TYPE,
+      reader.uint16(structAt, pointersAt),
+      'ObjectRequest.requestType',
+    ),
+    objectIds: readIdList(reader, pointersAt, structEnd) as readonly ObjectId[],
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureObjectRequest(value: ObjectRequest, _referenceFrom: number): number {
+  return idListWords(value.objectIds)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeObjectRequest(value: ObjectRequest, referenceFrom: number): number {
+  return 2 + measureObjectRequest(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addObjectRequest(writer: Writer, pointerAt: number, value: ObjectRequest): void {
+  writeObjectRequest(writer, writer.struct(pointerAt, 1, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeObjectRequest(writer: Writer, at: number, value: ObjectRequest): void {
+  const pointersAt = at + 8
+  writer.uint16(at, codeOf(OBJECT_REQUEST_TYPE, value.requestType, 'ObjectRequest.requestType'))
+  writer.idList(pointersAt, value.objectIds)
+}
+
+/** The answer to an ObjectRequest: scheduler -> client or worker. (docs/protocol.md#struct-objectresponse) */
+export interface ObjectResponse {
+  readonly kind: 'objectResponse'
+  /** Always content. */
+  readonly responseType: ObjectResponseType
+  /** `objectIds` repeats the request; the other lists have what exists, in that order. */
+  readonly objectContent: ObjectContent
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readObjectResponse(reader: Reader, bytes: Uint8Array | undefined): ObjectResponse {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'objectResponse',
+    responseType: nameOf(
+      OBJECT_RESPONSE_TYPE,
+      reader.uint16(structAt, pointersAt),
+      'ObjectResponse.responseType',
+    ),
+    objectContent: readObjectContent(reader.enterStruct(pointersAt, structEnd)),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureObjectResponse(value: ObjectResponse, referenceFrom: number): number {
+  return sizeObjectContent(value.objectContent, referenceFrom)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeObjectResponse(value: ObjectResponse, referenceFrom: number): number {
+  return 2 + measureObjectResponse(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addObjectResponse(writer: Writer, pointerAt: number, value: ObjectResponse): void {
+  writeObjectResponse(writer, writer.struct(pointerAt, 1, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeObjectResponse(writer: Writer, at: number, value: ObjectResponse): void {
+  const pointersAt = at + 8
+  writer.uint16(at, codeOf(OBJECT_RESPONSE_TYPE, value.responseType, 'ObjectResponse.responseType'))
+  addObjectContent(writer, pointersAt, value.objectContent)
+}
+
+/** A worker leaves: worker -> scheduler. (docs/protocol.md#struct-disconnectrequest) */
+export interface DisconnectRequest {
+  readonly kind: 'disconnectRequest'
+  /** Which worker. */
+  readonly worker: Identity
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readDisconnectRequest(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): DisconnectRequest {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'disconnectRequest',
+    worker: reader.id(pointersAt, structEnd) as Identity,
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureDisconnectRequest(value: DisconnectRequest, _referenceFrom: number): number {
+  return idWords(value.worker)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeDisconnectRequest(value: DisconnectRequest, referenceFrom: number): number {
+  return 1 + measureDisconnectRequest(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addDisconnectRequest(
+  writer: Writer,
+  pointerAt: number,
+  value: DisconnectRequest,
+): void {
+  writeDisconnectRequest(writer, writer.struct(pointerAt, 0, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeDisconnectRequest(writer: Writer, at: number, value: DisconnectRequest): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.worker)
+}
+
+/** The answer to a DisconnectRequest: scheduler -> worker. (docs/protocol.md#struct-disconnectresponse) */
+export interface DisconnectResponse {
+  readonly kind: 'disconnectResponse'
+  /** The worker of the request. */
+  readonly worker: Identity
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readDisconnectResponse(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): DisconnectResponse {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'disconnectResponse',
+    worker: reader.id(pointersAt, structEnd) as Identity,
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureDisconnectResponse(
+  value: DisconnectResponse,
+  _referenceFrom: number,
+): number {
+  return idWords(value.worker)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeDisconnectResponse(value: DisconnectResponse, referenceFrom: number): number {
+  return 1 + measureDisconnectResponse(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addDisconnectResponse(
+  writer: Writer,
+  pointerAt: number,
+  value: DisconnectResponse,
+): void {
+  writeDisconnectResponse(writer, writer.struct(pointerAt, 0, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeDisconnectResponse(writer: Writer, at: number, value: DisconnectResponse): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.worker)
+}
+
+/** A client leaves or stops the cluster: client -> scheduler; scheduler -> worker (shutdown). (docs/protocol.md#struct-clientdisconnect) */
+export interface ClientDisconnect {
+  readonly kind: 'clientDisconnect'
+  /** Which of the two. */
+  readonly disconnectType: DisconnectType
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readClientDisconnect(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): ClientDisconnect {
+  const { structAt, pointersAt } = reader
+  return {
+    kind: 'clientDisconnect',
+    disconnectType: nameOf(
+      DISCONNECT_TYPE,
+      reader.uint16(structAt, pointersAt),
+      'ClientDisconnect.disconnectType',
+    ),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureClientDisconnect(_value: ClientDisconnect, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeClientDisconnect(value: ClientDisconnect, referenceFrom: number): number {
+  return 1 + measureClientDisconnect(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addClientDisconnect(
+  writer: Writer,
+  pointerAt: number,
+  value: ClientDisconnect,
+): void {
+  writeClientDisconnect(writer, writer.struct(pointerAt, 1, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeClientDisconnect(writer: Writer, at: number, value: ClientDisconnect): void {
+  writer.uint16(
+    at,
+    codeOf(DISCONNECT_TYPE, value.disconnectType, 'ClientDisconnect.disconnectType'),
+  )
+}
+
+/** The answer to a ClientDisconnect of type shutdown: scheduler -> client. (docs/protocol.md#struct-clientshutdownresponse) */
+export interface ClientShutdownResponse {
+  readonly kind: 'clientShutdownResponse'
+  /** False when the scheduler is protected. */
+  readonly accepted: boolean
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readClientShutdownResponse(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): ClientShutdownResponse {
+  const { structAt, pointersAt } = reader
+  return {
+    kind: 'clientShutdownResponse',
+    accepted: reader.bool(structAt, 0, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureClientShutdownResponse(
+  _value: ClientShutdownResponse,
+  _referenceFrom: number,
+): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeClientShutdownResponse(
+  value: ClientShutdownResponse,
+  referenceFrom: number,
+): number {
+  return 1 + measureClientShutdownResponse(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addClientShutdownResponse(
+  writer: Writer,
+  pointerAt: number,
+  value: ClientShutdownResponse,
+): void {
+  writeClientShutdownResponse(writer, writer.struct(pointerAt, 1, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeClientShutdownResponse(
+  writer: Writer,
+  at: number,
+  value: ClientShutdownResponse,
+): void {
+  writer.bool(at, 0, value.accepted)
+}
+
+/** Never sent. (docs/protocol.md#struct-stateclient) */
+export interface StateClient {
+  readonly kind: 'stateClient'
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readStateClient(_reader: Reader, bytes: Uint8Array | undefined): StateClient {
+  return {
+    kind: 'stateClient',
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureStateClient(_value: StateClient, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeStateClient(value: StateClient, referenceFrom: number): number {
+  return 0 + measureStateClient(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addStateClient(writer: Writer, pointerAt: number, _value: StateClient): void {
+  writer.struct(pointerAt, 0, 0)
+}
+
+/** Never sent. (docs/protocol.md#struct-stateobject) */
+export interface StateObject {
+  readonly kind: 'stateObject'
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readStateObject(_reader: Reader, bytes: Uint8Array | undefined): StateObject {
+  return {
+    kind: 'stateObject',
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureStateObject(_value: StateObject, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeStateObject(value: StateObject, referenceFrom: number): number {
+  return 0 + measureStateObject(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addStateObject(writer: Writer, pointerAt: number, _value: StateObject): void {
+  writer.struct(pointerAt, 0, 0)
+}
+
+/** Monitor: tasks are about to be taken back from a worker. (docs/protocol.md#struct-statebalanceadvice) */
+export interface StateBalanceAdvice {
+  readonly kind: 'stateBalanceAdvice'
+  /** The worker that has too many. */
+  readonly workerId: Identity
+  /** The tasks. */
+  readonly taskIds: readonly TaskId[]
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readStateBalanceAdvice(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): StateBalanceAdvice {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'stateBalanceAdvice',
+    workerId: reader.id(pointersAt, structEnd) as Identity,
+    taskIds: readIdList(reader, pointersAt + 8, structEnd) as readonly TaskId[],
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureStateBalanceAdvice(
+  value: StateBalanceAdvice,
+  _referenceFrom: number,
+): number {
+  return idWords(value.workerId) + idListWords(value.taskIds)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeStateBalanceAdvice(value: StateBalanceAdvice, referenceFrom: number): number {
+  return 2 + measureStateBalanceAdvice(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addStateBalanceAdvice(
+  writer: Writer,
+  pointerAt: number,
+  value: StateBalanceAdvice,
+): void {
+  writeStateBalanceAdvice(writer, writer.struct(pointerAt, 0, 2), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStateBalanceAdvice(writer: Writer, at: number, value: StateBalanceAdvice): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.workerId)
+  writer.idList(pointersAt + 8, value.taskIds)
+}
+
+/** Monitor, every second: the scheduler and everything it knows. (docs/protocol.md#struct-statescheduler) */
+export interface StateScheduler {
+  readonly kind: 'stateScheduler'
+  /** Messages counted on its main socket. */
+  readonly binder: BinderStatus
+  /** What the scheduler process uses. */
+  readonly scheduler: Resource
+  /** Available memory of its machine in bytes. */
+  readonly rssFree: number
+  /** Its clients. */
+  readonly clientManager: ClientManagerStatus
+  /** Its objects. */
+  readonly objectManager: ObjectManagerStatus
+  /** Its tasks. */
+  readonly taskManager: TaskManagerStatus
+  /** Its workers. */
+  readonly workerManager: WorkerManagerStatus
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readStateScheduler(reader: Reader, bytes: Uint8Array | undefined): StateScheduler {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'stateScheduler',
+    binder: readBinderStatus(reader.enterStruct(pointersAt, structEnd)),
+    scheduler: readResource(reader.enterStruct(pointersAt + 8, structEnd)),
+    rssFree: reader.uint64(structAt, pointersAt),
+    clientManager: readClientManagerStatus(reader.enterStruct(pointersAt + 16, structEnd)),
+    objectManager: readObjectManagerStatus(reader.enterStruct(pointersAt + 24, structEnd)),
+    taskManager: readTaskManagerStatus(reader.enterStruct(pointersAt + 32, structEnd)),
+    workerManager: readWorkerManagerStatus(reader.enterStruct(pointersAt + 40, structEnd)),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureStateScheduler(value: StateScheduler, referenceFrom: number): number {
+  return (
+    sizeBinderStatus(value.binder, referenceFrom) +
+    sizeResource(value.scheduler, referenceFrom) +
+    sizeClientManagerStatus(value.clientManager, referenceFrom) +
+    sizeObjectManagerStatus(value.objectManager, referenceFrom) +
+    sizeTaskManagerStatus(value.taskManager, referenceFrom) +
+    sizeWorkerManagerStatus(value.workerManager, referenceFrom)
+  )
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeStateScheduler(value: StateScheduler, referenceFrom: number): number {
+  return 7 + measureStateScheduler(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addStateScheduler(writer: Writer, pointerAt: number, value: StateScheduler): void {
+  writeStateScheduler(writer, writer.struct(pointerAt, 1, 6), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStateScheduler(writer: Writer, at: number, value: StateScheduler): void {
+  const pointersAt = at + 8
+  addBinderStatus(writer, pointersAt, value.binder)
+  addResource(writer, pointersAt + 8, value.scheduler)
+  writer.uint64(at, value.rssFree)
+  addClientManagerStatus(writer, pointersAt + 16, value.clientManager)
+  addObjectManagerStatus(writer, pointersAt + 24, value.objectManager)
+  addTaskManagerStatus(writer, pointersAt + 32, value.taskManager)
+  addWorkerManagerStatus(writer, pointersAt + 40, value.workerManager)
+}
+
+/** Monitor: a worker joined or left. (docs/protocol.md#struct-stateworker) */
+export interface StateWorker {
+  readonly kind: 'stateWorker'
+  /** Which worker. */
+  readonly workerId: Identity
+  /** `connected` or `disconnected` in ASCII. */
+  readonly message: Uint8Array
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readStateWorker(reader: Reader, bytes: Uint8Array | undefined): StateWorker {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'stateWorker',
+    workerId: reader.id(pointersAt, structEnd) as Identity,
+    message: reader.data(pointersAt + 8, structEnd),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureStateWorker(value: StateWorker, referenceFrom: number): number {
+  return idWords(value.workerId) + dataWords(value.message, referenceFrom)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeStateWorker(value: StateWorker, referenceFrom: number): number {
+  return 2 + measureStateWorker(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addStateWorker(writer: Writer, pointerAt: number, value: StateWorker): void {
+  writeStateWorker(writer, writer.struct(pointerAt, 0, 2), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStateWorker(writer: Writer, at: number, value: StateWorker): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.workerId)
+  writer.data(pointersAt + 8, value.message)
+}
+
+/** Monitor: a task changed its state. (docs/protocol.md#struct-statetask) */
+export interface StateTask {
+  readonly kind: 'stateTask'
+  /** Which task. */
+  readonly taskId: TaskId
+  /** The name of its function object. */
+  readonly functionName: Uint8Array
+  /** Its new state. */
+  readonly status: TaskStatus
+  /** The worker that has it while it runs, otherwise empty. */
+  readonly worker: Identity
+  /** The profile result once it is finished, otherwise empty. */
+  readonly metadata: Uint8Array
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readStateTask(reader: Reader, bytes: Uint8Array | undefined): StateTask {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'stateTask',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    functionName: reader.data(pointersAt + 8, structEnd),
+    status: nameOf(TASK_STATUS, reader.uint16(structAt, pointersAt), 'StateTask.status'),
+    worker: reader.id(pointersAt + 16, structEnd) as Identity,
+    metadata: reader.data(pointersAt + 24, structEnd),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureStateTask(value: StateTask, referenceFrom: number): number {
+  return (
+    idWords(value.taskId) +
+    dataWords(value.functionName, referenceFrom) +
+    idWords(value.worker) +
+    dataWords(value.metadata, referenceFrom)
+  )
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeStateTask(value: StateTask, referenceFrom: number): number {
+  return 5 + measureStateTask(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addStateTask(writer: Writer, pointerAt: number, value: StateTask): void {
+  writeStateTask(writer, writer.struct(pointerAt, 1, 4), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStateTask(writer: Writer, at: number, value: StateTask): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.taskId)
+  writer.data(pointersAt + 8, value.functionName)
+  writer.uint16(at, codeOf(TASK_STATUS, value.status, 'StateTask.status'))
+  writer.id(pointersAt + 16, value.worker)
+  writer.data(pointersAt + 24, value.metadata)
+}
+
+/** Monitor: a node of a graph that was submitted. (docs/protocol.md#struct-stategraphtask) */
+export interface StateGraphTask {
+  readonly kind: 'stateGraphTask'
+  /** The graph. */
+  readonly graphTaskId: TaskId
+  /** The node. */
+  readonly taskId: TaskId
+  /** Whether the client wants its result. */
+  readonly nodeTaskType: NodeTaskType
+  /** The nodes that it needs. */
+  readonly parentTaskIds: readonly TaskId[]
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readStateGraphTask(reader: Reader, bytes: Uint8Array | undefined): StateGraphTask {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'stateGraphTask',
+    graphTaskId: reader.id(pointersAt, structEnd) as TaskId,
+    taskId: reader.id(pointersAt + 8, structEnd) as TaskId,
+    nodeTaskType: nameOf(
+      NODE_TASK_TYPE,
+      reader.uint16(structAt, pointersAt),
+      'StateGraphTask.nodeTaskType',
+    ),
+    parentTaskIds: readIdList(reader, pointersAt + 16, structEnd) as readonly TaskId[],
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureStateGraphTask(value: StateGraphTask, _referenceFrom: number): number {
+  return idWords(value.graphTaskId) + idWords(value.taskId) + idListWords(value.parentTaskIds)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeStateGraphTask(value: StateGraphTask, referenceFrom: number): number {
+  return 4 + measureStateGraphTask(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addStateGraphTask(writer: Writer, pointerAt: number, value: StateGraphTask): void {
+  writeStateGraphTask(writer, writer.struct(pointerAt, 1, 3), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeStateGraphTask(writer: Writer, at: number, value: StateGraphTask): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.graphTaskId)
+  writer.id(pointersAt + 8, value.taskId)
+  writer.uint16(at, codeOf(NODE_TASK_TYPE, value.nodeTaskType, 'StateGraphTask.nodeTaskType'))
+  writer.idList(pointersAt + 16, value.parentTaskIds)
+}
+
+/** Never on the wire between processes of a cluster: a 1.9.9 processor reports to its own agent. (docs/protocol.md#struct-processorinitialized) */
+export interface ProcessorInitialized {
+  readonly kind: 'processorInitialized'
+  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readProcessorInitialized(
+  _reader: Reader,
+  bytes: Uint8Array | undefined,
+): ProcessorInitialized {
+  return {
+    kind: 'processorInitialized',
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureProcessorInitialized(
+  _value: ProcessorInitialized,
+  _referenceFrom: number,
+): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeProcessorInitialized(
+  value: ProcessorInitialized,
+  referenceFrom: number,
+): number {
+  return 0 + measureProcessorInitialized(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addProcessorInitialized(
+  writer: Writer,
+  pointerAt: number,
+  _value: ProcessorInitialized,
+): void {
+  writer.struct(pointerAt, 0, 0)
+}
+
+/** Any message (docs/protocol.md#messages): which one is told by `kind`. */
+export type Message =
+  | Task
+  | TaskCancel
+  | TaskResult
+  | GraphTask
+  | GraphTaskCancel
+  | ObjectInstruction
+  | ObjectRequest
+  | ObjectResponse
+  | ClientHeartbeat
+  | ClientHeartbeatEcho
+  | WorkerHeartbeat
+  | WorkerHeartbeatEcho
+  | DisconnectRequest
+  | DisconnectResponse
+  | StateClient
+  | StateObject
+  | StateBalanceAdvice
+  | StateScheduler
+  | StateWorker
+  | StateTask
+  | StateGraphTask
+  | ClientDisconnect
+  | ClientShutdownResponse
+  | ProcessorInitialized
+
+/** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
+export function readMessage(reader: Reader, bytes: Uint8Array): Message {
+  const { structAt, pointersAt, structEnd } = reader.enterRoot()
+  const tag = reader.uint16(structAt, pointersAt)
+  switch (tag) {
+    case 0:
+      return readTask(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 1:
+      return readTaskCancel(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 2:
+      return readTaskResult(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 3:
+      return readGraphTask(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 4:
+      return readGraphTaskCancel(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 5:
+      return readObjectInstruction(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 6:
+      return readObjectRequest(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 7:
+      return readObjectResponse(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 8:
+      return readClientHeartbeat(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 9:
+      return readClientHeartbeatEcho(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 10:
+      return readWorkerHeartbeat(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 11:
+      return readWorkerHeartbeatEcho(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 12:
+      return readDisconnectRequest(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 13:
+      return readDisconnectResponse(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 14:
+      return readStateClient(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 15:
+      return readStateObject(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 16:
+      return readStateBalanceAdvice(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 17:
+      return readStateScheduler(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 18:
+      return readStateWorker(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 19:
+      return readStateTask(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 20:
+      return readStateGraphTask(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 21:
+      return readClientDisconnect(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 22:
+      return readClientShutdownResponse(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 23:
+      return readProcessorInitialized(reader.enterStruct(pointersAt, structEnd), bytes)
+    default:
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 23`)
+  }
+}
+
+/** Words of a whole message. Throws `ProtocolError` if its kind is unknown. */
+export function measureMessage(message: Message, referenceFrom: number): number {
+  switch (message.kind) {
+    case 'task':
+      return 3 + sizeTask(message, referenceFrom)
+    case 'taskCancel':
+      return 3 + sizeTaskCancel(message, referenceFrom)
+    case 'taskResult':
+      return 3 + sizeTaskResult(message, referenceFrom)
+    case 'graphTask':
+      return 3 + sizeGraphTask(message, referenceFrom)
+    case 'graphTaskCancel':
+      return 3 + sizeGraphTaskCancel(message, referenceFrom)
+    case 'objectInstruction':
+      return 3 + sizeObjectInstruction(message, referenceFrom)
+    case 'objectRequest':
+      return 3 + sizeObjectRequest(message, referenceFrom)
+    case 'objectResponse':
+      return 3 + sizeObjectResponse(message, referenceFrom)
+    case 'clientHeartbeat':
+      return 3 + sizeClientHeartbeat(message, referenceFrom)
+    case 'clientHeartbeatEcho':
+      return 3 + sizeClientHeartbeatEcho(message, referenceFrom)
+    case 'workerHeartbeat':
+      return 3 + sizeWorkerHeartbeat(message, referenceFrom)
+    case 'workerHeartbeatEcho':
+      return 3 + sizeWorkerHeartbeatEcho(message, referenceFrom)
+    case 'disconnectRequest':
+      return 3 + sizeDisconnectRequest(message, referenceFrom)
+    case 'disconnectResponse':
+      return 3 + sizeDisconnectResponse(message, referenceFrom)
+    case 'stateClient':
+      return 3 + sizeStateClient(message, referenceFrom)
+    case 'stateObject':
+      return 3 + sizeStateObject(message, referenceFrom)
+    case 'stateBalanceAdvice':
+      return 3 + sizeStateBalanceAdvice(message, referenceFrom)
+    case 'stateScheduler':
+      return 3 + sizeStateScheduler(message, referenceFrom)
+    case 'stateWorker':
+      return 3 + sizeStateWorker(message, referenceFrom)
+    case 'stateTask':
+      return 3 + sizeStateTask(message, referenceFrom)
+    case 'stateGraphTask':
+      return 3 + sizeStateGraphTask(message, referenceFrom)
+    case 'clientDisconnect':
+      return 3 + sizeClientDisconnect(message, referenceFrom)
+    case 'clientShutdownResponse':
+      return 3 + sizeClientShutdownResponse(message, referenceFrom)
+    case 'processorInitialized':
+      return 3 + sizeProcessorInitialized(message, referenceFrom)
+    default:
+      throw unknownKind(message)
+  }
+}
+
+/** Writes a whole message that has been measured. */
+export function writeMessage(writer: Writer, message: Message): void {
+  const at = writer.struct(8, 1, 1)
+  switch (message.kind) {
+    case 'task':
+      writer.uint16(at, 0)
+      addTask(writer, at + 8, message)
+      break
+    case 'taskCancel':
+      writer.uint16(at, 1)
+      addTaskCancel(writer, at + 8, message)
+      break
+    case 'taskResult':
+      writer.uint16(at, 2)
+      addTaskResult(writer, at + 8, message)
+      break
+    case 'graphTask':
+      writer.uint16(at, 3)
+      addGraphTask(writer, at + 8, message)
+      break
+    case 'graphTaskCancel':
+      writer.uint16(at, 4)
+      addGraphTaskCancel(writer, at + 8, message)
+      break
+    case 'objectInstruction':
+      writer.uint16(at, 5)
+      addObjectInstruction(writer, at + 8, message)
+      break
+    case 'objectRequest':
+      writer.uint16(at, 6)
+      addObjectRequest(writer, at + 8, message)
+      break
+    case 'objectResponse':
+      writer.uint16(at, 7)
+      addObjectResponse(writer, at + 8, message)
+      break
+    case 'clientHeartbeat':
+      writer.uint16(at, 8)
+      addClientHeartbeat(writer, at + 8, message)
+      break
+    case 'clientHeartbeatEcho':
+      writer.uint16(at, 9)
+      addClientHeartbeatEcho(writer, at + 8, message)
+      break
+    case 'workerHeartbeat':
+      writer.uint16(at, 10)
+      addWorkerHeartbeat(writer, at + 8, message)
+      break
+    case 'workerHeartbeatEcho':
+      writer.uint16(at, 11)
+      addWorkerHeartbeatEcho(writer, at + 8, message)
+      break
+    case 'disconnectRequest':
+      writer.uint16(at, 12)
+      addDisconnectRequest(writer, at + 8, message)
+      break
+    case 'disconnectResponse':
+      writer.uint16(at, 13)
+      addDisconnectResponse(writer, at + 8, message)
+      break
+    case 'stateClient':
+      writer.uint16(at, 14)
+      addStateClient(writer, at + 8, message)
+      break
+    case 'stateObject':
+      writer.uint16(at, 15)
+      addStateObject(writer, at + 8, message)
+      break
+    case 'stateBalanceAdvice':
+      writer.uint16(at, 16)
+      addStateBalanceAdvice(writer, at + 8, message)
+      break
+    case 'stateScheduler':
+      writer.uint16(at, 17)
+      addStateScheduler(writer, at + 8, message)
+      break
+    case 'stateWorker':
+      writer.uint16(at, 18)
+      addStateWorker(writer, at + 8, message)
+      break
+    case 'stateTask':
+      writer.uint16(at, 19)
+      addStateTask(writer, at + 8, message)
+      break
+    case 'stateGraphTask':
+      writer.uint16(at, 20)
+      addStateGraphTask(writer, at + 8, message)
+      break
+    case 'clientDisconnect':
+      writer.uint16(at, 21)
+      addClientDisconnect(writer, at + 8, message)
+      break
+    case 'clientShutdownResponse':
+      writer.uint16(at, 22)
+      addClientShutdownResponse(writer, at + 8, message)
+      break
+    case 'processorInitialized':
+      writer.uint16(at, 23)
+      addProcessorInitialized(writer, at + 8, message)
+      break
+    default:
+      throw unknownKind(message)
+  }
+}
+
+function unknownKind(message: never): ProtocolError {
+  const { kind } = message as { kind?: unknown }
+  return new ProtocolError(`Message: unknown kind ${String(kind)}`)
+}

@@ -1,0 +1,614 @@
+// Generated from protocol/status.capnp by `npm run generate`; do not edit.
+// Types, readers and writers of the structs; what each is for is in docs/protocol.md.
+import type { Identity } from '../../base/ids.js'
+
+import { idWords, structListWords, textWords } from '../measure.js'
+
+import { NO_ELEMENTS, type Reader } from '../reader.js'
+import type { Writer } from '../writer.js'
+
+/** What one process uses. */
+export interface Resource {
+  /** CPU percent times ten, 992 = 99.2 %. More than one core can make it exceed 1000. */
+  readonly cpu: number
+  /** Resident memory in bytes. */
+  readonly rss: number
+}
+
+/** Reads the struct that was entered last. */
+export function readResource(reader: Reader): Resource {
+  const { structAt, pointersAt } = reader
+  return {
+    cpu: reader.uint16(structAt, pointersAt),
+    rss: reader.uint64(structAt + 8, pointersAt),
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureResource(_value: Resource, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeResource(value: Resource, referenceFrom: number): number {
+  return 2 + measureResource(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addResource(writer: Writer, pointerAt: number, value: Resource): void {
+  writeResource(writer, writer.struct(pointerAt, 2, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeResource(writer: Writer, at: number, value: Resource): void {
+  writer.uint16(at, value.cpu)
+  writer.uint64(at + 8, value.rss)
+}
+
+/** The scheduler's objects. */
+export interface ObjectManagerStatus {
+  /** Objects stored now. */
+  readonly numberOfObjects: number
+}
+
+/** Reads the struct that was entered last. */
+export function readObjectManagerStatus(reader: Reader): ObjectManagerStatus {
+  const { structAt, pointersAt } = reader
+  return {
+    numberOfObjects: reader.uint32(structAt, pointersAt),
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureObjectManagerStatus(
+  _value: ObjectManagerStatus,
+  _referenceFrom: number,
+): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeObjectManagerStatus(value: ObjectManagerStatus, referenceFrom: number): number {
+  return 1 + measureObjectManagerStatus(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addObjectManagerStatus(
+  writer: Writer,
+  pointerAt: number,
+  value: ObjectManagerStatus,
+): void {
+  writeObjectManagerStatus(writer, writer.struct(pointerAt, 1, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeObjectManagerStatus(writer: Writer, at: number, value: ObjectManagerStatus): void {
+  writer.uint32(at, value.numberOfObjects)
+}
+
+/** The scheduler's clients. */
+export interface ClientManagerStatus {
+  /** The clients that have unfinished tasks. */
+  readonly clientToNumOfTask: readonly ClientManagerStatusPair[]
+}
+
+/** Reads the struct that was entered last. */
+export function readClientManagerStatus(reader: Reader): ClientManagerStatus {
+  const { pointersAt, structEnd } = reader
+  return {
+    clientToNumOfTask: readClientManagerStatusPairList(reader, pointersAt, structEnd),
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureClientManagerStatus(
+  value: ClientManagerStatus,
+  referenceFrom: number,
+): number {
+  return measureClientManagerStatusPairList(value.clientToNumOfTask, referenceFrom)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeClientManagerStatus(value: ClientManagerStatus, referenceFrom: number): number {
+  return 1 + measureClientManagerStatus(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addClientManagerStatus(
+  writer: Writer,
+  pointerAt: number,
+  value: ClientManagerStatus,
+): void {
+  writeClientManagerStatus(writer, writer.struct(pointerAt, 0, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeClientManagerStatus(writer: Writer, at: number, value: ClientManagerStatus): void {
+  const pointersAt = at
+  addClientManagerStatusPairList(writer, pointersAt, value.clientToNumOfTask)
+}
+
+/** One client and its load (in code `ClientManagerStatusPair`). */
+export interface ClientManagerStatusPair {
+  /** Which client. */
+  readonly client: Identity
+  /** Its unfinished tasks and graphs. */
+  readonly numTask: number
+}
+
+/** Reads the struct that was entered last. */
+export function readClientManagerStatusPair(reader: Reader): ClientManagerStatusPair {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    client: reader.id(pointersAt, structEnd) as Identity,
+    numTask: reader.uint32(structAt, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readClientManagerStatusPairList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly ClientManagerStatusPair[] {
+  const count = reader.enterList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: ClientManagerStatusPair[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readClientManagerStatusPair(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureClientManagerStatusPair(
+  value: ClientManagerStatusPair,
+  _referenceFrom: number,
+): number {
+  return idWords(value.client)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureClientManagerStatusPairList(
+  values: readonly ClientManagerStatusPair[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 2)
+  for (const value of values) words += measureClientManagerStatusPair(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeClientManagerStatusPair(
+  writer: Writer,
+  at: number,
+  value: ClientManagerStatusPair,
+): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.client)
+  writer.uint32(at, value.numTask)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addClientManagerStatusPairList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly ClientManagerStatusPair[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 1)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeClientManagerStatusPair(writer, at, value)
+    at += 16
+  }
+}
+
+/** The scheduler's tasks: two gauges, then counters since it started. */
+export interface TaskManagerStatus {
+  /** Tasks that wait for a worker. */
+  readonly unassigned: number
+  /** Tasks that workers have. */
+  readonly running: number
+  /** Tasks that ended with this status. */
+  readonly success: number
+  /** Tasks that ended with this status. */
+  readonly failed: number
+  /** Tasks that ended with this status. */
+  readonly canceled: number
+  /** Tasks that ended with this status. */
+  readonly notFound: number
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskManagerStatus(reader: Reader): TaskManagerStatus {
+  const { structAt, pointersAt } = reader
+  return {
+    unassigned: reader.uint32(structAt, pointersAt),
+    running: reader.uint32(structAt + 4, pointersAt),
+    success: reader.uint32(structAt + 8, pointersAt),
+    failed: reader.uint32(structAt + 12, pointersAt),
+    canceled: reader.uint32(structAt + 16, pointersAt),
+    notFound: reader.uint32(structAt + 20, pointersAt),
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskManagerStatus(
+  _value: TaskManagerStatus,
+  _referenceFrom: number,
+): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskManagerStatus(value: TaskManagerStatus, referenceFrom: number): number {
+  return 3 + measureTaskManagerStatus(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskManagerStatus(
+  writer: Writer,
+  pointerAt: number,
+  value: TaskManagerStatus,
+): void {
+  writeTaskManagerStatus(writer, writer.struct(pointerAt, 3, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskManagerStatus(writer: Writer, at: number, value: TaskManagerStatus): void {
+  writer.uint32(at, value.unassigned)
+  writer.uint32(at + 4, value.running)
+  writer.uint32(at + 8, value.success)
+  writer.uint32(at + 12, value.failed)
+  writer.uint32(at + 16, value.canceled)
+  writer.uint32(at + 20, value.notFound)
+}
+
+/** One process that runs tasks. */
+export interface ProcessorStatus {
+  /** Process id. */
+  readonly pid: number
+  /** It has started and can take tasks. */
+  readonly initialized: boolean
+  /** It runs a task now. */
+  readonly hasTask: boolean
+  /** It was put aside for a more urgent task. */
+  readonly suspended: boolean
+  /** What it uses. */
+  readonly resource: Resource
+}
+
+/** Reads the struct that was entered last. */
+export function readProcessorStatus(reader: Reader): ProcessorStatus {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    pid: reader.uint32(structAt, pointersAt),
+    initialized: reader.bool(structAt, 32, pointersAt),
+    hasTask: reader.bool(structAt, 33, pointersAt),
+    suspended: reader.bool(structAt, 34, pointersAt),
+    resource: readResource(reader.enterStruct(pointersAt, structEnd)),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readProcessorStatusList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly ProcessorStatus[] {
+  const count = reader.enterList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: ProcessorStatus[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readProcessorStatus(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureProcessorStatus(value: ProcessorStatus, referenceFrom: number): number {
+  return sizeResource(value.resource, referenceFrom)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureProcessorStatusList(
+  values: readonly ProcessorStatus[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 2)
+  for (const value of values) words += measureProcessorStatus(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeProcessorStatus(writer: Writer, at: number, value: ProcessorStatus): void {
+  const pointersAt = at + 8
+  writer.uint32(at, value.pid)
+  writer.bool(at, 32, value.initialized)
+  writer.bool(at, 33, value.hasTask)
+  writer.bool(at, 34, value.suspended)
+  addResource(writer, pointersAt, value.resource)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addProcessorStatusList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly ProcessorStatus[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 1)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeProcessorStatus(writer, at, value)
+    at += 16
+  }
+}
+
+/** One worker as the scheduler sees it; much is copied from the worker's last heartbeat. */
+export interface WorkerStatus {
+  /** Which worker. */
+  readonly workerId: Identity
+  /** What its agent process uses (copied). */
+  readonly agent: Resource
+  /** Available memory of its machine in bytes (copied). */
+  readonly rssFree: number
+  /** Tasks that it could still take: its queue size minus `sent`. */
+  readonly free: number
+  /** Unfinished tasks that the scheduler has given to it. */
+  readonly sent: number
+  /** Tasks that wait inside the worker (copied from `queuedTasks`). */
+  readonly queued: number
+  /** Number of its suspended processors, at most 255. Not a flag. */
+  readonly suspended: number
+  /** Its latency in microseconds (copied from `latencyUS`). */
+  readonly lagUS: number
+  /** Whole seconds since its last heartbeat, at most 255. */
+  readonly lastS: number
+  /** Three characters, each `0` or `1`: processor initialized, has a task, task lock. */
+  readonly itl: string
+  /** Its processors (copied). */
+  readonly processorStatuses: readonly ProcessorStatus[]
+}
+
+/** Reads the struct that was entered last. */
+export function readWorkerStatus(reader: Reader): WorkerStatus {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    workerId: reader.id(pointersAt, structEnd) as Identity,
+    agent: readResource(reader.enterStruct(pointersAt + 8, structEnd)),
+    rssFree: reader.uint64(structAt, pointersAt),
+    free: reader.uint32(structAt + 8, pointersAt),
+    sent: reader.uint32(structAt + 12, pointersAt),
+    queued: reader.uint32(structAt + 16, pointersAt),
+    suspended: reader.uint8(structAt + 20, pointersAt),
+    lagUS: reader.uint64(structAt + 24, pointersAt),
+    lastS: reader.uint8(structAt + 21, pointersAt),
+    itl: reader.text(pointersAt + 16, structEnd),
+    processorStatuses: readProcessorStatusList(reader, pointersAt + 24, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readWorkerStatusList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly WorkerStatus[] {
+  const count = reader.enterList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: WorkerStatus[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readWorkerStatus(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureWorkerStatus(value: WorkerStatus, referenceFrom: number): number {
+  return (
+    idWords(value.workerId) +
+    sizeResource(value.agent, referenceFrom) +
+    textWords(value.itl) +
+    measureProcessorStatusList(value.processorStatuses, referenceFrom)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureWorkerStatusList(
+  values: readonly WorkerStatus[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 8)
+  for (const value of values) words += measureWorkerStatus(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeWorkerStatus(writer: Writer, at: number, value: WorkerStatus): void {
+  const pointersAt = at + 32
+  writer.id(pointersAt, value.workerId)
+  addResource(writer, pointersAt + 8, value.agent)
+  writer.uint64(at, value.rssFree)
+  writer.uint32(at + 8, value.free)
+  writer.uint32(at + 12, value.sent)
+  writer.uint32(at + 16, value.queued)
+  writer.uint8(at + 20, value.suspended)
+  writer.uint64(at + 24, value.lagUS)
+  writer.uint8(at + 21, value.lastS)
+  writer.text(pointersAt + 16, value.itl)
+  addProcessorStatusList(writer, pointersAt + 24, value.processorStatuses)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addWorkerStatusList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly WorkerStatus[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 4, 4)
+  for (const value of values) {
+    writer.zero(at, 4)
+    writeWorkerStatus(writer, at, value)
+    at += 64
+  }
+}
+
+/** The scheduler's workers. */
+export interface WorkerManagerStatus {
+  /** One entry per living worker, in the order in which they joined. */
+  readonly workers: readonly WorkerStatus[]
+}
+
+/** Reads the struct that was entered last. */
+export function readWorkerManagerStatus(reader: Reader): WorkerManagerStatus {
+  const { pointersAt, structEnd } = reader
+  return {
+    workers: readWorkerStatusList(reader, pointersAt, structEnd),
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureWorkerManagerStatus(
+  value: WorkerManagerStatus,
+  referenceFrom: number,
+): number {
+  return measureWorkerStatusList(value.workers, referenceFrom)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeWorkerManagerStatus(value: WorkerManagerStatus, referenceFrom: number): number {
+  return 1 + measureWorkerManagerStatus(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addWorkerManagerStatus(
+  writer: Writer,
+  pointerAt: number,
+  value: WorkerManagerStatus,
+): void {
+  writeWorkerManagerStatus(writer, writer.struct(pointerAt, 0, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeWorkerManagerStatus(writer: Writer, at: number, value: WorkerManagerStatus): void {
+  const pointersAt = at
+  addWorkerStatusList(writer, pointersAt, value.workers)
+}
+
+/** Messages counted on the scheduler's main socket. */
+export interface BinderStatus {
+  /** Messages that came in. */
+  readonly received: readonly BinderStatusPair[]
+  /** Messages that went out. */
+  readonly sent: readonly BinderStatusPair[]
+}
+
+/** Reads the struct that was entered last. */
+export function readBinderStatus(reader: Reader): BinderStatus {
+  const { pointersAt, structEnd } = reader
+  return {
+    received: readBinderStatusPairList(reader, pointersAt, structEnd),
+    sent: readBinderStatusPairList(reader, pointersAt + 8, structEnd),
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureBinderStatus(value: BinderStatus, referenceFrom: number): number {
+  return (
+    measureBinderStatusPairList(value.received, referenceFrom) +
+    measureBinderStatusPairList(value.sent, referenceFrom)
+  )
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeBinderStatus(value: BinderStatus, referenceFrom: number): number {
+  return 2 + measureBinderStatus(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addBinderStatus(writer: Writer, pointerAt: number, value: BinderStatus): void {
+  writeBinderStatus(writer, writer.struct(pointerAt, 0, 2), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeBinderStatus(writer: Writer, at: number, value: BinderStatus): void {
+  const pointersAt = at
+  addBinderStatusPairList(writer, pointersAt, value.received)
+  addBinderStatusPairList(writer, pointersAt + 8, value.sent)
+}
+
+/** One kind of message and its number (in code `BinderStatusPair`). */
+export interface BinderStatusPair {
+  /** The name of the message's struct, for example `TaskResult`. The field's name is an accident. */
+  readonly client: string
+  /** How many. */
+  readonly number: number
+}
+
+/** Reads the struct that was entered last. */
+export function readBinderStatusPair(reader: Reader): BinderStatusPair {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    client: reader.text(pointersAt, structEnd),
+    number: reader.uint32(structAt, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readBinderStatusPairList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly BinderStatusPair[] {
+  const count = reader.enterList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: BinderStatusPair[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readBinderStatusPair(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureBinderStatusPair(value: BinderStatusPair, _referenceFrom: number): number {
+  return textWords(value.client)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureBinderStatusPairList(
+  values: readonly BinderStatusPair[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 2)
+  for (const value of values) words += measureBinderStatusPair(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeBinderStatusPair(writer: Writer, at: number, value: BinderStatusPair): void {
+  const pointersAt = at + 8
+  writer.text(pointersAt, value.client)
+  writer.uint32(at, value.number)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addBinderStatusPairList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly BinderStatusPair[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 1)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeBinderStatusPair(writer, at, value)
+    at += 16
+  }
+}

@@ -1,0 +1,99 @@
+// Messages to bytes and back: the one entrance to this folder. What the messages mean and how they
+// look on the wire is in docs/protocol.md; the code for each struct is generated from the schemas.
+
+import { MAX_DATA_BYTES, MIN_REFERENCED_BYTES } from './limits.js'
+import { measureMessage, readMessage, writeMessage, type Message } from './generated/message.js'
+import { Reader } from './reader.js'
+import { Writer } from './writer.js'
+
+export type {
+  ObjectContent,
+  ObjectContentType,
+  TaskCapability,
+  TaskStatus,
+} from './generated/common.js'
+export type {
+  BinderStatus,
+  BinderStatusPair,
+  ClientManagerStatus,
+  ClientManagerStatusPair,
+  ObjectManagerStatus,
+  ProcessorStatus,
+  Resource,
+  TaskManagerStatus,
+  WorkerManagerStatus,
+  WorkerStatus,
+} from './generated/status.js'
+export type {
+  ArgumentType,
+  ClientDisconnect,
+  ClientHeartbeat,
+  ClientHeartbeatEcho,
+  ClientShutdownResponse,
+  DisconnectRequest,
+  DisconnectResponse,
+  DisconnectType,
+  GraphTask,
+  GraphTaskCancel,
+  Message,
+  NodeTaskType,
+  ObjectInstruction,
+  ObjectInstructionType,
+  ObjectRequest,
+  ObjectRequestType,
+  ObjectResponse,
+  ObjectResponseType,
+  ProcessorInitialized,
+  StateBalanceAdvice,
+  StateClient,
+  StateGraphTask,
+  StateObject,
+  StateScheduler,
+  StateTask,
+  StateWorker,
+  Task,
+  TaskArgument,
+  TaskCancel,
+  TaskCancelFlags,
+  TaskResult,
+  WorkerHeartbeat,
+  WorkerHeartbeatEcho,
+} from './generated/message.js'
+
+/** Which message: the value of `kind`. */
+export type MessageKind = Message['kind']
+
+/** Longer than any byte string may be: nothing is referenced. */
+const REFERENCE_NOTHING = MAX_DATA_BYTES + 1
+
+/**
+ * The message in one frame. Its byte strings are views of `bytes`, which must not be changed from
+ * then on, and which they keep in memory. Throws `ProtocolError`, and nothing else, for bytes that
+ * are not a message (docs/protocol.md#encoding) or exceed a limit (docs/protocol.md#limits).
+ */
+export function decode(bytes: Uint8Array): Message {
+  return readMessage(new Reader(bytes), bytes)
+}
+
+/**
+ * The message as one frame, which the caller owns; for a decoded message the bytes that it came
+ * from. Numbers out of a field's range are clamped. Throws `ProtocolError` for what the format
+ * cannot express: an unknown kind or enumerant, a byte string of 512 MiB or more.
+ */
+export function encode(message: Message): Uint8Array {
+  return message.bytes ?? (write(message, REFERENCE_NOTHING) as Uint8Array)
+}
+
+/**
+ * The same as `encode`, but byte strings of 16 KiB and more are not copied: the pieces, one behind
+ * the other, are the frame, and some of them are the message's own byte strings.
+ */
+export function encodeFrame(message: Message): Uint8Array | readonly Uint8Array[] {
+  return message.bytes ?? write(message, MIN_REFERENCED_BYTES)
+}
+
+function write(message: Message, referenceFrom: number): Uint8Array | readonly Uint8Array[] {
+  const writer = new Writer(measureMessage(message, referenceFrom), referenceFrom)
+  writeMessage(writer, message)
+  return writer.finish()
+}

@@ -1,0 +1,90 @@
+// The agent's end of the pipes to a processor: frames go out coalesced, one write per turn of the
+// event loop; what comes in is told as it comes.
+
+import type { Readable, Writable } from 'node:stream'
+import type { OutgoingFrame } from '../transport/socket.js'
+import { FrameBatch, FrameParser, KIND_MESSAGE } from './link.js'
+
+/** Written at once when so much waits, in bytes. */
+const FLUSH_BYTES = 64 * 1024
+
+/** What an agent link tells. */
+export interface AgentLinkHandler {
+  onFrame(kind: number, bytes: Buffer): void
+  /** What came is not what a processor sends. Nothing more is read. */
+  onGarbage(error: unknown): void
+}
+
+/** Frames to and from one processor. */
+export class AgentLink {
+  readonly #output: Writable
+  readonly #input: Readable
+  readonly #batch = new FrameBatch()
+  #isFlushPlanned = false
+  #isClosed = false
+
+  constructor(output: Writable, input: Readable, handler: AgentLinkHandler) {
+    this.#output = output
+    this.#input = input
+    // A pipe that breaks belongs to a process that ends, and that is told by its exit.
+    output.on('error', () => {})
+    input.on('error', () => {})
+    const parser = new FrameParser((kind, bytes) => handler.onFrame(kind, bytes))
+    input.on('data', (chunk: Buffer) => {
+      if (this.#isClosed) return
+      try {
+        parser.feed(chunk)
+      } catch (error) {
+        this.close()
+        handler.onGarbage(error)
+      }
+    })
+  }
+
+  /** Sends a message. Small pieces are copied; large ones must not be changed any more. */
+  send(frame: OutgoingFrame): void {
+    if (this.#isClosed) return
+    this.#batch.add(KIND_MESSAGE, frame)
+    if (this.#batch.bytes >= FLUSH_BYTES) this.#flush()
+    else this.#planFlush()
+  }
+
+  /** Sends what waits, then tells the processor that there is no more: it ends by itself. */
+  end(): void {
+    this.#flush()
+    this.#output.end()
+  }
+
+  /** Sends and reads nothing more. */
+  close(): void {
+    this.#isClosed = true
+    this.#output.destroy()
+    this.#input.resume()
+  }
+
+  /** Resolves when all that the processor had written was handled. */
+  async drained(): Promise<void> {
+    if (this.#input.readableEnded || this.#input.destroyed) return
+    await new Promise<void>((resolve) => {
+      this.#input.once('close', () => resolve())
+      this.#input.once('end', () => resolve())
+    })
+  }
+
+  #planFlush(): void {
+    if (this.#isFlushPlanned) return
+    this.#isFlushPlanned = true
+    setImmediate(() => {
+      this.#isFlushPlanned = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    const pieces = this.#batch.take()
+    if (pieces.length === 0 || this.#output.destroyed || this.#output.writableEnded) return
+    this.#output.cork()
+    for (const piece of pieces) this.#output.write(piece)
+    this.#output.uncork()
+  }
+}

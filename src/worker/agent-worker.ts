@@ -1,0 +1,228 @@
+// The shell of one worker: a DEALER to the scheduler, a processor process, and the machine between
+// them. It turns frames and exits into events and actions into frames and processes; it decides
+// nothing.
+
+import { DisconnectedError } from '../base/errors.js'
+import type { Identity } from '../base/ids.js'
+import type { Logger } from '../base/logger.js'
+import type { WorkerAction, WorkerEvent } from '../core/worker/events.js'
+import { WorkerMachine } from '../core/worker/worker-machine.js'
+import { Driver } from '../runtime/driver.js'
+import { ChildSampler, type ProcessSampler } from '../runtime/process-statistics.js'
+import { serializeError } from '../serializer/error-codec.js'
+import { DealerSocket } from '../transport/dealer.js'
+import type { IncomingMessage } from '../transport/socket.js'
+import { decode, encodeFrame, type Message, type WorkerHeartbeat } from '../wire/message.js'
+import type { CheckedAgentOptions } from './agent-options.js'
+import { newResultId, serializerIdOf } from './object-id.js'
+import { hostProcessor, type ProcessorHost } from './processor-host.js'
+
+/** A scheduler whose link has died without a word is noticed after this silence. */
+const PING_INTERVAL_MS = 10_000
+const PING_TIMEOUT_MS = 30_000
+
+/** How a worker, or an agent, came to its end. */
+export interface AgentEnd {
+  readonly reason: string
+  /** Whether it ended for another reason than that it was told to. */
+  readonly isFailure: boolean
+}
+
+/** What a worker is made of. */
+export interface AgentWorkerOptions {
+  readonly identity: Identity
+  /** Those of the agent. */
+  readonly settings: CheckedAgentOptions
+  /** Says which worker speaks. */
+  readonly logger: Logger
+  /** Watches this process, for all of its workers. */
+  readonly sampler: ProcessSampler
+}
+
+/** One worker of an agent. */
+export class AgentWorker {
+  /** Resolves when the scheduler has answered for the first time; rejects if the worker ends before. */
+  readonly ready: Promise<void>
+  /** Resolves when the worker has ended, with its connection and its processor. */
+  readonly ended: Promise<AgentEnd>
+  readonly #settings: CheckedAgentOptions
+  readonly #logger: Logger
+  readonly #sampler: ProcessSampler
+  readonly #driver: Driver<WorkerEvent, WorkerAction>
+  readonly #socket: DealerSocket
+  #processor: ProcessorHost | undefined
+  #childSampler: { readonly pid: number; readonly sampler: ChildSampler } | undefined
+  #isCongested = false
+  #isFinished = false
+  #settleReady: { resolve: () => void; reject: (error: Error) => void } | undefined
+  #resolveEnded: (end: AgentEnd) => void = () => {}
+
+  /** Connects and starts its processor. */
+  constructor({ identity, settings, logger, sampler }: AgentWorkerOptions) {
+    this.#settings = settings
+    this.#logger = logger
+    this.#sampler = sampler
+    this.ready = new Promise((resolve, reject) => {
+      this.#settleReady = { resolve, reject }
+    })
+    // Who does not ask is not told.
+    this.ready.catch(() => {})
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve
+    })
+    this.#driver = new Driver({
+      machine: newMachine(identity, settings),
+      tick: { type: 'tick' },
+      perform: (action) => this.#perform(action),
+      onFault: (error) => this.#onFault(error),
+    })
+    this.#socket = this.#connect(identity)
+    this.#driver.handle({ type: 'started' })
+  }
+
+  /** Leaves in good order; resolves when all has ended. May be called again. */
+  async stop(): Promise<void> {
+    this.#driver.handle({ type: 'stopRequested' })
+    // While the scheduler is told, the processor can already end.
+    void this.#processor?.end()
+    await this.ended
+  }
+
+  #connect(identity: Identity): DealerSocket {
+    const handler = {
+      onMessages: (messages: readonly IncomingMessage[]) => this.#onMessages(messages),
+      onConnect: () => this.#driver.handle({ type: 'connected' }),
+      onDisconnect: (reason: string) => this.#onDisconnect(reason),
+      onDrain: () => this.#onDrain(),
+      onConnectFailed: (reason: string) =>
+        this.#logger.debug('could not connect to the scheduler', { reason }),
+      onProgress: () => this.#driver.handle({ type: 'schedulerProgressed' }),
+    }
+    return new DealerSocket(this.#settings.address, identity, handler, {
+      queueWhileDisconnected: false,
+      pingIntervalMs: PING_INTERVAL_MS,
+      pingTimeoutMs: PING_TIMEOUT_MS,
+      logger: this.#logger,
+    })
+  }
+
+  #onMessages(messages: readonly IncomingMessage[]): void {
+    for (const frame of messages) {
+      const message = this.#decode(frame)
+      if (message !== undefined) this.#driver.handle({ type: 'messageReceived', message })
+    }
+  }
+
+  #decode(frame: IncomingMessage): Message | undefined {
+    if (!(frame instanceof Uint8Array)) {
+      this.#logger.warn('ignored a message of several frames', { frames: frame.length })
+      return undefined
+    }
+    try {
+      return decode(frame)
+    } catch (error) {
+      this.#logger.warn('ignored a frame that is not a message', { error: String(error) })
+      return undefined
+    }
+  }
+
+  #onDisconnect(reason: string): void {
+    this.#isCongested = false
+    this.#driver.handle({ type: 'disconnected', reason })
+  }
+
+  #onDrain(): void {
+    this.#isCongested = false
+    this.#driver.handle({ type: 'drained' })
+  }
+
+  #perform(action: WorkerAction): void {
+    switch (action.type) {
+      case 'send':
+        return this.#send(action.message)
+      case 'sendHeartbeat':
+        return this.#send(this.#measured(action.heartbeat))
+      case 'dispatch':
+        return this.#processor?.send(action.bytes)
+      case 'tellProcessor':
+        return this.#processor?.send(encodeFrame(action.message))
+      case 'startProcessor':
+        return this.#startProcessor(action.processor)
+      case 'askProgress':
+        return this.#processor?.askProgress()
+      case 'killProcessor':
+        return this.#processor?.kill()
+      case 'registered':
+        this.#logger.info('registered with the scheduler')
+        return this.#settleReady?.resolve()
+      case 'log':
+        return this.#logger[action.level](action.text, action.fields)
+      case 'end':
+        return this.#finish(action)
+    }
+  }
+
+  #send(message: Message): void {
+    if (this.#socket.send(encodeFrame(message)) || this.#isCongested) return
+    if (!this.#socket.isConnected) return
+    this.#isCongested = true
+    // The machine is told after this action, not within it; by then it may have passed.
+    queueMicrotask(() => {
+      if (this.#isCongested) this.#driver.handle({ type: 'congested' })
+    })
+  }
+
+  #startProcessor(processor: number): void {
+    const handle = (event: WorkerEvent): void => this.#driver.handle(event)
+    this.#processor = hostProcessor(this.#settings.processor, this.#logger, {
+      onReady: (pid) => handle({ type: 'processorReady', processor, pid }),
+      onResult: (result) => handle({ type: 'taskAnswered', processor, result }),
+      onProgress: (progress) => handle({ type: 'processorProgressed', processor, progress }),
+      onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
+    })
+  }
+
+  #measured(heartbeat: WorkerHeartbeat): WorkerHeartbeat {
+    const { resource, rssFree } = this.#sampler.sample()
+    const processors = heartbeat.processors.map((processor) => {
+      return { ...processor, resource: this.#childSamplerOf(processor.pid).sample() }
+    })
+    return { ...heartbeat, agent: resource, rssFree, processors }
+  }
+
+  #childSamplerOf(pid: number): ChildSampler {
+    if (this.#childSampler?.pid !== pid) {
+      this.#childSampler = { pid, sampler: new ChildSampler(pid) }
+    }
+    return this.#childSampler.sampler
+  }
+
+  #onFault(error: unknown): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.#logger.error('the worker met a bug of its own and ends', { error: text })
+    this.#finish({ reason: 'a bug in the worker', isFailure: true })
+  }
+
+  #finish({ reason, isFailure }: AgentEnd): void {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    this.#driver.stop()
+    this.#settleReady?.reject(new DisconnectedError(`the worker has ended: ${reason}`))
+    void Promise.all([this.#socket.close(), this.#processor?.end()]).then(() => {
+      this.#resolveEnded({ reason, isFailure })
+    })
+  }
+}
+
+function newMachine(identity: Identity, settings: CheckedAgentOptions): WorkerMachine {
+  return new WorkerMachine({
+    identity,
+    runtime: `node/${process.versions.node}`,
+    heartbeatIntervalMs: settings.heartbeatIntervalMs,
+    deathTimeoutMs: settings.deathTimeoutMs,
+    inlineLimitBytes: settings.inlineLimitBytes,
+    serializerIdOf,
+    newResultId,
+    encodeError: serializeError,
+  })
+}

@@ -1,0 +1,93 @@
+// The agent: one process that serves any number of workers, each with an identity, a connection and a
+// processor of its own. User code never runs in it, so whatever that does, the workers stay alive.
+
+import { randomBytes } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { identity, type Identity } from '../base/ids.js'
+import type { Logger } from '../base/logger.js'
+import { ProcessSampler } from '../runtime/process-statistics.js'
+import { checkAgentOptions, type AgentOptions, type CheckedAgentOptions } from './agent-options.js'
+import { AgentWorker, type AgentEnd } from './agent-worker.js'
+import { withFields } from './worker-logger.js'
+
+export type { AgentEnd } from './agent-worker.js'
+
+/** Workers in this process. They keep it alive until they have ended. */
+export class Agent {
+  /** Resolves when the scheduler knows all workers; rejects when one ends before that. */
+  readonly ready: Promise<void>
+  /** Resolves when all workers have ended, with their connections and processors. */
+  readonly ended: Promise<AgentEnd>
+  readonly #workers: AgentWorker[] = []
+  readonly #started: Promise<void>
+  #isStopping = false
+
+  private constructor(settings: CheckedAgentOptions) {
+    this.#started = this.#start(settings)
+    this.ready = this.#started.then(() => this.#allReady())
+    // Who does not ask is not told.
+    this.ready.catch(() => {})
+    this.ended = this.#started.then(() => this.#allEnded())
+  }
+
+  /** Starts the workers; they connect in the background. Rejects with `ConfigError` for a bad option. */
+  static async start(options: AgentOptions): Promise<Agent> {
+    return new Agent(checkAgentOptions(options))
+  }
+
+  /**
+   * Ends all workers in good order: the scheduler gives their tasks to others. Resolves when nothing is
+   * left of them. May be called again.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#started
+    await Promise.all(this.#workers.map((worker) => worker.stop()))
+  }
+
+  /** One worker a turn: starting a process takes a while, and those that run must not wait for all. */
+  async #start(settings: CheckedAgentOptions): Promise<void> {
+    const sampler = new ProcessSampler()
+    for (const [index, name] of settings.names.entries()) {
+      if (index > 0) await nextTurn()
+      if (this.#isStopping) return
+      const logger = withFields(settings.logger, { worker: name, index })
+      this.#workers.push(startWorker({ name, index, settings, logger, sampler }))
+    }
+  }
+
+  async #allReady(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.ready))
+  }
+
+  /** The first failure is the reason, if there is one. */
+  async #allEnded(): Promise<AgentEnd> {
+    const ends = await Promise.all(this.#workers.map((worker) => worker.ended))
+    const failure = ends.find((end) => end.isFailure)
+    return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
+  }
+}
+
+interface WorkerStart {
+  readonly name: string
+  readonly index: number
+  readonly settings: CheckedAgentOptions
+  readonly logger: Logger
+  readonly sampler: ProcessSampler
+}
+
+function startWorker({ name, index, settings, logger, sampler }: WorkerStart): AgentWorker {
+  const own = newWorkerIdentity(name)
+  logger.info(`Worker[${index}] started`, { identity: own })
+  const worker = new AgentWorker({ identity: own, settings, logger, sampler })
+  void worker.ended.then(({ reason, isFailure }) => {
+    logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
+  })
+  return worker
+}
+
+/** A new worker identity (docs/protocol.md#identities): text in UTF-8, as one character per byte. */
+function newWorkerIdentity(name: string): Identity {
+  const text = `${process.pid}|${name}|${randomBytes(16).toString('hex')}`
+  return identity(Buffer.from(text, 'utf8').toString('latin1'))
+}

@@ -1,0 +1,89 @@
+// What a processor does with the messages of its agent: keeps objects, queues tasks with what they
+// need, skips cancelled ones.
+
+import { DeserializeError, MissingObjectError } from '../base/errors.js'
+import { idToHex, objectIdOf, type ObjectId } from '../base/ids.js'
+import { SerializerIds } from '../core/worker/serializer-ids.js'
+import { serializeError } from '../serializer/error-codec.js'
+import { decode, type Message, type ObjectInstruction, type Task } from '../wire/message.js'
+import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../wire/task-flags.js'
+import { pickledRuntimeError } from './foreign-error.js'
+import { KIND_MESSAGE } from './link.js'
+import { serializerIdOf } from './object-id.js'
+import { ObjectStore, StoredObject } from './stored-object.js'
+import type { RunnableTask, TaskRunner } from './task-runner.js'
+
+const NO_FUNCTION = new StoredObject([])
+
+/** The inside of one processor process, apart from its pipes. */
+export class Processor {
+  readonly #runner: TaskRunner
+  readonly #objects = new ObjectStore()
+  readonly #serializerIds = new SerializerIds(serializerIdOf)
+
+  constructor(runner: TaskRunner) {
+    this.#runner = runner
+  }
+
+  /** One frame from the agent. Throws `ProtocolError` if it is not a message. */
+  onFrame(kind: number, bytes: Buffer): void {
+    if (kind === KIND_MESSAGE) this.#onMessage(decode(bytes))
+  }
+
+  #onMessage(message: Message): void {
+    switch (message.kind) {
+      case 'task':
+        return this.#runner.add(this.#runnableOf(message))
+      case 'taskCancel':
+        return this.#runner.skip(message.taskId)
+      case 'objectResponse':
+        return this.#objects.store(message.objectContent)
+      case 'objectInstruction':
+        return this.#onObjectInstruction(message)
+      default:
+    }
+  }
+
+  #onObjectInstruction({ instructionType, objectContent }: ObjectInstruction): void {
+    if (instructionType === 'clear') this.#objects.clear()
+    else if (instructionType === 'delete') this.#objects.delete(objectContent.objectIds)
+  }
+
+  /** Looks objects up now: they may be deleted before the task's turn comes. */
+  #runnableOf(task: Task): RunnableTask {
+    const inputs: (StoredObject | Uint8Array)[] = []
+    const missing: ObjectId[] = []
+    const find = (id: ObjectId): StoredObject => {
+      const found = this.#objects.get(id)
+      if (found === undefined) missing.push(id)
+      return found ?? NO_FUNCTION
+    }
+    const fn = find(task.funcObjectId)
+    for (const { type, data: bytes } of task.functionArgs) {
+      inputs.push(type === 'objectID' ? find(objectIdOf(bytes)) : bytes)
+    }
+    const refusal = this.#refusalOf(task, missing)
+    return { id: task.taskId, isProfiled: isProfiled(task), fn, inputs, refusal, isSkipped: false }
+  }
+
+  #refusalOf(task: Task, missing: readonly ObjectId[]): Uint8Array | undefined {
+    const serializer = this.#objects.get(this.#serializerIds.of(task.source))
+    if (serializer?.isPickle === true) return pickledRuntimeError()
+    if (missing.length > 0 || serializer === undefined) {
+      const list = missing.length > 0 ? missing.map(idToHex).join(', ') : 'its serializer'
+      return serializeError(
+        new MissingObjectError(`the task needs objects that are not here: ${list}`),
+      )
+    }
+    if (task.functionArgs.some(({ type }) => type === 'task')) {
+      return serializeError(new DeserializeError('an argument of the task is another task'))
+    }
+    if (serializer.isOurSerializer) return undefined
+    return serializeError(new DeserializeError('the client’s serializer is not known here'))
+  }
+}
+
+function isProfiled({ metadata }: Task): boolean {
+  const flags = metadata.byteLength === 5 ? decodeTaskFlags(metadata) : DEFAULT_TASK_FLAGS
+  return flags.profiling
+}

@@ -1,0 +1,105 @@
+// Local clusters: starting and ending them, and wrong options.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client, Cluster, ConfigError, Scheduler, SchedulerClusterCombo } from 'scaler-ts'
+
+test('a combo says where it is, and can be ended twice', async () => {
+  const cluster = await SchedulerClusterCombo.start({ workers: 1 })
+  assert.match(cluster.address, /^tcp:\/\/127\.0\.0\.1:\d+$/)
+  assert.match(cluster.monitorAddress, /^tcp:\/\/127\.0\.0\.1:\d+$/)
+  assert.notEqual(cluster.address, cluster.monitorAddress)
+  await Promise.all([cluster.shutdown(), cluster.shutdown()])
+  await cluster.shutdown()
+})
+
+test('a combo passes what its parts log to the given logger', async () => {
+  const lines: string[] = []
+  const add = (text: string): void => void lines.push(text)
+  const logger = { debug: add, info: add, warn: add, error: add }
+  await using cluster = await SchedulerClusterCombo.start({ workers: 1, logger })
+  await using client = await Client.connect(cluster.address)
+  await client.submit(() => console.log('hello from a task'))
+  await client.close()
+  await cluster.shutdown()
+  assert.ok(lines.includes('worker connected'), lines.join('\n'))
+  assert.ok(
+    lines.some((line) => line.includes('hello from a task')),
+    lines.join('\n'),
+  )
+})
+
+test('a wrong option is refused by its name before anything starts', async () => {
+  const wrong: readonly (readonly [string, unknown])[] = [
+    ['workers', 0],
+    ['workers', -1],
+    ['workers', 1.5],
+    ['heartbeatIntervalMs', 0],
+    ['deathTimeoutMs', 'never'],
+    ['inlineLimitBytes', -1],
+    ['perWorkerQueueSize', 0],
+    ['clientTimeoutMs', 1],
+  ]
+  for (const [name, value] of wrong) {
+    await assert.rejects(SchedulerClusterCombo.start({ workers: 1, [name]: value }), (error) => {
+      assert.ok(error instanceof ConfigError, `${name}: ${String(error)}`)
+      assert.match(error.message, new RegExp(name))
+      return true
+    })
+  }
+  await assert.rejects(
+    SchedulerClusterCombo.start({ workers: 1, workerNames: ['a', 'b'] }),
+    ConfigError,
+  )
+})
+
+test('an address that is in use is told, and nothing stays behind', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  await assert.rejects(
+    SchedulerClusterCombo.start({ workers: 1, address: scheduler.address }),
+    /EADDRINUSE|in use/,
+  )
+})
+
+test('scheduler and workers can run in this process', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = scheduler
+  await using cluster = await Cluster.start({ address, workers: 2, workerNames: ['left', 'right'] })
+  await using client = new Client(address)
+  assert.deepEqual(await client.map((x: number) => x + 1, [1, 2, 3]), [2, 3, 4])
+  await cluster.shutdown()
+  assert.equal((await cluster.ended).isFailure, false)
+})
+
+test(
+  '100,000 tasks wait for the first worker and then all finish',
+  { timeout: 120_000 },
+  async () => {
+    await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+    await using client = await Client.connect(scheduler.address)
+    const futures = Array.from({ length: 100_000 }, (_, i) =>
+      client.submit((x: number) => x + 1, i),
+    )
+    await using cluster = await Cluster.start({ address: scheduler.address, workers: 1 })
+    const results = await Promise.all(futures)
+    assert.deepEqual(
+      results,
+      Array.from({ length: 100_000 }, (_, i) => i + 1),
+    )
+    await cluster.shutdown()
+  },
+)
+
+test('the tasks of workers that are lost go to others', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  await using client = await Client.connect(scheduler.address)
+  const first = await Cluster.start({ address: scheduler.address, workers: 1 })
+  const futures = Array.from({ length: 50 }, (_, i) => client.submit((x: number) => x * 2, i))
+  await first.shutdown()
+  await using second = await Cluster.start({ address: scheduler.address, workers: 1 })
+  assert.deepEqual(
+    await Promise.all(futures),
+    Array.from({ length: 50 }, (_, i) => i * 2),
+  )
+  await second.shutdown()
+})

@@ -1,0 +1,159 @@
+// Slow and frozen peers: what waits for them is bounded and visible, and nobody else waits.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { identity } from '#src/base/ids.js'
+import {
+  greeting,
+  rawConnect,
+  rawListen,
+  ready,
+  startDealer,
+  startRouter,
+  textsOf,
+  told,
+  type RawPeer,
+} from './transport-harness.js'
+
+const FROZEN = identity('frozen')
+const MIB = 1024 ** 2
+
+/** Far more than the operating system buffers for one connection. */
+const FLOOD_MESSAGES = 64
+
+test('send returns false above the high water mark, and onDrain follows', async (t) => {
+  const { router, log } = await startRouter(t, { highWaterMarkBytes: MIB })
+  const peer = rawConnect(t, router.address)
+  peer.socket.write(Buffer.concat([greeting(), ready('DEALER', FROZEN)]))
+  await told(log, 'connect')
+  peer.socket.pause()
+  let isRoom = true
+  let sent = 0
+  while (isRoom && sent < FLOOD_MESSAGES) {
+    isRoom = router.send(FROZEN, Buffer.alloc(MIB))
+    sent += 1
+    await new Promise(setImmediate)
+  }
+  assert.equal(isRoom, false)
+  assert(router.queuedBytes(FROZEN) > MIB)
+  assert.equal(
+    log.count(({ kind }) => kind === 'drain'),
+    0,
+  )
+  peer.socket.resume()
+  await told(log, 'drain')
+  assert(router.queuedBytes(FROZEN) <= MIB / 2)
+  await peer.until('all has come', (received) => received.length > sent * MIB)
+  assert.equal(
+    log.count(({ kind }) => kind === 'drain'),
+    1,
+  )
+})
+
+test('a frozen peer does not make others wait, and loses its connection at the limit', async (t) => {
+  const { router, log } = await startRouter(t, { maxQueuedBytes: 16 * MIB })
+  const frozen = rawConnect(t, router.address)
+  frozen.socket.write(Buffer.concat([greeting(), ready('DEALER', FROZEN)]))
+  await told(log, 'connect')
+  frozen.socket.pause()
+  const { dealer, log: dealerLog } = startDealer(t, router.address, 'd')
+  for (let count = 0; count < FLOOD_MESSAGES; count += 1) {
+    router.send(FROZEN, Buffer.alloc(MIB))
+    dealer.send(Buffer.from(`echo ${count}`))
+    await told(dealerLog, 'message', count + 1)
+  }
+  await told(log, 'disconnect')
+  assert.match(
+    textsOf(log, 'disconnect')[0] ?? '',
+    /does not read: \d+ bytes wait, at most 16777216/,
+  )
+  assert.equal(router.queuedBytes(FROZEN), 0)
+  dealer.send(Buffer.from('echo'))
+  await told(dealerLog, 'message', FLOOD_MESSAGES + 1)
+})
+
+test('a dealer leaves a frozen router at the limit, and keeps what it had not begun', async (t) => {
+  const peers: RawPeer[] = []
+  const { address } = await rawListen(t, (peer) => {
+    peers.push(peer)
+    peer.socket.write(Buffer.concat([greeting(), ready('ROUTER')]))
+    if (peers.length === 1) peer.socket.once('data', () => peer.socket.pause())
+  })
+  const { dealer, log } = startDealer(t, address, 'd', { maxQueuedBytes: 16 * MIB })
+  await told(log, 'connect')
+  let sent = 0
+  while (log.count(({ kind }) => kind === 'disconnect') === 0 && sent < FLOOD_MESSAGES) {
+    dealer.send(Buffer.alloc(MIB))
+    sent += 1
+    await new Promise(setImmediate)
+  }
+  await told(log, 'disconnect')
+  assert.match(textsOf(log, 'disconnect')[0] ?? '', /does not read/)
+  await told(log, 'connect', 2)
+  assert(dealer.queuedBytes > 8 * MIB, `${dealer.queuedBytes}`)
+  await peers[1]?.until('the rest has come', (received) => received.length > 8 * MIB)
+})
+
+test('with queueWhileDisconnected: false nothing of a lost connection is kept', async (t) => {
+  const peers: RawPeer[] = []
+  const { address } = await rawListen(t, (peer) => {
+    peers.push(peer)
+    peer.socket.write(Buffer.concat([greeting(), ready('ROUTER')]))
+    if (peers.length === 1) peer.socket.once('data', () => peer.socket.pause())
+  })
+  const options = { maxQueuedBytes: 16 * MIB, queueWhileDisconnected: false }
+  const { dealer, log } = startDealer(t, address, 'd', options)
+  await told(log, 'connect')
+  let sent = 0
+  while (log.count(({ kind }) => kind === 'disconnect') === 0 && sent < FLOOD_MESSAGES) {
+    dealer.send(Buffer.alloc(MIB))
+    sent += 1
+    await new Promise(setImmediate)
+  }
+  await told(log, 'connect', 2)
+  assert.equal(dealer.queuedBytes, 0)
+  dealer.send(Buffer.from('fresh'))
+  await peers[1]?.until('the message has come', (received) => received.includes('fresh'))
+  assert((peers[1]?.received.length ?? 0) < 300)
+})
+
+test('after a lost connection no half message is sent, none twice, and the order is kept', async (t) => {
+  const cuts = 4
+  const peers: RawPeer[] = []
+  const { address } = await rawListen(t, (peer) => {
+    const index = peers.push(peer) - 1
+    peer.socket.write(Buffer.concat([greeting(), ready('ROUTER')]))
+    peer.socket.on('data', () => {
+      // Cut in the midst of things, a little later each time.
+      if (index < cuts && peer.received.length > 40_000 + 100_001 * index) peer.socket.destroy()
+    })
+  })
+  const { dealer } = startDealer(t, address, 'd')
+  let sent = 0
+  while (peers.length <= cuts || (peers[cuts]?.received.length ?? 0) < 200_000) {
+    const body = Buffer.alloc(sent % 7 === 0 ? 120_000 : 1000)
+    body.writeUInt32BE(sent)
+    if (dealer.queuedBytes < 4 * MIB) dealer.send(body)
+    sent += 1
+    await new Promise(setImmediate)
+  }
+  const numbers = peers.flatMap((peer) => numbersIn(peer.received))
+  assert(numbers.length > 20, `${numbers.length} messages`)
+  for (const [index, number] of numbers.entries()) {
+    assert(index === 0 || number > (numbers[index - 1] as number), `${number} after its successor`)
+  }
+})
+
+/** The numbers of the whole messages in what one connection has received. */
+function numbersIn(stream: Buffer): number[] {
+  const numbers: number[] = []
+  let at = 64 + 2 + (stream[65] ?? 0)
+  while (at + 9 <= stream.length) {
+    assert.equal(stream[at], 2, `no frame begins at byte ${at}`)
+    const size = stream.readUInt32BE(at + 5)
+    if (at + 9 + size > stream.length) return numbers
+    numbers.push(stream.readUInt32BE(at + 9))
+    at += 9 + size
+  }
+  return numbers
+}

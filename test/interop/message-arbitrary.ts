@@ -1,0 +1,231 @@
+// Arbitrary messages of every kind, for properties that hold for all of them.
+
+import fc from 'fast-check'
+import { identity, objectId, schedulerId, taskId } from '#src/base/ids.js'
+import type {
+  Message,
+  ObjectContent,
+  ProcessorStatus,
+  Resource,
+  Task,
+  TaskCapability,
+  TaskStatus,
+  WorkerStatus,
+} from '#src/wire/message.js'
+
+const TASK_STATUSES: readonly TaskStatus[] = [
+  'success',
+  'failed',
+  'canceled',
+  'notFound',
+  'workerDied',
+  'noWorker',
+  'inactive',
+  'running',
+  'canceling',
+]
+
+const bytes = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ maxLength: 3000 }))
+const latin1 = fc
+  .oneof(fc.uint8Array({ minLength: 16, maxLength: 24 }), fc.uint8Array({ maxLength: 60 }))
+  .map((array) => Buffer.from(array).toString('latin1'))
+/** Mostly plain, as some tools cannot take all of the others. */
+const text = fc.oneof(
+  { weight: 8, arbitrary: fc.stringMatching(/^[\w.: -]{0,20}$/) },
+  { weight: 1, arbitrary: fc.string({ maxLength: 20 }) },
+  { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 20 }) },
+)
+const uint8 = fc.integer({ min: 0, max: 2 ** 8 - 1 })
+const uint16 = fc.integer({ min: 0, max: 2 ** 16 - 1 })
+const uint32 = fc.integer({ min: 0, max: 2 ** 32 - 1 })
+const uint64 = fc.oneof(fc.maxSafeNat(), fc.nat())
+const int64 = fc.oneof(fc.maxSafeInteger(), fc.integer())
+const bool = fc.boolean()
+
+const taskIds = latin1.map(taskId)
+const objectIds = latin1.map(objectId)
+const identities = latin1.map(identity)
+const schedulerIds = latin1.map(schedulerId)
+
+function list<T>(element: fc.Arbitrary<T>, maxLength = 5): fc.Arbitrary<readonly T[]> {
+  return fc.array(element, { maxLength })
+}
+
+const status = fc.constantFrom(...TASK_STATUSES)
+
+const resource: fc.Arbitrary<Resource> = fc.record({ cpu: uint16, rss: uint64 })
+
+const capability: fc.Arbitrary<TaskCapability> = fc.record({ name: text, value: int64 })
+
+/** Often empty, so that structs are met in both of their sizes. */
+const capabilities = fc.oneof(fc.constant<readonly TaskCapability[]>([]), list(capability))
+const features = fc.oneof(fc.constant(0), fc.constant(1), uint64)
+const runtime = fc.oneof(fc.constant(''), text)
+
+const processor: fc.Arbitrary<ProcessorStatus> = fc.record({
+  pid: uint32,
+  initialized: bool,
+  hasTask: bool,
+  suspended: bool,
+  resource,
+})
+
+const objectContent: fc.Arbitrary<ObjectContent> = fc.record({
+  objectIds: list(objectIds),
+  objectTypes: list(fc.constantFrom('serializer' as const, 'object' as const), 9),
+  objectNames: list(bytes),
+  objectBytes: list(list(bytes)),
+})
+
+const task: fc.Arbitrary<Task> = fc.record({
+  kind: fc.constant('task' as const),
+  taskId: taskIds,
+  source: identities,
+  metadata: bytes,
+  funcObjectId: objectIds,
+  functionArgs: list(
+    fc.record({
+      type: fc.constantFrom('task' as const, 'objectID' as const, 'inline' as const),
+      data: bytes,
+    }),
+  ),
+  capabilities,
+  parentTaskId: fc.oneof(fc.constant(taskId('')), taskIds),
+})
+
+const worker: fc.Arbitrary<WorkerStatus> = fc.record({
+  workerId: identities,
+  agent: resource,
+  rssFree: uint64,
+  free: uint32,
+  sent: uint32,
+  queued: uint32,
+  suspended: uint8,
+  lagUS: uint64,
+  lastS: uint8,
+  itl: text,
+  processorStatuses: list(processor),
+})
+
+const messageCounts = list(fc.record({ client: text, number: uint32 }))
+
+/** A message of any kind, with values in the range of their fields and without `bytes`. */
+export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
+  task,
+  fc.record({
+    kind: fc.constant('taskCancel' as const),
+    taskId: taskIds,
+    flags: fc.record({ force: bool, retrieveTaskObject: bool }),
+  }),
+  fc.record({
+    kind: fc.constant('taskResult' as const),
+    taskId: taskIds,
+    status,
+    metadata: bytes,
+    results: list(objectIds),
+    inlineResults: fc.oneof(fc.constant<readonly Uint8Array[]>([]), list(bytes)),
+  }),
+  fc.record({
+    kind: fc.constant('graphTask' as const),
+    taskId: taskIds,
+    source: identities,
+    targets: list(taskIds),
+    graph: list(task),
+  }),
+  fc.record({ kind: fc.constant('graphTaskCancel' as const), taskId: taskIds }),
+  fc.record({
+    kind: fc.constant('objectInstruction' as const),
+    instructionType: fc.constantFrom('create' as const, 'delete' as const, 'clear' as const),
+    objectUser: identities,
+    objectContent,
+  }),
+  fc.record({
+    kind: fc.constant('objectRequest' as const),
+    requestType: fc.constant('get' as const),
+    objectIds: list(objectIds, 20),
+  }),
+  fc.record({
+    kind: fc.constant('objectResponse' as const),
+    responseType: fc.constantFrom('content' as const, 'objectNotExist' as const),
+    objectContent,
+  }),
+  fc.record({
+    kind: fc.constant('clientHeartbeat' as const),
+    resource,
+    latencyUS: uint32,
+    features,
+    runtime,
+  }),
+  fc.record({
+    kind: fc.constant('clientHeartbeatEcho' as const),
+    schedulerId: schedulerIds,
+    features,
+  }),
+  fc.record({
+    kind: fc.constant('workerHeartbeat' as const),
+    agent: resource,
+    rssFree: uint64,
+    queuedTasks: uint32,
+    latencyUS: uint32,
+    taskLock: bool,
+    processors: list(processor),
+    features,
+    runtime,
+    capabilities,
+  }),
+  fc.record({
+    kind: fc.constant('workerHeartbeatEcho' as const),
+    schedulerId: schedulerIds,
+    features,
+  }),
+  fc.record({ kind: fc.constant('disconnectRequest' as const), worker: identities }),
+  fc.record({ kind: fc.constant('disconnectResponse' as const), worker: identities }),
+  fc.record({ kind: fc.constant('stateClient' as const) }),
+  fc.record({ kind: fc.constant('stateObject' as const) }),
+  fc.record({
+    kind: fc.constant('stateBalanceAdvice' as const),
+    workerId: identities,
+    taskIds: list(taskIds),
+  }),
+  fc.record({
+    kind: fc.constant('stateScheduler' as const),
+    binder: fc.record({ received: messageCounts, sent: messageCounts }),
+    scheduler: resource,
+    rssFree: uint64,
+    clientManager: fc.record({
+      clientToNumOfTask: list(fc.record({ client: identities, numTask: uint32 })),
+    }),
+    objectManager: fc.record({ numberOfObjects: uint32 }),
+    taskManager: fc.record({
+      unassigned: uint32,
+      running: uint32,
+      success: uint32,
+      failed: uint32,
+      canceled: uint32,
+      notFound: uint32,
+    }),
+    workerManager: fc.record({ workers: list(worker) }),
+  }),
+  fc.record({ kind: fc.constant('stateWorker' as const), workerId: identities, message: bytes }),
+  fc.record({
+    kind: fc.constant('stateTask' as const),
+    taskId: taskIds,
+    functionName: bytes,
+    status,
+    worker: identities,
+    metadata: bytes,
+  }),
+  fc.record({
+    kind: fc.constant('stateGraphTask' as const),
+    graphTaskId: taskIds,
+    taskId: taskIds,
+    nodeTaskType: fc.constantFrom('normal' as const, 'target' as const),
+    parentTaskIds: list(taskIds),
+  }),
+  fc.record({
+    kind: fc.constant('clientDisconnect' as const),
+    disconnectType: fc.constantFrom('disconnect' as const, 'shutdown' as const),
+  }),
+  fc.record({ kind: fc.constant('clientShutdownResponse' as const), accepted: bool }),
+  fc.record({ kind: fc.constant('processorInitialized' as const) }),
+)

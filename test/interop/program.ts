@@ -1,0 +1,91 @@
+// Programs of another implementation, or ours as commands: started in a process group of their own,
+// with a folder of their own for what they log and leave, and ended with all they have started.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { until } from '../integration/condition.js'
+
+/** The root of the repository, seen from build/test/interop/. */
+export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** A program that runs in the background. */
+export interface Program {
+  /** What it and all that it has started wrote to stdout and stderr. */
+  log(): string
+  /** Whether the program itself still runs. */
+  isRunning(): boolean
+  /** Resolves to what `pattern` finds in the log; rejects when it is not there in time. */
+  logged(pattern: RegExp, deadlineMs?: number): Promise<RegExpExecArray>
+  /** Sends a signal to the program itself. */
+  signal(signal: NodeJS.Signals): void
+  /** The exit code once it has ended; rejects when it does not in time. */
+  exitCode(deadlineMs?: number): Promise<number | undefined>
+}
+
+const DEADLINE_MS = 60_000
+
+/** Starts a program. It and all that it has started are gone when the test ends, however it ends. */
+export function startProgram(t: TestContext, command: string, args: readonly string[]): Program {
+  const folder = mkdtempSync(join(tmpdir(), 'p-'))
+  const path = join(folder, 'log')
+  // A file, not a pipe: the Python commands open /dev/stdout by name, which a socket cannot be.
+  const file = openSync(path, 'a')
+  const child = spawn(command, args, {
+    detached: true,
+    stdio: ['ignore', file, file],
+    env: { ...process.env, TMPDIR: folder, PYTHONUNBUFFERED: '1', PYTHONDONTWRITEBYTECODE: '1' },
+  })
+  closeSync(file)
+  const exited = once(child, 'exit')
+  t.after(async () => {
+    killGroup(child.pid)
+    await exited
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const log = (): string => readFileSync(path, 'utf8')
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
+  const wait = async (what: string, isTrue: () => boolean, deadlineMs: number): Promise<void> => {
+    try {
+      await until(what, isTrue, deadlineMs)
+    } catch (error) {
+      throw new Error(`${String(error)}\n${command} ${args.join(' ')} logged:\n${log()}`, {
+        cause: error,
+      })
+    }
+  }
+  return {
+    log,
+    isRunning,
+    async logged(pattern, deadlineMs = DEADLINE_MS) {
+      await wait(String(pattern), () => pattern.test(log()) || !isRunning(), deadlineMs)
+      const found = pattern.exec(log())
+      if (found === null) throw new Error(`${command} ended without ${String(pattern)}:\n${log()}`)
+      return found
+    },
+    signal(signal) {
+      child.kill(signal)
+    },
+    async exitCode(deadlineMs = DEADLINE_MS) {
+      await wait('its end', () => !isRunning(), deadlineMs)
+      return child.exitCode ?? undefined
+    },
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // The whole group has ended.
+  }
+}
+
+/** Starts one of our commands, for example `scaler-scheduler`. */
+export function startCommand(t: TestContext, name: string, args: readonly string[]): Program {
+  return startProgram(t, process.execPath, [join(ROOT, 'dist/cli', `${name}.js`), ...args])
+}

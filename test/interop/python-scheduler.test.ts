@@ -1,0 +1,90 @@
+// Our client and our workers on the scheduler of Python Scaler 1.9.9, which a single message that it
+// does not expect would end.
+
+import assert from 'node:assert/strict'
+import { Client, ProcessorDiedError, SerializeError, TaskCancelledError } from 'scaler-ts'
+import { startCommand, type Program } from './program.js'
+import { pythonTest, startPythonScheduler } from './python.js'
+
+pythonTest('our client and two of our workers work on a Python scheduler', async (t) => {
+  const { scheduler, address } = await startPythonScheduler(t)
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '2', address])
+  await using client = await Client.connect(address)
+
+  const add = (a: number, b: number): number => a + b
+  assert.equal(await client.submit(add, 1, 2), 3)
+
+  const inputs = Array.from({ length: 1_000 }, (_, index) => index)
+  const squares = await client.map((x: number) => x * x, inputs)
+  assert.deepEqual(
+    squares,
+    inputs.map((x) => x * x),
+  )
+
+  const fail = (text: string): never => {
+    throw Object.assign(new RangeError(text), { code: 7 })
+  }
+  await assert.rejects(client.submit(fail, 'boom'), (error: unknown) => {
+    assert.ok(error instanceof RangeError)
+    assert.deepEqual([error.name, error.message], ['RangeError', 'boom'])
+    assert.equal((error as RangeError & { code?: number }).code, 7)
+    return true
+  })
+
+  const large = await client.submit((size: number) => new Uint8Array(size).fill(7), 1 << 20)
+  assert.equal(large.byteLength, 1 << 20)
+  assert.ok(large.every((byte) => byte === 7))
+  assert.equal(await client.submit((bytes: Uint8Array) => bytes.length, large), 1 << 20)
+
+  const tasks = Array.from({ length: 20 }, (_, index) => client.submit(add, index, index))
+  assert.deepEqual(
+    await Promise.all(tasks),
+    tasks.map((_, index) => 2 * index),
+  )
+
+  await client.disconnect()
+  await scheduler.logged(/client .* disconnected/)
+  // It still serves: another client gets its result.
+  await using second = await Client.connect(address)
+  assert.equal(await second.submit(add, 20, 22), 42)
+  await second.disconnect()
+  cluster.signal('SIGTERM')
+  await scheduler.logged(/worker .* disconnected[^]*worker .* disconnected/)
+  await cluster.exitCode()
+  assertUnharmed(scheduler)
+  // Where tasks are cancelled it may complain: it cannot tell a late result from a wrong one.
+  assert.doesNotMatch(scheduler.log(), /\[(EROR|WARN)\]/)
+})
+
+pythonTest('what goes wrong at our end does not harm a Python scheduler', async (t) => {
+  const { scheduler, address } = await startPythonScheduler(t)
+  startCommand(t, 'scaler-cluster', ['-n', '2', address])
+  await using client = await Client.connect(address)
+
+  const sleep = async (ms: number): Promise<number> =>
+    new Promise((resolve) => setTimeout(resolve, ms, ms))
+  const futures = Array.from({ length: 20 }, () => client.submit(sleep, 50))
+  for (const future of futures) future.cancel()
+  for (const future of futures) await assert.rejects(future, TaskCancelledError)
+
+  const exit = (): never => process.exit(3)
+  await assert.rejects(client.submit(exit), (error: unknown) => {
+    assert.ok(error instanceof ProcessorDiedError, String(error))
+    assert.equal(error.exitCode, 3)
+    return true
+  })
+  const notSerializable = (): unknown => ({ inner: [Symbol('here')] })
+  await assert.rejects(client.submit(notSerializable), SerializeError)
+  await assert.rejects(client.map(notSerializable, [1, 2, 3]), SerializeError)
+
+  assert.equal(await client.submit((x: number) => x + 1, 41), 42)
+  await client.disconnect()
+  await scheduler.logged(/client .* disconnected/)
+  assertUnharmed(scheduler)
+})
+
+/** It runs on and nothing has failed inside it. */
+function assertUnharmed(scheduler: Program): void {
+  assert.ok(scheduler.isRunning())
+  assert.doesNotMatch(scheduler.log(), /\[CTIC\]|Traceback/)
+}

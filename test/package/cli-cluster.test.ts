@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import {
+  childrenOf,
+  isAlive,
+  runCommand,
+  startCommand,
+  startScheduler,
+  until,
+  type RunningCommand,
+} from './command.js'
+
+/** Workers that are ready, and their processors' process ids. */
+async function startCluster(
+  t: TestContext,
+  args: readonly string[],
+): Promise<{ readonly cluster: RunningCommand; readonly processors: readonly number[] }> {
+  const cluster = startCommand(t, 'scaler-cluster', args)
+  await cluster.line((line) => String(line['message']).endsWith('are ready'))
+  return { cluster, processors: childrenOf(cluster.pid) }
+}
+
+const isLinux = process.platform === 'linux'
+
+test('the cluster says when its workers are ready and ends with 143 after SIGTERM', async (t) => {
+  const { address } = await startScheduler(t)
+  const { cluster, processors } = await startCluster(t, ['-n', '2', address])
+  if (isLinux) assert.ok(processors.length >= 2, 'one processor per worker')
+  cluster.child.kill('SIGTERM')
+  const end = await cluster.ended
+  assert.deepEqual({ code: end.code, stderr: end.stderr }, { code: 143, stderr: '' })
+  await until(() => !processors.some(isAlive))
+})
+
+test('the cluster ends with 130 after SIGINT', async (t) => {
+  const { address } = await startScheduler(t)
+  const { cluster, processors } = await startCluster(t, ['-n', '1', address])
+  cluster.child.kill('SIGINT')
+  assert.equal((await cluster.ended).code, 130)
+  await until(() => !processors.some(isAlive))
+})
+
+test('no processor outlives a cluster that was killed', async (t) => {
+  const { address } = await startScheduler(t)
+  const { cluster, processors } = await startCluster(t, ['-n', '2', address])
+  cluster.child.kill('SIGKILL')
+  await cluster.ended
+  await until(() => !processors.some(isAlive))
+})
+
+test('workers have the names that are given', async (t) => {
+  const { address } = await startScheduler(t)
+  const timing = ['-hi', '0.5', '--death-timeout-seconds', '60']
+  const { cluster } = await startCluster(t, ['-n', '2', '-wn', 'left,right', ...timing, address])
+  for (const name of ['left', 'right']) {
+    await cluster.line((line) => String(line['identity']).includes(`|${name}|`))
+  }
+})
+
+test('a scheduler that does not answer ends the cluster with one line and exit code 1', async (t) => {
+  const { scheduler, address } = await startScheduler(t)
+  scheduler.child.kill('SIGKILL')
+  await scheduler.ended
+  const end = await runCommand(t, 'scaler-cluster', ['-n', '1', '-ds', '1', address])
+  assert.equal(end.code, 1)
+  assert.match(end.stderr, /^scaler_cluster: [^\n]+\n$/)
+})
+
+test('the first signal ends a cluster that has not found its scheduler, too', async (t) => {
+  const { scheduler, address } = await startScheduler(t)
+  scheduler.child.kill('SIGKILL')
+  await scheduler.ended
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', address])
+  await cluster.line((line) => String(line['message']).includes('waiting'))
+  cluster.child.kill('SIGINT')
+  assert.equal((await cluster.ended).code, 130)
+})
+
+test('a host name that does not exist is one line on stderr and exit code 1', async (t) => {
+  const end = await runCommand(t, 'scaler-cluster', ['tcp://no-such-host.invalid:1'])
+  assert.equal(end.code, 1)
+  assert.match(end.stderr, /^scaler_cluster: [^\n]*no-such-host\.invalid[^\n]*\n$/)
+})
+
+const WRONG_USAGE: readonly (readonly string[])[] = [
+  [],
+  ['tcp://127.0.0.1'],
+  ['tcp://127.0.0.1:70000'],
+  ['tcp://*:1'],
+  ['tcp://127.0.0.1:0'],
+  ['-n', '0', 'tcp://127.0.0.1:1'],
+  ['-n', '-1', 'tcp://127.0.0.1:1'],
+  ['-n', 'many', 'tcp://127.0.0.1:1'],
+  ['-n', '1.5', 'tcp://127.0.0.1:1'],
+  ['-n', '1', '--worker-names', 'one,two', 'tcp://127.0.0.1:1'],
+  ['-n', '3', '--worker-names', 'one,two', 'tcp://127.0.0.1:1'],
+  ['-n', '1', '--worker-names', 'a|b', 'tcp://127.0.0.1:1'],
+  ['--heartbeat-interval', '0', 'tcp://127.0.0.1:1'],
+  ['--death-timeout-seconds', '-5', 'tcp://127.0.0.1:1'],
+  ['--no-such-flag', 'tcp://127.0.0.1:1'],
+]
+
+for (const args of WRONG_USAGE) {
+  test(`wrong usage is one line and exit code 2: ${args.join(' ') || 'no address'}`, async (t) => {
+    const end = await runCommand(t, 'scaler-cluster', args)
+    assert.equal(end.code, 2)
+    assert.match(end.stderr, /^scaler_cluster: [^\n]+\n$/)
+    assert.equal(end.stdout, '')
+  })
+}

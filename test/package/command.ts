@@ -1,0 +1,136 @@
+// Runs the commands of the package as a user's shell would, and looks at what they say and how they
+// end. Every command that is still running when its test ends is ended with it.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+/** The root of the repository, seen from build/test/package/. */
+export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** How a command has ended. */
+export interface CommandEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A command that runs. */
+export interface RunningCommand {
+  readonly child: ChildProcess
+  readonly pid: number
+  readonly ended: Promise<CommandEnd>
+  /** The first log line, of those so far or to come, that is wanted; rejects if none comes. */
+  line(isWanted: (line: LogLine) => boolean): Promise<LogLine>
+}
+
+/** A line of a command's log off a terminal. */
+export type LogLine = Readonly<Record<string, unknown>>
+
+/** Starts `scaler-scheduler` or `scaler-cluster`. */
+export function startCommand(
+  t: TestContext,
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): RunningCommand {
+  const program = `${ROOT}dist/cli/${name}.js`
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  const output = { stdout: '', stderr: '' }
+  const lines: LogLine[] = []
+  const listeners = new Set<(line: LogLine) => void>()
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()))
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    if (!text.startsWith('{')) return
+    const line = JSON.parse(text) as LogLine
+    lines.push(line)
+    for (const listener of listeners) listener(line)
+  })
+  const ended = once(child, 'close').then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+    ...output,
+  }))
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return {
+    child,
+    pid: child.pid ?? 0,
+    ended,
+    line: (isWanted) =>
+      new Promise((resolve, reject) => {
+        const found = lines.find(isWanted)
+        if (found !== undefined) resolve(found)
+        listeners.add((line) => {
+          if (isWanted(line)) resolve(line)
+        })
+        void ended.then((end) => reject(new Error(`ended without it: ${JSON.stringify(end)}`)))
+      }),
+  }
+}
+
+/** Runs a command to its end. */
+export function runCommand(
+  t: TestContext,
+  name: string,
+  args: readonly string[],
+): Promise<CommandEnd> {
+  const command = startCommand(t, name, args)
+  return command.ended
+}
+
+/** A scheduler on a free port of this machine, and its address. */
+export async function startScheduler(
+  t: TestContext,
+): Promise<{ readonly scheduler: RunningCommand; readonly address: string }> {
+  const scheduler = startCommand(t, 'scaler-scheduler', ['tcp://127.0.0.1:0'])
+  const { address } = await scheduler.line((line) => 'address' in line)
+  return { scheduler, address: String(address) }
+}
+
+/** The processes that a process has started. Linux only; none elsewhere. */
+export function childrenOf(pid: number): number[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => parentOf(name) === pid)
+    .map(Number)
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a process exists. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Resolves once `condition` holds; rejects after `timeoutMs`. */
+export async function until(condition: () => boolean, timeoutMs = 20_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error('the condition did not come to hold')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
