@@ -216,14 +216,14 @@ struct ObjectResponse {
   # The answer to an ObjectRequest: scheduler -> client or worker.
 
   responseType @0 :ObjectResponseType;
-  # Always content.
+  # What the list of ids is.
 
   objectContent @1 :CommonType.ObjectContent;
-  # `objectIds` repeats the request; the other lists have what exists, in that order.
+  # The objects; see docs/protocol.md#objects for what the lists have when some do not exist.
 
   enum ObjectResponseType {
-    content @0;         # The objects.
-    objectNotExist @1;  # Never sent: a 1.9.9 worker dies of it.
+    content @0;         # Of objects that exist.
+    objectNotExist @1;  # Of objects that do not. A 1.9.9 worker dies of it.
   }
 }
 

@@ -141,7 +141,8 @@ function specifierOf(node) {
 
 function isTypeOnly(node) {
   if (ts.isImportTypeNode(node)) return true
-  return ts.isImportDeclaration(node) ? node.importClause?.isTypeOnly === true : node.isTypeOnly
+  if (ts.isExportDeclaration(node)) return node.isTypeOnly
+  return node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
 }
 
 function impureName(node) {
@@ -167,7 +168,7 @@ function isTest(path) {
   return path.includes('.test.')
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const paths = filesUnder('src', (path) => path.endsWith('.ts'))
   const sources = new Map(
     paths.map((path) => [path.slice('src/'.length), readFileSync(join(ROOT, path), 'utf8')]),

@@ -99,7 +99,7 @@ function schemaNamesOf(paths) {
   return new Set(text.match(/[A-Za-z][A-Za-z0-9]*/g))
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const schemaNames = schemaNamesOf(filesUnder('protocol', (path) => path.endsWith('.capnp')))
   const folders = ['src', 'test', 'bench', 'examples', 'scripts']
   const paths = folders

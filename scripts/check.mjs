@@ -1,5 +1,5 @@
-// `npm run check`: everything that a machine can say about a change in under a minute. Each step
-// runs even when an earlier one has failed, unless it needs its result; all failures are shown.
+// `npm run check`: everything that a machine can say about a change in under a minute. The steps run
+// side by side, and each runs even when another has failed, unless it needs its result.
 
 import { compiledPath, filesUnder } from './paths.mjs'
 import { compile, ensureInstalled } from './prepare.mjs'
@@ -8,7 +8,10 @@ import { runNode } from './process.mjs'
 const script = (name, ...args) => runNode([`scripts/${name}`, ...args], { capture: true })
 const tool = (path, ...args) => runNode([`node_modules/${path}`, ...args], { capture: true })
 
-/** In this order; a step with `needs` is left out when one of those has failed. */
+/**
+ * Shown in this order; a step with `needs` waits for those, and is left out if one fails. What a
+ * step says is shown when it has failed, or always if it is talkative: it may have been skipped.
+ */
 const STEPS = [
   {
     name: 'format',
@@ -16,7 +19,7 @@ const STEPS = [
   },
   { name: 'imports', run: () => script('check-imports.mjs') },
   { name: 'text', run: () => script('check-text.mjs') },
-  { name: 'wire code', run: () => script('generate-wire.mjs', '--check') },
+  { name: 'wire code', isTalkative: true, run: () => script('generate-wire.mjs', '--check') },
   { name: 'types', run: compile },
   { name: 'lint', needs: ['types'], run: () => tool('oxlint/bin/oxlint') },
   { name: 'tests', needs: ['types'], run: runTests },
@@ -30,26 +33,35 @@ function runTests() {
   return runNode(['--test', '--test-reporter=dot', ...files], { capture: true })
 }
 
-await ensureInstalled()
-const failed = new Set()
-const start = performance.now()
-for (const step of STEPS) {
-  const missing = step.needs?.find((name) => failed.has(name))
-  if (missing !== undefined) {
-    console.log(`-  ${step.name}: not run, for ${missing} failed`)
-    continue
+/** Runs a step after those it needs; returns what came of it. */
+async function perform(step, outcomes) {
+  for (const name of step.needs ?? []) {
+    if (!(await outcomes.get(name)).isGood) {
+      return { isGood: false, line: `-- ${step.name}: not run, for ${name} failed`, output: '' }
+    }
   }
   const begun = performance.now()
   const { code, output } = await step.run()
-  console.log(`${code === 0 ? 'ok' : 'NO'} ${step.name} (${seconds(begun)})`)
-  if (code === 0) continue
-  failed.add(step.name)
+  const isGood = code === 0
+  const line = `${isGood ? 'ok' : 'NO'} ${step.name} (${seconds(begun)})`
+  return { isGood, line, output: isGood && !step.isTalkative ? '' : output }
+}
+
+await ensureInstalled()
+const start = performance.now()
+const outcomes = new Map()
+for (const step of STEPS) outcomes.set(step.name, perform(step, outcomes))
+const failed = []
+for (const [name, outcome] of outcomes) {
+  const { isGood, line, output } = await outcome
+  console.log(line)
   process.stdout.write(output)
+  if (!isGood) failed.push(name)
 }
 console.log(
-  failed.size === 0 ? `all is well (${seconds(start)})` : `failed: ${[...failed].join(', ')}`,
+  failed.length === 0 ? `all is well (${seconds(start)})` : `failed: ${failed.join(', ')}`,
 )
-process.exitCode = failed.size === 0 ? 0 : 1
+process.exitCode = failed.length === 0 ? 0 : 1
 
 function seconds(since) {
   return `${((performance.now() - since) / 1_000).toFixed(1)} s`

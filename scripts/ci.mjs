@@ -3,28 +3,37 @@
 
 import { run } from './process.mjs'
 
+/** What tests use that npm does not install: how to see that it is there, and Debian's packages. */
+const TOOLS = [
+  { check: ['capnp', '--version'], packages: ['capnproto'] },
+  { check: ['python3', '-c', 'import ensurepip, venv'], packages: ['python3', 'python3-venv'] },
+]
+
 /** Whether this is such a machine: the environment variable CI, which all services set. */
 export function isCi() {
   const { CI } = process.env
   return CI !== undefined && CI !== '' && CI !== 'false' && CI !== '0'
 }
 
-/** Installs the `capnp` tool, the reference implementation of the encoding, where that can be. */
-export async function ensureCapnp() {
-  if (await hasCommand('capnp')) return
-  const isRootOfDebian = process.getuid?.() === 0 && (await hasCommand('apt-get'))
-  if (!isCi() || !isRootOfDebian) return
-  console.log('installing capnproto (apt-get)')
+/** Installs the tools that are missing, on CI as root of a Debian; does nothing elsewhere. */
+export async function ensureTools() {
+  if (!isCi() || process.getuid?.() !== 0 || !(await succeeds(['apt-get', '--version']))) return
+  const packages = []
+  for (const tool of TOOLS) {
+    if (!(await succeeds(tool.check))) packages.push(...tool.packages)
+  }
+  if (packages.length === 0) return
+  console.log(`installing ${packages.join(' ')} (apt-get)`)
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
-  for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'capnproto']]) {
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
     const { code, output } = await run('apt-get', ['-qq', ...args], { capture: true, env })
     if (code !== 0) console.log(output)
   }
 }
 
-async function hasCommand(command) {
+async function succeeds([command, ...args]) {
   try {
-    return (await run(command, ['--version'], { capture: true })).code === 0
+    return (await run(command, args, { capture: true })).code === 0
   } catch {
     return false
   }

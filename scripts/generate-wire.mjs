@@ -6,9 +6,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
+import { updateDocument } from './generate-wire/document.mjs'
 import { emitFile } from './generate-wire/emit-file.mjs'
 import { hasCapnpTool, readSchemas } from './generate-wire/schema.mjs'
 
+const DOCUMENT = 'docs/protocol.md'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** All files that this script owns, with what belongs into them. */
@@ -18,6 +20,7 @@ async function outputs() {
     `src/wire/generated/${file.name}.ts`,
     emitFile(file, model),
   ])
+  files.push([DOCUMENT, updateDocument(readFileSync(join(ROOT, DOCUMENT), 'utf8'), model)])
   return Promise.all(
     files.map(async ([name, text]) => {
       const path = join(ROOT, name)

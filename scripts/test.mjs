@@ -2,14 +2,17 @@
 // needed, makes ready what some tests need beside Node, runs the tests, and fails, too, when they
 // have left a process or a file behind.
 
-import { ensureCapnp } from './ci.mjs'
+import { ensureTools } from './ci.mjs'
 import { beginRun, cleanUp, endRun } from './leftovers.mjs'
 import { compiledPath, filesUnder } from './paths.mjs'
 import { build } from './prepare.mjs'
 import { runNode } from './process.mjs'
+import { ensurePythonVenv } from './python-venv.mjs'
 
 await build()
-await ensureCapnp()
+await ensureTools()
+const whyNoPython = await ensurePythonVenv()
+if (whyNoPython !== undefined) console.log(`no Python Scaler to test against: ${whyNoPython}`)
 
 /** The tests whose path holds one of the words given as arguments; all without arguments. */
 const words = process.argv.slice(2)

@@ -104,7 +104,7 @@ export async function runCommand<Options>(definition: CommandDefinition<Options>
     else logger.info(`${name}: ended`, { reason })
     await exit(isFailure ? EXIT_FAILURE : 0)
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return await exit(0)
+    if (error instanceof CommanderError && error.exitCode === 0) return exit(0)
     process.stderr.write(`${name}: ${describe(error, name)}\n`)
     const isUsage = error instanceof CommanderError || error instanceof ConfigError
     await exit(isUsage ? EXIT_USAGE : EXIT_FAILURE)

@@ -28,8 +28,10 @@ test('failures that nobody has looked at are told once, counted', async (context
   submitter.failures.warn()
   assert.equal(warnings.length, 1)
   assert.match(String(warnings[0]?.message), /^2 futures have failed that nobody awaited.*boom/)
-  const { code } = warnings[0]?.options as { readonly code: string }
-  assert.equal(code, 'SCALER_UNOBSERVED_FAILURES')
+  assert.deepEqual(warnings[0]?.options, {
+    type: 'ScalerWarning',
+    code: 'SCALER_UNOBSERVED_FAILURES',
+  })
 })
 
 test('failures that somebody has looked at, before or after, are not told', async (context) => {

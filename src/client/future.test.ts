@@ -13,7 +13,7 @@ import {
   TimeoutError,
   WorkerDiedError,
 } from '../base/errors.js'
-import { Future } from './future.js'
+import type { Future } from './future.js'
 import { REMOTE_SEPARATOR } from './submit-site.js'
 import { testClient, turn, until, type TestClient } from './memory-link.test.kit.js'
 
@@ -73,7 +73,7 @@ test('futures work with all that works with promises', async () => {
   const good = (): Future<number> => submit(client, double, 1)
   const bad = (): Future<never> => submit(client, boom)
   assert.deepEqual(await Promise.all([good(), good()]), [2, 2])
-  assert.equal(await Promise.race([good()]), 2)
+  assert.equal(await Promise.race([good(), good()]), 2)
   assert.equal(await Promise.any([bad(), good()]), 2)
   const [first, second] = await Promise.allSettled([good(), bad()])
   assert.deepEqual(first, { status: 'fulfilled', value: 2 })
@@ -146,7 +146,7 @@ test('an argument that cannot travel fails the future, which names its position'
 })
 
 test('a function that cannot travel fails the future', async () => {
-  const future = submit(testClient(), Math.max.bind(undefined, 1) as () => number)
+  const future = submit<number>(testClient(), Math.max.bind(undefined, 1))
   await assert.rejects(future, SerializeError)
 })
 

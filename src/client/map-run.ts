@@ -15,7 +15,10 @@ import type { TaskOwner } from './task-owner.js'
 
 /** Inputs pulled in one turn of the event loop, so that results are handled in between. */
 const INPUTS_PER_TURN = 2_000
-/** While iterated over without a bound of the user's: tasks in flight and results not yet taken. */
+/**
+ * Tasks in flight of a map without a bound of the user's; while it is iterated over, with the results
+ * not yet taken. Enough for thousands of workers; more would only wait, and fill caches and tables.
+ */
 const READ_AHEAD = 10_000
 
 /** What a map is made of. */
@@ -220,10 +223,9 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
 
   /** Whether the map's own bounds allow another task. Results that wait to be taken count. */
   get #hasAppetite(): boolean {
-    const { concurrency } = this.#setup
     const { isIterated, readyCount } = this.results
-    if (isIterated) return this.#inFlight + readyCount < (concurrency ?? READ_AHEAD)
-    return concurrency === undefined || this.#inFlight < concurrency
+    const count = isIterated ? this.#inFlight + readyCount : this.#inFlight
+    return count < (this.#setup.concurrency ?? READ_AHEAD)
   }
 
   #submit(input: unknown): void {

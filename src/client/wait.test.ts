@@ -8,18 +8,15 @@ import { wait } from './wait.js'
 
 const identity = (x: unknown): unknown => x
 
-/** A client whose tasks end when the test says so, by their argument. */
-function heldClient(): TestClient & { readonly end: (value: number) => void } {
+/** A client whose tasks end when the test says so, by their order. */
+function heldClient(): TestClient & { readonly end: (index: number) => void } {
   const client = testClient()
   client.scheduler.isHolding = true
-  const end = (value: number): void => {
-    const tasks = [...client.scheduler.unfinished.values()]
-    const task = tasks[value]
-    assert(task !== undefined)
-    const argument = task.functionArgs[0]?.data
-    assert(argument !== undefined)
+  const end = (index: number): void => {
+    const task = client.scheduler.received.filter((message) => message.kind === 'task')[index]
+    const argument = task?.functionArgs[0]?.data
+    assert(task !== undefined && argument !== undefined)
     client.scheduler.finish(task, 'success', argument)
-    client.scheduler.unfinished.set(task.taskId, task)
   }
   return { ...client, end }
 }

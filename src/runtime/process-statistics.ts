@@ -1,6 +1,6 @@
-// What processes and the machine use, for heartbeats and monitors. Everything is read from the kernel
-// where it has files for it (Linux), else from Node. Nothing here ever throws: a number that cannot be
-// had is 0, or left as it was.
+// What processes and the machine use, for heartbeats and monitors. Everything is read from the
+// kernel where it has files for it (Linux), else from Node. Nothing here ever throws: a number that
+// cannot be had is 0, or left as it was.
 
 import { readFileSync } from 'node:fs'
 import { freemem } from 'node:os'
@@ -55,7 +55,9 @@ export class ChildSampler {
     this.#pid = pid
   }
 
-  /** CPU percent times 10 since the last call (0 at first), and resident bytes; 0 once it is gone. */
+  /**
+   * CPU percent times 10 since the last call (0 at first), and resident bytes; 0 once it is gone.
+   */
   sample(): Resource {
     const cpuMs = parseCpuTime(readText(`/proc/${this.#pid}/stat`))
     const rss = parseKib(readText(`/proc/${this.#pid}/status`), 'VmRSS')

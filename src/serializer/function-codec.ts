@@ -18,10 +18,18 @@ const FORM_NATIVE = 1
 const FORM_STRICT = 2
 const FORM_SLOPPY = 3
 
+/** How many functions are known by their text. */
+const MAX_KNOWN_TEXTS = 1_000
+
 /** Turns functions into bytes and back, the same function always into the same bytes. */
 export class FunctionCodec {
   readonly #natives: NativeNames
   readonly #encoded = new WeakMap<AnyFunction, Uint8Array>()
+  /**
+   * By name and text: a function expression in a loop is a new function each time, but the same text.
+   * The oldest goes first.
+   */
+  readonly #byText = new Map<string, Uint8Array>()
 
   constructor(natives: NativeNames) {
     this.#natives = natives
@@ -34,12 +42,8 @@ export class FunctionCodec {
   encode(fn: AnyFunction): Uint8Array | Refusal {
     const known = this.#encoded.get(fn)
     if (known !== undefined) return known
-    const writer = new ByteWriter()
-    writer.byte(MESSAGE_FUNCTION)
-    const refusal = this.#write(fn, writer)
-    if (refusal !== undefined) return refusal
-    const bytes = Buffer.from(writer.written)
-    this.#encoded.set(fn, bytes)
+    const bytes = types.isProxy(fn) ? refuseClass('Proxy') : this.#encodeByText(fn)
+    if (bytes instanceof Uint8Array) this.#encoded.set(fn, bytes)
     return bytes
   }
 
@@ -54,6 +58,34 @@ export class FunctionCodec {
     return make(reader.text(), form === FORM_STRICT, name)
   }
 
+  #encodeByText(fn: AnyFunction): Uint8Array | Refusal {
+    const key = this.#textKeyOf(fn)
+    const known = key === undefined ? undefined : this.#byText.get(key)
+    if (known !== undefined) return known
+    const writer = new ByteWriter()
+    writer.byte(MESSAGE_FUNCTION)
+    const refusal = this.#write(fn, writer)
+    if (refusal !== undefined) return refusal
+    const bytes = Buffer.from(writer.written)
+    if (key !== undefined) this.#remember(key, bytes)
+    return bytes
+  }
+
+  /** Undefined for a function that the text does not tell from others: one that goes by name. */
+  #textKeyOf(fn: AnyFunction): string | undefined {
+    if (isNative(fn) || this.#natives.nameOf(fn) !== undefined) return undefined
+    return `${nameOf(fn)}\0${Function.prototype.toString.call(fn)}`
+  }
+
+  #remember(key: string, bytes: Uint8Array): void {
+    this.#byText.set(key, bytes)
+    if (this.#byText.size <= MAX_KNOWN_TEXTS) return
+    for (const oldest of this.#byText.keys()) {
+      this.#byText.delete(oldest)
+      break
+    }
+  }
+
   #resolve(name: string): AnyFunction {
     const fn = this.#natives.resolve(name)
     if (fn !== undefined) return fn
@@ -61,7 +93,6 @@ export class FunctionCodec {
   }
 
   #write(fn: AnyFunction, writer: ByteWriter): Refusal | undefined {
-    if (types.isProxy(fn)) return refuseClass('Proxy')
     const native = this.#natives.nameOf(fn)
     if (native !== undefined) {
       writer.byte(FORM_NATIVE)

@@ -1,5 +1,5 @@
-// The listening half of ROUTER and PUB: the connections that came in on one address, from their first
-// byte to the last, and what happens to them when the socket is closed.
+// The listening half of ROUTER and PUB: the connections that came in on one address, from their
+// first byte to the last, and what happens to them when the socket is closed.
 
 import type { Socket } from 'node:net'
 import { Connection, type ConnectionHandler, type ConnectionSetup } from './connection.js'
@@ -67,8 +67,8 @@ export class Acceptor {
   }
 
   /**
-   * Stops to listen, writes what waits for at most `lingerMs`, closes all connections. Resolves when
-   * all is closed; calling it again returns the same promise.
+   * Stops to listen, writes what waits for at most `lingerMs`, closes all connections. Resolves
+   * when all is closed; calling it again returns the same promise.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()

@@ -1,5 +1,5 @@
-// Addresses as users write them: `tcp://host:port` and `ipc://path`. Text to parts and back; nothing
-// is resolved or opened here.
+// Addresses as users write them: `tcp://host:port` and `ipc://path`. Text to parts and back;
+// nothing is resolved or opened here.
 
 import { isIPv4, isIPv6 } from 'node:net'
 import { ConfigError } from '../base/errors.js'
@@ -29,8 +29,9 @@ const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i
 
 /**
- * Parses an address to bind: `tcp://127.0.0.1:8516`, `tcp://[::1]:0`, `tcp://*:*` (port `*` is 0: the
- * system chooses one), `tcp://name:8516`, `ipc:///path`. Throws `ConfigError` that says what is wrong.
+ * Parses an address to bind: `tcp://127.0.0.1:8516`, `tcp://[::1]:0`, `tcp://*:*` (port `*` is 0:
+ * the system chooses one), `tcp://name:8516`, `ipc:///path`. Throws `ConfigError` that says what
+ * is wrong.
  */
 export function parseAddress(text: string): Address {
   if (typeof text !== 'string')

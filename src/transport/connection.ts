@@ -44,7 +44,9 @@ const PROGRESS_INTERVAL_MS = 1000
 /** PONGs that wait for a place between messages, at most. */
 const MAX_CONTROL_FRAMES = 64
 
-/** 'flushing': what waits is written, nothing is added. 'ending': our side has sent its last byte. */
+/**
+ * 'flushing': what waits is written, nothing is added. 'ending': our side has sent its last byte.
+ */
 type Phase = 'open' | 'flushing' | 'ending' | 'closed'
 
 /** A connection from its socket's first moment to its last. */
@@ -63,7 +65,9 @@ export class Connection {
   #lastProgressMs = -PROGRESS_INTERVAL_MS
   #deadline: NodeJS.Timeout | undefined
 
-  /** `socket` may still be connecting. `queue` may have frames: they are sent after the handshake. */
+  /**
+   * `socket` may still be connecting. `queue` may have frames: they are sent after the handshake.
+   */
   constructor(socket: Socket, queue: SendQueue, setup: ConnectionSetup) {
     const { local, options } = setup
     this.#socket = socket
@@ -143,7 +147,9 @@ export class Connection {
     if (this.#writer.isIdle) this.#endSocket()
   }
 
-  /** Tells the peer why, if it speaks our language, and ends the connection; what waits is dropped. */
+  /**
+   * Tells the peer why, if it speaks our language, and ends the connection; what waits is dropped.
+   */
   refuse(reason: string): void {
     if (this.#phase !== 'open') return
     this.#reason ??= reason
@@ -174,7 +180,8 @@ export class Connection {
       if (!(error instanceof ProtocolError)) throw error
       failure = error
     }
-    // What the owner throws must cost no message: the bytes have been taken and will not come again.
+    // What the owner throws must cost no message: the bytes have been taken and will not come
+    // again.
     try {
       if (!this.#isReady) this.#advanceHandshake()
       this.#handleCommands(inbox.commands)

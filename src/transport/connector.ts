@@ -56,7 +56,9 @@ export class Connector {
     this.#connect()
   }
 
-  /** Keeps the process alive, as from the start: by its connection, or while it tries to get one. */
+  /**
+   * Keeps the process alive, as from the start: by its connection, or while it tries to get one.
+   */
   ref(): void {
     this.#isRef = true
     this.#retry?.ref()
@@ -71,8 +73,8 @@ export class Connector {
   }
 
   /**
-   * Writes what waits and closes, within `lingerMs`; where `isWaiting`, and there is no connection yet,
-   * that time is also given to getting one. Resolves when all is closed.
+   * Writes what waits and closes, within `lingerMs`; where `isWaiting`, and there is no connection
+   * yet, that time is also given to getting one. Resolves when all is closed.
    */
   close(isWaiting: boolean): Promise<void> {
     this.#closing ??= new Promise((resolve) => {

@@ -10,13 +10,18 @@ import { SendQueue } from './send-queue.js'
 import { SlabPool } from './slab-pool.js'
 import type { IncomingMessage, OutgoingFrame } from './socket.js'
 
-/** What a dealer tells its owner; never from within a call of the owner, nothing once it is closed. */
+/**
+ * What a dealer tells its owner; never from within a call of the owner, nothing once it is closed.
+ */
 export interface DealerHandler {
   /** All messages that one read has completed. */
   onMessages(messages: readonly IncomingMessage[]): void
   /** The handshake is done. */
   onConnect(): void
-  /** The connection was lost; `reason` is empty if the peer closed it in good order. It is tried again. */
+  /**
+   * The connection was lost; `reason` is empty if the peer closed it in good order. It is tried
+   * again.
+   */
   onDisconnect(reason: string): void
   /** After `send` returned false for a full queue: there is room again. */
   onDrain(): void
@@ -73,9 +78,9 @@ export class DealerSocket {
   }
 
   /**
-   * Sends one frame as a message. False: more than `highWaterMarkBytes` wait, and `onDrain` follows; or
-   * the message was dropped: after `close`, for want of a connection (`queueWhileDisconnected`), or
-   * because more than `maxQueuedBytes` would wait.
+   * Sends one frame as a message. False: more than `highWaterMarkBytes` wait, and `onDrain`
+   * follows; or the message was dropped: after `close`, for want of a connection
+   * (`queueWhileDisconnected`), or because more than `maxQueuedBytes` would wait.
    */
   send(frame: OutgoingFrame): boolean {
     if (this.#connection?.isOpen === true) return this.#connection.send(frame)
@@ -88,7 +93,9 @@ export class DealerSocket {
     return this.#sendLater(frames)
   }
 
-  /** Keeps the process alive, as from the start: by its connection, or while it tries to get one. */
+  /**
+   * Keeps the process alive, as from the start: by its connection, or while it tries to get one.
+   */
   ref(): void {
     this.#connector.ref()
   }
@@ -99,8 +106,8 @@ export class DealerSocket {
   }
 
   /**
-   * Writes what waits and closes, within `lingerMs`; what waits for a connection is given that time,
-   * too. Nothing is told any more. Resolves when all is closed; may be called again.
+   * Writes what waits and closes, within `lingerMs`; what waits for a connection is given that
+   * time, too. Nothing is told any more. Resolves when all is closed; may be called again.
    */
   close(): Promise<void> {
     this.#isClosed = true

@@ -127,3 +127,14 @@ test('after stop nothing is written', async () => {
   await turn()
   assert.deepEqual(writes, ['000161'])
 })
+
+test('a stream that has failed, and has not told it yet, swallows nothing', async () => {
+  const { writer, writes, stream, queue } = new Fixture()
+  stream.on('error', () => {})
+  writer.start()
+  writer.send(Buffer.from('a'))
+  stream.destroy(new Error('the link is gone'))
+  await turn()
+  assert.deepEqual(writes, [])
+  assert.equal(queue.bytes, 3)
+})

@@ -1,5 +1,6 @@
-// Writes a send queue to a stream: when, how much at a time, and what has not left yet. One write is
-// under way at a time, so that what waits behind it is known, and can be kept when the link is lost.
+// Writes a send queue to a stream: when, how much at a time, and what has not left yet. One write
+// is under way at a time, so that what waits behind it is known, and can be kept when the link is
+// lost.
 
 import type { Writable } from 'node:stream'
 import type { SendQueue } from './send-queue.js'
@@ -94,9 +95,14 @@ export class FrameWriter implements Flushable {
     this.#onProgress()
   }
 
-  /** Writes what waits now, until the operating system takes no more; then the end of a write goes on. */
+  /**
+   * Writes what waits now, until the operating system takes no more; then the end of a write goes
+   * on.
+   */
   write(): void {
-    while (this.#inFlightBytes === 0 && this.#isStarted && !this.#isStopped) {
+    // A stream may have failed without having told it yet: what it would swallow can still be kept.
+    if (!this.#isStarted || this.#isStopped || this.#stream.destroyed) return
+    while (this.#inFlightBytes === 0) {
       if (this.#control.length > 0 && this.#queue.isBetweenMessages) this.#writeControl()
       else if (this.#queue.bytes > 0) this.#writeQueue()
       else return this.#queue.recycle()

@@ -1,5 +1,5 @@
-// Whether a peer is still there when it has nothing to say: our own PINGs, and the time to live that
-// a peer announces in its own (docs/protocol.md#zmtp). Only with ZMTP 3.1 peers.
+// Whether a peer is still there when it has nothing to say: our own PINGs, and the time to live
+// that a peer announces in its own (docs/protocol.md#zmtp). Only with ZMTP 3.1 peers.
 
 /** When to ask, and when to give up. */
 export interface HeartbeatOptions {

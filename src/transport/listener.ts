@@ -1,5 +1,5 @@
-// Listens on an address and hands out the streams of those who connect. Knows the operating system's
-// ways (stale socket files, ports chosen by the system), not what the streams carry.
+// Listens on an address and hands out the streams of those who connect. Knows the operating
+// system's ways (stale socket files, ports chosen by the system), not what the streams carry.
 
 import { lstat, unlink } from 'node:fs/promises'
 import {

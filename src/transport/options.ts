@@ -28,9 +28,9 @@ export interface SocketOptions extends SocketLimits {
 /** Of a `RouterSocket`. */
 export interface RouterOptions extends SocketOptions {
   /**
-   * What happens when a peer comes with the identity of one that is connected. True (the default): the
-   * new one takes over and the old one is closed, so that a peer whose link broke unnoticed can come
-   * back. False, as libzmq does: the new one is refused.
+   * What happens when a peer comes with the identity of one that is connected. True (the default):
+   * the new one takes over and the old one is closed, so that a peer whose link broke unnoticed
+   * can come back. False, as libzmq does: the new one is refused.
    */
   readonly handover: boolean
   /** The router's own identity, which it tells its peers: at most 255 bytes. Default: none. */
@@ -40,8 +40,8 @@ export interface RouterOptions extends SocketOptions {
 /** Of the sockets that connect. */
 export interface ConnectOptions extends SocketOptions {
   /**
-   * The delay before another attempt to connect, in milliseconds. It doubles with each failure, and a
-   * random part of up to a half is taken off. Default: 100.
+   * The delay before another attempt to connect, in milliseconds. It doubles with each failure,
+   * and a random part of up to a half is taken off. Default: 100.
    */
   readonly reconnectMinMs: number
   /** The longest such delay, in milliseconds. Default: 2,000. */

@@ -37,8 +37,8 @@ export class PubSocket {
   }
 
   /**
-   * Listens on `address`. Rejects with `ConfigError` for a wrong address or option, and with an error
-   * that has the system's `code` (`EADDRINUSE`, …) when the address cannot be bound.
+   * Listens on `address`. Rejects with `ConfigError` for a wrong address or option, and with an
+   * error that has the system's `code` (`EADDRINUSE`, …) when the address cannot be bound.
    */
   static async bind(
     address: string,

@@ -7,8 +7,8 @@ import { routerOptions, type RouterOptions } from './options.js'
 import type { IncomingMessage, OutgoingFrame } from './socket.js'
 
 /**
- * What a router tells its owner; never from within a call of the owner, and nothing once it is closed.
- * For each peer: one `onConnect`, then the others, then one `onDisconnect`.
+ * What a router tells its owner; never from within a call of the owner, and nothing once it is
+ * closed. For each peer: one `onConnect`, then the others, then one `onDisconnect`.
  */
 export interface RouterHandler {
   /** All messages that one read has completed. */
@@ -42,8 +42,8 @@ export class RouterSocket {
   }
 
   /**
-   * Listens on `address`. Rejects with `ConfigError` for a wrong address or option, and with an error
-   * that has the system's `code` (`EADDRINUSE`, …) when the address cannot be bound.
+   * Listens on `address`. Rejects with `ConfigError` for a wrong address or option, and with an
+   * error that has the system's `code` (`EADDRINUSE`, …) when the address cannot be bound.
    */
   static async bind(
     address: string,
@@ -92,8 +92,8 @@ export class RouterSocket {
   }
 
   /**
-   * Stops to listen, writes what waits for at most `lingerMs`, and closes all connections. Nothing is
-   * told any more. Resolves when all is closed; may be called again.
+   * Stops to listen, writes what waits for at most `lingerMs`, and closes all connections. Nothing
+   * is told any more. Resolves when all is closed; may be called again.
    */
   async close(): Promise<void> {
     await this.#acceptor?.close()
@@ -130,11 +130,15 @@ export class RouterSocket {
     }
     if (earlier !== undefined) {
       earlier.close('another connection has taken over the identity')
-      this.#forget(earlier, earlier.reason)
+      this.#identities.delete(earlier)
     }
     this.#peers.set(id, connection)
     this.#identities.set(connection, id)
-    this.#handler.onConnect(id)
+    try {
+      if (earlier !== undefined) this.#handler.onDisconnect(id, earlier.reason)
+    } finally {
+      if (connection.isOpen) this.#handler.onConnect(id)
+    }
   }
 
   /** Tells the end of a connection, unless that was told when its identity was taken over. */

@@ -1,6 +1,7 @@
 // What waits to be written to one peer, already framed. Small frames are copied into a slab one
-// after the other, so that they leave in one write; large pieces keep their place between cuts of the
-// slab. The queue knows where messages end: after a lost connection it can go on with whole ones.
+// after the other, so that they leave in one write; large pieces keep their place between cuts of
+// the slab. The queue knows where messages end: after a lost connection it can go on with whole
+// ones.
 
 import { LARGE_PIECE_BYTES, type SlabPool } from './slab-pool.js'
 import type { OutgoingFrame } from './socket.js'
@@ -100,7 +101,10 @@ export class SendQueue {
     this.#forgetSlab()
   }
 
-  /** After a lost connection: drops the rest of a message whose beginning was taken, keeps whole ones. */
+  /**
+   * After a lost connection: drops the rest of a message whose beginning was taken, keeps whole
+   * ones.
+   */
   restart(): void {
     this.#cut()
     while (this.#isTakenPart && this.#firstPiece < this.#pieces.length) this.#skipPart()

@@ -18,7 +18,9 @@ export class SlabPool {
   readonly #small: Buffer[] = []
   readonly #large: Buffer[] = []
 
-  /** A slab with at least `bytes` of room, which must be at most `LARGE_PIECE_BYTES` and a header. */
+  /**
+   * A slab with at least `bytes` of room, which must be at most `LARGE_PIECE_BYTES` and a header.
+   */
   take(bytes: number): Buffer {
     return bytes <= SMALL_SLAB_BYTES
       ? (this.#small.pop() ?? Buffer.allocUnsafeSlow(SMALL_SLAB_BYTES))

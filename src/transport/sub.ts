@@ -1,5 +1,5 @@
-// SUB: a socket that connects to one PUB, asks for the messages that begin with certain prefixes, asks
-// again after each lost connection, and receives.
+// SUB: a socket that connects to one PUB, asks for the messages that begin with certain prefixes,
+// asks again after each lost connection, and receives.
 
 import { asBuffer, bytesToLatin1 } from '../base/bytes.js'
 import { ConfigError } from '../base/errors.js'
@@ -15,13 +15,18 @@ import type { IncomingMessage } from './socket.js'
 import { encodeSubscription } from './zmtp/commands.js'
 import type { RemotePeer } from './zmtp/session.js'
 
-/** What a subscriber tells its owner; never from within a call of the owner, nothing once closed. */
+/**
+ * What a subscriber tells its owner; never from within a call of the owner, nothing once closed.
+ */
 export interface SubHandler {
   /** Messages that match a subscription, as many of them as one read has completed. */
   onMessages(messages: readonly IncomingMessage[]): void
   /** The handshake is done; the subscriptions are on their way. */
   onConnect(): void
-  /** The connection was lost; `reason` is empty if the peer closed it in good order. It is tried again. */
+  /**
+   * The connection was lost; `reason` is empty if the peer closed it in good order. It is tried
+   * again.
+   */
   onDisconnect(reason: string): void
   /** An attempt to connect has failed. It is tried again. */
   onConnectFailed(reason: string): void
@@ -64,9 +69,9 @@ export class SubSocket {
   }
 
   /**
-   * Asks for the messages that begin with `prefix` (a text stands for its UTF-8 bytes); all messages
-   * begin with the empty one. May be asked for several times, and must then be taken back as often.
-   * Throws `ConfigError` if it is too long.
+   * Asks for the messages that begin with `prefix` (a text stands for its UTF-8 bytes); all
+   * messages begin with the empty one. May be asked for several times, and must then be taken back
+   * as often. Throws `ConfigError` if it is too long.
    */
   subscribe(prefix: string | Uint8Array): void {
     const bytes = prefixBytes(prefix)
@@ -79,7 +84,9 @@ export class SubSocket {
     if (this.#prefixes.delete(bytes)) this.#tell(false, bytes)
   }
 
-  /** Keeps the process alive, as from the start: by its connection, or while it tries to get one. */
+  /**
+   * Keeps the process alive, as from the start: by its connection, or while it tries to get one.
+   */
   ref(): void {
     this.#connector.ref()
   }

@@ -1,7 +1,7 @@
 // The agent's end of the pipes to a processor: frames go out coalesced, one write per turn of the
 // event loop; what comes in is told as it comes.
 
-import type { Readable, Writable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import type { OutgoingFrame } from '../transport/socket.js'
 import { FrameBatch, FrameParser, KIND_MESSAGE } from './link.js'
 
@@ -17,18 +17,20 @@ export interface AgentLinkHandler {
 
 /** Frames to and from one processor. */
 export class AgentLink {
-  readonly #output: Writable
+  readonly #output: Duplex
   readonly #input: Readable
   readonly #batch = new FrameBatch()
   #isFlushPlanned = false
   #isClosed = false
 
-  constructor(output: Writable, input: Readable, handler: AgentLinkHandler) {
+  constructor(output: Duplex, input: Readable, handler: AgentLinkHandler) {
     this.#output = output
     this.#input = input
     // A pipe that breaks belongs to a process that ends, and that is told by its exit.
     output.on('error', () => {})
     input.on('error', () => {})
+    // Nothing comes this way, but only who reads sees the end.
+    output.resume()
     const parser = new FrameParser((kind, bytes) => handler.onFrame(kind, bytes))
     input.on('data', (chunk: Buffer) => {
       if (this.#isClosed) return

@@ -119,7 +119,7 @@ function checkNames(names: readonly string[] | undefined, count: number): readon
     const rule = `1 to ${MAX_NAME_LENGTH} characters without |`
     throw new ConfigError(`option names: expected ${rule}, got ${JSON.stringify(name)}`)
   }
-  return [...names]
+  return [...(names as readonly string[])]
 }
 
 function checkExecArgv(execArgv: readonly string[] | undefined): readonly string[] {

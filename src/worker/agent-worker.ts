@@ -14,6 +14,7 @@ import { DealerSocket } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/socket.js'
 import { decode, encodeFrame, type Message, type WorkerHeartbeat } from '../wire/message.js'
 import type { CheckedAgentOptions } from './agent-options.js'
+import type { ConnectReport } from './connect-report.js'
 import { newResultId, serializerIdOf } from './object-id.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 
@@ -37,11 +38,14 @@ export interface AgentWorkerOptions {
   readonly logger: Logger
   /** Watches this process, for all of its workers. */
   readonly sampler: ProcessSampler
+  readonly report: ConnectReport
 }
 
 /** One worker of an agent. */
 export class AgentWorker {
-  /** Resolves when the scheduler has answered for the first time; rejects if the worker ends before. */
+  /**
+   * Resolves when the scheduler has answered for the first time; rejects if the worker ends before.
+   */
   readonly ready: Promise<void>
   /** Resolves when the worker has ended, with its connection and its processor. */
   readonly ended: Promise<AgentEnd>
@@ -58,7 +62,7 @@ export class AgentWorker {
   #resolveEnded: (end: AgentEnd) => void = () => {}
 
   /** Connects and starts its processor. */
-  constructor({ identity, settings, logger, sampler }: AgentWorkerOptions) {
+  constructor({ identity, settings, logger, sampler, report }: AgentWorkerOptions) {
     this.#settings = settings
     this.#logger = logger
     this.#sampler = sampler
@@ -76,7 +80,7 @@ export class AgentWorker {
       perform: (action) => this.#perform(action),
       onFault: (error) => this.#onFault(error),
     })
-    this.#socket = this.#connect(identity)
+    this.#socket = this.#connect(identity, report)
     this.#driver.handle({ type: 'started' })
   }
 
@@ -88,14 +92,16 @@ export class AgentWorker {
     await this.ended
   }
 
-  #connect(identity: Identity): DealerSocket {
+  #connect(identity: Identity, report: ConnectReport): DealerSocket {
     const handler = {
       onMessages: (messages: readonly IncomingMessage[]) => this.#onMessages(messages),
-      onConnect: () => this.#driver.handle({ type: 'connected' }),
+      onConnect: () => {
+        report.onConnected()
+        this.#driver.handle({ type: 'connected' })
+      },
       onDisconnect: (reason: string) => this.#onDisconnect(reason),
       onDrain: () => this.#onDrain(),
-      onConnectFailed: (reason: string) =>
-        this.#logger.debug('could not connect to the scheduler', { reason }),
+      onConnectFailed: (reason: string) => report.onFailed(this.#logger, reason),
       onProgress: () => this.#driver.handle({ type: 'schedulerProgressed' }),
     }
     return new DealerSocket(this.#settings.address, identity, handler, {

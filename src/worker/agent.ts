@@ -1,13 +1,14 @@
-// The agent: one process that serves any number of workers, each with an identity, a connection and a
-// processor of its own. User code never runs in it, so whatever that does, the workers stay alive.
+// The agent: one process that serves any number of workers, each with an identity, a connection and
+// a processor of its own. User code never runs in it, so whatever that does, the workers stay
+// alive.
 
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { identity, type Identity } from '../base/ids.js'
-import type { Logger } from '../base/logger.js'
+import { identity as identityOf, type Identity } from '../base/ids.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { checkAgentOptions, type AgentOptions, type CheckedAgentOptions } from './agent-options.js'
 import { AgentWorker, type AgentEnd } from './agent-worker.js'
+import { ConnectReport } from './connect-report.js'
 import { withFields } from './worker-logger.js'
 
 export type { AgentEnd } from './agent-worker.js'
@@ -30,14 +31,17 @@ export class Agent {
     this.ended = this.#started.then(() => this.#allEnded())
   }
 
-  /** Starts the workers; they connect in the background. Rejects with `ConfigError` for a bad option. */
+  /**
+   * Starts the workers; they connect in the background. Rejects with `ConfigError` for a bad
+   * option.
+   */
   static async start(options: AgentOptions): Promise<Agent> {
     return new Agent(checkAgentOptions(options))
   }
 
   /**
-   * Ends all workers in good order: the scheduler gives their tasks to others. Resolves when nothing is
-   * left of them. May be called again.
+   * Ends all workers in good order: the scheduler gives their tasks to others. Resolves when
+   * nothing is left of them. May be called again.
    */
   async stop(): Promise<void> {
     this.#isStopping = true
@@ -45,14 +49,23 @@ export class Agent {
     await Promise.all(this.#workers.map((worker) => worker.stop()))
   }
 
-  /** One worker a turn: starting a process takes a while, and those that run must not wait for all. */
+  /**
+   * One worker a turn: starting a process takes a while, and those that run must not wait for all.
+   */
   async #start(settings: CheckedAgentOptions): Promise<void> {
     const sampler = new ProcessSampler()
+    const report = new ConnectReport(settings.address)
     for (const [index, name] of settings.names.entries()) {
       if (index > 0) await nextTurn()
       if (this.#isStopping) return
       const logger = withFields(settings.logger, { worker: name, index })
-      this.#workers.push(startWorker({ name, index, settings, logger, sampler }))
+      const identity = newWorkerIdentity(name)
+      logger.info(`Worker[${index}] started`, { identity })
+      const worker = new AgentWorker({ identity, settings, logger, sampler, report })
+      this.#workers.push(worker)
+      void worker.ended.then(({ reason, isFailure }) => {
+        logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
+      })
     }
   }
 
@@ -68,26 +81,10 @@ export class Agent {
   }
 }
 
-interface WorkerStart {
-  readonly name: string
-  readonly index: number
-  readonly settings: CheckedAgentOptions
-  readonly logger: Logger
-  readonly sampler: ProcessSampler
-}
-
-function startWorker({ name, index, settings, logger, sampler }: WorkerStart): AgentWorker {
-  const own = newWorkerIdentity(name)
-  logger.info(`Worker[${index}] started`, { identity: own })
-  const worker = new AgentWorker({ identity: own, settings, logger, sampler })
-  void worker.ended.then(({ reason, isFailure }) => {
-    logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
-  })
-  return worker
-}
-
-/** A new worker identity (docs/protocol.md#identities): text in UTF-8, as one character per byte. */
+/**
+ * A new worker identity (docs/protocol.md#identities): text in UTF-8, as one character per byte.
+ */
 function newWorkerIdentity(name: string): Identity {
   const text = `${process.pid}|${name}|${randomBytes(16).toString('hex')}`
-  return identity(Buffer.from(text, 'utf8').toString('latin1'))
+  return identityOf(Buffer.from(text, 'utf8').toString('latin1'))
 }

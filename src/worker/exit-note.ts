@@ -1,5 +1,5 @@
-// The last words of a processor that ends by itself: which task it ran. Without them its agent would
-// not know whom to blame.
+// The last words of a processor that ends by itself: which task it ran. Without them its agent
+// would not know whom to blame.
 
 import { bytesToLatin1, latin1ToBytes } from '../base/bytes.js'
 import { taskId, type TaskId } from '../base/ids.js'

@@ -1,5 +1,6 @@
-// What a Python client is told when one of its tasks ends up here: a pickled exception, because bytes
-// that are not a pickle would end its agent and leave its futures waiting (docs/protocol.md#values).
+// What a Python client is told when one of its tasks ends up here: a pickled exception, because
+// bytes that are not a pickle would end its agent and leave its futures waiting
+// (docs/protocol.md#values).
 
 const TEXT = 'this worker runs JavaScript functions only, not Python ones'
 

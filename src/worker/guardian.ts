@@ -1,12 +1,15 @@
 // A thread beside the user's code. It holds the lifeline to the agent, so that both of these work
-// while user code never returns to the event loop: when the agent dies, however it dies, the processor
-// and what it has started are killed; and when the agent asks how far the processor is, it is told.
+// while user code never returns to the event loop: when the agent dies, however it dies, the
+// processor and what it has started are killed; and when the agent asks how far the processor is,
+// it is told.
 
 import { Socket } from 'node:net'
 import { workerData } from 'node:worker_threads'
 import { LIFELINE_FD } from './link.js'
 
-/** The processor leads a process group of its own; where there are no groups, only itself is ended. */
+/**
+ * The processor leads a process group of its own; where there are no groups, only itself is ended.
+ */
 function killProcessor(): void {
   try {
     process.kill(-process.pid, 'SIGKILL')

@@ -37,9 +37,11 @@ const SLAB_BYTES = 64 * 1024
 const EAGER_BYTES = 1024 ** 2
 
 /** Memory for larger frames grows by this factor when it is full. */
-const GROWTH = 4
+const GROWTH = 8
 
-/** Puts frames together for one write. Small pieces are copied, large ones are taken as they are. */
+/**
+ * Puts frames together for one write. Small pieces are copied, large ones are taken as they are.
+ */
 export class FrameBatch {
   #pieces: Uint8Array[] = []
   #slab: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES)
@@ -111,7 +113,9 @@ export class FrameBatch {
   }
 }
 
-/** Reads frames, however they were cut into chunks. Once it has thrown, it must not be fed again. */
+/**
+ * Reads frames, however they were cut into chunks. Once it has thrown, it must not be fed again.
+ */
 export class FrameParser {
   readonly #onFrame: (kind: number, bytes: Buffer) => void
   readonly #header = Buffer.alloc(HEADER_BYTES)

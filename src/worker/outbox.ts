@@ -1,7 +1,7 @@
-// The processor's way out. It writes synchronously to a pipe that blocks: so it is always known what
-// was written, and what was not can be written by the 'exit' handler when user code ends the process.
-// While the pipe is full there is nothing better to do anyway: one task runs at a time. A system call
-// of this kind also costs less than a write through a stream.
+// The processor's way out. It writes synchronously to a pipe that blocks: so it is always known
+// what was written, and what was not can be written by the 'exit' handler when user code ends the
+// process. While the pipe is full there is nothing better to do anyway: one task runs at a time. A
+// system call of this kind also costs less than a write through a stream.
 
 import { writevSync } from 'node:fs'
 import type { OutgoingFrame } from '../transport/socket.js'

@@ -1,5 +1,5 @@
-// Hosts one processor process for a worker: starts it, speaks with it, passes on what it prints, ends
-// it, and tells how it ended.
+// Hosts one processor process for a worker: starts it, speaks with it, passes on what it prints,
+// ends it, and tells how it ended.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
@@ -21,8 +21,13 @@ const STDERR_TAIL_BYTES = 4096
 /** A processor that was asked to end by itself is told more firmly after this time. */
 const PATIENCE_MS = 250
 
-/** How long to wait for the rest of what a dead processor has written: others may hold its pipes. */
-const DRAIN_TIMEOUT_MS = 500
+/** A process whose pipes are closed ends, or is ended after this time. */
+const PIPE_TIMEOUT_MS = 1000
+
+/**
+ * How long to wait for the rest of what a dead processor has written: others may hold its pipes.
+ */
+const DRAIN_TIMEOUT_MS = 1000
 
 /** What a host tells, never from within its constructor. Nothing after `onExit`. */
 export interface ProcessorHostHandler {
@@ -89,6 +94,7 @@ class RunningProcessor implements ProcessorHost {
   readonly #exited: Promise<void>
   #lastRun: LastRun = 'unknown'
   #killTimer: NodeJS.Timeout | undefined
+  #pipeTimer: NodeJS.Timeout | undefined
   #isGone = false
 
   constructor(
@@ -107,6 +113,9 @@ class RunningProcessor implements ProcessorHost {
       onFrame: (kind, bytes) => this.#onFrame(kind, bytes),
       onGarbage: (error) => this.#onGarbage(error),
     })
+    for (const fd of [INBOX_FD, LIFELINE_FD, OUTBOX_FD]) {
+      pipes[fd]?.on('close', () => this.#onPipeClosed())
+    }
     this.#watchLifeline()
     this.#watchOutput()
     this.#exited = this.#watchExit()
@@ -129,6 +138,7 @@ class RunningProcessor implements ProcessorHost {
 
   async end(): Promise<void> {
     this.#link.end()
+    clearTimeout(this.#pipeTimer)
     if (!this.#isGone) this.#killTimer ??= setTimeout(() => this.kill(), PATIENCE_MS)
     await this.#exited
   }
@@ -146,6 +156,15 @@ class RunningProcessor implements ProcessorHost {
   #onGarbage(error: unknown): void {
     this.#logger.error('the processor has sent what is not a message', { error: String(error) })
     if (!this.#isGone) this.#signal('SIGKILL')
+  }
+
+  /** Either the process is ending, or user code has closed what was not its own. */
+  #onPipeClosed(): void {
+    if (this.#isGone) return
+    this.#pipeTimer ??= setTimeout(() => {
+      this.#logger.error('the processor has closed its pipe to the agent')
+      this.#signal('SIGKILL')
+    }, PIPE_TIMEOUT_MS)
   }
 
   #watchLifeline(): void {
@@ -181,6 +200,7 @@ class RunningProcessor implements ProcessorHost {
       (resolve) => this.#child.once('exit', (...how) => resolve(how)),
     )
     clearTimeout(this.#killTimer)
+    clearTimeout(this.#pipeTimer)
     // What it has started and left behind goes, too.
     this.#signal('SIGKILL')
     this.#isGone = true

@@ -1,5 +1,5 @@
-// Starts the process of a processor with the pipes of link.ts. An error of the system is a value here:
-// a worker goes on and tries again.
+// Starts the process of a processor with the pipes of link.ts. An error of the system is a value
+// here: a worker goes on and tries again.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -33,7 +33,8 @@ function trySpawn({ execArgv, env, cwd }: ProcessorOptions): ChildProcess | Erro
   try {
     return spawn(process.execPath, [...execArgv, MAIN], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
-      // A group of its own: a terminal's Ctrl-C is not for it, and all of it can be killed together.
+      // A group of its own: a terminal's Ctrl-C is not for it, and all of it can be killed
+      // together.
       detached: true,
       windowsHide: true,
       env,

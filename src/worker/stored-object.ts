@@ -20,7 +20,7 @@ export type TaskFunction = (...parameters: unknown[]) => unknown
 export class StoredObject {
   #chunks: readonly Uint8Array[]
   #function: TaskFunction | undefined
-  #failure: unknown
+  #failure: Error | undefined
   #isOurSerializer: boolean | undefined
   /** If it is a function: how long its last call took; Infinity before the first. */
   lastCallMs: number = Infinity
@@ -44,10 +44,10 @@ export class StoredObject {
     if (this.#failure !== undefined) throw this.#failure
     try {
       const value = serializer.deserialize(this.bytes)
-      if (typeof value !== 'function') throw new DeserializeError('the task’s function is not one')
+      if (typeof value !== 'function') throw new DeserializeError('the object is not a function')
       return (this.#function = value as TaskFunction)
     } catch (error) {
-      this.#failure = error ?? new DeserializeError('the function could not be read')
+      this.#failure = error instanceof Error ? error : new DeserializeError(String(error))
       throw this.#failure
     }
   }

@@ -1,5 +1,5 @@
-// Measures what a task takes. The clock is always read; CPU time and memory cost more to read than a
-// tiny task takes to run, so they are measured only where they are asked for or can matter.
+// Measures what a task takes. The clock is always read; CPU time and memory cost more to read than
+// a tiny task takes to run, so they are measured only where they are asked for or can matter.
 
 import { encodeProfileResult } from '../wire/profile.js'
 
@@ -10,14 +10,22 @@ const KIB = 1024
 
 /** Measures one task after another. */
 export class TaskMeter {
+  readonly #now: () => number
   #startedAt = 0
   #endedAt = 0
   #isProfiled = false
-  /** CPU time of the process when it was last read, and what tasks took since without reading it. */
+  /**
+   * CPU time of the process when it was last read, and what tasks took since without reading it.
+   */
   #cpuMs = 0
   #unreadMs = 0
   #rssBytes = 0
   #maxRssBytes = 0
+
+  /** `now` tells the milliseconds since some point. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
 
   /** When the last task ended, or the last turn began. */
   get endedAt(): number {
@@ -31,7 +39,7 @@ export class TaskMeter {
 
   /** The process comes back from having nothing to do, or from others' callbacks. */
   beginTurn(): void {
-    this.#endedAt = performance.now()
+    this.#endedAt = this.#now()
     this.#startedAt = this.#endedAt
     this.#cpuMs = cpuTimeMs()
     this.#unreadMs = 0
@@ -46,12 +54,12 @@ export class TaskMeter {
     this.#maxRssBytes = process.resourceUsage().maxRSS * KIB
     this.#cpuMs = cpuTimeMs()
     this.#unreadMs = 0
-    this.#startedAt = performance.now()
+    this.#startedAt = this.#now()
   }
 
   /** The task has ended. */
   stop(): void {
-    this.#endedAt = performance.now()
+    this.#endedAt = this.#now()
   }
 
   /** The 16 bytes of its profile, after `stop`. */

@@ -162,8 +162,8 @@ export class TaskRunner {
   #succeed(task: RunnableTask, value: unknown): void {
     const bytes = this.#serializer.serialize(value)
     if (bytes.byteLength > MAX_RESULT_BYTES) {
-      const text = `the result has ${bytes.byteLength} bytes; at most ${MAX_RESULT_BYTES} can travel`
-      throw new SerializeError(text)
+      const limit = `at most ${MAX_RESULT_BYTES} can travel`
+      throw new SerializeError(`the result has ${bytes.byteLength} bytes; ${limit}`)
     }
     this.#finish(task, 'success', bytes)
   }

@@ -1,5 +1,5 @@
-// A scheduler that does what a test says: it talks to real workers over a real socket, and gives them
-// tasks by itself.
+// A scheduler that does what a test says: it talks to real workers over a real socket, and gives
+// them tasks by itself.
 
 import { identity, objectId, schedulerId, taskId, type Identity } from '#src/base/ids.js'
 import { deserializeError } from '#src/serializer/error-codec.js'
@@ -134,7 +134,11 @@ export class FakeScheduler {
   }
 
   /** The same, for a function and arguments in their bytes. */
-  submitStored(functionId: string, args: readonly Uint8Array[], options: SendOptions = {}): SentTask {
+  submitStored(
+    functionId: string,
+    args: readonly Uint8Array[],
+    options: SendOptions = {},
+  ): SentTask {
     const id = String((this.#taskCount += 1)).padStart(16, '0')
     const outcome = new Promise<Outcome>((resolve) => this.#open.set(id, resolve))
     const functionArgs = args.map((bytes): TaskArgument => {
@@ -157,12 +161,18 @@ export class FakeScheduler {
   }
 
   cancel(id: string, force: boolean): void {
-    this.send({ kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } })
+    this.send({
+      kind: 'taskCancel',
+      taskId: taskId(id),
+      flags: { force, retrieveTaskObject: false },
+    })
   }
 
   /** Stores some bytes as an object, under an id that is the same for the same bytes. */
   #store(bytes: Uint8Array): string {
-    const known = [...this.objects].find(([, [chunk]]) => chunk !== undefined && isEqual(chunk, bytes))
+    const known = [...this.objects].find(
+      ([, [chunk]]) => chunk !== undefined && isEqual(chunk, bytes),
+    )
     const id = known?.[0] ?? `object ${this.objects.size}`
     this.objects.set(id, [bytes])
     return id
@@ -247,9 +257,15 @@ export class FakeScheduler {
     const resolve = this.#open.get(id)
     this.#open.delete(id)
     const [objectResult] = results
-    const chunks = objectResult === undefined ? inlineResults : (this.objects.get(objectResult) ?? [])
+    const chunks =
+      objectResult === undefined ? inlineResults : (this.objects.get(objectResult) ?? [])
     const order = (this.#outcomeCount += 1)
-    resolve?.({ status, value: readValue(status, chunks), profile: decodeProfileResult(metadata), order })
+    resolve?.({
+      status,
+      value: readValue(status, chunks),
+      profile: decodeProfileResult(metadata),
+      order,
+    })
   }
 }
 

@@ -99,7 +99,7 @@ export async function startRouter(
     onMessages: (peer, messages) => {
       for (const message of messages) {
         log.add({ kind: 'message', peer, text: show(message) })
-        if (show(message).startsWith('echo')) router.send(peer, message as Buffer)
+        if (show(message).startsWith('echo')) router.send(peer, message)
       }
       log.add({ kind: 'batch', peer })
     },

@@ -78,3 +78,9 @@ test('a handler that throws costs neither messages nor the connection', async (t
   await program.ended()
   assert.deepEqual(program.lines.events, ['1000 messages, 1000 echoed, true errors'])
 })
+
+test('a connection whose owner throws while it is flushed does not hold up the others', async (t) => {
+  const program = new Program(t, 'throw-while-flushing')
+  await program.ended()
+  assert.deepEqual(program.lines.events, ['one', 'thrown', 'two', 'thrown'])
+})

@@ -5,6 +5,7 @@ import { DealerSocket, type DealerHandler } from '#src/transport/dealer.js'
 import { PubSocket } from '#src/transport/pub.js'
 import { RouterSocket, type RouterHandler } from '#src/transport/router.js'
 import { SubSocket } from '#src/transport/sub.js'
+import { TurnFlusher } from '#src/transport/turn-flusher.js'
 
 const [, , scenario = '', address = ''] = process.argv
 const ME = identity('child')
@@ -110,7 +111,7 @@ async function throwInHandler(): Promise<void> {
   process.on('uncaughtException', () => (errors += 1))
   const onMessages: RouterHandler['onMessages'] = (from, batch) => {
     messages += batch.length
-    for (const message of batch) router.send(from, message as Buffer)
+    for (const message of batch) router.send(from, message)
     throw new Error('a bug of the owner')
   }
   const onConnect = (): void => {
@@ -130,6 +131,16 @@ async function throwInHandler(): Promise<void> {
   const report = (): void =>
     print(`${messages} messages, ${echoed} echoed, ${errors > 1000} errors`)
   dealer.send(Buffer.from('first'))
+}
+
+/** What throws while it is flushed does not cost the others their flush. */
+function throwWhileFlushing(): void {
+  process.on('uncaughtException', () => print('thrown'))
+  const fail = (): never => {
+    throw new Error('a bug of the owner')
+  }
+  const flusher = new TurnFlusher()
+  for (const flush of [() => print('one'), fail, () => print('two'), fail]) flusher.add({ flush })
 }
 
 switch (scenario) {
@@ -153,6 +164,9 @@ switch (scenario) {
     break
   case 'throw-in-handler':
     await throwInHandler()
+    break
+  case 'throw-while-flushing':
+    throwWhileFlushing()
     break
   default:
     throw new Error(`no scenario ${scenario}`)

@@ -152,7 +152,9 @@ test('results and arguments of 64 MiB travel', async (context) => {
 test('arguments are made anew for each task', async (context) => {
   const { scheduler } = await setUp(context)
   const grow = (list: number[]): number => list.push(0)
-  const outcomes = [0, 1, 2].map(() => scheduler.submit(grow, [[1, 2]], { asObjects: true }).outcome)
+  const outcomes = [0, 1, 2].map(
+    () => scheduler.submit(grow, [[1, 2]], { asObjects: true }).outcome,
+  )
   for (const { value } of await Promise.all(outcomes)) assert.equal(value, 3)
 })
 
@@ -170,9 +172,6 @@ test('what cannot be read or sent fails its task, and the worker goes on', async
     const { value } = await scheduler.submitStored(badFunction, []).outcome
     assert.equal((value as Error).name, 'DeserializeError')
   }
-  const unsendable = await scheduler.submit(() => new Promise(() => {}).constructor.prototype.then, [])
-    .outcome
-  assert.equal(unsendable.status === 'failed' || unsendable.status === 'success', true)
   const stuck = await scheduler.submit(() => ({ waits: new WeakMap([[{}, 1]]) }), []).outcome
   assert.equal(stuck.status, 'failed')
   assert.equal((stuck.value as Error).name, 'SerializeError')
@@ -212,28 +211,37 @@ test('heartbeats go on while user code never returns', async (context) => {
 
 test('a task that takes its process down fails with how it went', async (context) => {
   const { scheduler } = await setUp(context)
-  const cases: [name: string, fn: () => unknown, code: number | undefined, signal: string | undefined][] =
+  const cases: [
+    name: string,
+    fn: () => unknown,
+    code: number | undefined,
+    signal: string | undefined,
+  ][] = [
+    ['kill', () => process.kill(process.pid, 'SIGKILL'), undefined, 'SIGKILL'],
+    ['exit 0', () => process.exit(0), 0, undefined],
+    ['exit 3', () => process.exit(3), 3, undefined],
+    ['abort', () => process.abort(), undefined, 'SIGABRT'],
     [
-      ['kill', () => process.kill(process.pid, 'SIGKILL'), undefined, 'SIGKILL'],
-      ['exit 0', () => process.exit(0), 0, undefined],
-      ['exit 3', () => process.exit(3), 3, undefined],
-      ['abort', () => process.abort(), undefined, 'SIGABRT'],
-      [
-        'throw in a callback',
-        () => new Promise(() => setTimeout(() => assertNever(), 1)),
-        1,
-        undefined,
-      ],
-      [
-        'unhandled rejection',
-        () => {
-          void Promise.reject(new Error('nobody cares'))
-          return new Promise(() => {})
-        },
-        1,
-        undefined,
-      ],
-    ]
+      'throw in a callback',
+      () => {
+        setTimeout(() => {
+          throw new Error('too late')
+        }, 1)
+        return new Promise(() => {})
+      },
+      1,
+      undefined,
+    ],
+    [
+      'unhandled rejection',
+      () => {
+        void Promise.reject(new Error('nobody cares'))
+        return new Promise(() => {})
+      },
+      1,
+      undefined,
+    ],
+  ]
   for (const [name, fn, exitCode, signal] of cases) {
     const { status, value } = await scheduler.submit(fn, []).outcome
     assert.equal(status, 'failed', name)
@@ -241,13 +249,12 @@ test('a task that takes its process down fails with how it went', async (context
     assert.equal(error.name, 'ProcessorDiedError', name)
     assert.equal(error.exitCode, exitCode, name)
     assert.equal(error.signal, signal, name)
+    if (name === 'throw in a callback') assert.match(error.stderr ?? '', /too late/)
     if (name === 'unhandled rejection') assert.match(error.stderr ?? '', /nobody cares/)
   }
   const alive = await scheduler.submit(() => 'alive', []).outcome
   assert.equal(alive.value, 'alive')
 })
-
-declare function assertNever(): never
 
 test('a process that a task leaves dying takes nobody else with it', async (context) => {
   const { scheduler } = await setUp(context)
@@ -256,7 +263,8 @@ test('a process that a task leaves dying takes nobody else with it', async (cont
     return 'done'
   }
   const tasks = [scheduler.submit(bomb, [])]
-  for (let index = 0; index < 20; index += 1) tasks.push(scheduler.submit((x: number) => x, [index]))
+  for (let index = 0; index < 20; index += 1)
+    tasks.push(scheduler.submit((x: number) => x, [index]))
   const [first, ...others] = await Promise.all(tasks.map(({ outcome }) => outcome))
   assert.equal(first?.value, 'done')
   assert.deepEqual(
@@ -381,13 +389,16 @@ test('a user who writes into the pipes only ends his own task', async (context) 
   }
   const { value } = await scheduler.submit(scribble, []).outcome
   assert.equal((value as Error).name, 'ProcessorDiedError')
-  const close = async (): Promise<void> => {
-    const { closeSync } = await import('node:fs')
-    closeSync(5)
-    closeSync(3)
+  for (const fd of [3, 4, 5]) {
+    const close = async (pipe: number): Promise<void> => {
+      const { closeSync, openSync } = await import('node:fs')
+      closeSync(pipe)
+      openSync('/dev/null', 'w')
+      await new Promise(() => {})
+    }
+    const closed = await scheduler.submit(close, [fd]).outcome
+    assert.equal((closed.value as Error).name, 'ProcessorDiedError', String(fd))
   }
-  const closed = await scheduler.submit(close, []).outcome
-  assert.equal((closed.value as Error).name, 'ProcessorDiedError')
   assert.equal((await scheduler.submit(() => 'alive', []).outcome).value, 'alive')
 })
 
@@ -450,6 +461,19 @@ test('without a scheduler the agent ends after its death timeout and says why', 
   assert.match(end.reason, /700 ms/)
 })
 
+test('that there is no scheduler is said once, with the address and the reason', async (context) => {
+  const log = new LineLogger()
+  const options = { address: 'tcp://127.0.0.1:1', workers: 2, logger: log }
+  const agent = await Agent.start(options)
+  context.after(() => agent.stop())
+  const isReport = ({ text }: LogLine): boolean => /cannot connect/.test(text)
+  await until('four attempts', () => log.lines.filter(isReport).length >= 4)
+  const warnings = log.lines.filter(isReport).filter(({ level }) => level === 'warn')
+  assert.equal(warnings.length, 1)
+  assert.equal(warnings[0]?.fields['address'], 'tcp://127.0.0.1:1')
+  assert.match(String(warnings[0]?.fields['reason']), /ECONNREFUSED|refused/)
+})
+
 test('stopping an agent that never got anywhere works, too', async () => {
   const agent = await Agent.start({ address: 'tcp://127.0.0.1:1', workers: 2 })
   await agent.stop()
@@ -477,17 +501,18 @@ test('a profile has CPU time and memory where it is asked for', async (context) 
   const { scheduler } = await setUp(context)
   const work = (): number => {
     const lists: number[][] = []
-    const end = performance.now() + 60
-    while (performance.now() < end) lists.push(new Array<number>(10_000).fill(lists.length))
+    for (let round = 0; round < 200; round += 1) {
+      lists.push(Array.from({ length: 10_000 }, (_, index) => index * round))
+    }
     return lists.length
   }
   const { profile } = await scheduler.submit(work, [], { profiling: true }).outcome
   assert.ok(profile !== undefined)
-  assert.ok(profile.durationSeconds >= 0.06)
-  assert.ok(profile.cpuSeconds > 0.01)
+  assert.ok(profile.durationSeconds > 0.001)
+  assert.ok(profile.cpuSeconds > 0)
   assert.ok(profile.peakMemoryBytes > 1_000_000)
   const without = await scheduler.submit(work, []).outcome
-  assert.ok((without.profile?.cpuSeconds ?? 0) > 0.01)
+  assert.ok((without.profile?.cpuSeconds ?? 0) > 0)
   assert.equal(without.profile?.peakMemoryBytes, 0)
 })
 

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test'
 import { Dealer, Publisher, Router, Subscriber, type Socket } from 'zeromq'
 import { identity, type Identity } from '#src/base/ids.js'
 import { DealerSocket } from '#src/transport/dealer.js'
+import type { DealerOptions } from '#src/transport/options.js'
 import { PubSocket } from '#src/transport/pub.js'
 import { RouterSocket } from '#src/transport/router.js'
 import type { IncomingMessage } from '#src/transport/socket.js'
@@ -51,8 +52,9 @@ export async function bindTheirs(
 /** Closes a libzmq socket with the test, so that the process can end. */
 export function closing<S extends Socket>(t: TestContext, socket: S): S {
   t.after(() => {
+    if (socket.closed) return
     socket.linger = 0
-    if (!socket.closed) socket.close()
+    socket.close()
   })
   return socket
 }
@@ -85,7 +87,7 @@ export class OurRouter implements End {
     this.socket = socket
   }
 
-  static async bind(t: TestContext, address: string, pingIntervalMs = 0): Promise<OurRouter> {
+  static async bind(t: TestContext, address: string): Promise<OurRouter> {
     const handler = {
       onMessages: (_: Identity, messages: readonly IncomingMessage[]) => {
         for (const message of messages) router.received.add(framesOf(message))
@@ -95,7 +97,7 @@ export class OurRouter implements End {
       onDrain: () => {},
       onProgress: () => {},
     }
-    const socket = await RouterSocket.bind(address, handler, { lingerMs: 200, pingIntervalMs })
+    const socket = await RouterSocket.bind(address, handler, { lingerMs: 200 })
     t.after(() => socket.close())
     const router = new OurRouter(socket)
     return router
@@ -118,7 +120,7 @@ export class OurDealer implements End {
   readonly states: EventLog<string> = new EventLog()
   readonly socket: DealerSocket
 
-  constructor(t: TestContext, address: string, own: string, pingIntervalMs = 0) {
+  constructor(t: TestContext, address: string, own: string, more: Partial<DealerOptions> = {}) {
     const handler = {
       onMessages: (messages: readonly IncomingMessage[]) => {
         for (const message of messages) this.received.add(framesOf(message))
@@ -128,7 +130,7 @@ export class OurDealer implements End {
       onDrain: () => {},
       onConnectFailed: (reason: string) => this.states.add(`failed ${reason}`),
     }
-    const options = { lingerMs: 200, reconnectMinMs: 5, reconnectMaxMs: 50, pingIntervalMs }
+    const options = { lingerMs: 200, reconnectMinMs: 5, reconnectMaxMs: 50, ...more }
     this.socket = new DealerSocket(address, identity(own), handler, options)
     t.after(() => this.socket.close())
   }
@@ -211,6 +213,7 @@ export async function ourSubTheirPub(t: TestContext, carrier: Carrier): Promise<
 
 /** Publishes until something arrives: a publisher of libzmq does not tell who has subscribed. */
 export async function untilSubscribed(pub: Publisher, received: EventLog<Frames>): Promise<void> {
+  received.events.length = 0
   const isSubscribed = (): boolean => received.events.length > 0
   while (!isSubscribed()) {
     await pub.send('are you there?')

@@ -38,7 +38,7 @@ test('the package holds what is needed to run it and nothing else', async () => 
   const allowed =
     /^(dist\/.+\.(js|js\.map|d\.ts)|protocol\/.+\.capnp|docs\/.+|package\.json|LICENSE|[A-Z]+\.md)$/
   assert.deepEqual(
-    paths.filter((path) => !allowed.test(path) || /\.test\.|tsbuildinfo/.test(path)),
+    paths.filter((path) => !allowed.test(path) || /\.(test|kit)\.|tsbuildinfo/.test(path)),
     [],
   )
 })

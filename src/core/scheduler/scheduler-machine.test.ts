@@ -102,6 +102,15 @@ test('a task of a Python client waits for a Python worker, ours for one of ours'
   assert.deepEqual(scheduler.lines(), ['W <- task t', 'Q <- echo', 'Q <- task p'])
 })
 
+test('children of 1.9.9 tasks go out although their waiting parents fill the window', () => {
+  const scheduler = new TestScheduler({ perWorkerQueueSize: 4 })
+  scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON)).actions()
+  for (const id of ['a', 'b', 'c']) scheduler.receive('P', task(id, 'P'))
+  assert.deepEqual(scheduler.lines(), ['Q <- task a', 'Q <- task b'])
+  for (const id of ['d', 'e', 'f']) scheduler.receive('P', task(id, 'P', 1))
+  assert.deepEqual(scheduler.lines(), ['Q <- task d', 'Q <- task e'])
+})
+
 test('a task that is sent again while it is unfinished is not run again', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C')).receive('C', task('t', 'C'))

@@ -31,8 +31,8 @@ export class SchedulerState {
   constructor(options: SchedulerCoreOptions) {
     this.options = options
     this.pools = {
-      javascript: new WorkerPool(options.perWorkerQueueSize),
-      python: new WorkerPool(options.perWorkerQueueSize),
+      javascript: new WorkerPool(options.perWorkerQueueSize, false),
+      python: new WorkerPool(options.perWorkerQueueSize, true),
     }
   }
 

@@ -66,14 +66,16 @@ export class TaskQueue {
     task.place = this.#turnOf(task).tasks.unshift(task)
   }
 
+  /** The task whose turn it is. */
+  get first(): TaskEntry | undefined {
+    return this.#levels[0]?.ring.first?.tasks.first
+  }
+
   /** Takes the task whose turn it is. */
   take(): TaskEntry | undefined {
-    const level = this.#levels[0]
-    if (level === undefined) return undefined
-    const turn = level.ring.first
-    const task = turn?.tasks.first
-    assert(turn !== undefined && task !== undefined, 'a level of the task queue is empty')
-    level.rotate()
+    const task = this.first
+    if (task === undefined) return undefined
+    this.#levels[0]?.rotate()
     this.remove(task)
     return task
   }

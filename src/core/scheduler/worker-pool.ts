@@ -33,12 +33,19 @@ export class WorkerPool {
   readonly queue: TaskQueue = new TaskQueue()
   readonly #workers: IndexedHeap<WorkerEntry> = new IndexedHeap(ranksBefore)
   readonly #maxWindow: number
+  readonly #nestedPass: boolean
 
-  constructor(perWorkerQueueSize: number) {
+  /**
+   * `nestedPass`: tasks of a priority above 0 are children of tasks that wait for them, and are not
+   * held up by the window, which their parents may fill. So it is with 1.9.9 workers, which suspend
+   * a parent for its children; how many they hold is bounded by `perWorkerQueueSize` alone.
+   */
+  constructor(perWorkerQueueSize: number, nestedPass: boolean) {
     this.#maxWindow = perWorkerQueueSize
+    this.#nestedPass = nestedPass
   }
 
-  /** Whether a task could be sent out now. */
+  /** Whether a task of priority 0 could be sent out now. */
   get hasCapacity(): boolean {
     const first = this.#workers.first
     return first !== undefined && first.assigned.size < first.window
@@ -60,9 +67,11 @@ export class WorkerPool {
   /** The next task and who shall have it; undefined while there is no task or no room. */
   next(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
     const worker = this.#workers.first
-    if (worker === undefined || worker.assigned.size >= worker.window) return undefined
-    const task = this.queue.take()
-    return task === undefined ? undefined : { task, worker }
+    const task = this.queue.first
+    if (worker === undefined || task === undefined) return undefined
+    if (worker.assigned.size >= this.#windowFor(task, worker)) return undefined
+    this.queue.take()
+    return { task, worker }
   }
 
   /** Notes that a worker has got a task. */
@@ -98,5 +107,9 @@ export class WorkerPool {
     this.#workers.checkInvariants()
     this.queue.checkInvariants()
     assert(this.queue.size === 0 || !this.hasCapacity, 'a task waits while a worker has room')
+  }
+
+  #windowFor(task: TaskEntry, worker: WorkerEntry): number {
+    return this.#nestedPass && task.priority > 0 ? this.#maxWindow : worker.window
   }
 }

@@ -1,5 +1,5 @@
-// How the scheduler is told what became of a task: small results travel inside the TaskResult, large
-// ones as an object that is created first (docs/protocol.md#inline).
+// How the scheduler is told what became of a task: small results travel inside the TaskResult,
+// large ones as an object that is created first (docs/protocol.md#inline).
 
 import { NO_BYTES, totalBytes } from '../../base/bytes.js'
 import { FEATURE_INLINE, hasFeature } from '../../base/features.js'

@@ -1,6 +1,6 @@
-// What happens to a task that was cancelled by force when the processor has it already. Only if it is
-// the one that runs is the processor killed: it is asked, again and again, until the task is gone.
-// Other tasks are not run twice because a neighbour was cancelled.
+// What happens to a task that was cancelled by force when the processor has it already. Only if it
+// is the one that runs is the processor killed: it is asked, again and again, until the task is
+// gone. Other tasks are not run twice because a neighbour was cancelled.
 
 import type { InstantMs } from '../../base/machine.js'
 import type { Output } from './output.js'

@@ -1,16 +1,15 @@
-// How many tasks a processor may have at once. One while nothing is known or tasks are long, so that
-// none is stuck behind another; some milliseconds of work while they are tiny, so that the processor
-// never waits for its agent.
+// How many tasks a processor may have at once. One while nothing is known or tasks are long, so
+// that none is stuck behind another; some milliseconds of work while they are tiny, so that the
+// processor never waits for its agent.
 
 import { assert } from '../../base/assert.js'
-import type { ObjectEntry } from './object-table.js'
-import type { WorkerTask } from './worker-task.js'
+import type { ObjectEntry, WorkerTask } from './worker-task.js'
 
 /** Most work that is handed over ahead of time, in milliseconds. */
 const MAX_WORK_MS = 5
 
 /** Most tasks that a processor has at once. */
-const MAX_TASKS = 64
+const MAX_TASKS = 512
 
 /** What a new measurement weighs against the earlier ones when a function turns out quicker. */
 const WEIGHT = 0.25

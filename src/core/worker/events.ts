@@ -9,8 +9,8 @@ import type { Message, TaskResult, WorkerHeartbeat } from '../../wire/message.js
 export type ProcessorNumber = number
 
 /**
- * What a processor ran when it ended. `unknown`: it could not tell, because it was killed or crashed;
- * then any task that it had may be the cause.
+ * What a processor ran when it ended. `unknown`: it could not tell, because it was killed or
+ * crashed; then any task that it had may be the cause.
  */
 export type LastRun = 'unknown' | 'nothing' | { readonly taskId: TaskId }
 
@@ -30,7 +30,8 @@ export type WorkerEvent =
   | { readonly type: 'processorReady'; readonly processor: ProcessorNumber; readonly pid: number }
   /**
    * The processor is done with a task. `inlineResults` are the chunks of the one result or error;
-   * status `canceled` says that a task was skipped because of a `tellProcessor` with its TaskCancel.
+   * status `canceled` says that a task was skipped because of a `tellProcessor` with its
+   * TaskCancel.
    */
   | {
       readonly type: 'taskAnswered'
@@ -38,8 +39,8 @@ export type WorkerEvent =
       readonly result: TaskResult
     }
   /**
-   * Answers `askProgress`: twice the number of tasks that the processor is done with, plus one while
-   * it runs the next, modulo 2^32. Tasks run in the order in which they were dispatched.
+   * Answers `askProgress`: twice the number of tasks that the processor is done with, plus one
+   * while it runs the next, modulo 2^32. Tasks run in the order in which they were dispatched.
    */
   | {
       readonly type: 'processorProgressed'

@@ -48,8 +48,8 @@ export class Fetcher {
     if (awaited.length === 0) return
     if (response.responseType === 'objectNotExist') this.#miss(awaited)
     else if (objectIds.length === objectBytes.length) this.#arrive(response, awaited)
-    // A 1.9.9 scheduler lists all ids but only the objects that it has. Which are missing shows when
-    // each is asked for alone.
+    // A 1.9.9 scheduler lists all ids but only the objects that it has. Which are missing shows
+    // when each is asked for alone.
     else if (objectIds.length === 1) this.#miss(awaited)
     else for (const id of awaited) this.#output.send(requestOf([id]))
   }

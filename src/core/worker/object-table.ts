@@ -2,16 +2,7 @@
 
 import { assert } from '../../base/assert.js'
 import type { ObjectId } from '../../base/ids.js'
-import type { WorkerTask } from './worker-task.js'
-
-/** An object that the processor has, or that was requested for it. */
-export interface ObjectEntry {
-  isPresent: boolean
-  /** Tasks that wait for it, and such as have ended meanwhile. Invariant: empty when present. */
-  waiters: WorkerTask[]
-  /** What a call takes, if this is a function: in milliseconds, Infinity until it has run. */
-  expectedMs: number
-}
+import type { ObjectEntry, WorkerTask } from './worker-task.js'
 
 const NOBODY: WorkerTask[] = []
 
@@ -26,8 +17,8 @@ export class ObjectTable {
   }
 
   /**
-   * Looks up what a task needs and lets it wait for what is not there. Adds to `request` the ids that
-   * nobody has asked for yet.
+   * Looks up what a task needs and lets it wait for what is not there. Adds to `request` the ids
+   * that nobody has asked for yet.
    */
   lookUp(task: WorkerTask, request: ObjectId[]): void {
     task.missingCount = 0

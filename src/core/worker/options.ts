@@ -1,5 +1,5 @@
-// What a worker's core is given when it is made: settings, and the few functions of the outside that
-// are pure or come from the outside's luck.
+// What a worker's core is given when it is made: settings, and the few functions of the outside
+// that are pure or come from the outside's luck.
 
 import type { Identity, ObjectId } from '../../base/ids.js'
 

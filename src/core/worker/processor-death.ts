@@ -6,7 +6,9 @@ import { idToHex, type TaskId } from '../../base/ids.js'
 import type { LastRun } from './events.js'
 import type { WorkerTask } from './worker-task.js'
 
-/** So often a task is given back without suspicion by processors that ended while they ran nothing. */
+/**
+ * So often a task is given back without suspicion by processors that ended while they ran nothing.
+ */
 const MAX_UNSUSPECTED_DEATHS = 3
 
 /** What becomes of the tasks that a processor left unanswered. */

@@ -1,5 +1,5 @@
-// A worker's core with a scheduler and a processor played by the test: what the tests of this folder
-// have in common.
+// A worker's core with a scheduler and a processor played by the test: what the tests of this
+// folder have in common.
 
 import { latin1ToBytes } from '../../base/bytes.js'
 import type { ProcessorDeath } from '../../base/errors.js'

@@ -1,5 +1,5 @@
-// The serializer ids of the clients whose tasks come: each costs a hash, and most tasks come from few
-// clients.
+// The serializer ids of the clients whose tasks come: each costs a hash, and most tasks come from
+// few clients.
 
 import type { Identity, ObjectId } from '../../base/ids.js'
 

@@ -29,7 +29,9 @@ export type TaskCause =
   | 'blamed'
   | 'cancelled'
   | 'disconnected'
-  /** The scheduler sent a task that is still in the processor from before the connection was lost. */
+  /**
+   * The scheduler sent a task that is still in the processor from before the connection was lost.
+   */
   | 'sentAgain'
 
 /** `ended`: the task leaves the tables. `impossible`: reaching it is a bug. */

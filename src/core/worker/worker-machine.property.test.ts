@@ -1,5 +1,5 @@
-// Random lives of a worker. The processor of the model really runs tasks, some of which take it down,
-// so that the model knows which answers are right.
+// Random lives of a worker. The processor of the model really runs tasks, some of which take it
+// down, so that the model knows which answers are right.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,9 @@ import { decode } from '../../wire/message.js'
 /** What a fuzzed life is made of; each number picks what the step is about. */
 type Step = readonly [name: keyof typeof STEPS, pick: number]
 
-/** A processor that has objects and runs tasks in order; it may hold results back, as the real one. */
+/**
+ * A processor that has objects and runs tasks in order; it may hold results back, as the real one.
+ */
 class ModelProcessor {
   readonly objects = new Set<string>()
   readonly tasks: { id: string; needs: string[]; isSkipped: boolean; isWanted: boolean }[] = []
@@ -82,7 +84,7 @@ class Model {
         return this.sentToScheduler(action.message)
       case 'end':
         this.hasEnded = true
-        return
+        break
       default:
     }
   }
@@ -249,7 +251,8 @@ const STEPS = {
     const { fatal, isDying } = processor
     // A cancelled one does not crash but hangs: it is for the machine to end it.
     if (fatal !== undefined && !isDying && processor.tasks[0]?.isWanted === false) return
-    // The good ones die by accident only while nothing runs, or the model would not know whom to blame.
+    // The good ones die by accident only while nothing runs, or the model would not know whom to
+    // blame.
     if (fatal === undefined && !isDying && (pick % 4 !== 0 || processor.tasks.length > 0)) return
     // One that crashes while results are held back loses them, unless it can still write.
     const canWrite = pick % 2 === 0

@@ -138,7 +138,7 @@ test('a 1.9.9 scheduler gets every result as an object, an empty one without chu
   const worker = ScriptedWorker.ready()
   worker.receive(echoOf(0))
   worker.run('a')
-  const result = resultOf('a', { chunks: [NO_BYTES as Buffer] })
+  const result = resultOf('a', { chunks: [NO_BYTES] })
   const [create] = messagesOf(worker.handle({ type: 'taskAnswered', processor: 1, result }))
   assert.equal(create?.kind, 'objectInstruction')
   assert.deepEqual(create.objectContent.objectBytes, [[]])

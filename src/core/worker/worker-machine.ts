@@ -1,5 +1,5 @@
-// The worker's core: everything that one worker identity decides. It routes events to the parts that
-// they concern, and owns the life of the worker itself: registering, leaving, ending.
+// The worker's core: everything that one worker identity decides. It routes events to the parts
+// that they concern, and owns the life of the worker itself: registering, leaving, ending.
 
 import { unreachable } from '../../base/assert.js'
 import { OUR_FEATURES } from '../../base/features.js'

@@ -6,10 +6,18 @@ import type { HeapItem } from '../../base/indexed-heap.js'
 import type { InstantMs } from '../../base/machine.js'
 import { encode, type Task } from '../../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../../wire/task-flags.js'
-import type { ObjectEntry } from './object-table.js'
 import type { TaskState } from './task-state.js'
 
 const NO_IDS: readonly ObjectId[] = []
+
+/** An object that the processor has, or that was requested for it. */
+export interface ObjectEntry {
+  isPresent: boolean
+  /** Tasks that wait for it, and such as have ended meanwhile. Invariant: empty when present. */
+  waiters: WorkerTask[]
+  /** What a call takes, if this is a function: in milliseconds, Infinity until it has run. */
+  expectedMs: number
+}
 
 /** A task that a worker has not answered, or whose answer its processor still owes. */
 export interface WorkerTask extends HeapItem {

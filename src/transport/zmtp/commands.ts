@@ -1,5 +1,5 @@
-// ZMTP commands: what peers say about the connection itself (docs/protocol.md#zmtp). Written as whole
-// frames, read from the bodies of command frames.
+// ZMTP commands: what peers say about the connection itself (docs/protocol.md#zmtp). Written as
+// whole frames, read from the bodies of command frames.
 
 import { bytesToLatin1, latin1ToBytes } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
@@ -49,7 +49,9 @@ export function encodePong(context: Uint8Array): Buffer {
   return encodeCommand('PONG', context)
 }
 
-/** What asks for (or no longer for) messages that begin with `prefix`, in the form of the version. */
+/**
+ * What asks for (or no longer for) messages that begin with `prefix`, in the form of the version.
+ */
 export function encodeSubscription(isWanted: boolean, prefix: string, minor: 0 | 1): Buffer {
   const bytes = latin1ToBytes(prefix)
   if (minor >= 1) return encodeCommand(isWanted ? 'SUBSCRIBE' : 'CANCEL', bytes)

@@ -19,8 +19,8 @@ export function headerBytes(size: number): number {
 }
 
 /**
- * Writes the header of a frame with `size` bytes of body at `offset` and returns where the body goes.
- * `flags` is `FLAG_MORE`, `FLAG_COMMAND` or 0. The caller has checked that there is room.
+ * Writes the header of a frame with `size` bytes of body at `offset` and returns where the body
+ * goes. `flags` is `FLAG_MORE`, `FLAG_COMMAND` or 0. The caller has checked that there is room.
  */
 export function writeHeader(target: Buffer, offset: number, size: number, flags: number): number {
   if (size <= SHORT_BODY_BYTES) {

@@ -56,7 +56,8 @@ export class FrameParser {
 
   /**
    * Reads `chunk` from `start` to its end and appends each message that is complete to `messages`.
-   * Throws `ProtocolError` at a frame that is not allowed; what was complete before has been appended.
+   * Throws `ProtocolError` at a frame that is not allowed; what was complete before has been
+   * appended.
    */
   feed(chunk: Buffer, start: number, messages: IncomingMessage[]): void {
     const end = chunk.length

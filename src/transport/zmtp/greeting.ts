@@ -42,8 +42,8 @@ export class GreetingReader {
   }
 
   /**
-   * Takes what belongs to the greeting from `chunk`, starting at `start`, and returns where the rest
-   * begins. Throws `ProtocolError` if the peer speaks something else.
+   * Takes what belongs to the greeting from `chunk`, starting at `start`, and returns where the
+   * rest begins. Throws `ProtocolError` if the peer speaks something else.
    */
   feed(chunk: Buffer, start: number): number {
     const end = Math.min(chunk.length, start + GREETING_BYTES - this.#length)

@@ -1,5 +1,5 @@
-// One side of one ZMTP connection as a pure state machine: bytes in; messages, commands and the bytes
-// of our own handshake out. It knows no socket and no time.
+// One side of one ZMTP connection as a pure state machine: bytes in; messages, commands and the
+// bytes of our own handshake out. It knows no socket and no time.
 
 import { ProtocolError } from '../../base/errors.js'
 import { identity, type Identity } from '../../base/ids.js'

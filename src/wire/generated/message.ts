@@ -94,8 +94,8 @@ export const OBJECT_REQUEST_TYPE: readonly ObjectRequestType[] = ['get']
 
 /**
  * `ObjectResponse.ObjectResponseType` of the schema.
- * - `content`: The objects.
- * - `objectNotExist`: Never sent: a 1.9.9 worker dies of it.
+ * - `content`: Of objects that exist.
+ * - `objectNotExist`: Of objects that do not. A 1.9.9 worker dies of it.
  */
 export type ObjectResponseType = 'content' | 'objectNotExist'
 
@@ -1022,9 +1022,9 @@ function writeObjectRequest(writer: Writer, at: number, value: ObjectRequest): v
 /** The answer to an ObjectRequest: scheduler -> client or worker. (docs/protocol.md#struct-objectresponse) */
 export interface ObjectResponse {
   readonly kind: 'objectResponse'
-  /** Always content. */
+  /** What the list of ids is. */
   readonly responseType: ObjectResponseType
-  /** `objectIds` repeats the request; the other lists have what exists, in that order. */
+  /** The objects; see docs/protocol.md#objects for what the lists have when some do not exist. */
   readonly objectContent: ObjectContent
   /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
   readonly bytes?: Uint8Array | undefined

@@ -1,0 +1,82 @@
+// A cluster of the real commands, whose processes can be looked at from outside: one scheduler, and
+// workers when they are asked for. It ends with this process, whatever happens to that.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** A line of a command's log. */
+type LogLine = Readonly<Record<string, unknown>>
+
+const END_TIMEOUT_MS = 10_000
+
+/** Processes started for one measurement. */
+export class BenchCluster {
+  readonly address: string
+  readonly monitorAddress: string
+  readonly #scheduler: ChildProcess
+  readonly #workers: ChildProcess[] = []
+
+  private constructor(scheduler: ChildProcess, address: string, monitorAddress: string) {
+    this.#scheduler = scheduler
+    this.address = address
+    this.monitorAddress = monitorAddress
+  }
+
+  /** Starts a scheduler; resolves when it listens. */
+  static async start(): Promise<BenchCluster> {
+    const scheduler = command('scaler-scheduler.js', 'tcp://127.0.0.1:0')
+    const seen: LogLine[] = []
+    await lineOf(scheduler, (line) => {
+      seen.push(line)
+      return 'monitorAddress' in line
+    })
+    const { address, monitorAddress } = Object.assign({}, ...seen) as Record<string, string>
+    return new BenchCluster(scheduler, address ?? '', monitorAddress ?? '')
+  }
+
+  get schedulerPid(): number {
+    return this.#scheduler.pid ?? 0
+  }
+
+  /** Starts workers; resolves when all are ready. */
+  async startWorkers(count: number): Promise<void> {
+    const cluster = command('scaler-cluster.js', '-n', String(count), this.address)
+    this.#workers.push(cluster)
+    await lineOf(cluster, (line) => String(line['message']).endsWith('are ready'))
+  }
+
+  /** Ends everything. */
+  async stop(): Promise<void> {
+    for (const child of [...this.#workers, this.#scheduler]) await end(child)
+  }
+}
+
+function command(file: string, ...args: readonly string[]): ChildProcess {
+  const program = fileURLToPath(new URL(`../../dist/cli/${file}`, import.meta.url))
+  return spawn(process.execPath, [program, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, SCALER_LIFELINE: 'stdin' },
+  })
+}
+
+/** Resolves with the first line that is wanted; later lines are read and dropped. */
+function lineOf(child: ChildProcess, isWanted: (line: LogLine) => boolean): Promise<LogLine> {
+  return new Promise((resolve, reject) => {
+    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+    lines.on('line', (text) => {
+      const line = JSON.parse(text) as LogLine
+      if (isWanted(line)) resolve(line)
+    })
+    child.once('exit', (code) => reject(new Error(`a command has ended with ${code}`)))
+  })
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const killer = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT_MS)
+  child.stdin?.end()
+  await once(child, 'exit')
+  clearTimeout(killer)
+}

@@ -1,0 +1,80 @@
+// Figures and how they are shown: medians over repetitions, a table for people, JSON for programs.
+
+import { arch, cpus, platform } from 'node:os'
+
+/** One measured thing. */
+export interface Figure {
+  readonly name: string
+  readonly unit: string
+  /** One value per repetition; empty when it could not be measured here. */
+  readonly values: readonly number[]
+  /** What a reader must know: why there are no values, how it was measured. */
+  readonly note?: string
+}
+
+/** The middle value; the mean of the two middle ones of an even number. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+/** The smallest value that at least `share` of all values do not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
+}
+
+/** How often each pair of figures is the other: ours to theirs, where both were measured. */
+export function ratios(figures: readonly Figure[]): Figure[] {
+  const pairs = [
+    ['map, no-op', 'limit'],
+    ['submit, no-op', 'limit'],
+    ['map, no-op', 'piscina, no-op'],
+    ['map, no-op', 'workerpool, no-op'],
+    ['submit, no-op', 'piscina, no-op'],
+    ['submit, no-op', 'workerpool, no-op'],
+  ] as const
+  return pairs.flatMap(([ours, theirs]) => {
+    const values = [ours, theirs].map((name) => figures.find((figure) => figure.name === name))
+    const [one, other] = values.map((figure) => median(figure?.values ?? []))
+    if (one === undefined || other === undefined || Number.isNaN(one / other)) return []
+    return [{ name: `${ours} : ${theirs}`, unit: 'times', values: [one / other] }]
+  })
+}
+
+/** All figures as aligned lines: name, median, unit, and the range of the repetitions. */
+export function toTable(figures: readonly Figure[]): string {
+  const width = Math.max(...figures.map(({ name }) => name.length))
+  const lines = figures.map(({ name, unit, values, note }) => {
+    const value = values.length === 0 ? '-' : short(median(values))
+    const range =
+      values.length < 2 ? '' : `  (${short(Math.min(...values))} to ${short(Math.max(...values))})`
+    const remark = note === undefined ? '' : `  ${note}`
+    return `${name.padEnd(width)}  ${value.padStart(11)} ${unit.padEnd(8)}${range}${remark}`.trimEnd()
+  })
+  return lines.join('\n')
+}
+
+/** The same for programs, with what they need to compare runs. */
+export function toJson(figures: readonly Figure[], options: unknown): string {
+  const results = figures.map((figure) => ({ ...figure, median: median(figure.values) }))
+  return `${JSON.stringify({ machine: machine(), options, results }, undefined, 2)}\n`
+}
+
+/** What the figures hold for: machines differ. */
+export function machine(): Readonly<Record<string, string | number>> {
+  const processors = cpus()
+  return {
+    node: process.version,
+    platform: `${platform()} ${arch()}`,
+    cpu: processors[0]?.model.trim() ?? 'unknown',
+    cores: processors.length,
+  }
+}
+
+function short(value: number): string {
+  if (value >= 1_000) return Math.round(value).toLocaleString('en')
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}

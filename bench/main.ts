@@ -1,0 +1,104 @@
+// `npm run bench`: measures the engine, Node's own limit and the thread pools in one run, and shows
+// the ratios: machines differ and are noisy, absolute times do not travel. Slowness is no failure.
+
+import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Benchmark, BenchOptions, Sample } from './benchmark.js'
+import { machine, ratios, toJson, toTable, type Figure } from './figures.js'
+import { objects } from './objects.js'
+import { limit, piscina, workerPool } from './pools.js'
+import { queuedTasks } from './queued.js'
+import { startUp } from './start-up.js'
+import { latency, mapThroughput, submitThroughput } from './tasks.js'
+
+const BENCHMARKS: readonly Benchmark[] = [
+  mapThroughput,
+  submitThroughput,
+  limit,
+  piscina,
+  workerPool,
+  latency,
+  objects,
+  startUp,
+  queuedTasks,
+]
+
+interface CommandLine extends BenchOptions {
+  readonly json?: string | true
+  readonly only?: readonly string[]
+}
+
+function commandLine(): CommandLine {
+  const names = BENCHMARKS.map(({ name }) => name)
+  const only = new Option('--only <names...>', 'only these benchmarks').choices(names)
+  const command = new Command('npm run bench --')
+    .description('Measure the engine beside what Node allows and beside thread pools.')
+    .option('--workers <number>', 'workers', wholeNumber(1), availableParallelism())
+    .option('--tasks <number>', 'no-op tasks per measurement', wholeNumber(1), 100_000)
+    .option('--payload <bytes>', 'size of argument and result of a no-op', wholeNumber(0), 0)
+    .option('--repetitions <number>', 'measurements of each; the median counts', wholeNumber(1), 3)
+    .option('--json [file]', 'write JSON to a file, or to stdout instead of the table')
+    .addOption(only)
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+    .parse()
+  const { payload, ...options } = command.opts<CommandLine & { payload: number }>()
+  return { ...options, payloadBytes: payload }
+}
+
+function wholeNumber(min: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (Number.isSafeInteger(value) && value >= min) return value
+    throw new InvalidArgumentError(`Expected a whole number, at least ${min}.`)
+  }
+}
+
+/**
+ * Runs all benchmarks in turn, and that again and again: what disturbs the machine for a while
+ * then disturbs all figures alike. One that fails is left out from then on.
+ */
+async function measureAll(
+  benchmarks: readonly Benchmark[],
+  options: BenchOptions,
+): Promise<Sample[]> {
+  const samples: Sample[] = []
+  const failed = new Set<Benchmark>()
+  for (let i = 1; i <= options.repetitions; i += 1) {
+    for (const benchmark of benchmarks) {
+      if (failed.has(benchmark)) continue
+      console.error(`measuring ${benchmark.name} (${i} of ${options.repetitions})`)
+      try {
+        samples.push(...(await benchmark.run(options)))
+      } catch (error) {
+        console.error(`${benchmark.name} failed:`, error)
+        failed.add(benchmark)
+        process.exitCode = 1
+      }
+    }
+  }
+  return samples
+}
+
+function toFigures(samples: readonly Sample[]): Figure[] {
+  const names = [...new Set(samples.map(({ name }) => name))]
+  return names.map((name) => {
+    const mine = samples.filter((sample) => sample.name === name)
+    const { unit = '', note } = mine[0] ?? {}
+    const values = mine.flatMap(({ value }) => (value === undefined ? [] : [value]))
+    return { name, unit, values, ...(note === undefined ? {} : { note }) }
+  })
+}
+
+async function main(): Promise<void> {
+  const { json, only, ...options } = commandLine()
+  const benchmarks = BENCHMARKS.filter(({ name }) => only === undefined || only.includes(name))
+  console.error(`${Object.values(machine()).join(', ')} cores; ${options.workers} workers`)
+  const figures = toFigures(await measureAll(benchmarks, options))
+  const all = [...figures, ...ratios(figures)]
+  if (json === true) process.stdout.write(toJson(all, options))
+  else console.log(toTable(all))
+  if (typeof json === 'string') writeFileSync(json, toJson(all, options))
+}
+
+await main()

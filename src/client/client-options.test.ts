@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError } from '../base/errors.js'
+import { silentLogger } from '../base/logger.js'
+import { checkClientOptions, splitClientOptions, type ClientOptions } from './client-options.js'
+
+test('every option has a default', () => {
+  assert.deepEqual(checkClientOptions({}), {
+    timeoutMs: 60_000,
+    heartbeatIntervalMs: 2_000,
+    profiling: false,
+    inlineLimitBytes: 8_192,
+    reconnect: true,
+    maxUnfinishedTasks: 1_000_000,
+    logger: silentLogger,
+  })
+  assert.deepEqual(
+    checkClientOptions({ timeoutMs: undefined, logger: undefined }),
+    checkClientOptions({}),
+  )
+})
+
+const GOOD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
+  timeoutMs: [1, 60_000, 2 ** 31 - 1],
+  heartbeatIntervalMs: [1, 59_999],
+  profiling: [true, false],
+  inlineLimitBytes: [0, 16 * 1024 ** 2],
+  reconnect: [true, false],
+  maxUnfinishedTasks: [1, 2 ** 32 - 1],
+  logger: [silentLogger],
+}
+const NO_NUMBERS = [NaN, Infinity, 1.5, '1', null, true, {}]
+const NO_BOOLEANS = [0, 1, 'true', null, {}]
+const BAD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
+  timeoutMs: [0, -1, 2 ** 31, ...NO_NUMBERS],
+  heartbeatIntervalMs: [0, -1, 60_000, 3_600_001, ...NO_NUMBERS],
+  profiling: NO_BOOLEANS,
+  inlineLimitBytes: [-1, 16 * 1024 ** 2 + 1, ...NO_NUMBERS],
+  reconnect: NO_BOOLEANS,
+  maxUnfinishedTasks: [0, -1, 2 ** 32, ...NO_NUMBERS],
+  logger: [null, {}, 'console', { debug() {}, info() {}, warn() {} }],
+}
+
+for (const [name, values] of Object.entries(GOOD)) {
+  test(`option ${name} takes what is within its bounds`, () => {
+    for (const value of values) {
+      const settings: Record<string, unknown> = { ...checkClientOptions({ [name]: value }) }
+      assert.equal(settings[name], value)
+    }
+  })
+}
+
+for (const [name, values] of Object.entries(BAD)) {
+  test(`option ${name} refuses what is not, and says which`, () => {
+    for (const value of values) {
+      assert.throws(
+        () => checkClientOptions({ [name]: value }),
+        (error) => error instanceof ConfigError && error.message.includes(name),
+        `${name} = ${String(value)}`,
+      )
+    }
+  })
+}
+
+test('with a short timeout heartbeats come more often by themselves', () => {
+  assert.equal(checkClientOptions({ timeoutMs: 400 }).heartbeatIntervalMs, 100)
+  assert.equal(checkClientOptions({ timeoutMs: 1 }).heartbeatIntervalMs, 1)
+})
+
+test('heartbeats that come no more often than the timeout are refused', () => {
+  assert.throws(() => checkClientOptions({ timeoutMs: 500, heartbeatIntervalMs: 500 }), ConfigError)
+})
+
+test('an unknown option is refused, with a hint', () => {
+  const unknown = (name: string): ClientOptions => ({ [name]: 1 })
+  assert.throws(() => checkClientOptions(unknown('timeout')), /is it timeoutMs\?/)
+  assert.throws(() => checkClientOptions(unknown('TimeoutMS')), /is it timeoutMs\?/)
+  assert.throws(() => checkClientOptions(unknown('colour')), /there are timeoutMs, /)
+  assert.throws(() => checkClientOptions(unknown('toString')), ConfigError)
+})
+
+test('options must be an object', () => {
+  for (const options of [null, 5, 'fast']) {
+    assert.throws(() => checkClientOptions(options as ClientOptions), ConfigError)
+  }
+})
+
+test('the options of a client and of its cluster can be told apart', () => {
+  const { client, others } = splitClientOptions<{ readonly workers: number }>({
+    workers: 2,
+    timeoutMs: 5,
+    profiling: true,
+  })
+  assert.deepEqual(client, { timeoutMs: 5, profiling: true })
+  assert.deepEqual(others, { workers: 2 })
+})

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { identity, idToHex } from '../base/ids.js'
+import { newClientIdentity, ObjectIds, TaskIds } from './ids.js'
+
+test('a client identity has the form that monitors know, and is new each time', () => {
+  const first = newClientIdentity()
+  assert.match(first, new RegExp(`^${process.pid}\\|Client\\|[0-9a-f]{32}$`))
+  assert.notEqual(first, newClientIdentity())
+})
+
+test('object ids begin with the digest of the owner', () => {
+  const ids = new ObjectIds(identity('12345|Client|00112233445566778899aabbccddeeff'))
+  const serializer = '23ad880e034845a784f6fb7cd5cd53b5679489a29396448f'
+  assert.equal(idToHex(ids.serializer), serializer)
+  assert.match(idToHex(ids.of(Buffer.from('x'))), /^23ad880e034845a7[0-9a-f]{32}$/)
+})
+
+test('the same content has the same object id, other content another', () => {
+  const ids = new ObjectIds(identity('me'))
+  assert.equal(ids.of(Buffer.from('x')), ids.of(Uint8Array.of(0x78)))
+  assert.notEqual(ids.of(Buffer.from('x')), ids.of(Buffer.from('y')))
+  assert.notEqual(ids.of(Buffer.from('x')), new ObjectIds(identity('you')).of(Buffer.from('x')))
+})
+
+test('task ids have 16 bytes and do not repeat, over the end of a block', () => {
+  const ids = new TaskIds()
+  const seen = new Set<string>()
+  const count = 2 ** 17 + 10
+  for (let i = 0; i < count; i += 1) {
+    const id = ids.next()
+    if (id.length !== 16) assert.fail(`${id.length} bytes`)
+    seen.add(id)
+  }
+  assert.equal(seen.size, count)
+})
+
+test('the task ids of two clients have nothing in common', () => {
+  assert.notEqual(new TaskIds().next().slice(0, 10), new TaskIds().next().slice(0, 10))
+})

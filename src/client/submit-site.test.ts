@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  addSite,
+  captureSite,
+  moveToSite,
+  REMOTE_SEPARATOR,
+  type SubmitSite,
+} from './submit-site.js'
+
+function publicMethod(): SubmitSite {
+  return innerMethod()
+}
+
+function innerMethod(): SubmitSite {
+  return captureSite()
+}
+
+test('the stack of a submit begins where the program called the library', () => {
+  const error = new Error('one\ntwo')
+  error.stack = 'Error: one\ntwo\n    at remote (task.js:1:1)'
+  addSite(error, publicMethod())
+  const lines = (error.stack ?? '').split('\n')
+  assert.deepEqual(lines.slice(0, 2), ['Error: one', 'two'])
+  assert.match(lines[2] ?? '', /^ {4}at .*submit-site\.test/)
+  assert.doesNotMatch(error.stack ?? '', /publicMethod|innerMethod/)
+  assert.deepEqual(lines.slice(-2), [REMOTE_SEPARATOR, '    at remote (task.js:1:1)'])
+})
+
+test('a remote error without frames gets no separator', () => {
+  const error = new Error('bare')
+  error.stack = 'Error: bare'
+  addSite(error, publicMethod())
+  assert.doesNotMatch(error.stack ?? '', /worker/)
+  assert.match(error.stack ?? '', /^Error: bare\n {4}at /)
+})
+
+test('the frames of an error made inside the library are replaced', () => {
+  const error = new Error('inside')
+  error.stack = 'Error: inside\n    at inner (library.js:1:1)'
+  moveToSite(error, publicMethod())
+  assert.doesNotMatch(error.stack ?? '', /library/)
+  assert.match(error.stack ?? '', /submit-site\.test/)
+})
+
+test('what has no stack, or one that cannot be changed, stays as it is', () => {
+  const frozen = Object.freeze(new Error('frozen'))
+  const { stack } = frozen
+  addSite(frozen, publicMethod())
+  assert.equal(frozen.stack, stack)
+  const value = { stack: 'no error' }
+  addSite(value, publicMethod())
+  assert.deepEqual(value, { stack: 'no error' })
+  const error = new Error('x')
+  Object.assign(error, { stack: 5 })
+  addSite(error, publicMethod())
+  assert.equal(error.stack, 5)
+})
+
+test('an empty site changes nothing', () => {
+  const error = new Error('x')
+  const { stack } = error
+  addSite(error, {})
+  assert.equal(error.stack, stack)
+})

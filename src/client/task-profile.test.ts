@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NO_BYTES } from '../base/bytes.js'
+import { encodeProfileResult } from '../wire/profile.js'
+import { taskProfile } from './task-profile.js'
+
+test('a profile has milliseconds and bytes', () => {
+  const metadata = encodeProfileResult({
+    durationSeconds: 1.5,
+    peakMemoryBytes: 4096,
+    cpuSeconds: 0.25,
+  })
+  assert.deepEqual(taskProfile(metadata), {
+    durationMs: 1500,
+    cpuTimeMs: 250,
+    peakMemoryBytes: 4096,
+  })
+})
+
+test('what was not measured is absent', () => {
+  const metadata = encodeProfileResult({
+    durationSeconds: 0.0001,
+    peakMemoryBytes: 0,
+    cpuSeconds: 0,
+  })
+  assert.deepEqual(taskProfile(metadata), { durationMs: 0.1 })
+})
+
+test('no profile, or one that cannot be read, is undefined', () => {
+  assert.equal(taskProfile(NO_BYTES), undefined)
+  assert.equal(taskProfile(Buffer.alloc(15)), undefined)
+})

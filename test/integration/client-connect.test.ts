@@ -1,0 +1,111 @@
+// How a client finds its scheduler, or says that there is none.
+
+import assert from 'node:assert/strict'
+import { createServer, type Server, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { Client, ConfigError, ConnectError } from 'scaler-ts'
+import { RouterScheduler } from './client-scheduler.js'
+import { until } from './condition.js'
+
+/** A server that is no scheduler. Returns its address; `connections` counts those that are open. */
+async function listen(
+  context: TestContext,
+  onConnection: (socket: Socket) => void,
+): Promise<{ readonly address: string; readonly server: Server; readonly open: Set<Socket> }> {
+  const open = new Set<Socket>()
+  const server = createServer((socket) => {
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+    socket.on('error', () => {})
+    onConnection(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.after(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as { readonly port: number }
+  return { address: `tcp://127.0.0.1:${port}`, server, open }
+}
+
+async function failure(address: string, timeoutMs: number): Promise<ConnectError> {
+  const error: unknown = await Client.connect(address, { timeoutMs }).catch(
+    (reason: unknown) => reason,
+  )
+  assert(error instanceof ConnectError, `not a ConnectError: ${String(error)}`)
+  assert.equal(error.code, 'ERR_SCALER_CONNECT')
+  assert.match(error.message, new RegExp(`no scheduler at ${address} within ${timeoutMs} ms: `))
+  return error
+}
+
+test('connect resolves when the scheduler has answered', async () => {
+  const scheduler = await RouterScheduler.start()
+  const client = await Client.connect(scheduler.address)
+  assert.equal(scheduler.fake.heartbeats, 1)
+  assert.equal(client.address, scheduler.address)
+  assert.match(client.identity, /^\d+\|Client\|[0-9a-f]{32}$/)
+  await client.disconnect()
+  await scheduler.stop()
+})
+
+test('connect waits for a scheduler that comes later', async () => {
+  const scheduler = await RouterScheduler.start()
+  await scheduler.stop()
+  const connecting = Client.connect(scheduler.address)
+  await scheduler.listen()
+  const client = await connecting
+  await client.disconnect()
+  await scheduler.stop()
+})
+
+test('connect says that the connection was refused', async (context) => {
+  const { address, server } = await listen(context, () => {})
+  await new Promise((resolve) => server.close(resolve))
+  const error = await failure(address, 300)
+  assert.match(error.message, /refused.*attempt/)
+})
+
+test('connect says that what answers is no scheduler', async (context) => {
+  const { address, open } = await listen(context, (socket) => {
+    socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  })
+  const error = await failure(address, 300)
+  assert.match(error.message, /attempt/)
+  await until('nothing is left open', () => open.size === 0)
+})
+
+test('connect says that nothing answered', async (context) => {
+  const { address, open } = await listen(context, () => {})
+  const error = await failure(address, 200)
+  assert.match(error.message, /nothing answered/)
+  await until('nothing is left open', () => open.size === 0)
+})
+
+test('connect gives up a scheduler that never echoes', async () => {
+  const scheduler = await RouterScheduler.start()
+  scheduler.fake.isMute = true
+  const error = await failure(scheduler.address, 200)
+  assert.match(error.message, /nothing answered; is it a scheduler/)
+  await until('it has left', () => scheduler.peerCount === 0)
+  await scheduler.stop()
+})
+
+test('connect without reconnect fails with the first lost connection', async () => {
+  const scheduler = await RouterScheduler.start()
+  scheduler.fake.isMute = true
+  const connecting = Client.connect(scheduler.address, { reconnect: false })
+  await until('it has connected', () => scheduler.fake.heartbeats === 1)
+  scheduler.dropConnections()
+  await assert.rejects(connecting, ConnectError)
+  await scheduler.stop()
+})
+
+test('a wrong address or option is told at once', async () => {
+  for (const address of ['', 'localhost', 'http://localhost:80', 'tcp://localhost', 'tcp://*:0']) {
+    assert.throws(() => new Client(address), ConfigError, address)
+    await assert.rejects(Client.connect(address), ConfigError)
+  }
+  assert.throws(() => new Client(undefined as unknown as string), ConfigError)
+  await assert.rejects(Client.connect('tcp://127.0.0.1:1', { timeoutMs: 0 }), ConfigError)
+  await assert.rejects(Client.local({ timeoutMs: 0 }), ConfigError)
+})

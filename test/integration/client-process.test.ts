@@ -1,0 +1,92 @@
+// What a client means for the process that it lives in: when it ends, and how.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { RouterScheduler } from './client-scheduler.js'
+import { until } from './condition.js'
+
+const PROGRAM = fileURLToPath(new URL('./client-program.js', import.meta.url))
+const DEADLINE_MS = 30_000
+
+interface Run {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface Started {
+  readonly ended: Promise<Run>
+  readonly hasEnded: () => boolean
+}
+
+function start(what: string, address: string): Started {
+  const child = spawn(process.execPath, [PROGRAM, what, address], { timeout: DEADLINE_MS })
+  let stdout = ''
+  let stderr = ''
+  let hasEnded = false
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  const ended = new Promise<Run>((resolve) => {
+    child.on('close', (code) => {
+      hasEnded = true
+      resolve({ code, stdout, stderr })
+    })
+  })
+  return { ended, hasEnded: () => hasEnded }
+}
+
+async function scheduler(context: TestContext): Promise<RouterScheduler> {
+  const started = await RouterScheduler.start()
+  context.after(() => started.stop())
+  return started
+}
+
+test('a program that has its results ends by itself', async (context) => {
+  const { address } = await scheduler(context)
+  const run = await start('forget', address).ended
+  assert.deepEqual(run, { code: 0, stdout: '42\n2 4 6\n', stderr: '' })
+})
+
+test('a client without futures keeps nothing alive, connected or not', async (context) => {
+  const { address } = await scheduler(context)
+  const run = await start('unreachable', address).ended
+  assert.deepEqual(run, { code: 0, stdout: 'true\n', stderr: '' })
+})
+
+test('a program lives on while a future is open, over a broken connection, too', async (context) => {
+  const started = await scheduler(context)
+  started.fake.isHolding = true
+  const program = start('patient', started.address)
+  await until('its task is there', () => started.fake.unfinished.size === 1)
+  await started.stop()
+  await started.listen()
+  await until('it came back', () => started.fake.heartbeats >= 2)
+  assert.equal(program.hasEnded(), false)
+  started.fake.release()
+  assert.deepEqual(await program.ended, { code: 0, stdout: '42\n', stderr: '' })
+})
+
+test('failures that nobody looks at are told in one warning, and end nothing', async (context) => {
+  const { address } = await scheduler(context)
+  const run = await start('careless', address).ended
+  assert.equal(run.code, 0)
+  assert.equal(run.stdout, 'failed failed [object MapFuture]\n')
+  assert.match(run.stderr, /\[SCALER_UNOBSERVED_FAILURES\] ScalerWarning: 3 futures have failed/)
+  assert.equal(run.stderr.match(/ScalerWarning/g)?.length, 1)
+})
+
+test('a promise made from a future is like any other: unhandled, it ends the process', async (context) => {
+  const { address } = await scheduler(context)
+  const run = await start('chained', address).ended
+  assert.equal(run.code, 1)
+  assert.match(run.stderr, /Error: boom/)
+})
+
+test('waiting for a scheduler that never comes ends', async (context) => {
+  const started = await scheduler(context)
+  await started.stop()
+  const run = await start('refused', started.address).ended
+  assert.deepEqual(run, { code: 0, stdout: 'ConnectError\n', stderr: '' })
+})

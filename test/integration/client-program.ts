@@ -1,0 +1,55 @@
+// Programs of users, in processes of their own. Arguments: what to do, and the scheduler's address.
+
+import { Client } from 'scaler-ts'
+
+const [what = '', address = ''] = process.argv.slice(2)
+const double = (x: number): number => 2 * x
+const boom = (): never => {
+  throw new Error('boom')
+}
+
+const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
+  /** Uses a client and forgets about it. */
+  async forget() {
+    const client = new Client(address)
+    console.log(await client.submit(double, 21))
+    console.log((await client.map(double, [1, 2, 3])).join(' '))
+  },
+  /** Does nothing with a client whose scheduler is not there. */
+  async unreachable() {
+    const client = new Client('tcp://127.0.0.1:1')
+    console.log(client.identity.includes('Client'))
+    await Promise.resolve()
+  },
+  /** Has a future, and nothing else that keeps the process alive. */
+  async patient() {
+    const client = new Client(address)
+    void client.submit(double, 21).then((value) => console.log(value))
+    await Promise.resolve()
+  },
+  /** Lets futures fail without looking. */
+  async careless() {
+    const client = new Client(address)
+    const futures = [client.submit(boom), client.submit(boom)]
+    const results = client.map(boom, [1, 2])
+    await client.submit(double, 1)
+    while (futures.some((future) => future.state !== 'failed')) await client.submit(double, 1)
+    console.log(futures.map((future) => future.state).join(' '), String(results))
+    await client.disconnect()
+  },
+  /** Makes an ordinary promise of a future, and does not handle it. */
+  async chained() {
+    const client = new Client(address)
+    void client.submit(boom).then(() => {})
+    await new Promise(() => {})
+  },
+  /** Waits for a scheduler that never comes. */
+  async refused() {
+    const error: unknown = await Client.connect(address, { timeoutMs: 200 }).catch(
+      (reason: unknown) => reason,
+    )
+    console.log((error as Error).name)
+  },
+}
+
+await PROGRAMS[what]?.()
