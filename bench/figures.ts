@@ -52,7 +52,8 @@ export function toTable(figures: readonly Figure[]): string {
     const range =
       values.length < 2 ? '' : `  (${short(Math.min(...values))} to ${short(Math.max(...values))})`
     const remark = note === undefined ? '' : `  ${note}`
-    return `${name.padEnd(width)}  ${value.padStart(11)} ${unit.padEnd(8)}${range}${remark}`.trimEnd()
+    const columns = [name.padEnd(width), value.padStart(11), unit.padEnd(8)]
+    return `${columns.join(' ')}${range}${remark}`.trimEnd()
   })
   return lines.join('\n')
 }

@@ -26,7 +26,7 @@ export const mapThroughput: Benchmark = {
         { name: 'map, no-op', unit: 'tasks/s', value: perSecond(options.tasks, tookMs) },
         {
           name: 'scheduler CPU per task',
-          unit: 'us',
+          unit: 'µs',
           value: cpuMs === undefined ? undefined : (cpuMs * 1_000) / options.tasks,
           ...(cpuMs === undefined ? { note: 'needs /proc (Linux)' } : {}),
         },
@@ -60,8 +60,8 @@ export const latency: Benchmark = {
         times.push(await timeMs(() => client.submit(noop, input)))
       }
       return [
-        { name: 'round trip, median', unit: 'us', value: median(times) * 1_000 },
-        { name: 'round trip, p99', unit: 'us', value: quantile(times, 0.99) * 1_000 },
+        { name: 'round trip, median', unit: 'µs', value: median(times) * 1_000 },
+        { name: 'round trip, p99', unit: 'µs', value: quantile(times, 0.99) * 1_000 },
       ]
     }),
 }

@@ -137,9 +137,10 @@ async function main(): Promise<number> {
     printUnreadable(unreadable)
     return 0
   }
-  const client = await openClient(options)
-  const interruption = closeOnSignal(client)
+  let client: Client | undefined
+  const interruption = endOnSignal(() => client?.close())
   try {
+    client = await openClient(options)
     const start = performance.now()
     const totals = await compressAll(client, batches, { quality: options.quality, unreadable })
     const seconds = (performance.now() - start) / 1_000
@@ -156,7 +157,7 @@ async function main(): Promise<number> {
     if (interruption.aborted) return interruption.reason as number
     throw error
   } finally {
-    await client.close()
+    await client?.close()
   }
 }
 
@@ -173,16 +174,17 @@ async function openClient(options: Options): Promise<Client> {
 }
 
 /**
- * The first Ctrl-C ends the work and the cluster; a second one just this process. The reason of the
- * returned signal is the exit code.
+ * The first Ctrl-C ends the work and the cluster, a second one just this process; while the cluster
+ * is starting, the first does, and the cluster ends with it. The reason of the returned signal is
+ * the exit code.
  */
-function closeOnSignal(client: Client): AbortSignal {
+function endOnSignal(close: () => Promise<void> | undefined): AbortSignal {
   const interruption = new AbortController()
   for (const [signal, exitCode] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
     process.once(signal, () => {
       console.error('ending')
       interruption.abort(exitCode)
-      void client.close()
+      if (close() === undefined) process.exit(exitCode)
     })
   }
   return interruption.signal

@@ -354,7 +354,7 @@ struct StateGraphTask {
 }
 
 struct ProcessorInitialized {
-  # Never on the wire between processes of a cluster: a 1.9.9 processor reports to its own agent.
+  # Only inside of a 1.9.9 worker: a processor has started.
 }
 
 struct Message {

@@ -1,7 +1,7 @@
-// `npm run check`: everything that a machine can say about a change in under a minute. The steps run
-// side by side, and each runs even when another has failed, unless it needs its result.
+// `npm run check`: everything that a machine can say about a change in under a minute. The steps
+// run side by side, and each runs even when another has failed, unless it needs its result.
 
-import { compiledPath, filesUnder } from './paths.mjs'
+import { compiledPath, testFiles } from './paths.mjs'
 import { compile, ensureInstalled } from './prepare.mjs'
 import { runNode } from './process.mjs'
 
@@ -25,11 +25,9 @@ const STEPS = [
   { name: 'tests', needs: ['types'], run: runTests },
 ]
 
-/** The unit and property tests: those beside the source. They open no socket, start no process. */
+/** The unit and property tests: those beside the source. */
 function runTests() {
-  const sources = filesUnder('src', (path) => path.endsWith('.test.ts'))
-  const scripts = filesUnder('scripts', (path) => path.endsWith('.test.mjs'))
-  const files = [...sources.map(compiledPath), ...scripts]
+  const files = testFiles(['src', 'bench', 'examples', 'scripts']).map(compiledPath)
   return runNode(['--test', '--test-reporter=dot', ...files], { capture: true })
 }
 

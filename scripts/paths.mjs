@@ -22,8 +22,14 @@ export function filesUnder(folder, isWanted) {
     .sort()
 }
 
-/** The compiled form of a source file: `src/base/ids.ts` -> `dist/base/ids.js`. */
+/** The test files under some folders. */
+export function testFiles(folders) {
+  return folders.flatMap((folder) => filesUnder(folder, (path) => /\.test\.(ts|mjs)$/.test(path)))
+}
+
+/** What Node runs for a source file: `dist/base/ids.js` for `src/base/ids.ts`. */
 export function compiledPath(source) {
+  if (!source.endsWith('.ts')) return source
   const path = source.startsWith('src/') ? source.replace('src/', 'dist/') : `build/${source}`
   return path.replace(/\.ts$/, '.js')
 }

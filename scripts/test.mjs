@@ -4,7 +4,7 @@
 
 import { ensureTools } from './ci.mjs'
 import { beginRun, cleanUp, endRun } from './leftovers.mjs'
-import { compiledPath, filesUnder } from './paths.mjs'
+import { compiledPath, testFiles } from './paths.mjs'
 import { build } from './prepare.mjs'
 import { runNode } from './process.mjs'
 import { ensurePythonVenv } from './python-venv.mjs'
@@ -16,10 +16,9 @@ if (whyNoPython !== undefined) console.log(`no Python Scaler to test against: ${
 
 /** The tests whose path holds one of the words given as arguments; all without arguments. */
 const words = process.argv.slice(2)
-const files = [
-  ...['src', 'test'].flatMap((folder) => filesUnder(folder, (path) => path.endsWith('.test.ts'))),
-  ...filesUnder('scripts', (path) => path.endsWith('.test.mjs')),
-].filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
+const files = testFiles(['src', 'bench', 'examples', 'scripts', 'test']).filter(
+  (path) => words.length === 0 || words.some((word) => path.includes(word)),
+)
 if (files.length === 0) {
   console.error(`no test has ${words.join(' or ')} in its path`)
   process.exit(2)
@@ -27,7 +26,7 @@ if (files.length === 0) {
 
 const testRun = beginRun()
 process.on('exit', () => cleanUp(testRun))
-const compiled = files.map((path) => (path.endsWith('.ts') ? compiledPath(path) : path))
+const compiled = files.map(compiledPath)
 const { code } = await runNode(['scripts/run-tests.mjs', ...compiled], { env: testRun.env })
 const left = await endRun(testRun)
 for (const line of left) console.error(line)

@@ -1,6 +1,7 @@
 // Entry point `scaler-ts/protocol`: for those who write another scheduler, worker, client or
 // monitor (docs/protocol.md).
 
+export { bytesToLatin1, latin1ToBytes } from './base/bytes.js'
 export { ProtocolError } from './base/errors.js'
 export {
   identity,
@@ -67,3 +68,6 @@ export {
   type WorkerManagerStatus,
   type WorkerStatus,
 } from './wire/message.js'
+export { objectIdFrom, SERIALIZER_SUFFIX } from './wire/object-content.js'
+export { decodeProfileResult, encodeProfileResult, type ProfileResult } from './wire/profile.js'
+export { decodeTaskFlags, encodeTaskFlags, type TaskFlags } from './wire/task-flags.js'

@@ -34,7 +34,7 @@ export function read${name}List(
   pointerAt: number,
   sectionEnd: number,
 ): readonly ${name}[] {
-  const count = reader.enterList(pointerAt, sectionEnd)
+  const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
   const list: ${name}[] = []

@@ -52,7 +52,10 @@ export function emitInterface(struct) {
   if (struct.member !== undefined) {
     fields.unshift(`readonly kind: '${struct.member}'`)
     fields.push(
-      `/** The encoded message, if this was decoded from one; \`encode\` returns it as it is. */
+      `/**
+        * The encoded message, if this was decoded from one: \`encode\` returns it as it is, so a
+        * changed copy must not keep it.
+        */
        readonly bytes?: Uint8Array | undefined`,
     )
   }

@@ -111,7 +111,7 @@ export async function runCommand<Options>(definition: CommandDefinition<Options>
   }
 }
 
-/** Ends the process when it is told to: by a signal, or by the end of its stdin if that is watched. */
+/** Ends the process when it is told to: by a signal, or by the end of its stdin if asked to. */
 class Stopper {
   #running: RunningCommand | undefined
   #isStopping = false

@@ -283,8 +283,10 @@ test('without reconnect a lost link is the end', async () => {
     return true
   })
   await assert.rejects(client.submitter.submit(double, [2]), DisconnectedError)
+  await until(() => client.link.isClosed)
+  await assert.rejects(client.submitter.submit(double, [3]), DisconnectedError)
+  await assert.rejects(client.submitter.map(double, [1, 2], {}, false), DisconnectedError)
   await client.connection.close()
-  assert.equal(client.link.isClosed, true)
 })
 
 test('an echo that comes unasked changes nothing', async () => {

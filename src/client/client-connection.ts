@@ -373,7 +373,6 @@ export class ClientConnection {
     for (const watcher of this.#watchers) watcher.onEnd()
     void this.#socket.close().then(() => {
       this.#post({ type: 'linkClosed' })
-      this.#driver.stop()
       this.#resolveClosed()
     })
   }

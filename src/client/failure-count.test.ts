@@ -51,6 +51,8 @@ test('cancelled futures are no failures', async (context) => {
   const { submitter, connection } = testClient()
   submitter.submit(boom, []).cancel()
   submitter.submit(boom, [])
+  submitter.map(boom, [1, 2, 3], {}, false)
+  submitter.map(boom, [1, 2, 3], {}, false).cancel()
   await connection.close()
   submitter.failures.warn()
   assert.deepEqual(warnings, [])

@@ -147,6 +147,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
   onTaskEnded(task: MapTask, reason: TaskEndReason, detail: string): void {
     this.#inFlight -= 1
     if (this.#hasEnded) return
+    if (reason === 'closed') return this.onClosed()
     const error = outcomeError(task.taskId, reason, detail)
     moveToSite(error, this.#setup.site)
     this.#afterStart(() => this.#fail(task.index, error))

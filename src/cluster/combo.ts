@@ -17,6 +17,12 @@ export interface ComboOptions extends SchedulerOptions, ClusterOptions {
   readonly address?: string | undefined
 }
 
+/**
+ * What runs when the cluster ends has nobody left to wait for it: a processor that does not end by
+ * itself is given this time for its exit handlers, in milliseconds.
+ */
+const PROCESSOR_KILL_DELAY_MS = 500
+
 /** A scheduler and its workers on this machine. */
 export class SchedulerClusterCombo implements AsyncDisposable {
   /** Where clients connect. */
@@ -49,7 +55,12 @@ export class SchedulerClusterCombo implements AsyncDisposable {
       address: address ?? 'tcp://127.0.0.1:0',
     }
     const workerOptions = { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes }
-    const agentOptions = { ...workerOptions, names: workerNames, workers: count }
+    const agentOptions = {
+      ...workerOptions,
+      names: workerNames,
+      workers: count,
+      killDelayMs: PROCESSOR_KILL_DELAY_MS,
+    }
     // Checked here, too, so that a mistake is told at once and as a ConfigError.
     checkSchedulerOptions(schedulerOptions)
     checkAgentOptions({ ...agentOptions, address: 'tcp://127.0.0.1:1' })

@@ -42,6 +42,7 @@ export class EmbeddedProcess {
   readonly #exited: Promise<unknown>
   /** Resolves with the first report; rejects if the process ends without one. */
   readonly #started: Promise<EmbeddedStart>
+  #isEnding = false
 
   /** Starts the process; it waits for `order`. */
   constructor(logger: Logger) {
@@ -67,6 +68,7 @@ export class EmbeddedProcess {
         const how = signal === null ? `exit code ${code}` : signal
         const why = lastWords.slice(-20).join('\n')
         const text = `a part of the embedded cluster ended with ${how}: ${why}`
+        if (!this.#isEnding) logger.error(text)
         reject(new ScalerError('ERR_SCALER_EMBEDDED', text))
       })
     })
@@ -84,6 +86,7 @@ export class EmbeddedProcess {
 
   /** Ends the process in good order, by force if it takes too long. */
   async end(): Promise<void> {
+    this.#isEnding = true
     this.#child.ref()
     this.#child.stdin?.end()
     const killer = setTimeout(() => this.#child.kill('SIGKILL'), KILL_DELAY_MS)

@@ -36,8 +36,11 @@ export const MAX_AMPLIFICATION = 8
 /** The constant part of that bound, in bytes: for small messages from peers with other schemas. */
 export const FREE_BYTES: number = 8 * 1024
 
-/** As how many bytes an element of a list counts that has none: in memory it becomes an object. */
-export const EMPTY_ELEMENT_BYTES = 64
+/**
+ * As how many bytes a byte string, and a struct in a list, count at least: in memory each becomes
+ * an object, however little of the message it takes.
+ */
+export const MIN_OBJECT_BYTES = 32
 
 /**
  * Deepest nesting of structs and lists. No check at run time is needed: readers follow the schema,

@@ -553,6 +553,19 @@ describe('limits', () => {
     assertRefused(bytes, /too often/)
   })
 
+  test('byte strings that are all the same one are refused', () => {
+    const count = 1000
+    const outer = Array.from({ length: count }, (_, index) => {
+      return listPointer(count - index - 1, POINTER, count)
+    })
+    const inner = Array.from({ length: count }, (_, index) =>
+      listPointer(count - index - 1, BYTE, 1),
+    )
+    const content = [structPointer(0, 0, 4), NULL, NULL, NULL, listPointer(0, POINTER, count)]
+    const words = [...content, ...outer, ...inner, word(1)]
+    assertRefused(message('objectResponse', structPointer(0, 0, 1), ...words), /too often/)
+  })
+
   test('a byte string may be shared by a few', () => {
     const ids = Array.from({ length: 4 }, (_, index) => listPointer(3 - index, BYTE, 2))
     const bytes = message(

@@ -14,10 +14,10 @@ import { asBuffer, latin1Slice, NO_BYTES } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 import {
   FREE_BYTES,
-  EMPTY_ELEMENT_BYTES,
   MAX_AMPLIFICATION,
   MAX_SEGMENTS,
   MAX_TEXT_BYTES,
+  MIN_OBJECT_BYTES,
 } from './limits.js'
 
 const WORD = 8
@@ -29,7 +29,6 @@ const LIST_POINTER = 1
 const FAR_POINTER = 2
 
 /** Element size codes of a list pointer that need more than a look into ELEMENT_BYTES. */
-const VOID_ELEMENTS = 0
 const BIT_ELEMENTS = 1
 const BYTE_ELEMENTS = 2
 const POINTER_ELEMENTS = 6
@@ -122,30 +121,16 @@ export class Reader {
     return this.enter(this.#target, dataBytes, pointerBytes)
   }
 
-  /**
-   * Enters the list behind a pointer and returns its length; 0 where there is no pointer. Its
-   * elements may be structs, numbers or pointers, whatever the schema says: each is presented as a
-   * struct, as the rules for the evolution of lists ask for.
-   */
-  enterList(pointerAt: number, sectionEnd: number): number {
-    if (pointerAt >= sectionEnd || !this.#follow(pointerAt)) return 0
-    if (this.#kind !== LIST_POINTER) throw unexpected(pointerAt, 'a list')
-    const code = this.#upper & 7
-    const count = this.#upper >>> 3
-    if (code === STRUCT_ELEMENTS) return this.#enterStructList(pointerAt, count)
-    if (code === BIT_ELEMENTS) throw unexpected(pointerAt, 'a list other than of bits')
-    this.elementDataBytes = ELEMENT_BYTES[code] as number
-    this.elementPointerBytes = code === POINTER_ELEMENTS ? WORD : 0
-    this.stride = this.elementDataBytes + this.elementPointerBytes
-    this.elementsAt = this.#target
-    this.#visit(count * this.stride)
-    if (code === VOID_ELEMENTS) this.#spend(count * EMPTY_ELEMENT_BYTES)
+  /** Enters the list of structs behind a pointer and returns its length; 0 where there is none. */
+  enterStructList(pointerAt: number, sectionEnd: number): number {
+    const count = this.#enterList(pointerAt, sectionEnd)
+    if (this.stride < MIN_OBJECT_BYTES) this.#spend(count * (MIN_OBJECT_BYTES - this.stride))
     return count
   }
 
   /** Enters a list of which each element is a pointer, or a struct that begins with one. */
   enterPointerList(pointerAt: number, sectionEnd: number): number {
-    const count = this.enterList(pointerAt, sectionEnd)
+    const count = this.#enterList(pointerAt, sectionEnd)
     if (count === 0) return 0
     if (this.elementPointerBytes === 0) throw unexpected(pointerAt, 'a list of pointers')
     this.elementsAt += this.elementDataBytes
@@ -154,7 +139,7 @@ export class Reader {
 
   /** Enters a list of which each element is a number of 16 bits, or begins with one. */
   enterUint16List(pointerAt: number, sectionEnd: number): number {
-    const count = this.enterList(pointerAt, sectionEnd)
+    const count = this.#enterList(pointerAt, sectionEnd)
     if (count > 0 && this.elementDataBytes < 2) throw unexpected(pointerAt, 'a list of enumerants')
     return count
   }
@@ -225,8 +210,27 @@ export class Reader {
     return this.#bytes.toString('utf8', this.#target, end)
   }
 
+  /**
+   * The elements of a list may be structs, numbers or pointers, whatever the schema says: each is
+   * presented as a struct, as the rules for the evolution of lists ask for.
+   */
+  #enterList(pointerAt: number, sectionEnd: number): number {
+    if (pointerAt >= sectionEnd || !this.#follow(pointerAt)) return 0
+    if (this.#kind !== LIST_POINTER) throw unexpected(pointerAt, 'a list')
+    const code = this.#upper & 7
+    const count = this.#upper >>> 3
+    if (code === STRUCT_ELEMENTS) return this.#enterTaggedList(pointerAt, count)
+    if (code === BIT_ELEMENTS) throw unexpected(pointerAt, 'a list other than of bits')
+    this.elementDataBytes = ELEMENT_BYTES[code] as number
+    this.elementPointerBytes = code === POINTER_ELEMENTS ? WORD : 0
+    this.stride = this.elementDataBytes + this.elementPointerBytes
+    this.elementsAt = this.#target
+    this.#visit(count * this.stride)
+    return count
+  }
+
   /** A list of structs begins with a tag that says how many and how large they are. */
-  #enterStructList(pointerAt: number, words: number): number {
+  #enterTaggedList(pointerAt: number, words: number): number {
     this.#visit(WORD + words * WORD)
     const tagAt = this.#target
     const tag = this.#int32(tagAt)
@@ -239,7 +243,6 @@ export class Reader {
     if (count * this.stride > words * WORD) {
       throw new ProtocolError(`list at byte ${pointerAt}: ${count} elements do not fit into it`)
     }
-    if (this.stride === 0) this.#spend(count * EMPTY_ELEMENT_BYTES)
     return count
   }
 
@@ -251,6 +254,7 @@ export class Reader {
     }
     const length = this.#upper >>> 3
     this.#visit(length)
+    if (length > 0 && length < MIN_OBJECT_BYTES) this.#spend(MIN_OBJECT_BYTES - length)
     return length
   }
 

@@ -218,6 +218,34 @@ describe('a frame', () => {
   })
 })
 
+describe('many small things', () => {
+  const COUNT = 20_000
+
+  test('are not mistaken for a message that leads to the same bytes too often', () => {
+    const one = Buffer.of(1)
+    const messages: readonly Message[] = [
+      withData(...Array.from({ length: COUNT }, () => one)),
+      withData(...Array.from({ length: COUNT }, () => NO_BYTES)),
+      {
+        ...TASK,
+        functionArgs: Array.from({ length: COUNT }, () => ({ type: 'inline', data: one })),
+        capabilities: Array.from({ length: COUNT }, () => ({ name: '', value: 1 })),
+      },
+      {
+        kind: 'graphTask',
+        taskId: taskId('g'),
+        source: identity(''),
+        targets: Array.from({ length: COUNT }, () => taskId('t')),
+        graph: Array.from({ length: COUNT }, () => ({ ...TASK, taskId: taskId('') })),
+      },
+    ]
+    for (const message of messages) {
+      const decoded = decode(encode(message))
+      assert.deepEqual(Buffer.from(encode({ ...decoded, bytes: undefined })), encode(message))
+    }
+  })
+})
+
 describe('extension fields', () => {
   test('that are empty make no message longer', () => {
     const words = (message: Message): number => encode(message).byteLength / 8

@@ -34,7 +34,10 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     const results = client.map(boom, [1, 2])
     await client.submit(double, 1)
     while (futures.some((future) => future.state !== 'failed')) await client.submit(double, 1)
-    console.log(futures.map((future) => future.state).join(' '), String(results))
+    console.log(
+      futures.map((future) => future.state).join(' '),
+      Object.prototype.toString.call(results),
+    )
     await client.disconnect()
   },
   /** Makes an ordinary promise of a future, and does not handle it. */

@@ -15,7 +15,7 @@ export async function until(
   }
 }
 
-/** Whether a process is there and not only a zombie's entry. */
+/** Whether there is such a process; one that has ended but was not yet waited for counts. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -24,6 +24,8 @@ export interface RunningCommand {
   readonly child: ChildProcess
   readonly pid: number
   readonly ended: Promise<CommandEnd>
+  /** What it has written to stdout so far. */
+  stdout(): string
   /** The first log line, of those so far or to come, that is wanted; rejects if none comes. */
   line(isWanted: (line: LogLine) => boolean): Promise<LogLine>
 }
@@ -38,8 +40,16 @@ export function startCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): RunningCommand {
-  const program = `${ROOT}dist/cli/${name}.js`
-  const child = spawn(process.execPath, [program, ...args], {
+  return startProgram(t, [`${ROOT}dist/cli/${name}.js`, ...args], env)
+}
+
+/** Starts Node with the arguments given. */
+export function startProgram(
+  t: TestContext,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): RunningCommand {
+  const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })
@@ -49,7 +59,7 @@ export function startCommand(
   child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()))
   createInterface({ input: child.stdout }).on('line', (text) => {
-    if (!text.startsWith('{')) return
+    if (!text.startsWith('{"')) return
     const line = JSON.parse(text) as LogLine
     lines.push(line)
     for (const listener of listeners) listener(line)
@@ -67,6 +77,7 @@ export function startCommand(
     child,
     pid: child.pid ?? 0,
     ended,
+    stdout: () => output.stdout,
     line: (isWanted) =>
       new Promise((resolve, reject) => {
         const found = lines.find(isWanted)

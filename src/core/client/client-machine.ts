@@ -46,6 +46,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   get deadline(): InstantMs | undefined {
+    if (this.#isEnding) return undefined
     const silence = this.#flow.size > 0 ? this.#silence.deadline : undefined
     return earliest(earliest(this.#heartbeat.deadline, silence), this.#flow.deadline)
   }
@@ -84,6 +85,10 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   checkInvariants(): void {
     this.#flow.checkInvariants()
+  }
+
+  get #isEnding(): boolean {
+    return this.#link === 'closing' || this.#link === 'closed'
   }
 
   #dispatch(event: ClientEvent<Owner>): void {
@@ -195,7 +200,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onTaskSubmitted(submission: TaskSubmission<Owner>): void {
-    if (this.#link === 'closing' || this.#link === 'closed') {
+    if (this.#isEnding) {
       this.#turn.endTask(submission.owner, this.#endReason, this.#lastReason)
       return
     }
@@ -239,7 +244,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   /** Ends every task and then the link. */
   #close(reason: TaskEndReason, detail: string): void {
-    if (this.#link === 'closing' || this.#link === 'closed') return
+    if (this.#isEnding) return
     this.#enter('closeRequested')
     this.#heartbeat.stop()
     this.#endReason = reason

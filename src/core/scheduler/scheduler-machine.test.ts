@@ -320,6 +320,12 @@ test('with a limit on waiting tasks, one more is refused', () => {
   assert.deepEqual(scheduler.lines(), ['C <- result b noWorker'])
 })
 
+test('a task with malformed flags is refused: it would bring a 1.9.9 worker down', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', { ...task('t', 'C'), metadata: new Uint8Array(3) })
+  assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
+})
+
 test('a client may end the cluster, unless it is protected', () => {
   const shutdown = { kind: 'clientDisconnect', disconnectType: 'shutdown' } as const
   const open = withPeers({ clients: ['C'], workers: ['W'] })

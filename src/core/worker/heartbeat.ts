@@ -1,4 +1,4 @@
-// When a heartbeat is due, and what its echoes tell: docs/protocol.md#heartbeats.
+// When a heartbeat is due, and what its echoes tell: docs/protocol.md#heartbeat.
 
 import type { InstantMs } from '../../base/machine.js'
 

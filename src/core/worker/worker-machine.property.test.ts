@@ -109,7 +109,7 @@ class Model {
     ]
     for (const id of needs) assert.ok(processor.objects.has(id), `the processor lacks ${id}`)
     processor.tasks.push({ id: task.taskId, needs, isSkipped: false, isWanted: true })
-    assert.ok(processor.tasks.length + processor.results.length <= 64)
+    assert.ok(processor.tasks.length + processor.results.length <= 512)
   }
 
   told(message: Message): void {

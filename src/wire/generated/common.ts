@@ -146,7 +146,7 @@ export function readTaskCapabilityList(
   pointerAt: number,
   sectionEnd: number,
 ): readonly TaskCapability[] {
-  const count = reader.enterList(pointerAt, sectionEnd)
+  const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
   const list: TaskCapability[] = []

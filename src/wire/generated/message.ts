@@ -139,7 +139,10 @@ export interface Task {
   readonly capabilities: readonly TaskCapability[]
   /** The task inside which this one was submitted. Not in 1.9.9. */
   readonly parentTaskId: TaskId
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -165,7 +168,7 @@ export function readTaskList(
   pointerAt: number,
   sectionEnd: number,
 ): readonly Task[] {
-  const count = reader.enterList(pointerAt, sectionEnd)
+  const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
   const list: Task[] = []
@@ -262,7 +265,7 @@ export function readTaskArgumentList(
   pointerAt: number,
   sectionEnd: number,
 ): readonly TaskArgument[] {
-  const count = reader.enterList(pointerAt, sectionEnd)
+  const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
   const list: TaskArgument[] = []
@@ -316,7 +319,10 @@ export interface TaskCancel {
   readonly taskId: TaskId
   /** How. */
   readonly flags: TaskCancelFlags
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -408,7 +414,10 @@ export interface TaskResult {
   readonly results: readonly ObjectId[]
   /** The serialized result or error itself, instead of an object (docs/protocol.md#inline). Not in 1.9.9. */
   readonly inlineResults: readonly Uint8Array[]
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -476,7 +485,10 @@ export interface GraphTask {
   readonly targets: readonly TaskId[]
   /** All nodes, in any order. */
   readonly graph: readonly Task[]
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -527,7 +539,10 @@ export interface GraphTaskCancel {
   readonly kind: 'graphTaskCancel'
   /** Which graph. */
   readonly taskId: TaskId
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -580,7 +595,10 @@ export interface ClientHeartbeat {
   readonly features: number
   /** What runs its functions, for example `node/20.20.2`; absent means `python`. Not in 1.9.9. */
   readonly runtime: string
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -658,7 +676,10 @@ export interface ClientHeartbeatEcho {
   readonly schedulerId: SchedulerId
   /** What the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
   readonly features: number
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -747,7 +768,10 @@ export interface WorkerHeartbeat {
   readonly runtime: string
   /** What it offers to tasks that ask for it. Not in 1.9.9. */
   readonly capabilities: readonly TaskCapability[]
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -841,7 +865,10 @@ export interface WorkerHeartbeatEcho {
   readonly schedulerId: SchedulerId
   /** What the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
   readonly features: number
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -918,7 +945,10 @@ export interface ObjectInstruction {
   readonly objectUser: Identity
   /** create: all four lists; delete: only the ids; clear: nothing. */
   readonly objectContent: ObjectContent
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -978,7 +1008,10 @@ export interface ObjectRequest {
   readonly requestType: ObjectRequestType
   /** Which objects. Order and duplicates matter to the answer. */
   readonly objectIds: readonly ObjectId[]
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1026,7 +1059,10 @@ export interface ObjectResponse {
   readonly responseType: ObjectResponseType
   /** The objects; see docs/protocol.md#objects for what the lists have when some do not exist. */
   readonly objectContent: ObjectContent
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1072,7 +1108,10 @@ export interface DisconnectRequest {
   readonly kind: 'disconnectRequest'
   /** Which worker. */
   readonly worker: Identity
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1119,7 +1158,10 @@ export interface DisconnectResponse {
   readonly kind: 'disconnectResponse'
   /** The worker of the request. */
   readonly worker: Identity
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1169,7 +1211,10 @@ export interface ClientDisconnect {
   readonly kind: 'clientDisconnect'
   /** Which of the two. */
   readonly disconnectType: DisconnectType
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1222,7 +1267,10 @@ export interface ClientShutdownResponse {
   readonly kind: 'clientShutdownResponse'
   /** False when the scheduler is protected. */
   readonly accepted: boolean
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1276,7 +1324,10 @@ function writeClientShutdownResponse(
 /** Never sent. (docs/protocol.md#struct-stateclient) */
 export interface StateClient {
   readonly kind: 'stateClient'
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1306,7 +1357,10 @@ export function addStateClient(writer: Writer, pointerAt: number, _value: StateC
 /** Never sent. (docs/protocol.md#struct-stateobject) */
 export interface StateObject {
   readonly kind: 'stateObject'
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1340,7 +1394,10 @@ export interface StateBalanceAdvice {
   readonly workerId: Identity
   /** The tasks. */
   readonly taskIds: readonly TaskId[]
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1404,7 +1461,10 @@ export interface StateScheduler {
   readonly taskManager: TaskManagerStatus
   /** Its workers. */
   readonly workerManager: WorkerManagerStatus
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1465,7 +1525,10 @@ export interface StateWorker {
   readonly workerId: Identity
   /** `connected` or `disconnected` in ASCII. */
   readonly message: Uint8Array
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1515,7 +1578,10 @@ export interface StateTask {
   readonly worker: Identity
   /** The profile result once it is finished, otherwise empty. */
   readonly metadata: Uint8Array
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1574,7 +1640,10 @@ export interface StateGraphTask {
   readonly nodeTaskType: NodeTaskType
   /** The nodes that it needs. */
   readonly parentTaskIds: readonly TaskId[]
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 
@@ -1619,10 +1688,13 @@ function writeStateGraphTask(writer: Writer, at: number, value: StateGraphTask):
   writer.idList(pointersAt + 16, value.parentTaskIds)
 }
 
-/** Never on the wire between processes of a cluster: a 1.9.9 processor reports to its own agent. (docs/protocol.md#struct-processorinitialized) */
+/** Only inside of a 1.9.9 worker: a processor has started. (docs/protocol.md#struct-processorinitialized) */
 export interface ProcessorInitialized {
   readonly kind: 'processorInitialized'
-  /** The encoded message, if this was decoded from one; `encode` returns it as it is. */
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
   readonly bytes?: Uint8Array | undefined
 }
 

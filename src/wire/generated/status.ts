@@ -151,7 +151,7 @@ export function readClientManagerStatusPairList(
   pointerAt: number,
   sectionEnd: number,
 ): readonly ClientManagerStatusPair[] {
-  const count = reader.enterList(pointerAt, sectionEnd)
+  const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
   const list: ClientManagerStatusPair[] = []
@@ -298,7 +298,7 @@ export function readProcessorStatusList(
   pointerAt: number,
   sectionEnd: number,
 ): readonly ProcessorStatus[] {
-  const count = reader.enterList(pointerAt, sectionEnd)
+  const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
   const list: ProcessorStatus[] = []
@@ -398,7 +398,7 @@ export function readWorkerStatusList(
   pointerAt: number,
   sectionEnd: number,
 ): readonly WorkerStatus[] {
-  const count = reader.enterList(pointerAt, sectionEnd)
+  const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
   const list: WorkerStatus[] = []
@@ -566,7 +566,7 @@ export function readBinderStatusPairList(
   pointerAt: number,
   sectionEnd: number,
 ): readonly BinderStatusPair[] {
-  const count = reader.enterList(pointerAt, sectionEnd)
+  const count = reader.enterStructList(pointerAt, sectionEnd)
   if (count === 0) return NO_ELEMENTS
   const { stride, elementDataBytes, elementPointerBytes } = reader
   const list: BinderStatusPair[] = []

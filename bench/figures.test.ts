@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { median, quantile, ratios, toJson, toTable } from './figures.js'
+
+test('the median is the middle value, or the mean of the two middle ones', () => {
+  assert.equal(median([3, 1, 2]), 2)
+  assert.equal(median([4, 1, 2, 3]), 2.5)
+  assert.ok(Number.isNaN(median([])))
+})
+
+test('a quantile is the smallest value that covers its share', () => {
+  const values = Array.from({ length: 100 }, (_, index) => 100 - index)
+  assert.equal(quantile(values, 0.99), 99)
+  assert.equal(quantile(values, 1), 100)
+  assert.equal(quantile(values, 0), 1)
+})
+
+test('ratios are formed where both figures were measured', () => {
+  const figures = [
+    { name: 'map, no-op', unit: 'tasks/s', values: [300, 100, 200] },
+    { name: 'limit', unit: 'tasks/s', values: [400] },
+    { name: 'piscina, no-op', unit: 'tasks/s', values: [] },
+  ]
+  assert.deepEqual(ratios(figures), [{ name: 'map, no-op : limit', unit: 'times', values: [0.5] }])
+})
+
+test('the table has a line per figure, with range and note', () => {
+  const table = toTable([
+    { name: 'map, no-op', unit: 'tasks/s', values: [1_000, 3_000, 2_000] },
+    { name: 'memory', unit: 'bytes', values: [], note: 'needs /proc (Linux)' },
+  ])
+  assert.equal(
+    table,
+    'map, no-op       2,000 tasks/s   (1,000 to 3,000)\nmemory               - bytes     needs /proc (Linux)',
+  )
+})
+
+test('the JSON has machine, options and medians', () => {
+  const text = toJson([{ name: 'a', unit: 'ms', values: [1, 2, 3] }], { workers: 2 })
+  const parsed = JSON.parse(text) as Record<string, unknown>
+  assert.deepEqual(parsed['results'], [{ name: 'a', unit: 'ms', values: [1, 2, 3], median: 2 }])
+  assert.deepEqual(parsed['options'], { workers: 2 })
+  assert.deepEqual(Object.keys(parsed['machine'] as object), ['node', 'platform', 'cpu', 'cores'])
+})

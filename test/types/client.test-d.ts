@@ -1,0 +1,168 @@
+// What the compiler makes of the client: which types are inferred, and what is refused. This file is
+// compiled with the tests and never run; each `@ts-expect-error` fails to compile if there is no error.
+
+import {
+  asCompleted,
+  Client,
+  wait,
+  type ClientOptions,
+  type Future,
+  type Lift,
+  type MapFuture,
+  type MapOptions,
+  type Serializer,
+  type TaskProfile,
+} from 'scaler-ts'
+
+/** `A` and `B` are the same type, not only assignable to each other. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+
+/** Compiles only for `true`. */
+function holds<Condition extends true>(): Condition | undefined {
+  return undefined
+}
+
+declare const client: Client
+const add = (a: number, b: number): number => a + b
+const later = async (text: string): Promise<number> => Promise.resolve(text.length)
+const optional = (a: number, b?: string): string => b ?? String(a)
+const rest = (...numbers: number[]): number => numbers.length
+
+export function submit(): void {
+  const sum = client.submit(add, 1, 2)
+  holds<Same<typeof sum, Future<number>>>()
+  const promised = client.submit(later, 'x')
+  holds<Same<typeof promised, Future<number>>>()
+  const inferred = client.submit((a, b) => a * b, 2, 3)
+  holds<Same<typeof inferred, Future<number>>>()
+  const nothing = client.submit(() => {})
+  holds<Same<typeof nothing, Future<void>>>()
+  client.submit(optional, 1)
+  client.submit(optional, 1, 'x')
+  client.submit(rest)
+  client.submit(rest, 1, 2, 3)
+  client.submit(Math.sqrt, 2)
+  // @ts-expect-error -- too few arguments
+  client.submit(add, 1)
+  // @ts-expect-error -- too many arguments
+  client.submit(add, 1, 2, 3)
+  // @ts-expect-error -- a string is no number
+  client.submit(add, 1, '2')
+  // @ts-expect-error -- nor is it a function
+  client.submit('add', 1, 2)
+  // @ts-expect-error -- the rest are numbers
+  client.submit(rest, 1, 'x')
+}
+
+export async function awaited(): Promise<void> {
+  const sum = await client.submit(add, 1, 2)
+  holds<Same<typeof sum, number>>()
+  const length = await client.submit(later, 'x')
+  holds<Same<typeof length, number>>()
+  const both = await Promise.all([client.submit(add, 1, 2), client.submit(optional, 1)])
+  holds<Same<typeof both, [number, string]>>()
+  const settled = await Promise.allSettled([client.submit(add, 1, 2)])
+  holds<Same<typeof settled, [PromiseSettledResult<number>]>>()
+  const handled = await client.submit(add, 1, 2).catch(() => 'none')
+  holds<Same<typeof handled, string | number>>()
+  const limited = await client.submit(add, 1, 2).result({ timeoutMs: 5 })
+  holds<Same<typeof limited, number>>()
+}
+
+export async function map(): Promise<void> {
+  const mapped = client.map(later, ['a', 'b'])
+  holds<Same<typeof mapped, MapFuture<number>>>()
+  const lengths = await mapped
+  holds<Same<typeof lengths, number[]>>()
+  const inferred = client.map((x) => x + 1, new Set([1, 2]))
+  holds<Same<typeof inferred, MapFuture<number>>>()
+  const outcomes = await client.map(later, ['a']).allSettled()
+  holds<Same<typeof outcomes, PromiseSettledResult<number>[]>>()
+  for await (const length of client.map(later, ['a'])) holds<Same<typeof length, number>>()
+  for await (const length of client.map(later, ['a'], { ordered: true, concurrency: 3 })) {
+    holds<Same<typeof length, number>>()
+  }
+  for await (const pair of client.map(later, ['a'], { ordered: false })) {
+    holds<Same<typeof pair, [index: number, result: number]>>()
+  }
+  const options: MapOptions = {}
+  for await (const either of client.map(later, ['a'], options)) {
+    holds<Same<typeof either, number | [index: number, result: number]>>()
+  }
+  async function* inputs(): AsyncGenerator<string> {
+    yield await Promise.resolve('x')
+  }
+  const fromAsync = await client.map(later, inputs())
+  holds<Same<typeof fromAsync, number[]>>()
+  // @ts-expect-error -- numbers are no strings
+  client.map(later, [1, 2])
+  // @ts-expect-error -- a number cannot be iterated over
+  client.map(later, 5)
+  // @ts-expect-error -- a function of two parameters needs starmap
+  client.map(add, [1, 2])
+  // @ts-expect-error -- there is no such option
+  client.map(later, ['a'], { order: false })
+}
+
+export async function starmap(): Promise<void> {
+  const mixed = (count: number, text: string): string => text.repeat(count)
+  const repeated = client.starmap(mixed, [
+    [1, 'a'],
+    [2, 'b'],
+  ])
+  holds<Same<typeof repeated, MapFuture<string>>>()
+  client.starmap(mixed, new Map([[1, 'a']]))
+  client.starmap(mixed, [[1, 'a']] as const)
+  const sums = await client.starmap((a, b) => a + b, [[1, 2]])
+  holds<Same<typeof sums, number[]>>()
+  for await (const [index, text] of client.starmap(mixed, [[1, 'a']], { ordered: false })) {
+    holds<Same<typeof index, number>>()
+    holds<Same<typeof text, string>>()
+  }
+  // @ts-expect-error -- the wrong way round
+  client.starmap(mixed, [['a', 1]])
+  // @ts-expect-error -- one argument is missing
+  client.starmap(mixed, [[1]])
+}
+
+export async function futures(): Promise<void> {
+  const future: Future<number> = client.submit(add, 1, 2)
+  const asPromise: Promise<number> = future
+  const wider: Future<number | string> = future
+  const { state, profile, id } = future
+  holds<Same<typeof state, 'pending' | 'running' | 'done' | 'failed' | 'cancelled'>>()
+  holds<Same<typeof profile, TaskProfile | undefined>>()
+  holds<Same<typeof id, string>>()
+  const wasOpen = future.cancel(new Error('why'))
+  const { done, pending } = await wait([future], { until: 'first', timeoutMs: 10 })
+  holds<Same<typeof done, Set<Future<number>>>>()
+  holds<Same<typeof pending, Set<Future<number>>>>()
+  const completed = asCompleted([future])
+  holds<Same<typeof completed, AsyncIterable<Future<number>>>>()
+  holds<Same<typeof wasOpen, boolean>>()
+  await Promise.all([asPromise, wider])
+  // @ts-expect-error -- there is no such condition
+  await wait([future], { until: 'any' })
+  // @ts-expect-error -- a promise is no future
+  asCompleted([Promise.resolve(1)])
+}
+
+export async function clients(): Promise<void> {
+  const options: ClientOptions = { timeoutMs: 5, reconnect: false, logger: undefined }
+  await using connected: Client = await Client.connect('tcp://localhost:1', options)
+  await using local: Client = await Client.local({ workers: 2, timeoutMs: 5 })
+  await Promise.all([connected.disconnect(), local.close()])
+  // @ts-expect-error -- there is no such option
+  void new Client('tcp://localhost:1', { timeout: 5 })
+  // @ts-expect-error -- seconds are not milliseconds, nor text
+  void new Client('tcp://localhost:1', { timeoutMs: '5s' })
+}
+
+export function shapes(): void {
+  holds<Same<Lift<[number, string]>, [number, string]>>()
+  const serializer: Serializer = {
+    serialize: () => new Uint8Array(0),
+    deserialize: () => undefined,
+  }
+  void serializer
+}
