@@ -229,6 +229,12 @@ function newMachine(identity: Identity, settings: CheckedAgentOptions): WorkerMa
     inlineLimitBytes: settings.inlineLimitBytes,
     serializerIdOf,
     newResultId,
-    encodeError: serializeError,
+    encodeError: encodeOwnError,
   })
+}
+
+/** An error that the agent made: where in the agent it was made tells a user nothing. */
+function encodeOwnError(error: Error): Uint8Array {
+  error.stack = String(error)
+  return serializeError(error)
 }
