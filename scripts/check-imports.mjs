@@ -163,9 +163,9 @@ function folderOf(path) {
   return path.includes('/') ? path.slice(0, path.indexOf('/')) : ''
 }
 
-/** Tests, and what they share (`*.test.kit.ts`). */
+/** Tests, and what they share (`*.kit.ts`). */
 function isTest(path) {
-  return path.includes('.test.')
+  return /\.(test|kit)\./.test(path)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

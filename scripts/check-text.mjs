@@ -18,7 +18,7 @@ const EMPTY_WORDS = new Set(['manager', 'controller', 'helper', 'util', 'utils',
 export function textOffences(path, text, schemaNames = new Set()) {
   const offences = []
   const report = (line, what) => offences.push(`${path}:${line}: ${what}`)
-  const isTest = path.includes('.test.') || path.startsWith('test/')
+  const isTest = /\.(test|kit)\./.test(path) || path.startsWith('test/')
   const emptyWord = emptyWordOf(basename(path))
   if (emptyWord !== undefined) report(1, `the file is named for nothing: ${emptyWord}`)
   if (!isTest) {

@@ -2,7 +2,9 @@
 // byte (latin1): they compare, hash and print quickly, and a `Map` can be keyed by them. Only this
 // file knows how the two forms are turned into each other.
 
-/** Node's `Buffer` has this faster sibling of `toString('latin1', …)`, which its types leave out. */
+/**
+ * Node's `Buffer` has this faster sibling of `toString('latin1', …)`, which its types leave out.
+ */
 interface Latin1Buffer extends Buffer {
   latin1Slice(start: number, end: number): string
   latin1Write(text: string, offset: number, length: number): number
@@ -23,7 +25,9 @@ export function latin1Slice(bytes: Buffer, start: number, end: number): string {
   return (bytes as Latin1Buffer).latin1Slice(start, end)
 }
 
-/** Writes one byte per character of `text` at `offset`. The caller has checked that there is room. */
+/**
+ * Writes one byte per character of `text` at `offset`. The caller has checked that there is room.
+ */
 export function latin1Write(bytes: Buffer, text: string, offset: number): void {
   ;(bytes as Latin1Buffer).latin1Write(text, offset, text.length)
 }

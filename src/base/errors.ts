@@ -14,7 +14,8 @@ export class ScalerError extends Error {
   constructor(code: string, message: string, options?: ScalerErrorOptions) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
-    // From the code, not from the class: a minifier renames classes. Not enumerable, like a built-in's.
+    // From the code, not from the class: a minifier renames classes. Not enumerable, like a
+    // built-in's.
     Object.defineProperty(this, 'name', { value: nameOf(code), configurable: true, writable: true })
   }
 }
@@ -119,7 +120,9 @@ export class ProtectedModeError extends ScalerError {
   }
 }
 
-/** Where in a value the trouble is, outermost step first: `['argument 1', 'options', 'callback']`. */
+/**
+ * Where in a value the trouble is, outermost step first: `['argument 1', 'options', 'callback']`.
+ */
 export interface SerializeErrorOptions extends ScalerErrorOptions {
   readonly path?: readonly string[]
 }

@@ -1,5 +1,6 @@
-// A queue in order of arrival from which any item can be taken out, each operation in constant time.
-// (A `Map` would do, but taking its first key again and again walks over the holes left before it.)
+// A queue in order of arrival from which any item can be taken out, each operation in constant
+// time. (A `Map` would do, but taking its first key again and again walks over the holes left
+// before it.)
 
 /** A place in a queue. Its owner may only pass it to `remove`. */
 export interface FifoNode<T> {

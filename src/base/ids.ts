@@ -8,7 +8,9 @@ declare const kind: unique symbol
 /** A task or a graph: 16 bytes from every known client, any length accepted. */
 export type TaskId = string & { readonly [kind]: 'task' }
 
-/** A stored object: 24 bytes from clients and workers, 16 from a 1.9.9 scheduler's failed graphs. */
+/**
+ * A stored object: 24 bytes from clients and workers, 16 from a 1.9.9 scheduler's failed graphs.
+ */
 export type ObjectId = string & { readonly [kind]: 'object' }
 
 /** The routing id of a client or worker: one per incarnation, never used again. */

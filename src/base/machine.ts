@@ -7,7 +7,9 @@ export type InstantMs = number
 
 /** A state machine: the only shape in which this project makes decisions. */
 export interface Machine<Event, Action> {
-  /** Applies one event. Never waits, never reads a clock, never throws because of what a peer sent. */
+  /**
+   * Applies one event. Never waits, never reads a clock, never throws because of what a peer sent.
+   */
   handle(event: Event, now: InstantMs, act: (action: Action) => void): void
   /** When a `tick` must be handled next, or undefined while there is nothing to wait for. */
   readonly deadline: InstantMs | undefined

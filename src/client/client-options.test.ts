@@ -85,12 +85,13 @@ test('options must be an object', () => {
   }
 })
 
-test('the options of a client and of its cluster can be told apart', () => {
-  const { client, others } = splitClientOptions<{ readonly workers: number }>({
+test('the options of a client and of its cluster are told apart; some are for both', () => {
+  const { client, cluster } = splitClientOptions<{ readonly workers: number }>({
     workers: 2,
     timeoutMs: 5,
     profiling: true,
+    inlineLimitBytes: 7,
   })
-  assert.deepEqual(client, { timeoutMs: 5, profiling: true })
-  assert.deepEqual(others, { workers: 2 })
+  assert.deepEqual(client, { timeoutMs: 5, profiling: true, inlineLimitBytes: 7 })
+  assert.deepEqual(cluster, { workers: 2, inlineLimitBytes: 7 })
 })

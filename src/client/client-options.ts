@@ -47,15 +47,18 @@ const DEFAULT_INTERVAL_MS = 2_000
 const MAX_INLINE_BYTES = 16 * 1024 ** 2
 const MAX_TASKS = 2 ** 32 - 1
 
-/** Every option's name. The compiler wants the record complete. */
-const NAMES: Readonly<Record<keyof ClientOptions, true>> = {
-  timeoutMs: true,
-  heartbeatIntervalMs: true,
-  profiling: true,
-  inlineLimitBytes: true,
-  reconnect: true,
-  maxUnfinishedTasks: true,
-  logger: true,
+/**
+ * Every option's name, and whether the scheduler and the workers of `Client.local` have an option of
+ * that name, too. The compiler wants the record complete.
+ */
+const NAMES: Readonly<Record<keyof ClientOptions, 'own' | 'shared'>> = {
+  timeoutMs: 'own',
+  heartbeatIntervalMs: 'shared',
+  profiling: 'own',
+  inlineLimitBytes: 'shared',
+  reconnect: 'own',
+  maxUnfinishedTasks: 'own',
+  logger: 'shared',
 }
 
 /** Fills in the defaults. Throws `ConfigError` that names the option, its value and the bound. */
@@ -84,17 +87,17 @@ export function checkClientOptions(given: ClientOptions): ClientSettings {
   }
 }
 
-/** Splits what belongs to the client off from options of something else. */
-export function splitClientOptions<Others extends object>(
-  options: Others & ClientOptions,
-): { readonly client: ClientOptions; readonly others: Others } {
+/** The options of a client and those of its cluster; those that both have are in both. */
+export function splitClientOptions<ClusterOptions extends object>(
+  options: ClusterOptions & ClientOptions,
+): { readonly client: ClientOptions; readonly cluster: ClusterOptions } {
   const client: Record<string, unknown> = {}
-  const others: Record<string, unknown> = {}
+  const cluster: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(options)) {
     if (isOptionName(name)) client[name] = value
-    else others[name] = value
+    if (!isOptionName(name) || NAMES[name] === 'shared') cluster[name] = value
   }
-  return { client, others: others as Others }
+  return { client, cluster: cluster as ClusterOptions }
 }
 
 type NumberName = 'timeoutMs' | 'heartbeatIntervalMs' | 'inlineLimitBytes' | 'maxUnfinishedTasks'
@@ -108,7 +111,7 @@ function bounded(
   return numberOption(name, given[name], fallback, { min, max })
 }
 
-function isOptionName(name: string): boolean {
+function isOptionName(name: string): name is keyof ClientOptions {
   return Object.hasOwn(NAMES, name)
 }
 

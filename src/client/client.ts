@@ -61,15 +61,16 @@ export class Client implements AsyncDisposable {
 
   /**
    * A client of a scheduler and workers of its own on this machine, which `close` ends. Resolves when all
-   * workers are ready. Options are those of `SchedulerClusterCombo.start` and of the client.
+   * workers are ready. Options are those of `SchedulerClusterCombo.start` and of the client; where both
+   * have one of the same name, it is for both.
    */
   static async local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
-    const { client: clientOptions, others } = splitClientOptions<ComboOptions>(options)
-    checkClientOptions(clientOptions)
+    const split = splitClientOptions<ComboOptions>(options)
+    checkClientOptions(split.client)
     const { SchedulerClusterCombo } = await import('../cluster/combo.js')
-    const cluster = await SchedulerClusterCombo.start(others)
+    const cluster = await SchedulerClusterCombo.start(split.cluster)
     try {
-      const client = await Client.connect(cluster.address, clientOptions)
+      const client = await Client.connect(cluster.address, split.client)
       client.#cluster = cluster
       return client
     } catch (error) {

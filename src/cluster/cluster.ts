@@ -3,7 +3,9 @@
 import { Agent, type AgentEnd } from '../worker/agent.js'
 import type { ClusterOptions } from './cluster-options.js'
 
-/** Workers of this machine, for a scheduler anywhere. Keeps the process alive until it has ended. */
+/**
+ * Workers of this machine, for a scheduler anywhere. Keeps the process alive until it has ended.
+ */
 export class Cluster implements AsyncDisposable {
   /** Resolves when all workers have ended: stopped, shut down, or given up on the scheduler. */
   readonly ended: Promise<AgentEnd>
@@ -28,7 +30,9 @@ export class Cluster implements AsyncDisposable {
     return new Cluster(agent)
   }
 
-  /** Ends all workers in good order: the scheduler gives their tasks to others. Safe to call twice. */
+  /**
+   * Ends all workers in good order: the scheduler gives their tasks to others. Safe to call twice.
+   */
   shutdown(): Promise<void> {
     return this.#agent.stop()
   }

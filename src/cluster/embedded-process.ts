@@ -94,7 +94,9 @@ export class EmbeddedProcess {
     clearTimeout(killer)
   }
 
-  /** From here on, a program that is done ends, and this process with it: it keeps nothing alive. */
+  /**
+   * From here on, a program that is done ends, and this process with it: it keeps nothing alive.
+   */
   unref(): void {
     this.#child.unref()
     for (const stream of this.#child.stdio) if (stream instanceof Socket) stream.unref()

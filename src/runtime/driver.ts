@@ -11,7 +11,9 @@ export interface DriverOptions<Event, Action> {
   readonly tick: Event
   /** Carries one action out. Must not call `handle`: what it causes comes back as a later event. */
   readonly perform: (action: Action) => void
-  /** Called when the machine threw, which is a bug of ours. The machine must not be used after it. */
+  /**
+   * Called when the machine threw, which is a bug of ours. The machine must not be used after it.
+   */
   readonly onFault: (error: unknown) => void
   readonly clock?: Clock
 }
@@ -56,7 +58,9 @@ export class Driver<Event, Action> {
     this.#armedFor = undefined
   }
 
-  /** A timer that is armed too early is left alone: firing early costs less than re-arming always. */
+  /**
+   * A timer that is armed too early is left alone: firing early costs less than re-arming always.
+   */
   #arm(): void {
     const deadline = this.#machine.deadline
     if (this.#isStopped || deadline === undefined) return

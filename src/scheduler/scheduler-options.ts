@@ -1,4 +1,5 @@
-// The options of a scheduler: names, defaults and bounds, checked in one place for code and commands.
+// The options of a scheduler: names, defaults and bounds, checked in one place for code and
+// commands.
 
 import type { Logger } from '../base/logger.js'
 import { booleanOption, numberOption } from '../base/option.js'

@@ -1,5 +1,5 @@
-// The scheduler's shell: a ROUTER for clients and workers, a PUB for monitors, and the machine between
-// them. It turns frames into events and actions into frames; it decides nothing.
+// The scheduler's shell: a ROUTER for clients and workers, a PUB for monitors, and the machine
+// between them. It turns frames into events and actions into frames; it decides nothing.
 
 import { randomBytes } from 'node:crypto'
 import { ProtocolError } from '../base/errors.js'

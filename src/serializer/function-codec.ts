@@ -26,8 +26,8 @@ export class FunctionCodec {
   readonly #natives: NativeNames
   readonly #encoded = new WeakMap<AnyFunction, Uint8Array>()
   /**
-   * By name and text: a function expression in a loop is a new function each time, but the same text.
-   * The oldest goes first.
+   * By name and text: a function expression in a loop is a new function each time, but the same
+   * text. The oldest goes first.
    */
   readonly #byText = new Map<string, Uint8Array>()
 

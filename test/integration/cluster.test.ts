@@ -129,9 +129,10 @@ describe('a local cluster', () => {
 
   test('futures can be taken as they complete, and waited for together', async () => {
     const futures = [1, 2, 3].map((x) => client.submit((y: number) => y * 10, x))
-    const results: number[] = []
-    for await (const future of asCompleted(futures)) results.push(await future)
-    assert.deepEqual(results.sort(), [10, 20, 30])
+    const ended = new Set<unknown>()
+    for await (const future of asCompleted(futures)) ended.add(future)
+    assert.deepEqual(ended, new Set<unknown>(futures))
+    assert.deepEqual(await Promise.all(futures), [10, 20, 30])
     const { done, pending } = await wait(futures)
     assert.deepEqual([done.size, pending.size], [3, 0])
   })

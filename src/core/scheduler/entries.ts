@@ -1,5 +1,5 @@
-// The rows of the scheduler's tables, and nothing else: who refers to whom, and which invariants the
-// modules that change them keep.
+// The rows of the scheduler's tables, and nothing else: who refers to whom, and which invariants
+// the modules that change them keep.
 
 import type { FifoNode } from '../../base/fifo.js'
 import type { HeapItem } from '../../base/indexed-heap.js'

@@ -1,5 +1,5 @@
-// The objects that the scheduler stores, who uses them, and which workers may have a copy. An object
-// without users goes, and the workers that asked for it are told. docs/protocol.md#objects
+// The objects that the scheduler stores, who uses them, and which workers may have a copy. An
+// object without users goes, and the workers that asked for it are told. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
 import { copyOf } from '../../base/bytes.js'
@@ -26,7 +26,9 @@ export class ObjectTable {
     return this.#objects.get(id)
   }
 
-  /** Stores (or overwrites) objects for a client. Of lists of unequal length, the shortest counts. */
+  /**
+   * Stores (or overwrites) objects for a client. Of lists of unequal length, the shortest counts.
+   */
   create(user: ClientEntry, content: ObjectContent): void {
     const { objectIds, objectTypes, objectNames, objectBytes } = content
     const count = Math.min(objectIds.length, objectTypes.length, objectNames.length)

@@ -100,7 +100,8 @@ function contentOf(entries: readonly ObjectEntry[]): ObjectContent {
 
 /**
  * For a 1.9.9 worker, which pairs ids and contents by position: a missing object has empty content,
- * which fails its task and nothing else. An empty serializer would kill the processor: it is left out.
+ * which fails its task and nothing else. An empty serializer would kill the processor: it is left
+ * out.
  */
 function paddedContent(state: SchedulerState, ids: readonly ObjectId[]): ObjectContent {
   const listed = ids.filter((id) => state.objects.get(id) !== undefined || !isSerializerId(id))

@@ -1,4 +1,5 @@
-// What the scheduler's core can be told. The shell checks the values (scheduler/scheduler-options.ts).
+// What the scheduler's core can be told. The shell checks the values
+// (scheduler/scheduler-options.ts).
 
 import type { SchedulerId } from '../../base/ids.js'
 

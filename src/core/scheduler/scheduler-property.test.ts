@@ -1,5 +1,5 @@
-// Random lives of a cluster against one promise: while its client stays, a task ends exactly once for
-// it, whatever workers do; and when everybody has left, the tables are empty.
+// Random lives of a cluster against one promise: while its client stays, a task ends exactly once
+// for it, whatever workers do; and when everybody has left, the tables are empty.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

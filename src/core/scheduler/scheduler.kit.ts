@@ -1,5 +1,5 @@
-// For tests: a scheduler on a clock that is moved by hand, short ways to say what peers send, and the
-// actions as short lines, so that a test compares all of them: an unexpected action fails it.
+// For tests: a scheduler on a clock that is moved by hand, short ways to say what peers send, and
+// the actions as short lines, so that a test compares all of them: an unexpected action fails it.
 
 import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import { OUR_FEATURES } from '../../base/features.js'
@@ -29,13 +29,17 @@ export interface PeerKind {
   readonly runtime: string
 }
 
+/** A peer of this version. */
 export const OURS: PeerKind = { features: OUR_FEATURES, runtime: 'node/20.19.0' }
+/** A peer of 1.9.9. */
 export const PYTHON: PeerKind = { features: 0, runtime: '' }
 
+/** What a client says first. */
 export function clientHeartbeat(kind: PeerKind = OURS): ClientHeartbeat {
   return { kind: 'clientHeartbeat', resource: IDLE, latencyUS: 0, ...kind }
 }
 
+/** What a worker says first. */
 export function workerHeartbeat(kind: PeerKind = OURS): WorkerHeartbeat {
   return {
     kind: 'workerHeartbeat',
@@ -50,6 +54,7 @@ export function workerHeartbeat(kind: PeerKind = OURS): WorkerHeartbeat {
   }
 }
 
+/** A task without arguments. */
 export function task(id: string, source: string, priority = 0): Task {
   return {
     kind: 'task',
@@ -63,6 +68,7 @@ export function task(id: string, source: string, priority = 0): Task {
   }
 }
 
+/** How a task ended; success and failed have an object with the result. */
 export function result(id: string, status: TaskStatus = 'success', seconds = 1): TaskResult {
   const hasEnded = status === 'success' || status === 'failed'
   return {
@@ -77,6 +83,7 @@ export function result(id: string, status: TaskStatus = 'success', seconds = 1):
   }
 }
 
+/** A client stores or deletes objects. */
 export function instruction(
   type: ObjectInstruction['instructionType'],
   user: string,
@@ -218,6 +225,7 @@ export function withPeers(
   return scheduler
 }
 
+/** The identity of a name. */
 export function peer(name: string): Identity {
   return identity(name)
 }

@@ -5,7 +5,9 @@ import { AssertionError } from '../../base/assert.js'
 import type { Story } from '../../base/story.js'
 import { idToHex, type TaskId } from '../../base/ids.js'
 
-/** `inactive`: waits for a worker. `running`: a worker has it. `canceling`: that worker was told. */
+/**
+ * `inactive`: waits for a worker. `running`: a worker has it. `canceling`: that worker was told.
+ */
 export type TaskState = 'inactive' | 'running' | 'canceling'
 
 /** Why a task changes its state. */

@@ -1,9 +1,9 @@
 // Workers of one runtime and the tasks that wait for them: which worker gets the next task. Pure
 // bookkeeping; sending and state changes are the scheduler's.
 //
-// Each worker has a window: as many tasks as keep it busy for some 20 ms, measured from the durations
-// in its results. Tiny tasks so never wait for a round trip, and long ones are never stuck behind
-// each other while another worker idles.
+// Each worker has a window: as many tasks as keep it busy for some 20 ms, measured from the
+// durations in its results. Tiny tasks so never wait for a round trip, and long ones are never
+// stuck behind each other while another worker idles.
 
 import { assert } from '../../base/assert.js'
 import { IndexedHeap } from '../../base/indexed-heap.js'
