@@ -10,13 +10,13 @@ import { runNode, runOrExit } from './process.mjs'
 export async function ensureInstalled() {
   if (isInstalled()) return
   console.log('installing packages (npm ci)')
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  await runOrExit(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+  await runOrExit('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
 }
 
 /** Compiles everything that has changed. Exits with the compiler's messages when it cannot. */
 export async function build() {
   await ensureInstalled()
+  if (!existsSync(join(ROOT, 'dist/index.js'))) console.log('compiling')
   const { code, output } = await compile()
   if (code === 0) return
   process.stderr.write(output)

@@ -6,9 +6,9 @@ import { Future } from './future.js'
 import { checkFutures } from './wait.js'
 
 /**
- * The futures as they end, however they end; those that have ended already come first. Each counts as
- * looked after once it has come: no warning will tell of its failure. Throws `TypeError` for what is not
- * a future. Leaving the loop early leaves the tasks alone.
+ * The futures as they end, however they end; those that have ended already come first. Each
+ * counts as looked after once it has come: no warning will tell of its failure. Throws
+ * `TypeError` for what is not a future. Leaving the loop early leaves the tasks alone.
  *
  * The loop variable is the future itself, ended: `await` it for its result, or look at its `state`.
  * (TypeScript gives the variable of any `for await` the type of the awaited result.)

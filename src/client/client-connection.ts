@@ -1,5 +1,6 @@
-// The client's shell: a socket to the scheduler, the machine, and the two-way traffic between them.
-// It turns frames into events and actions into frames, and tells the owners of tasks how they ended.
+// The client's shell: a socket to the scheduler, the machine, and the two-way traffic between
+// them. It turns frames into events and actions into frames, and tells the owners of tasks how
+// they ended.
 
 import { unreachable } from '../base/assert.js'
 import { NO_BYTES } from '../base/bytes.js'
@@ -58,7 +59,9 @@ export interface ConnectionWatcher {
   onEnd(): void
 }
 
-/** The connection of one client. Keeps the process alive while something is unfinished, else not. */
+/**
+ * The connection of one client. Keeps the process alive while something is unfinished, else not.
+ */
 export class ClientConnection {
   readonly address: string
   readonly identity: Identity
@@ -170,7 +173,7 @@ export class ClientConnection {
 
   /** Cancels all unfinished tasks with an owner that `isMeant`. Takes time for all there are. */
   cancelAll(isMeant: (owner: TaskOwner) => boolean): void {
-    for (const { owner, taskId } of this.#machine.submissions()) {
+    for (const { owner, taskId } of this.#machine.unfinished()) {
       if (isMeant(owner)) this.#post({ type: 'cancelRequested', taskId })
     }
     this.#feedStarved()
@@ -210,7 +213,10 @@ export class ClientConnection {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Ends every task, leaves the scheduler, closes. Resolves when that is written; may be repeated. */
+  /**
+   * Ends every task, leaves the scheduler, closes. Resolves when that is written; may be
+   * repeated.
+   */
   close(): Promise<void> {
     this.#hasClosed = true
     this.#post({ type: 'closeRequested' })
@@ -380,7 +386,7 @@ export class ClientConnection {
   /** The machine has thrown: a bug of ours. What it was responsible for is ended here. */
   #onFault(error: unknown): void {
     this.#logger.error('the client failed and is closed', { error: String(error) })
-    for (const { owner } of this.#machine.submissions()) owner.fail(error, NO_BYTES)
+    for (const { owner } of this.#machine.unfinished()) owner.fail(error, NO_BYTES)
     this.#hasClosed = true
     this.#closeSocket()
   }

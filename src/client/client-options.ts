@@ -7,29 +7,30 @@ import { booleanOption, numberOption } from '../base/option.js'
 /** What a client can be told. Times are in milliseconds, sizes in bytes. */
 export interface ClientOptions {
   /**
-   * 60,000: unfinished tasks fail with `DisconnectedError` when nothing was heard from the scheduler for
-   * so long. `Client.connect` waits for so long, too. 1 to 2,147,483,647.
+   * 60,000: unfinished tasks fail with `DisconnectedError` when nothing was heard from the
+   * scheduler for so long. `Client.connect` waits for so long, too. 1 to 2,147,483,647.
    */
   readonly timeoutMs?: number | undefined
   /**
-   * 2,000, or a quarter of `timeoutMs` if that is less: how often the client tells the scheduler that it
-   * lives. 1 to 3,600,000, and less than `timeoutMs`.
+   * 2,000, or a quarter of `timeoutMs` if that is less: how often the client tells the scheduler
+   * that it lives. 1 to 3,600,000, and less than `timeoutMs`.
    */
   readonly heartbeatIntervalMs?: number | undefined
   /** False: whether to ask workers for CPU time and peak memory of every task. */
   readonly profiling?: boolean | undefined
   /**
-   * 8,192: serialized arguments up to this size travel inside the task message; larger ones are stored
-   * in the scheduler while a task needs them. 0 to 16,777,216.
+   * 8,192: serialized arguments up to this size travel inside the task message; larger ones are
+   * stored in the scheduler while a task needs them. 0 to 16,777,216.
    */
   readonly inlineLimitBytes?: number | undefined
   /**
-   * True: after a lost link or a restarted scheduler, go on without losing a future. False: the first
-   * lost link fails every unfinished future with `DisconnectedError`, and ends the client.
+   * True: after a lost link or a restarted scheduler, go on without losing a future. False: the
+   * first lost link fails every unfinished future with `DisconnectedError`, and ends the client.
    */
   readonly reconnect?: boolean | undefined
   /**
-   * 1,000,000: a `map` pulls no further input while so many tasks are unfinished. 1 to 4,294,967,295.
+   * 1,000,000: a `map` pulls no further input while so many tasks are unfinished. 1 to
+   * 4,294,967,295.
    */
   readonly maxUnfinishedTasks?: number | undefined
   /** Silent by default. */
@@ -48,8 +49,8 @@ const MAX_INLINE_BYTES = 16 * 1024 ** 2
 const MAX_TASKS = 2 ** 32 - 1
 
 /**
- * Every option's name, and whether the scheduler and the workers of `Client.local` have an option of
- * that name, too. The compiler wants the record complete.
+ * Every option's name, and whether the scheduler and the workers of `Client.local` have an option
+ * of that name, too. The compiler wants the record complete.
  */
 const NAMES: Readonly<Record<keyof ClientOptions, 'own' | 'shared'>> = {
   timeoutMs: 'own',

@@ -1,4 +1,5 @@
-// The seam between a client and what carries its messages: a DEALER, or something in memory in tests.
+// The seam between a client and what carries its messages: a DEALER, or something in memory in
+// tests.
 
 import type { Identity } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'

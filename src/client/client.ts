@@ -18,8 +18,8 @@ interface EmbeddedCluster {
 }
 
 /**
- * Submits functions to a cluster. `submit`, `map` and `starmap` may be called at once, connected or not:
- * what they are given travels as it is at that moment.
+ * Submits functions to a cluster. `submit`, `map` and `starmap` may be called at once, connected
+ * or not: what they are given travels as it is at that moment.
  */
 export class Client implements AsyncDisposable {
   /** Where the scheduler is, as given. */
@@ -30,8 +30,9 @@ export class Client implements AsyncDisposable {
   #closing: Promise<void> | undefined
 
   /**
-   * Returns at once and connects in the background, for as long as it takes. Throws `ConfigError` for a
-   * wrong address (`tcp://host:port`, `ipc:///path`) or option. Does not keep the process alive by itself.
+   * Returns at once and connects in the background, for as long as it takes. Throws `ConfigError`
+   * for a wrong address (`tcp://host:port`, `ipc:///path`) or option. Does not keep the process
+   * alive by itself.
    */
   constructor(address: string, options: ClientOptions = {}) {
     const settings = checkClientOptions(options)
@@ -42,7 +43,8 @@ export class Client implements AsyncDisposable {
 
   /**
    * A client whose scheduler has answered. Rejects with `ConnectError` when it has not within
-   * `timeoutMs`, saying what came back, and with `ConfigError` as the constructor; nothing is left then.
+   * `timeoutMs`, saying what came back, and with `ConfigError` as the constructor; nothing is
+   * left then.
    */
   static async connect(address: string, options: ClientOptions = {}): Promise<Client> {
     const client = new Client(address, options)
@@ -60,9 +62,9 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * A client of a scheduler and workers of its own on this machine, which `close` ends. Resolves when all
-   * workers are ready. Options are those of `SchedulerClusterCombo.start` and of the client; where both
-   * have one of the same name, it is for both.
+   * A client of a scheduler and workers of its own on this machine, which `close` ends. Resolves
+   * when all workers are ready. Options are those of `SchedulerClusterCombo.start` and of the
+   * client; where both have one of the same name, it is for both.
    */
   static async local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
     const split = splitClientOptions<ComboOptions>(options)
@@ -85,18 +87,19 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Runs `fn(...args)` on a worker. The future gets what `fn` returns (awaited, if it is a promise) or
-   * throws. Function and arguments are serialized before this returns. Throws `TypeError` if `fn` is not
-   * a function; every other failure comes through the future.
+   * Runs `fn(...args)` on a worker. The future gets what `fn` returns (awaited, if it is a
+   * promise) or throws. Function and arguments are serialized before this returns. Throws
+   * `TypeError` if `fn` is not a function; every other failure comes through the future.
    */
   submit<A extends unknown[], R>(fn: (...args: A) => R, ...args: Lift<A>): Future<Awaited<R>> {
     return this.#submitter.submit(fn, args) as Future<Awaited<R>>
   }
 
   /**
-   * Runs `fn(input)` for every input. The function is serialized once, before this returns; inputs are
-   * pulled as there is room, the first 2,000 at once. Throws `TypeError` if `fn` is not a function or
-   * `inputs` not iterable, and `ConfigError` for a bad option; every other failure comes through the map.
+   * Runs `fn(input)` for every input. The function is serialized once, before this returns;
+   * inputs are pulled as there is room, the first 2,000 at once. Throws `TypeError` if `fn` is
+   * not a function or `inputs` not iterable, and `ConfigError` for a bad option; every other
+   * failure comes through the map.
    */
   map<T, R, O extends MapOptions = Record<never, never>>(
     fn: (input: T) => R,
@@ -119,9 +122,9 @@ export class Client implements AsyncDisposable {
 
   /**
    * Ends this client: unfinished futures end with `TaskCancelledError`, later calls fail with
-   * `ClientClosedError`. Scheduler and workers live on. Failed futures that nobody has looked at are
-   * counted in one process warning. Resolves when the scheduler has been told, as far as it can be
-   * reached; may be called again.
+   * `ClientClosedError`. Scheduler and workers live on. Failed futures that nobody has looked at
+   * are counted in one process warning. Resolves when the scheduler has been told, as far as it
+   * can be reached; may be called again.
    */
   disconnect(): Promise<void> {
     if (!this.#connection.isClosed) {

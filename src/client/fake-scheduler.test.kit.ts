@@ -1,5 +1,6 @@
-// For tests of the client: a scheduler that runs the functions itself, in this process, and notes what
-// the protocol does not allow. Knows nothing of sockets, so that it serves tests with and without them.
+// For tests of the client: a scheduler that runs the functions itself, in this process, and notes
+// what the protocol does not allow. Knows nothing of sockets, so that it serves tests with and
+// without them.
 
 import { NO_BYTES, bytesToLatin1 } from '../base/bytes.js'
 import { FEATURE_INLINE } from '../base/features.js'

@@ -1,5 +1,6 @@
-// Functions as the objects that the scheduler stores. The serializer gives the same bytes for the same
-// function for as long as nothing it captured has changed: then there is nothing to do again.
+// Functions as the objects that the scheduler stores. The serializer gives the same bytes for the
+// same function for as long as nothing it captured has changed: then there is nothing to do
+// again.
 
 import type { Serializer } from '../serializer/serializer.js'
 import type { StoredValue } from '../core/client/events.js'

@@ -1,5 +1,6 @@
-// What a future knows and does, apart from the class that users see, so that nobody but the connection
-// can end one. There is one per submitted task: a promise is made only when somebody asks for it.
+// What a future knows and does, apart from the class that users see, so that nobody but the
+// connection can end one. There is one per submitted task: a promise is made only when somebody
+// asks for it.
 
 import { NO_BYTES } from '../base/bytes.js'
 import { TaskCancelledError } from '../base/errors.js'

@@ -7,10 +7,10 @@ import type { TaskProfile } from './task-profile.js'
 import { waitForOutcome, type ResultOptions } from './timed-wait.js'
 
 /**
- * The result of one task. It can be used like any promise: `await`, `Promise.all`, `race`, `any` and
- * `allSettled` work. Unlike one, a failed future that nobody awaits does not end the process; what is
- * made from it with `then`, `catch`, `finally` or `result` is an ordinary promise and does.
- * While a future has not ended, the process stays alive.
+ * The result of one task. It can be used like any promise: `await`, `Promise.all`, `race`, `any`
+ * and `allSettled` work. Unlike one, a failed future that nobody awaits does not end the process;
+ * what is made from it with `then`, `catch`, `finally` or `result` is an ordinary promise and
+ * does. While a future has not ended, the process stays alive.
  */
 export class Future<T> implements Promise<T> {
   readonly #state: FutureState
@@ -39,8 +39,8 @@ export class Future<T> implements Promise<T> {
   }
 
   /**
-   * `pending`: the task has not left this process. `running`: the cluster has it; clients are not told
-   * when a worker begins. `done`, `failed` and `cancelled` are final.
+   * `pending`: the task has not left this process. `running`: the cluster has it; clients are not
+   * told when a worker begins. `done`, `failed` and `cancelled` are final.
    */
   get state(): 'pending' | 'running' | 'done' | 'failed' | 'cancelled' {
     return this.#state.state
@@ -56,9 +56,9 @@ export class Future<T> implements Promise<T> {
   }
 
   /**
-   * Ends the future at once with `TaskCancelledError`, whose `cause` is `reason`, and has the cluster
-   * drop the task, by force if it runs already (a Python Scaler 1.9.9 lets it run to its end).
-   * False if the future had ended.
+   * Ends the future at once with `TaskCancelledError`, whose `cause` is `reason`, and has the
+   * cluster drop the task, by force if it runs already (a Python Scaler 1.9.9 lets it run to its
+   * end). False if the future had ended.
    */
   cancel(reason?: unknown): boolean {
     return this.#state.cancel(reason)
@@ -66,8 +66,8 @@ export class Future<T> implements Promise<T> {
 
   /**
    * The result as an ordinary promise, for those who will not wait for ever: it rejects with
-   * `TimeoutError` after `timeoutMs`, or with the reason of `signal`; the task goes on in both cases.
-   * Rejects with `ConfigError` for a bad option.
+   * `TimeoutError` after `timeoutMs`, or with the reason of `signal`; the task goes on in both
+   * cases. Rejects with `ConfigError` for a bad option.
    */
   result(options: ResultOptions = {}): Promise<T> {
     return waitForOutcome(this.#state, options) as Promise<T>

@@ -422,6 +422,17 @@ test('several results can be asked for ahead', async () => {
   ])
 })
 
+test('leaving while a result is asked for ends that, too', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const iterator = map(client, double, range(3))[Symbol.asyncIterator]()
+  const asked = iterator.next()
+  await until(() => client.scheduler.unfinished.size === 3)
+  assert.deepEqual(await iterator.return?.(), { done: true, value: undefined })
+  assert.deepEqual(await asked, { done: true, value: undefined })
+  assert.deepEqual(await iterator.next(), { done: true, value: undefined })
+})
+
 test('closing the client ends every map, whatever it waits for', async () => {
   const client = testClient()
   client.scheduler.isHolding = true

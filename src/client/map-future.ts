@@ -4,12 +4,13 @@ import type { MapResults } from './map-results.js'
 
 /** How a map goes about its work. */
 export interface MapOptions {
-  /** True: iterating gives results in input order. False: pairs `[index, result]` as they finish. */
+  /**
+   * True: iterating gives results in input order. False: pairs `[index, result]` as they finish.
+   */
   readonly ordered?: boolean | undefined
   /**
-   * Tasks in flight at most. Default: as many as the client allows (`maxUnfinishedTasks`), or 10,000
-   * while it is iterated over; there, results that wait to be taken count, too.
-   * 1 to 4,294,967,295, or `Infinity`.
+   * Tasks in flight at most; while iterating, with the results that wait to be taken. Default:
+   * 10,000. 1 to 4,294,967,295, or `Infinity`: as many as the client's `maxUnfinishedTasks` allows.
    */
   readonly concurrency?: number | undefined
 }
@@ -29,8 +30,9 @@ export interface MapFutureSetup {
 
 /**
  * The results of many tasks. Either await it (an array in input order), or iterate over it with
- * `for await` (results are handed out and forgotten, inputs pulled as results are taken), but not both.
- * The first failure rejects it and cancels the rest. One that nobody uses does not end the process.
+ * `for await` (results are handed out and forgotten, inputs pulled as results are taken), but not
+ * both. The first failure rejects it and cancels the rest. One that nobody uses does not end the
+ * process.
  */
 export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item> {
   readonly #results: MapResults
@@ -55,9 +57,9 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
   }
 
   /**
-   * All outcomes in input order, as those of `Promise.allSettled`: a failure does not cancel the rest.
-   * Call it at once: what failed before has cancelled the rest. Rejects only if the input could not be
-   * read to its end.
+   * All outcomes in input order, as those of `Promise.allSettled`: a failure does not cancel the
+   * rest. Call it at once: what failed before has cancelled the rest. Rejects only if the input
+   * could not be read to its end.
    */
   allSettled(): Promise<PromiseSettledResult<R>[]> {
     return this.#results.allSettled() as Promise<PromiseSettledResult<R>[]>
@@ -81,8 +83,8 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
   }
 
   /**
-   * Results in input order, or pairs `[index, result]` as they finish. After a failure, those that came
-   * before it are followed by the error. Leaving the loop early cancels the rest.
+   * Results in input order, or pairs `[index, result]` as they finish. After a failure, those
+   * that came before it are followed by the error. Leaving the loop early cancels the rest.
    * Throws `TypeError` if the map is awaited or iterated over already.
    */
   [Symbol.asyncIterator](): AsyncIterator<Item, undefined> {

@@ -1,5 +1,6 @@
-// What has come of a map so far, and whoever waits for it. Results are either gathered (for `await` and
-// `allSettled`) or handed out one by one and forgotten (for `for await`): the first use decides.
+// What has come of a map so far, and whoever waits for it. Results are either gathered (for
+// `await` and `allSettled`) or handed out one by one and forgotten (for `for await`): the first
+// use decides.
 
 import { TaskCancelledError } from '../base/errors.js'
 import { Fifo } from '../base/fifo.js'
@@ -153,20 +154,18 @@ export class MapResults {
   }
 
   #settleGatherers(end: MapEnd): void {
-    if (this.#gatherers !== undefined) {
-      if (end.kind === 'done' && this.#failures.size === 0)
-        this.#gatherers.resolve(this.#slots.values)
-      else this.#gatherers.reject(this.#firstError)
-    }
+    const isGood = end.kind === 'done' && this.#failures.size === 0
+    if (isGood) this.#gatherers?.resolve(this.#slots.values)
+    else this.#gatherers?.reject(this.#firstError)
     if (this.#settledGatherers === undefined) return
     if (end.isInputRead) this.#settledGatherers.resolve(this.#outcomes(end))
     else this.#settledGatherers.reject(end.error)
   }
 
   #outcomes(end: MapEnd): PromiseSettledResult<unknown>[] {
-    return Array.from({ length: this.#slots.length }, (_, index) => {
-      if (this.#slots.isFilled(index))
-        return { status: 'fulfilled', value: this.#slots.values[index] }
+    const { values } = this.#slots
+    return Array.from(values, (value, index) => {
+      if (this.#slots.isFilled(index)) return { status: 'fulfilled', value }
       const reason = this.#failures.has(index)
         ? this.#failures.get(index)
         : new TaskCancelledError(`input ${index} of the map was cancelled`, { cause: end.error })
@@ -181,9 +180,9 @@ export class MapResults {
   }
 
   #return(): Promise<IteratorResult<unknown>> {
-    if (this.#end === undefined) this.#actions.onAbandoned()
     this.#isErrorTaken = true
     this.#isAbandoned = true
+    if (this.#end === undefined) this.#actions.onAbandoned()
     return Promise.resolve(NO_MORE)
   }
 

@@ -1,9 +1,9 @@
-// A map at work: pulls inputs while there is room for tasks, submits them, and ends when all have ended
-// or one has failed. docs/client.md#map
+// A map at work: pulls inputs while there is room for tasks, submits them, and ends when all have
+// ended or one has failed. docs/client.md#map-and-starmap
 
 import { ClientClosedError, TaskCancelledError } from '../base/errors.js'
 import type { TaskId } from '../base/ids.js'
-import type { StoredValue, TaskEndReason, TaskSubmission } from '../core/client/events.js'
+import type { StoredValue, TaskEndReason } from '../core/client/events.js'
 import type { ClientConnection, Feeder } from './client-connection.js'
 import type { FailureCount } from './failure-count.js'
 import type { TaskIds } from './ids.js'
@@ -15,11 +15,6 @@ import type { TaskOwner } from './task-owner.js'
 
 /** Inputs pulled in one turn of the event loop, so that results are handled in between. */
 const INPUTS_PER_TURN = 2_000
-/**
- * Tasks in flight of a map without a bound of the user's; while it is iterated over, with the results
- * not yet taken. Enough for thousands of workers; more would only wait, and fill caches and tables.
- */
-const READ_AHEAD = 10_000
 
 /** What a map is made of. */
 export interface MapSetup {
@@ -32,8 +27,10 @@ export interface MapSetup {
   /** The serialized arguments for one input. Throws `SerializeError`. */
   readonly argsOf: (input: unknown, index: number) => readonly Uint8Array[]
   readonly isOrdered: boolean
-  /** Undefined: as many as the client allows. */
-  readonly concurrency: number | undefined
+  /** Tasks in flight at most; while iterating, with the results that wait to be taken. */
+  readonly concurrency: number
+  /** Whether the user has bounded the map himself. */
+  readonly isBounded: boolean
   readonly site: SubmitSite
 }
 
@@ -54,7 +51,10 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
   #streak = 0
   #hasEnded = false
   #isRetained = false
-  /** While the first inputs are pulled nobody can have asked for anything yet: failures have to wait. */
+  /**
+   * While the first inputs are pulled nobody can have asked for anything yet: failures have to
+   * wait.
+   */
   #isStarting = true
   readonly #pullNow = (): void => {
     this.#isPullDue = false
@@ -65,16 +65,6 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
     this.#setup = setup
     this.#connection = setup.connection
     this.results = new MapResults(setup.isOrdered, setup.failures, this)
-  }
-
-  /** The function of every task. */
-  get function(): StoredValue {
-    return this.#setup.function
-  }
-
-  /** The flags of every task. */
-  get flags(): Uint8Array {
-    return this.#setup.flags
   }
 
   /** Pulls the first inputs at once: what they are now is what travels. */
@@ -216,7 +206,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
   /** Whether another input may be pulled now; if not for want of room, it is waited for. */
   #mayPull(): boolean {
     if (this.#hasEnded || this.#isInputOver || !this.#hasAppetite) return false
-    const isBounded = this.#setup.concurrency !== undefined || this.#inFlight === 0
+    const isBounded = this.#setup.isBounded || this.#inFlight === 0
     if (this.#connection.hasRoom(isBounded)) return true
     this.#connection.awaitRoom(this)
     return false
@@ -226,7 +216,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
   get #hasAppetite(): boolean {
     const { isIterated, readyCount } = this.results
     const count = isIterated ? this.#inFlight + readyCount : this.#inFlight
-    return count < (this.#setup.concurrency ?? READ_AHEAD)
+    return count < this.#setup.concurrency
   }
 
   #submit(input: unknown): void {
@@ -240,8 +230,11 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
       this.#afterStart(() => this.#fail(index, error))
       return
     }
+    const { function: stored, flags, ids } = this.#setup
+    const taskId = ids.next()
+    const owner = new MapTask(this, index, taskId)
     this.#inFlight += 1
-    this.#connection.submit(new MapTask(this, index, this.#setup.ids.next(), args))
+    this.#connection.submit({ taskId, function: stored, args, flags, owner })
   }
 
   #finish(): void {
@@ -269,7 +262,10 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
     this.results.finish(end)
   }
 
-  /** While only the consumer of the results can get the map on, it does not keep the process alive. */
+  /**
+   * While only the consumer of the results can get the map on, it does not keep the process
+   * alive.
+   */
   #updateRetain(): void {
     const isWaitingForConsumer =
       this.results.isIterated && this.#inFlight === 0 && !this.#hasAppetite
@@ -281,30 +277,16 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
   }
 }
 
-/** One task of a map: what is submitted, and who is told. One object, for there are many. */
-export class MapTask implements TaskSubmission<TaskOwner>, TaskOwner {
+/** One task of a map: tells the map how it ended. */
+export class MapTask implements TaskOwner {
   readonly taskId: TaskId
-  readonly args: readonly Uint8Array[]
   readonly index: number
   readonly #run: MapRun
 
-  constructor(run: MapRun, index: number, taskId: TaskId, args: readonly Uint8Array[]) {
+  constructor(run: MapRun, index: number, taskId: TaskId) {
     this.#run = run
     this.index = index
     this.taskId = taskId
-    this.args = args
-  }
-
-  get function(): StoredValue {
-    return this.#run.function
-  }
-
-  get flags(): Uint8Array {
-    return this.#run.flags
-  }
-
-  get owner(): TaskOwner {
-    return this
   }
 
   /** Whether it belongs to `run`. */

@@ -1,5 +1,5 @@
-// The results of a map by position, without gaps in memory: results come in any order, and an array that
-// is filled far beyond its end becomes slow.
+// The results of a map by position, without gaps in memory: results come in any order, and an
+// array that is filled far beyond its end becomes slow.
 
 import { assert } from '../base/assert.js'
 

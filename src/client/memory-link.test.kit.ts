@@ -1,5 +1,5 @@
-// For tests of the client: a link to a fake scheduler without sockets, which breaks when told to, and a
-// client on top of it.
+// For tests of the client: a link to a fake scheduler without sockets, which breaks when told to,
+// and a client on top of it.
 
 import assert from 'node:assert/strict'
 import { joinBytes } from '../base/bytes.js'

@@ -1,5 +1,5 @@
-// Where in the user's program a task was submitted, for the stack of its error: below a remote error's
-// own frames nothing would lead back to the program that waits for it.
+// Where in the user's program a task was submitted, for the stack of its error: below a remote
+// error's own frames nothing would lead back to the program that waits for it.
 
 /** A stack, formatted only when it is read. */
 export interface SubmitSite {
@@ -11,7 +11,9 @@ export const REMOTE_SEPARATOR = '    --- on the worker ---'
 
 const FIRST_FRAME = /\n {4}at /
 
-/** Of each captured stack: the methods of `Submitter` and `Client` that the user's program called. */
+/**
+ * Of each captured stack: the methods of `Submitter` and `Client` that the user's program called.
+ */
 const LIBRARY_FRAMES = 2
 
 /** Where the user's program called the method of the client that calls the caller of this. */
@@ -28,7 +30,9 @@ export function addSite(error: unknown, site: SubmitSite): void {
   )
 }
 
-/** Puts the frames of `site` in place of those of an error that was made deep inside the library. */
+/**
+ * Puts the frames of `site` in place of those of an error that was made deep inside the library.
+ */
 export function moveToSite(error: unknown, site: SubmitSite): void {
   replaceStack(error, site, (header, frames) => `${header}\n${frames}`)
 }

@@ -1,4 +1,5 @@
-// From calls to tasks: serializes functions and arguments as they are at that moment, and submits them.
+// From calls to tasks: serializes functions and arguments as they are at that moment, and submits
+// them.
 
 import { ClientClosedError, ConfigError } from '../base/errors.js'
 import { booleanOption, numberOption } from '../base/option.js'
@@ -17,11 +18,13 @@ import { MapRun } from './map-run.js'
 import { captureSite } from './submit-site.js'
 
 /**
- * The stack of a `submit` is kept while not more tasks than this are unfinished: with more, capturing it
- * costs as much as the rest of the submission.
+ * The stack of a `submit` is kept while not more tasks than this are unfinished: with more,
+ * capturing it costs as much as the rest of the submission.
  */
 const MAX_TASKS_WITH_SITE = 32
 const MAX_CONCURRENCY = 2 ** 32 - 1
+/** Enough for thousands of workers; more would only wait, and fill caches and tables. */
+const DEFAULT_CONCURRENCY = 10_000
 
 /** Submits tasks over one connection. */
 export class Submitter {
@@ -58,9 +61,9 @@ export class Submitter {
   }
 
   /**
-   * A task per input; with `isSpread` each input is a list of arguments. Throws `TypeError` if `fn` is
-   * no function or `inputs` no iterable, and `ConfigError` for a bad option; every other failure is the
-   * map's.
+   * A task per input; with `isSpread` each input is a list of arguments. Throws `TypeError` if
+   * `fn` is no function or `inputs` no iterable, and `ConfigError` for a bad option; every other
+   * failure is the map's.
    */
   map(
     fn: AnyFunction,
@@ -69,7 +72,7 @@ export class Submitter {
     isSpread: boolean,
   ): MapFuture<unknown, unknown> {
     checkFunction(fn)
-    const { isOrdered, concurrency } = checkMapOptions(options)
+    const checked = checkMapOptions(options, this.#connection.settings.maxUnfinishedTasks)
     if (!isIterable(inputs)) throw new TypeError(`map: expected an iterable, got ${typeof inputs}`)
     const site = captureSite()
     try {
@@ -82,14 +85,13 @@ export class Submitter {
         flags: this.#flags,
         input: openInput(inputs),
         argsOf: (input, index) => this.#inputBytes(input, index, isSpread),
-        isOrdered,
-        concurrency,
+        ...checked,
         site,
       })
       run.start()
       return new MapFuture({ results: run.results, cancel: (reason) => run.cancel(reason) })
     } catch (error) {
-      return this.#refusedMap(error, isOrdered)
+      return this.#refusedMap(error, checked.isOrdered)
     }
   }
 
@@ -131,21 +133,24 @@ function checkFunction(fn: unknown): void {
   if (typeof fn !== 'function') throw new TypeError(`expected a function to run, got ${typeof fn}`)
 }
 
-function checkMapOptions(options: MapOptions): {
+interface CheckedMapOptions {
   readonly isOrdered: boolean
-  readonly concurrency: number | undefined
-} {
+  readonly concurrency: number
+  /** Whether the user has bounded the map himself. */
+  readonly isBounded: boolean
+}
+
+function checkMapOptions(options: MapOptions, maxTasks: number): CheckedMapOptions {
   for (const name of Object.keys(options)) {
     if (name === 'ordered' || name === 'concurrency') continue
     throw new ConfigError(`unknown map option ${name}; there are ordered, concurrency`)
   }
-  const { ordered, concurrency } = options
-  const isOrdered = booleanOption('ordered', ordered, true)
-  if (concurrency === undefined || concurrency === Infinity) {
-    return { isOrdered, concurrency: undefined }
-  }
+  const isOrdered = booleanOption('ordered', options.ordered, true)
+  const given = options.concurrency
+  if (given === Infinity) return { isOrdered, concurrency: maxTasks, isBounded: false }
   const bounds = { min: 1, max: MAX_CONCURRENCY }
-  return { isOrdered, concurrency: numberOption('concurrency', concurrency, 1, bounds) }
+  const concurrency = numberOption('concurrency', given, DEFAULT_CONCURRENCY, bounds)
+  return { isOrdered, concurrency, isBounded: given !== undefined }
 }
 
 function isIterable(inputs: unknown): boolean {

@@ -7,7 +7,9 @@ import type { FutureState } from './future-state.js'
 
 /** How long to wait for a result. */
 export interface ResultOptions {
-  /** Reject with `TimeoutError` after this time. Default: never. 0 to 2,147,483,647 milliseconds. */
+  /**
+   * Reject with `TimeoutError` after this time. Default: never. 0 to 2,147,483,647 milliseconds.
+   */
   readonly timeoutMs?: number | undefined
   /** Reject with the signal's reason when it is aborted. The task is not cancelled by it. */
   readonly signal?: AbortSignal | undefined

@@ -8,8 +8,8 @@ import { checkTimeLimit } from './timed-wait.js'
 /** What to wait for, and how long. */
 export interface WaitOptions {
   /**
-   * `'all'` (the default): until every future has ended. `'first'`: until one has. `'firstError'`: until
-   * one has failed or was cancelled, or all have ended.
+   * `'all'` (the default): until every future has ended. `'first'`: until one has.
+   * `'firstError'`: until one has failed or was cancelled, or all have ended.
    */
   readonly until?: 'all' | 'first' | 'firstError' | undefined
   /** Go on after this time anyway. Default: never. 0 to 2,147,483,647 milliseconds. */
@@ -25,9 +25,9 @@ export interface WaitResult<F> {
 const CONDITIONS = ['all', 'first', 'firstError'] as const
 
 /**
- * Waits until the condition holds or the time is up; it never rejects because of what a future does.
- * Futures in `done` count as looked after: no warning will tell of their failure. Rejects with
- * `ConfigError` for a bad option and with `TypeError` for what is not a future.
+ * Waits until the condition holds or the time is up; it never rejects because of what a future
+ * does. Futures in `done` count as looked after: no warning will tell of their failure. Rejects
+ * with `ConfigError` for a bad option and with `TypeError` for what is not a future.
  */
 export async function wait<F extends Future<unknown>>(
   futures: Iterable<F>,

@@ -364,7 +364,7 @@ test('whether a task was handed to the scheduler can be asked', () => {
   const harness = new Harness()
   harness.open()
   harness.submit('a')
-  const [id] = harness.machine.submissions().map((task) => task.taskId)
+  const [id] = harness.machine.unfinished().map((task) => task.taskId)
   assert(id !== undefined)
   assert.equal(harness.machine.isSent(id), false)
   harness.flush()

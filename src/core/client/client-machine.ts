@@ -1,17 +1,19 @@
-// The client as a machine: the connection, the heartbeats, and who is told what when. What happens to
-// tasks is in task-flow.ts. docs/protocol.md#client
+// The client as a machine: the connection, the heartbeats, and who is told what when. What
+// happens to tasks is in task-flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
 import { FEATURE_INLINE, hasFeature } from '../../base/features.js'
 import { schedulerId, type SchedulerId, type TaskId } from '../../base/ids.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { ClientHeartbeatEcho, Message } from '../../wire/message.js'
+import { earliest } from './deadline.js'
 import type {
   ClientAction,
   ClientCoreOptions,
   ClientEvent,
   TaskEndReason,
   TaskSubmission,
+  UnfinishedTask,
 } from './events.js'
 import { Heartbeat } from './heartbeat.js'
 import { nextLinkState, type LinkFact, type LinkState } from './link-state.js'
@@ -22,6 +24,8 @@ import { Turn, type Act } from './turn.js'
 
 /** What a 1.9.9 scheduler's echo has for an id. */
 const NO_SCHEDULER_ID = schedulerId('')
+/** After so long without a heartbeat a scheduler may have dropped this client: 60 s in 1.9.9. */
+const FORGETFUL_MS = 50_000
 
 /** One client. Every submitted task ends with exactly one `finishTask` or `endTask`. */
 export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientAction<Owner>> {
@@ -33,6 +37,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   #link: LinkState = 'connecting'
   /** The scheduler that answered last; undefined before the first answer. */
   #schedulerId: SchedulerId | undefined
+  /** Results may have been lost since the scheduler answered last. */
+  #isDoubtful = false
   /** Why the last connection, or attempt to get one, ended; '' if there was none. */
   #lastReason = ''
   /** How tasks end that are submitted once the link is closing. */
@@ -73,8 +79,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   /** All unfinished tasks, oldest first. */
-  submissions(): TaskSubmission<Owner>[] {
-    return Array.from(this.#flow.values(), (task) => task.submission)
+  unfinished(): UnfinishedTask<Owner>[] {
+    return [...this.#flow.values()]
   }
 
   handle(event: ClientEvent<Owner>, now: InstantMs, act: Act<Owner>): void {
@@ -139,6 +145,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#heartbeat.stop()
     if (this.#link !== 'connecting') return
     this.#lastReason = reason
+    this.#isDoubtful = true
     if (!this.#options.reconnect) this.#close('disconnected', `the connection was lost: ${reason}`)
   }
 
@@ -173,8 +180,10 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onEcho(echo: ClientHeartbeatEcho): void {
-    if (this.#heartbeat.echoed(this.#turn.now)) {
+    const staleMs = this.#heartbeat.echoed(this.#turn.now)
+    if (staleMs > 0) {
       // Only the echo of a new heartbeat shows that the scheduler knows this client (again).
+      this.#isDoubtful ||= staleMs >= FORGETFUL_MS
       this.#enter('grewStale')
       this.#pollHeartbeat()
       return
@@ -194,7 +203,9 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#flow.mayForce = isOurs
     const mayInline = hasFeature(echo.features, FEATURE_INLINE)
     // A 1.9.9 scheduler dies of a task that it has already, and cannot be told from its successor.
-    this.#flow.resume({ isSame, mayRepeat: isOurs || !isSame, mayInline })
+    const memory = { isSame, mayRepeat: isOurs || !isSame, isDoubtful: this.#isDoubtful, mayInline }
+    this.#isDoubtful = false
+    this.#flow.resume(memory)
     this.#turn.log('debug', 'the scheduler answered', { isSame, tasks: this.#flow.size })
     this.#turn.act({ type: 'announceOpen', schedulerId: echo.schedulerId })
   }
@@ -236,7 +247,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     const isOurs = this.#schedulerId !== NO_SCHEDULER_ID
     for (const task of isOurs ? [] : this.#flow.values()) {
       if (task.state !== 'sent') continue
-      this.#turn.send(taskCancelMessage(task.submission.taskId, false))
+      this.#turn.send(taskCancelMessage(task.taskId, false))
     }
     this.#turn.send({ kind: 'clientDisconnect', disconnectType: 'disconnect' })
     if (!isOurs) this.#turn.send(this.#flow.sender.deleteEverything())
@@ -252,9 +263,4 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     for (const task of this.#flow.values()) this.#flow.abandon(task, reason, detail)
     this.#turn.act({ type: 'closeLink' })
   }
-}
-
-function earliest(a: InstantMs | undefined, b: InstantMs | undefined): InstantMs | undefined {
-  if (a === undefined) return b
-  return b === undefined ? a : Math.min(a, b)
 }

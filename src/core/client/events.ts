@@ -28,16 +28,20 @@ export interface StoredValue {
   readonly content: Uint8Array
 }
 
-/** One task as it was submitted. All bytes are owned by the core from then on. */
-export interface TaskSubmission<Owner> {
+/** A task that has not ended, as its owner knows it. */
+export interface UnfinishedTask<Owner> {
   readonly taskId: TaskId
+  /** Whatever the shell wants back with the outcome; the core does not look at it. */
+  readonly owner: Owner
+}
+
+/** One task as it is submitted. All bytes are owned by the core from then on. */
+export interface TaskSubmission<Owner> extends UnfinishedTask<Owner> {
   readonly function: StoredValue
   /** The serialized arguments in order. */
   readonly args: readonly Uint8Array[]
   /** Task flags (docs/protocol.md#task-flags). */
   readonly flags: Uint8Array
-  /** Whatever the shell wants back with the outcome; the core does not look at it. */
-  readonly owner: Owner
 }
 
 /** Facts. Messages have been decoded, and so checked, before they come here. */
@@ -61,8 +65,9 @@ export type ClientEvent<Owner> =
   | { readonly type: 'tick' }
 
 /**
- * Why a task ended without a result. `cancelled`: asked for here. `dropped`: the scheduler cancelled
- * it by itself. `disconnected`: the scheduler was given up. `closed`: this client was closed.
+ * Why a task ended without a result. `cancelled`: asked for here. `dropped`: the scheduler
+ * cancelled it by itself. `disconnected`: the scheduler was given up. `closed`: this client was
+ * closed.
  */
 export type TaskEndReason =
   | 'cancelled'
@@ -81,8 +86,8 @@ export type ClientAction<Owner> =
   /** Send a ClientHeartbeat with this latency; the shell knows the rest. */
   | { readonly type: 'sendHeartbeat'; readonly latencyUS: number }
   /**
-   * Answer with `writable`: `soon`, at the end of this turn (what comes until then leaves together), or
-   * in the next turn; in either case not before the transport has room.
+   * Answer with `writable`: `soon`, at the end of this turn (what comes until then leaves
+   * together), or in the next turn; in either case not before the transport has room.
    */
   | { readonly type: 'requestFlush'; readonly when: 'soon' | 'nextTurn' }
   /** The scheduler has answered on a new connection. */

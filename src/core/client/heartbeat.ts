@@ -1,11 +1,12 @@
-// When to send heartbeats, and what their echoes tell. Apart from the machine, because the rules are
-// about time alone. docs/protocol.md#heartbeat
+// When to send heartbeats, and what their echoes tell. Apart from the machine, because the rules
+// are about time alone. docs/protocol.md#heartbeat
 
 import type { InstantMs } from '../../base/machine.js'
 
 /**
- * Echoes that are further apart than this many intervals, and than `MIN_STALE_MS`, mean that one of the
- * two processes stood still. A scheduler drops a client that it has not heard of for long, without a word.
+ * Echoes that are further apart than this many intervals, and than `MIN_STALE_MS`, mean that one
+ * of the two processes stood still. A scheduler drops a client that it has not heard of for long,
+ * without a word.
  */
 const STALE_INTERVALS = 5
 const MIN_STALE_MS = 5_000
@@ -55,18 +56,18 @@ export class Heartbeat {
   }
 
   /**
-   * An echo came. Returns true if that took so long that the scheduler may have forgotten this client:
-   * then another heartbeat is due at once.
+   * An echo came. Returns how long after the one before, if that is so long that the scheduler may
+   * have forgotten this client (then another heartbeat is due at once), else 0.
    */
-  echoed(now: InstantMs): boolean {
-    if (this.#sentAt === undefined) return false
+  echoed(now: InstantMs): number {
+    if (this.#sentAt === undefined) return 0
     this.#latencyUS = Math.floor(((now - this.#sentAt) * 1000) / 2)
     this.#sentAt = undefined
     const last = this.#lastEchoAt
     this.#lastEchoAt = now
     const staleMs = Math.max(STALE_INTERVALS * this.#intervalMs, MIN_STALE_MS)
-    const isStale = last !== undefined && now - last > staleMs
-    if (isStale) this.#nextAt = now
-    return isStale
+    if (last === undefined || now - last <= staleMs) return 0
+    this.#nextAt = now
+    return now - last
   }
 }

@@ -1,8 +1,9 @@
-// The states of the connection to the scheduler, as a table: from a state and a fact to the next one.
+// The states of the connection to the scheduler, as a table: from a state and a fact to the next
+// one.
 
 /**
- * `connecting`: there is no connection. `greeting`: a heartbeat was sent, its echo has not come; nothing
- * else may be sent. `open`: tasks flow. `closing`: the last messages are being written.
+ * `connecting`: there is no connection. `greeting`: a heartbeat was sent, its echo has not come;
+ * nothing else may be sent. `open`: tasks flow. `closing`: the last messages are being written.
  */
 export type LinkState = 'connecting' | 'greeting' | 'open' | 'closing' | 'closed'
 

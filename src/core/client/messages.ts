@@ -25,7 +25,7 @@ const NO_CONTENT: ObjectContent = {
 
 /** A Task. Arguments that are still bytes travel inside it. */
 export function taskMessage<Owner>(source: Identity, task: TaskRecord<Owner>): Task {
-  const { taskId, flags } = task.submission
+  const { taskId, flags } = task
   const functionArgs: TaskArgument[] = []
   for (const argument of task.args) functionArgs.push(taskArgument(argument))
   return {

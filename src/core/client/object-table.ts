@@ -1,6 +1,6 @@
-// The functions and large arguments of this client that are, or have to be, stored in the scheduler:
-// who uses them, what has been sent, and when they go. What no task uses is kept for a little while,
-// because the next task often brings the same value again. docs/protocol.md#objects
+// The functions and large arguments of this client that are, or have to be, stored in the
+// scheduler: who uses them, what has been sent, and when they go. What no task uses is kept for a
+// little while, because the next task often brings the same value again. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'

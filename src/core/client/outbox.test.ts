@@ -10,7 +10,7 @@ import type { TaskRecord } from './task-table.js'
 function record(owner: string, messageBytes = 100): TaskRecord<string> {
   const task = submission(owner)
   return {
-    submission: task,
+    ...task,
     function: new ObjectTable().use(task.function, true),
     args: [],
     inlineBytes: 0,

@@ -1,5 +1,6 @@
-// What waits to be sent, in order. The core keeps it, not the transport: a task that was not sent can be
-// cancelled without a trace, sent over another connection, or sent to another kind of scheduler.
+// What waits to be sent, in order. The core keeps it, not the transport: a task that was not sent
+// can be cancelled without a trace, sent over another connection, or sent to another kind of
+// scheduler.
 
 import { assert } from '../../base/assert.js'
 import { Fifo } from '../../base/fifo.js'
@@ -89,8 +90,8 @@ export class Outbox<Owner> {
   }
 
   /**
-   * When `writable` has to be asked for, if anything waits (here or, as the caller says, elsewhere) and
-   * it has not been asked for. It counts as asked.
+   * When `writable` has to be asked for, if anything waits (here or, as the caller says,
+   * elsewhere) and it has not been asked for. It counts as asked.
    */
   requestFlush(hasMore: boolean): 'soon' | 'nextTurn' | undefined {
     const isEmpty = this.#tasks.size === 0 && this.#messages.size === 0 && !hasMore

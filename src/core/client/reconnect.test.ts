@@ -72,6 +72,57 @@ test('a 1.9.9 scheduler is never sent a task again', () => {
   assert.equal(harness.endOf('a'), 'value late')
 })
 
+test('what a 1.9.9 scheduler had is given up some time after a lost connection', () => {
+  const harness = new Harness()
+  harness.open('')
+  for (const owner of ['a', 'b', 'c']) harness.submit(owner)
+  harness.flush()
+  harness.disconnect()
+  harness.open('')
+  harness.submit('d')
+  harness.flush()
+  harness.receive(storedResult('b', 'r1'))
+  const actions = []
+  for (let waited = 0; waited < 62_000; waited += 1_000) {
+    actions.push(...harness.advance(1_000))
+    harness.echo('')
+    if (waited === 30_000) harness.disconnect()
+    if (waited === 30_000) harness.open('')
+    if (waited < 59_000) assert.deepEqual(harness.ends, [])
+  }
+  assert.deepEqual(harness.ends, [
+    ['a', 'disconnected'],
+    ['c', 'disconnected'],
+  ])
+  const cancels = summary(actions).filter((text) => text.startsWith('cancel'))
+  assert.deepEqual(cancels, ['cancel a', 'cancel c'])
+  const details = actions.flatMap((action) => (action.type === 'endTask' ? [action.detail] : []))
+  assert.equal(details[0], 'no result 60000 ms after a lost connection')
+  harness.receive(inlineResult('d'))
+  assert.equal(harness.endOf('d'), 'value ok')
+})
+
+test('a short pause with a 1.9.9 scheduler is no reason to give anything up, a long one is', () => {
+  for (const [pauseMs, end] of [
+    [30_000, undefined],
+    [70_000, 'disconnected'],
+  ] as const) {
+    const harness = new Harness()
+    harness.open('')
+    harness.submit('a')
+    harness.flush()
+    harness.advance(2_000)
+    harness.now += pauseMs
+    harness.echo('')
+    harness.echo('')
+    for (let waited = 0; waited < 62_000; waited += 1_000) {
+      harness.advance(1_000)
+      harness.echo('')
+    }
+    assert.equal(harness.endOf('a'), end)
+  }
+})
+
 test('one of our schedulers in place of a 1.9.9 one gets everything', () => {
   const harness = new Harness()
   harness.open('')

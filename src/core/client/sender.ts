@@ -1,5 +1,5 @@
-// The way out: puts tasks into messages, sees to it that what a task needs is sent before it, and stops
-// while the transport is full. docs/protocol.md#task
+// The way out: puts tasks into messages, sees to it that what a task needs is sent before it, and
+// stops while the transport is full. docs/protocol.md#task
 
 import type { Message } from '../../wire/message.js'
 import { argumentName } from '../../wire/object-content.js'
@@ -60,7 +60,9 @@ export class Sender<Owner> {
     const args = isSmall ? submission.args : this.#outsource(submission.args, false)
     const inlineBytes = isSmall ? totalBytes : inlineBytesOf(args)
     const task: TaskRecord<Owner> = {
-      submission,
+      taskId: submission.taskId,
+      owner: submission.owner,
+      flags: submission.flags,
       function: this.#objects.use(submission.function, true),
       args,
       inlineBytes,
@@ -126,8 +128,8 @@ export class Sender<Owner> {
   }
 
   /**
-   * Sends what may be sent: messages at once, tasks when they fill a packet or when `isAsked`, that is,
-   * in answer to `writable`. Call only while the connection is open.
+   * Sends what may be sent: messages at once, tasks when they fill a packet or when `isAsked`,
+   * that is, in answer to `writable`. Call only while the connection is open.
    */
   flush(isAsked: boolean): void {
     const outbox = this.#outbox

@@ -6,7 +6,9 @@ import type { InstantMs } from '../../base/machine.js'
 /** A tick that comes this much too late shows that the process stood still. */
 const MAX_LATENESS_MS = 1_000
 
-/** The time since anything was heard from the scheduler, or since there is something to wait for. */
+/**
+ * The time since anything was heard from the scheduler, or since there is something to wait for.
+ */
 export class Silence {
   readonly #timeoutMs: number
   #since: InstantMs = 0

@@ -1,12 +1,15 @@
-// What happens to tasks: they are submitted, end, are cancelled, given up, or sent again. Nothing here
-// knows of connections; the machine says when there is a scheduler to talk to. docs/protocol.md#task
+// What happens to tasks: they are submitted, end, are cancelled, given up, or sent again. Nothing
+// here knows of connections; the machine says when there is a scheduler to talk to.
+// docs/protocol.md#task
 
 import { assert, unreachable } from '../../base/assert.js'
 import { copyOf } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
 import { idToHex, type ObjectId, type TaskId } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
 import type { ObjectResponse, TaskResult } from '../../wire/message.js'
 import { joinChunks } from '../../wire/object-content.js'
+import { earliest } from './deadline.js'
 import type { ClientCoreOptions, TaskEndReason, TaskSubmission } from './events.js'
 import { taskCancelMessage } from './messages.js'
 import { ObjectTable } from './object-table.js'
@@ -28,6 +31,8 @@ export interface SchedulerMemory {
   readonly isSame: boolean
   /** It may be sent a task again that it has already. */
   readonly mayRepeat: boolean
+  /** It may have lost, or may have sent into the void, what became of the tasks that it had. */
+  readonly isDoubtful: boolean
   /** It understands arguments inside Task messages. */
   readonly mayInline: boolean
 }
@@ -38,12 +43,19 @@ export class TaskFlow<Owner> {
   readonly #tasks = new TaskTable<Owner>()
   readonly #objects = new ObjectTable()
   readonly sender: Sender<Owner>
+  readonly #timeoutMs: number
+  /**
+   * Tasks that a 1.9.9 scheduler had before a connection was lost, and when they are given up: it
+   * cannot be asked about them, nor be sent them again. Invariant: state is 'sent'.
+   */
+  readonly #doubtful = new Map<TaskRecord<Owner>, InstantMs>()
   /** Whether cancelling may kill what runs: not done to a 1.9.9 worker, which is slow at it. */
   mayForce = true
 
   constructor(options: ClientCoreOptions, turn: Turn<Owner>) {
     this.#turn = turn
     this.sender = new Sender(options, this.#tasks, this.#objects, turn)
+    this.#timeoutMs = options.timeoutMs
   }
 
   /** Tasks that have not ended. */
@@ -52,8 +64,10 @@ export class TaskFlow<Owner> {
   }
 
   /** When `sweep` has something to do. */
-  get deadline(): number | undefined {
-    return this.#objects.deadline
+  get deadline(): InstantMs | undefined {
+    if (this.#doubtful.size === 0) return this.#objects.deadline
+    const [givenUpAt] = this.#doubtful.values()
+    return earliest(givenUpAt, this.#objects.deadline)
   }
 
   get(id: TaskId): TaskRecord<Owner> | undefined {
@@ -69,9 +83,16 @@ export class TaskFlow<Owner> {
     this.sender.submit(submission)
   }
 
-  /** Lets go of what nobody has used for a while. */
+  /** Lets go of what nobody has used, and of what nothing was heard of, for a while. */
   sweep(): void {
-    this.#objects.sweep(this.#turn.now)
+    const { now } = this.#turn
+    this.#objects.sweep(now)
+    for (const [task, givenUpAt] of this.#doubtful) {
+      if (givenUpAt > now) break
+      const detail = `no result ${this.#timeoutMs} ms after a lost connection`
+      this.recall(task)
+      this.abandon(task, 'disconnected', detail)
+    }
   }
 
   /** A scheduler has answered on a new connection: all that it may not have is sent to it. */
@@ -80,6 +101,9 @@ export class TaskFlow<Owner> {
     for (const task of this.#tasks.values()) {
       if (task.state === 'fetching' && memory.isSame) this.#requestAgain(task)
       else if (task.state !== 'sent' || memory.mayRepeat) this.#sendAgain(task, 'forgotten')
+      else if (memory.isDoubtful && !this.#doubtful.has(task)) {
+        this.#doubtful.set(task, this.#turn.now + this.#timeoutMs)
+      }
     }
   }
 
@@ -125,7 +149,7 @@ export class TaskFlow<Owner> {
   /** Has a scheduler that has a task drop it. Call before `abandon`. */
   recall(task: TaskRecord<Owner>): void {
     if (task.state !== 'sent') return
-    this.sender.post(taskCancelMessage(task.submission.taskId, this.mayForce))
+    this.sender.post(taskCancelMessage(task.taskId, this.mayForce))
   }
 
   /** Ends a task from this side. */
@@ -141,6 +165,10 @@ export class TaskFlow<Owner> {
     this.#tasks.checkInvariants()
     this.#objects.checkInvariants()
     this.sender.checkInvariants()
+    for (const task of this.#doubtful.keys()) {
+      assert(this.#tasks.get(task.taskId) === task, 'a doubtful task that has ended')
+      assert(task.state === 'sent', 'a doubtful task that was not sent')
+    }
     let uses = 0
     let waiting = 0
     for (const task of this.#tasks.values()) {
@@ -158,6 +186,7 @@ export class TaskFlow<Owner> {
   }
 
   #sendAgain(task: TaskRecord<Owner>, cause: 'forgotten' | 'contentLost'): void {
+    this.#doubtful.delete(task)
     this.#tasks.stopExpecting(task)
     this.#tasks.change(task, cause)
     this.sender.requeue(task)
@@ -190,6 +219,7 @@ export class TaskFlow<Owner> {
     const isSuccess = message.status === 'success'
     const metadata = copyOf(message.metadata)
     const result: StoredResult = { objectId, isSuccess, metadata, isRepeated: false }
+    this.#doubtful.delete(task)
     this.#tasks.expect(task, result)
     this.sender.withdraw(task)
     this.sender.request(result)
@@ -219,14 +249,19 @@ export class TaskFlow<Owner> {
     payload: Uint8Array,
     metadata: Uint8Array,
   ): void {
-    this.sender.release(task)
-    const { owner } = task.submission
+    this.#forget(task)
+    const { owner } = task
     this.#turn.act({ type: 'finishTask', owner, isSuccess, payload, metadata })
   }
 
-  #end(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string): void {
+  #forget(task: TaskRecord<Owner>): void {
     this.sender.release(task)
-    this.#turn.endTask(task.submission.owner, reason, detail)
+    if (this.#doubtful.size > 0) this.#doubtful.delete(task)
+  }
+
+  #end(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string): void {
+    this.#forget(task)
+    this.#turn.endTask(task.owner, reason, detail)
   }
 }
 

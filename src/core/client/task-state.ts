@@ -5,8 +5,8 @@ import { idToHex, type TaskId } from '../../base/ids.js'
 import type { Story } from '../../base/story.js'
 
 /**
- * `waiting`: not sent, or to be sent again. `sent`: the scheduler has it. `fetching`: it has ended; its
- * result is an object that was requested, or will be on the next connection.
+ * `waiting`: not sent, or to be sent again. `sent`: the scheduler has it. `fetching`: it has
+ * ended; its result is an object that was requested, or will be on the next connection.
  */
 export type TaskState = 'waiting' | 'sent' | 'fetching'
 

@@ -4,7 +4,7 @@ import { assert } from '../../base/assert.js'
 import type { FifoNode } from '../../base/fifo.js'
 import type { ObjectId, TaskId } from '../../base/ids.js'
 import { Story } from '../../base/story.js'
-import type { TaskSubmission } from './events.js'
+import type { UnfinishedTask } from './events.js'
 import type { ClientObject } from './object-table.js'
 import { nextTaskState, type TaskCause, type TaskState } from './task-state.js'
 
@@ -17,9 +17,12 @@ export interface StoredResult {
   isRepeated: boolean
 }
 
-/** An unfinished task. */
-export interface TaskRecord<Owner> {
-  readonly submission: TaskSubmission<Owner>
+/**
+ * An unfinished task. It does not keep the submission: that has large arguments, too, which are
+ * in objects here, where equal ones share their memory.
+ */
+export interface TaskRecord<Owner> extends UnfinishedTask<Owner> {
+  readonly flags: Uint8Array
   readonly function: ClientObject
   /** Small arguments are bytes; the others are objects that this task uses. */
   args: readonly (Uint8Array | ClientObject)[]
@@ -50,7 +53,7 @@ export class TaskTable<Owner> {
   }
 
   add(task: TaskRecord<Owner>): void {
-    const { taskId } = task.submission
+    const { taskId } = task
     assert(!this.#tasks.has(taskId), 'a task id was used twice')
     this.#tasks.set(taskId, task)
   }
@@ -67,8 +70,8 @@ export class TaskTable<Owner> {
 
   /** Gives a task its next state. The caller keeps what belongs to the state. */
   change(task: TaskRecord<Owner>, cause: TaskCause): TaskState | 'ended' {
-    const next = nextTaskState(task.submission.taskId, task.state, cause, this.#story)
-    if (next === 'ended') this.#tasks.delete(task.submission.taskId)
+    const next = nextTaskState(task.taskId, task.state, cause, this.#story)
+    if (next === 'ended') this.#tasks.delete(task.taskId)
     else task.state = next
     return next
   }
@@ -79,7 +82,9 @@ export class TaskTable<Owner> {
     this.#fetching.set(result.objectId, task)
   }
 
-  /** The result of a task came, or is not wanted any more. Returns which object it was in, if any. */
+  /**
+   * The result of a task came, or is not wanted any more. Returns which object it was in, if any.
+   */
   stopExpecting(task: TaskRecord<Owner>): ObjectId | undefined {
     const { result } = task
     if (result === undefined) return undefined
@@ -93,7 +98,7 @@ export class TaskTable<Owner> {
     let fetching = 0
     for (const [id, task] of this.#tasks) {
       const isFetching = task.state === 'fetching'
-      assert(task.submission.taskId === id, 'a task under a foreign id')
+      assert(task.taskId === id, 'a task under a foreign id')
       assert((task.state === 'waiting') === (task.place !== undefined), 'a task out of place')
       assert(isFetching === (task.result !== undefined), 'a result that is not fetched')
       if (task.result === undefined) continue

@@ -1,5 +1,5 @@
-// The time and the way out, for as long as one event is handled. Held by all parts of the machine, so
-// that neither is passed through every call.
+// The time and the way out, for as long as one event is handled. Held by all parts of the
+// machine, so that neither is passed through every call.
 
 import type { InstantMs } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
