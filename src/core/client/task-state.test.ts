@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AssertionError } from '../../base/assert.js'
 import { taskId } from '../../base/ids.js'
-import { Story } from '../../base/story.js'
-import { nextTaskState, type TaskCause, type TaskState } from './task-state.js'
+import { Lifecycle } from '../../base/lifecycle.js'
+import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 
 const ID = taskId('x')
 
 function after(state: TaskState, cause: TaskCause): string {
-  return nextTaskState(ID, state, cause, new Story())
+  return new Lifecycle(TASK_TRANSITIONS).next(ID, state, cause)
 }
 
 test('a task goes from waiting over sent to its end', () => {
@@ -42,10 +42,10 @@ test('a refusal counts only for a task that the scheduler has', () => {
 })
 
 test('an impossible transition names the task and tells its story', () => {
-  const story = new Story()
-  nextTaskState(ID, 'waiting', 'taskSent', story)
+  const lifecycle = new Lifecycle(TASK_TRANSITIONS)
+  lifecycle.next(ID, 'waiting', 'taskSent')
   assert.throws(
-    () => nextTaskState(ID, 'sent', 'taskSent', story),
+    () => lifecycle.next(ID, 'sent', 'taskSent'),
     (error) => {
       assert(error instanceof AssertionError)
       assert.match(error.message, /task 78: taskSent while sent; waiting -taskSent-> sent/)

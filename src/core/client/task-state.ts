@@ -1,8 +1,6 @@
 // The life of a task in its client, as a table: from a state and a cause to the next state.
 
-import { AssertionError } from '../../base/assert.js'
-import { idToHex, type TaskId } from '../../base/ids.js'
-import type { Story } from '../../base/story.js'
+import type { Transitions } from '../../base/lifecycle.js'
 
 /**
  * `waiting`: not sent, or to be sent again. `sent`: the scheduler has it. `fetching`: it has
@@ -31,10 +29,8 @@ export type TaskCause =
   /** The user cancelled, or the client ended or gave the scheduler up. */
   | 'givenUp'
 
-/** `ended`: the task leaves the table. `impossible`: reaching it is a bug. */
-type Next = TaskState | 'ended' | 'impossible'
-
-const TRANSITIONS: Readonly<Record<TaskState, Readonly<Record<TaskCause, Next>>>> = {
+/** What comes after each state. */
+export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
   // Results for a waiting task come from its first time: they are as good as any.
   waiting: {
     taskSent: 'sent',
@@ -70,19 +66,4 @@ const TRANSITIONS: Readonly<Record<TaskState, Readonly<Record<TaskCause, Next>>>
     forgotten: 'waiting',
     givenUp: 'ended',
   },
-}
-
-/** The state after `cause`. Throws `AssertionError` with the task's story if there is none. */
-export function nextTaskState(
-  id: TaskId,
-  state: TaskState,
-  cause: TaskCause,
-  story: Story,
-): TaskState | 'ended' {
-  const next = TRANSITIONS[state][cause]
-  if (next === 'impossible') {
-    throw new AssertionError(`task ${idToHex(id)}: ${cause} while ${state}; ${story.of(id)}`)
-  }
-  story.record(id, state, cause, next)
-  return next
 }

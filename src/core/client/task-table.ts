@@ -3,10 +3,10 @@
 import { assert } from '../../base/assert.js'
 import type { FifoNode } from '../../base/fifo.js'
 import type { ObjectId, TaskId } from '../../base/ids.js'
-import { Story } from '../../base/story.js'
+import { Lifecycle } from '../../base/lifecycle.js'
 import type { UnfinishedTask } from './events.js'
 import type { ClientObject } from './object-table.js'
-import { nextTaskState, type TaskCause, type TaskState } from './task-state.js'
+import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 
 /** What a TaskResult said whose result has to be fetched. */
 export interface StoredResult {
@@ -42,7 +42,7 @@ export class TaskTable<Owner> {
   readonly #tasks = new Map<TaskId, TaskRecord<Owner>>()
   /** Tasks whose result was requested. Invariant: state is 'fetching'. */
   readonly #fetching = new Map<ObjectId, TaskRecord<Owner>>()
-  readonly #story = new Story()
+  readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
 
   get size(): number {
     return this.#tasks.size
@@ -70,7 +70,7 @@ export class TaskTable<Owner> {
 
   /** Gives a task its next state. The caller keeps what belongs to the state. */
   change(task: TaskRecord<Owner>, cause: TaskCause): TaskState | 'ended' {
-    const next = nextTaskState(task.taskId, task.state, cause, this.#story)
+    const next = this.#lifecycle.next(task.taskId, task.state, cause)
     if (next === 'ended') this.#tasks.delete(task.taskId)
     else task.state = next
     return next

@@ -3,19 +3,20 @@
 
 import { assert } from '../../base/assert.js'
 import type { Identity, TaskId } from '../../base/ids.js'
-import { Story } from '../../base/story.js'
+import { Lifecycle } from '../../base/lifecycle.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import type { ClientEntry, Runtime, TaskEntry, WorkerEntry } from './entries.js'
 import { ObjectTable } from './object-table.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { Output } from './output.js'
+import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 import { WorkerPool } from './worker-pool.js'
 
 /** The whole state of one scheduler. */
 export class SchedulerState {
   readonly options: SchedulerCoreOptions
   readonly output: Output = new Output()
-  readonly story: Story = new Story()
+  readonly lifecycle: Lifecycle<TaskState, TaskCause> = new Lifecycle(TASK_TRANSITIONS)
   readonly clients: Map<Identity, ClientEntry> = new Map()
   /** In order of registration. */
   readonly workers: Map<Identity, WorkerEntry> = new Map()

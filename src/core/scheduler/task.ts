@@ -9,7 +9,6 @@ import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../wire/messag
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { publishTask } from './publication.js'
 import type { SchedulerState } from './state.js'
-import { nextState } from './task-state.js'
 import type { WorkerPool } from './worker-pool.js'
 
 /** A client submits a task. One that it has already submitted is ignored: it was sent again. */
@@ -51,7 +50,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   const pool = state.pools[task.runtime]
   const hasGivenUp = message.status === 'canceled' || message.status === 'notFound'
   if (!hasGivenUp) measure(pool, worker, message.metadata)
-  const next = nextState(task.id, task.state, hasGivenUp ? 'gaveUp' : 'finished', state.story)
+  const next = state.lifecycle.next(task.id, task.state, hasGivenUp ? 'gaveUp' : 'finished')
   pool.release(task)
   if (next === 'inactive') wait(state, task)
   else endTask(state, task, message)
@@ -77,7 +76,7 @@ export function onTaskCancel(
 /** Cancels a task for its client: at once if it waits, else its worker is asked. */
 export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolean): void {
   const { worker, state: before } = task
-  const next = nextState(task.id, before, 'cancelled', state.story)
+  const next = state.lifecycle.next(task.id, before, 'cancelled')
   if (next === 'ended') {
     state.pools[task.runtime].queue.remove(task)
     endTask(state, task, statusResult(task.id, 'canceled'))
@@ -95,7 +94,7 @@ export function takeTasksBack(state: SchedulerState, worker: WorkerEntry): void 
   const pool = state.pools[worker.runtime]
   // Backwards, because each goes in front: in the end they stand as they were assigned.
   for (const task of [...worker.assigned].reverse()) {
-    const next = nextState(task.id, task.state, 'workerLost', state.story)
+    const next = state.lifecycle.next(task.id, task.state, 'workerLost')
     worker.assigned.delete(task)
     task.worker = undefined
     if (next === 'inactive') wait(state, task)
@@ -109,7 +108,7 @@ export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
   for (let choice = pool.next(); choice !== undefined; choice = pool.next()) {
     const { task, worker } = choice
     task.state = 'running'
-    nextState(task.id, 'inactive', 'assigned', state.story)
+    state.lifecycle.next(task.id, 'inactive', 'assigned')
     pool.assign(task, worker)
     state.output.forward(worker.identity, 'task', task.bytes)
     publishTask(state, task, 'running')

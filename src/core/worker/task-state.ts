@@ -1,8 +1,6 @@
 // The life of a task in a worker, as a table: from a state and a cause to the next state.
 
-import { AssertionError } from '../../base/assert.js'
-import { idToHex, type TaskId } from '../../base/ids.js'
-import type { Story } from '../../base/story.js'
+import type { Transitions } from '../../base/lifecycle.js'
 
 /**
  * - `fetching`: the processor does not have all objects that the task needs.
@@ -34,10 +32,8 @@ export type TaskCause =
    */
   | 'sentAgain'
 
-/** `ended`: the task leaves the tables. `impossible`: reaching it is a bug. */
-type Next = TaskState | 'ended' | 'impossible'
-
-const TRANSITIONS: Readonly<Record<TaskState, Readonly<Record<TaskCause, Next>>>> = {
+/** What comes after each state. */
+export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
   fetching: {
     objectsPresent: 'queued',
     objectsLost: 'fetching',
@@ -98,19 +94,4 @@ const TRANSITIONS: Readonly<Record<TaskState, Readonly<Record<TaskCause, Next>>>
     disconnected: 'abandoned',
     sentAgain: 'dispatched',
   },
-}
-
-/** The state after `cause`. Throws `AssertionError` with the task's story if there is none. */
-export function nextState(
-  id: TaskId,
-  state: TaskState,
-  cause: TaskCause,
-  story: Story,
-): TaskState | 'ended' {
-  const next = TRANSITIONS[state][cause]
-  if (next === 'impossible') {
-    throw new AssertionError(`task ${idToHex(id)}: ${cause} while ${state}; ${story.of(id)}`)
-  }
-  story.record(id, state, cause, next)
-  return next
 }

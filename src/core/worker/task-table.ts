@@ -2,15 +2,15 @@
 
 import { assert } from '../../base/assert.js'
 import type { TaskId } from '../../base/ids.js'
-import { Story } from '../../base/story.js'
-import { nextState, type TaskCause, type TaskState } from './task-state.js'
+import { Lifecycle } from '../../base/lifecycle.js'
+import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 import type { WorkerTask } from './worker-task.js'
 
 /** All tasks that the scheduler may still ask about, and those that were abandoned. */
 export class TaskTable {
   /** Invariant: state is `fetching`, `queued`, `dispatched` or `abandoned`. */
   readonly #tasks = new Map<TaskId, WorkerTask>()
-  readonly #story = new Story()
+  readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
   #suspectCount = 0
 
   /** How many tasks there are. */
@@ -41,7 +41,7 @@ export class TaskTable {
   /** Changes the state of a task. One that has ended or was cancelled leaves the table. */
   change(task: WorkerTask, cause: TaskCause): TaskState | 'ended' {
     assert(task.state !== 'ended', 'a task that has ended changes its state')
-    const next = nextState(task.id, task.state, cause, this.#story)
+    const next = this.#lifecycle.next(task.id, task.state, cause)
     if (next === 'ended' || next === 'canceling') this.#forget(task)
     task.state = next
     return next
@@ -52,11 +52,6 @@ export class TaskTable {
     if (task.isSuspect) return
     task.isSuspect = true
     this.#suspectCount += 1
-  }
-
-  /** What happened to a task lately. */
-  storyOf(id: TaskId): string {
-    return this.#story.of(id)
   }
 
   /** Throws if a task is here that should not be, or suspects are miscounted. */
