@@ -26,7 +26,12 @@ export class Cluster implements AsyncDisposable {
   ): Promise<Cluster> {
     const { workerNames, ...rest } = options
     const agent = await Agent.start({ ...rest, names: workerNames })
-    await agent.ready
+    try {
+      await agent.ready
+    } catch (error) {
+      await agent.stop()
+      throw error
+    }
     return new Cluster(agent)
   }
 

@@ -142,7 +142,7 @@ export class Scheduler implements AsyncDisposable {
   #perform(action: SchedulerAction): void {
     switch (action.type) {
       case 'send':
-        this.#router?.send(action.to, encodeFrame(action.message))
+        this.#send(action.to, action.message)
         break
       case 'forward':
         this.#router?.send(action.to, action.bytes)
@@ -150,12 +150,26 @@ export class Scheduler implements AsyncDisposable {
       case 'publish':
         this.#monitor?.publish(encodeFrame(action.message))
         break
+      case 'disconnect':
+        this.#router?.disconnect(action.peer, action.reason)
+        break
       case 'log':
         this.#logger[action.level](action.text, action.fields)
         break
       case 'stop':
         void this.#finish({ reason: action.reason, isFailure: false })
         break
+    }
+  }
+
+  /** What is too long for one message is a peer's doing, not a bug of ours: nobody else suffers. */
+  #send(to: Identity, message: Message): void {
+    try {
+      this.#router?.send(to, encodeFrame(message))
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      const fields = { peer: to, kind: message.kind, error: error.message }
+      this.#logger.error('could not send a message', fields)
     }
   }
 

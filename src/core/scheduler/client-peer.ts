@@ -92,7 +92,9 @@ export function onGraphTask(state: SchedulerState, client: ClientEntry, message:
 export function dropSilentClients(state: SchedulerState, now: InstantMs): void {
   for (const client of state.clients.values()) {
     const silence = now - client.lastSeen
-    if (silence > state.options.clientTimeoutMs) removeClient(state, client, 'timed out')
+    if (silence <= state.options.clientTimeoutMs) continue
+    removeClient(state, client, 'timed out')
+    state.output.disconnect(client.identity, 'silent for too long')
   }
 }
 

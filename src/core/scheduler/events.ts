@@ -34,6 +34,8 @@ export type SchedulerAction =
       readonly text: string
       readonly fields: LogFields
     }
+  /** A peer was given up: close its connection, so that it finds out and can begin anew. */
+  | { readonly type: 'disconnect'; readonly peer: Identity; readonly reason: string }
   /** A client shut the cluster down: end, once what was sent is out. */
   | { readonly type: 'stop'; readonly reason: string }
 

@@ -50,6 +50,14 @@ export class ObjectTable {
     }
   }
 
+  /** Objects that nobody will ask for, whoever uses them. */
+  drop(ids: readonly ObjectId[]): void {
+    for (const id of ids) {
+      const entry = this.#objects.get(id)
+      for (const user of entry?.users ?? []) if (entry !== undefined) this.#release(user, entry)
+    }
+  }
+
   /** A client has left: it needs none of its objects. */
   forgetClient(user: ClientEntry): void {
     for (const entry of user.objects) this.#release(user, entry)

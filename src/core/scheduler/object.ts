@@ -1,6 +1,6 @@
 // Objects on request: stored, deleted, delivered. docs/protocol.md#objects
 
-import { NO_BYTES } from '../../base/bytes.js'
+import { NO_BYTES, totalBytes } from '../../base/bytes.js'
 import { hasFeature, FEATURE_INLINE } from '../../base/features.js'
 import type { Identity, ObjectId } from '../../base/ids.js'
 import { isSerializerId } from '../../wire/object-content.js'
@@ -37,15 +37,17 @@ export function onObjectRequest(
 ): void {
   const worker = state.workers.get(from)
   const features = (worker?.heartbeat ?? state.clients.get(from))?.features ?? 0
+  const isOurs = hasFeature(features, FEATURE_INLINE)
   const found: ObjectEntry[] = []
   const missing: ObjectId[] = []
-  for (const id of message.objectIds) {
+  // A 1.9.9 peer wants its list as it was, doubles and all; for ours each object is sent once.
+  for (const id of isOurs ? new Set(message.objectIds) : message.objectIds) {
     const entry = state.objects.get(id)
     if (entry === undefined) missing.push(id)
     else found.push(entry)
     if (entry !== undefined && worker !== undefined) state.objects.hold(worker, entry)
   }
-  if (hasFeature(features, FEATURE_INLINE)) answerOurs(state, from, found, missing)
+  if (isOurs) answerOurs(state, from, found, missing)
   else if (worker === undefined)
     respond(state, from, { ...contentOf(found), objectIds: message.objectIds })
   else respond(state, from, paddedContent(state, message.objectIds))
@@ -63,6 +65,9 @@ export function sendRemovals(state: SchedulerState): void {
   }
 }
 
+/** Most content in one response to one of our peers, in bytes; a single object may be longer. */
+const MAX_RESPONSE_BYTES = 2 ** 30
+
 const NO_CONTENT: ObjectContent = {
   objectIds: [],
   objectTypes: [],
@@ -76,13 +81,30 @@ function answerOurs(
   found: readonly ObjectEntry[],
   missing: readonly ObjectId[],
 ): void {
-  if (found.length > 0) respond(state, to, contentOf(found))
+  for (const part of inParts(found)) respond(state, to, contentOf(part))
   if (missing.length === 0) return
   state.output.send(to, {
     kind: 'objectResponse',
     responseType: 'objectNotExist',
     objectContent: { ...NO_CONTENT, objectIds: missing },
   })
+}
+
+/** A message has at most 4 GiB, so what is asked for at once may need several. */
+function* inParts(entries: readonly ObjectEntry[]): Generator<readonly ObjectEntry[]> {
+  let part: ObjectEntry[] = []
+  let partBytes = 0
+  for (const entry of entries) {
+    const entryBytes = totalBytes(entry.chunks)
+    if (part.length > 0 && partBytes + entryBytes > MAX_RESPONSE_BYTES) {
+      yield part
+      part = []
+      partBytes = 0
+    }
+    part.push(entry)
+    partBytes += entryBytes
+  }
+  if (part.length > 0) yield part
 }
 
 function respond(state: SchedulerState, to: Identity, objectContent: ObjectContent): void {

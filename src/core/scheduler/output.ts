@@ -48,6 +48,11 @@ export class Output {
     this.#act({ type: 'log', level, text, fields })
   }
 
+  /** Closes the connection of a peer that was given up. */
+  disconnect(peer: Identity, reason: string): void {
+    this.#act({ type: 'disconnect', peer, reason })
+  }
+
   /** Ends the scheduler once everything that was sent is out. */
   stop(reason: string): void {
     this.#act({ type: 'stop', reason })

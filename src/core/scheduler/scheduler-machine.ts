@@ -133,9 +133,18 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
 
   #onTick(now: InstantMs): void {
     if (this.#nextSweep === undefined || now < this.#nextSweep) return
+    const lateMs = now - this.#nextSweep
+    if (lateMs > SWEEP_INTERVAL_MS) this.#forgive(lateMs, now)
     this.#nextSweep = now + SWEEP_INTERVAL_MS
     dropSilentClients(this.#state, now)
     dropSilentWorkers(this.#state, now)
+  }
+
+  /** This process stood still: what its peers said meanwhile may not have been read yet. */
+  #forgive(lateMs: number, now: InstantMs): void {
+    for (const peers of [this.#state.clients, this.#state.workers]) {
+      for (const peer of peers.values()) peer.lastSeen = Math.min(now, peer.lastSeen + lateMs)
+    }
   }
 
   #afterEvent(now: InstantMs): void {

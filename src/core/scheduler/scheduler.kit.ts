@@ -180,6 +180,8 @@ function describe(action: SchedulerAction): string {
       return `monitor <- ${describeMessage(action.message)}`
     case 'stop':
       return 'stop'
+    case 'disconnect':
+      return `disconnect ${action.peer}`
     case 'log':
       return `log ${action.text}`
   }

@@ -82,7 +82,7 @@ export class TaskQueue {
 
   /** Takes one task out. It must be waiting here. */
   remove(task: TaskEntry): void {
-    const level = this.#levels.find((candidate) => candidate.priority === task.priority)
+    const level = this.#levels[this.#indexOf(task.priority)]
     const turn = task.client === undefined ? undefined : level?.turns.get(task.client)
     const wasThere = task.place !== undefined && turn?.tasks.remove(task.place) === true
     assert(wasThere && level !== undefined && turn !== undefined, 'a task is not in its queue')
@@ -114,20 +114,29 @@ export class TaskQueue {
   }
 
   #levelOf(priority: number): Level {
-    let index = 0
-    for (; index < this.#levels.length; index += 1) {
-      const level = this.#levels[index] as Level
-      if (level.priority === priority) return level
-      if (level.priority < priority) break
-    }
+    const index = this.#indexOf(priority)
+    const known = this.#levels[index]
+    if (known?.priority === priority) return known
     const level = new Level(priority)
     this.#levels.splice(index, 0, level)
     return level
   }
 
+  /** Where the level of a priority is, or would be. */
+  #indexOf(priority: number): number {
+    let from = 0
+    let to = this.#levels.length
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((this.#levels[middle] as Level).priority > priority) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+
   #endTurn(level: Level, turn: Turn): void {
     level.turns.delete(turn.client)
     if (turn.place !== undefined) level.ring.remove(turn.place)
-    if (level.turns.size === 0) this.#levels.splice(this.#levels.indexOf(level), 1)
+    if (level.turns.size === 0) this.#levels.splice(this.#indexOf(level.priority), 1)
   }
 }

@@ -14,10 +14,13 @@ import type { WorkerPool } from './worker-pool.js'
 /** A client submits a task. One that it has already submitted is ignored: it was sent again. */
 export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {
   const known = state.tasks.get(message.taskId)
-  if (known !== undefined) {
-    if (known.client !== client) refuseForeignId(state, client, message.taskId)
+  if (known?.client === client) return
+  if (known !== undefined && known.client !== undefined) {
+    refuseForeignId(state, client, message.taskId)
     return
   }
+  // Its client had been given up and is back before the worker has answered the cancel.
+  if (known !== undefined) forget(state, known)
   const pool = state.pools[client.runtime]
   const limit = state.options.maxTasksWaiting
   if (limit >= 0 && pool.queue.size >= limit && !pool.hasCapacity) {
@@ -45,6 +48,8 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   if (task === undefined || worker === undefined || worker.identity !== from) {
     const fields = { task: idToHex(message.taskId), worker: from, status: message.status }
     state.output.log('debug', 'ignored the result of a task that this worker does not have', fields)
+    // Result objects are made for one result: nobody will ask for these.
+    state.objects.drop(message.results)
     return
   }
   const pool = state.pools[task.runtime]
@@ -53,7 +58,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   const next = state.lifecycle.next(task.id, task.state, hasGivenUp ? 'gaveUp' : 'finished')
   pool.release(task)
   if (next === 'inactive') wait(state, task)
-  else endTask(state, task, message)
+  else endTask(state, task, readableResult(state, task, message))
   assignWaiting(state, pool)
 }
 
@@ -129,7 +134,7 @@ export function sendStatus(
 /** Undefined when the flags are malformed: they would bring a 1.9.9 worker down. */
 function newTask(state: SchedulerState, client: ClientEntry, message: Task): TaskEntry | undefined {
   const priority = priorityOf(message.metadata)
-  if (priority === undefined) return undefined
+  if (priority === undefined || (client.runtime === 'python' && priority < 0)) return undefined
   // The table's own string where there is one: a million tasks share a few functions.
   const functionId = state.objects.get(message.funcObjectId)?.id ?? message.funcObjectId
   return {
@@ -172,6 +177,25 @@ function endTask(state: SchedulerState, task: TaskEntry, result: TaskResult): vo
   if (client.hasLeft) return
   if (result.bytes === undefined) state.output.send(client.identity, result)
   else state.output.forward(client.identity, 'taskResult', result.bytes)
+}
+
+/** A result that its client could not read, or would die of, is replaced by one that it can. */
+function readableResult(state: SchedulerState, task: TaskEntry, message: TaskResult): TaskResult {
+  const { status, metadata, results, inlineResults } = message
+  const hasEnded = status === 'success' || status === 'failed'
+  const isKnown = hasEnded || status === 'canceled' || status === 'notFound'
+  const isOne = !hasEnded || results.length === 1 || inlineResults.length > 0
+  const hasProfile = metadata.byteLength === 0 || metadata.byteLength === 16
+  if ((isKnown || status === 'workerDied') && isOne && hasProfile) return message
+  const fields = { task: idToHex(task.id), status, results: results.length }
+  state.output.log('warn', 'a worker sent a result that is none', fields)
+  return statusResult(task.id, 'canceled')
+}
+
+/** The task leaves the tables and nobody is told. */
+function forget(state: SchedulerState, task: TaskEntry): void {
+  state.pools[task.runtime].release(task)
+  state.tasks.delete(task.id)
 }
 
 function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {

@@ -55,7 +55,9 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, reason:
 export function dropSilentWorkers(state: SchedulerState, now: InstantMs): void {
   for (const worker of state.workers.values()) {
     const silence = now - worker.lastSeen
-    if (silence > state.options.workerTimeoutMs) removeWorker(state, worker, 'timed out')
+    if (silence <= state.options.workerTimeoutMs) continue
+    removeWorker(state, worker, 'timed out')
+    state.output.disconnect(worker.identity, 'silent for too long')
   }
 }
 

@@ -13,8 +13,11 @@ import { TaskQueue } from './task-queue.js'
 /** How much measured work a worker holds, in seconds. */
 const WINDOW_SECONDS = 0.02
 
-/** What a worker holds before anything was measured: one task to run and one to go on with. */
-export const MIN_WINDOW = 2
+/**
+ * What a worker holds before anything was measured, and while its tasks are long: a second one would
+ * be stuck behind the first while another worker may idle.
+ */
+const MIN_WINDOW = 1
 
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
@@ -53,7 +56,7 @@ export class WorkerPool {
 
   /** The window of a worker that nothing is known of yet. */
   get initialWindow(): number {
-    return Math.min(MIN_WINDOW, this.#maxWindow)
+    return MIN_WINDOW
   }
 
   add(worker: WorkerEntry): void {

@@ -51,6 +51,8 @@ export class TaskFlow {
   /** Nothing more is computed while results cannot leave. */
   #isCongested = false
   #wasKilledForCancel = false
+  /** Whether the processor may have tasks that nobody waits for. */
+  #mayHaveAbandoned = false
 
   constructor({ options, output, answers, slot }: TaskFlowParts) {
     this.#output = output
@@ -130,6 +132,7 @@ export class TaskFlow {
   /** The scheduler that sent the tasks is gone. What the processor has goes on, for nobody. */
   onDisconnected(): void {
     this.#isCongested = false
+    this.#mayHaveAbandoned = true
     for (const task of this.#tasks.values()) {
       if (task.state === 'queued') this.#dispatcher.remove(task)
       this.#tasks.change(task, 'disconnected')
@@ -194,8 +197,10 @@ export class TaskFlow {
       const task = this.#dispatcher.next
       if (task === undefined) return
       if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
-      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasSuspects)) return
-      else this.#handOver(task, now)
+      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasSuspects)) {
+        if (this.#mayHaveAbandoned) this.#cancelAbandoned(now)
+        return
+      } else this.#handOver(task, now)
     }
   }
 
@@ -241,6 +246,18 @@ export class TaskFlow {
     const profile =
       metadata.byteLength === PROFILE_BYTES ? decodeProfileResult(metadata) : undefined
     if (profile !== undefined) this.#dispatcher.learn(task, profile.durationSeconds * 1000)
+  }
+
+  /** What runs for nobody is ended when it is in the way of what somebody waits for. */
+  #cancelAbandoned(now: InstantMs): void {
+    this.#mayHaveAbandoned = false
+    for (const task of this.#dispatcher.unanswered()) {
+      if (task.state !== 'abandoned') continue
+      this.#tasks.change(task, 'cancelled')
+      const flags = { force: true, retrieveTaskObject: false }
+      this.#output.tellProcessor({ kind: 'taskCancel', taskId: task.id, flags })
+      this.#cancelWatch.onCancelled(now)
+    }
   }
 
   #failForMissing(task: WorkerTask, ids: readonly ObjectId[]): void {

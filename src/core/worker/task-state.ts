@@ -90,7 +90,7 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     answered: 'ended',
     requeued: 'ended',
     blamed: 'ended',
-    cancelled: 'impossible',
+    cancelled: 'canceling',
     disconnected: 'abandoned',
     sentAgain: 'dispatched',
   },
