@@ -505,6 +505,17 @@ test('a lost connection: what waits is forgotten, what runs goes on for nobody',
   assert.deepEqual(worker.receive(taskOf('b')), [`send request ${SERIALIZER},fn`])
 })
 
+test('what runs for nobody is ended when it is in the way of a new task', () => {
+  const worker = ScriptedWorker.ready()
+  worker.run('a')
+  worker.show({ type: 'disconnected', reason: 'reset' })
+  worker.show({ type: 'connected' })
+  worker.receive(echoOf())
+  worker.receive(taskOf('b'))
+  const actions = worker.receive(objectsOf(SERIALIZER, 'fn'))
+  assert.deepEqual(actions, [`tell objects ${SERIALIZER},fn`, 'tell taskCancel', 'askProgress'])
+})
+
 test('a task that still runs when it is sent again is answered after all', () => {
   const worker = ScriptedWorker.ready()
   worker.run('a')
