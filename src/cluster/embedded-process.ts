@@ -42,6 +42,7 @@ export class EmbeddedProcess {
   readonly #exited: Promise<unknown>
   /** Resolves with the first report; rejects if the process ends without one. */
   readonly #started: Promise<EmbeddedStart>
+  #hasStarted = false
   #isEnding = false
 
   /** Starts the process; it waits for `order`. */
@@ -68,7 +69,10 @@ export class EmbeddedProcess {
         const how = signal === null ? `exit code ${code}` : signal
         const why = lastWords.slice(-20).join('\n')
         const text = `a part of the embedded cluster ended with ${how}: ${why}`
-        if (!this.#isEnding) logger.error(text)
+        if (this.#hasStarted && !this.#isEnding) {
+          logger.error(text)
+          process.emitWarning(text, { code: 'SCALER_EMBEDDED_ENDED' })
+        }
         reject(new ScalerError('ERR_SCALER_EMBEDDED', text))
       })
     })
@@ -81,6 +85,7 @@ export class EmbeddedProcess {
     // Until then somebody waits for it, and it keeps the program alive.
     const start = await this.#started.finally(() => this.unref())
     if (start.event === 'failed') throw new ScalerError('ERR_SCALER_EMBEDDED', start.text)
+    this.#hasStarted = true
     return start
   }
 

@@ -2,6 +2,7 @@
 // commands.
 
 import type { Logger } from '../base/logger.js'
+import { ConfigError } from '../base/errors.js'
 import { booleanOption, numberOption } from '../base/option.js'
 
 /** What a scheduler can be told. Times are in milliseconds, sizes in bytes. */
@@ -40,8 +41,25 @@ export interface CheckedSchedulerOptions {
 const DAY_MS = 24 * 60 * 60 * 1000
 const TIMEOUT_BOUNDS = { min: 100, max: DAY_MS }
 
+/** Every option's name. The compiler wants the record complete. */
+const NAMES: Readonly<Record<keyof SchedulerOptions | 'address', true>> = {
+  address: true,
+  monitorAddress: true,
+  clientTimeoutMs: true,
+  workerTimeoutMs: true,
+  perWorkerQueueSize: true,
+  maxTasksWaiting: true,
+  protected: true,
+  maxMessageBytes: true,
+  maxQueuedBytes: true,
+  logger: true,
+}
+
 /** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value. */
 export function checkSchedulerOptions(options: SchedulerOptions): CheckedSchedulerOptions {
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(NAMES, name)) throw new ConfigError(`unknown option ${name}`)
+  }
   const { clientTimeoutMs, workerTimeoutMs, perWorkerQueueSize, maxTasksWaiting } = options
   const { maxMessageBytes, maxQueuedBytes } = options
   const maxFrame = 2 ** 32 - 1

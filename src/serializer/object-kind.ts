@@ -4,7 +4,7 @@
 import { types } from 'node:util'
 import { isNative, ownValue, type AnyFunction, type NativeNames } from './native-names.js'
 import { prototypesFrom } from './prototype-chain.js'
-import { type Refusal, refuseClass, refuseDetached, refuseSymbol } from './refusal.js'
+import { type Refusal, refuseClass, refuseDetached, refuseHandle, refuseSymbol } from './refusal.js'
 import { isDetached } from './memory.js'
 
 /** How an object travels. Class instances are `plain`: their own properties do. */
@@ -86,6 +86,11 @@ export class ObjectKinds {
     for (const next of prototypesFrom(prototype)) {
       if (next === ITERATOR_PROTOTYPE) return refuseClass('Iterator')
       const constructor = ownValue(next, 'constructor')
+      const isThenable = typeof ownValue(next, 'then') === 'function'
+      if (isThenable || isDisposable(next)) {
+        const name = typeof constructor === 'function' ? ownValue(constructor, 'name') : ''
+        return refuseHandle(String(name), isThenable)
+      }
       if (typeof constructor !== 'function') continue
       const name = this.#builtInName(constructor as AnyFunction)
       if (name !== undefined && !PLAIN_CLASSES.has(name)) return refuseClass(name)
@@ -99,6 +104,11 @@ export class ObjectKinds {
       return name.slice(Math.max(name.lastIndexOf('#'), name.lastIndexOf('.')) + 1)
     return isNative(constructor) ? String(ownValue(constructor, 'name')) : undefined
   }
+}
+
+/** What wants to be closed is open: a connection, a file, a client. */
+function isDisposable(prototype: object): boolean {
+  return Object.hasOwn(prototype, Symbol.asyncDispose) || Object.hasOwn(prototype, Symbol.dispose)
 }
 
 function standardKind(object: object): ObjectKind | Refusal | undefined {

@@ -7,6 +7,14 @@ import { SerializeError } from '../base/errors.js'
 import { defaultSerializer } from './default-serializer.js'
 import { withPathPrefix } from './path.js'
 
+class Later {
+  then(): void {}
+}
+
+class Connection {
+  [Symbol.asyncDispose](): void {}
+}
+
 function refusalOf(value: unknown): SerializeError {
   try {
     defaultSerializer.serialize(value)
@@ -22,6 +30,8 @@ const REFUSED: readonly (readonly [name: string, value: () => unknown, message: 
   ['a well-known symbol', () => Symbol.iterator, /Symbol\(Symbol\.iterator\)/],
   ['a boxed symbol', () => Object(Symbol('a')), /Symbol\(a\)/],
   ['a promise', () => Promise.resolve(1), /a Promise.*await it/],
+  ['an object with a then', () => new Later(), /a Later.*await it/],
+  ['an object that wants to be closed', () => new Connection(), /a Connection.*stays here/],
   ['a WeakMap', () => new WeakMap(), /a WeakMap.*pass a Map/],
   ['a WeakSet', () => new WeakSet(), /a WeakSet.*pass a Set/],
   ['a WeakRef', () => new WeakRef({}), /a WeakRef.*deref/],

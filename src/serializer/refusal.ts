@@ -16,7 +16,7 @@ const UNTIL_NOW = 'it lives only in this process'
 
 /** Built-in objects that never travel, by the name of their class. */
 const BY_CLASS: ReadonlyMap<string, readonly [why: string, wayOut: string]> = new Map([
-  ['Promise', ['its outcome is not there yet', 'await it first, or pass the future of a task']],
+  ['Promise', ['its outcome is not there yet', 'await it first']],
   ['Proxy', ['a copy cannot know what its traps would say', 'pass a plain copy of what it shows']],
   ['WeakMap', ['nothing tells what it holds', 'pass a Map of the entries that are needed']],
   ['WeakSet', ['nothing tells what it holds', 'pass a Set of the values that are needed']],
@@ -40,6 +40,14 @@ export function refuseClass(className: string): Refusal {
     'create it inside the function, or pass the values it is made from',
   ]
   return new Refusal(withArticle(className), why, wayOut)
+}
+
+/** An instance of a user's class that stands for something which stays here. */
+export function refuseHandle(className: string, isThenable: boolean): Refusal {
+  const what = className === '' ? 'an instance of a class without a name' : withArticle(className)
+  return isThenable
+    ? new Refusal(what, 'its outcome is not there yet', 'await it first')
+    : new Refusal(what, 'what it stands for stays here', 'create it inside the function')
 }
 
 /** A symbol. */

@@ -39,6 +39,7 @@ test('a wrong option is refused by its name before anything starts', async () =>
     ['inlineLimitBytes', -1],
     ['perWorkerQueueSize', 0],
     ['clientTimeoutMs', 1],
+    ['wrkers', 1],
   ]
   for (const [name, value] of wrong) {
     await assert.rejects(SchedulerClusterCombo.start({ workers: 1, [name]: value }), (error) => {

@@ -164,6 +164,10 @@ test('a bad option is refused by its name', async () => {
       message: new RegExp(`^option ${name}: `),
     })
   }
+  await assert.rejects(
+    Scheduler.start({ address: 'tcp://127.0.0.1:0', ['moniterAddress' as string]: '' }),
+    { code: 'ERR_SCALER_CONFIG', message: 'unknown option moniterAddress' },
+  )
   for (const address of ['', 'tcp://', 'tcp://127.0.0.1', 'http://127.0.0.1:1', 'tcp://a:99999']) {
     await assert.rejects(Scheduler.start({ address }), { code: 'ERR_SCALER_CONFIG' })
   }

@@ -37,10 +37,8 @@ export interface WorkerEntry extends HeapItem {
   heartbeat: WorkerHeartbeat
   /** In order of assignment. Invariant: each is running or canceling and names this worker. */
   readonly assigned: Set<TaskEntry>
-  /** How many tasks it may hold now. At least 1. */
-  window: number
-  /** Moving average of its tasks' durations in seconds; undefined before the first result. */
-  averageTaskSeconds: number | undefined
+  /** How long its tasks are expected to take together, in seconds. */
+  load: number
   /** Objects it has asked for and may have kept. Invariant: each has this worker as a holder. */
   readonly held: Set<ObjectEntry>
 }
@@ -52,10 +50,13 @@ export interface TaskEntry {
   client: ClientEntry | undefined
   readonly runtime: Runtime
   readonly priority: number
-  readonly functionId: ObjectId
+  /** Its function, if it was stored when the task came. */
+  readonly function: ObjectEntry | undefined
   /** The encoded Task, in memory of its own. */
   readonly bytes: Uint8Array
   state: TaskState
+  /** How long it was expected to take when it was assigned, in seconds. */
+  expectedSeconds: number
   /** Invariant: set exactly when the state is running or canceling. */
   worker: WorkerEntry | undefined
   /** Invariant: set exactly when the state is inactive. */
@@ -68,6 +69,8 @@ export interface ObjectEntry {
   type: ObjectContentType
   name: Uint8Array
   chunks: readonly Uint8Array[]
+  /** Of a function: moving average of its tasks' durations in seconds, once one has ended. */
+  averageSeconds: number | undefined
   readonly users: Set<ClientEntry>
   /** Workers to tell when it goes. */
   readonly holders: Set<WorkerEntry>

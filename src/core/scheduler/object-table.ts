@@ -2,7 +2,7 @@
 // object without users goes, and the workers that asked for it are told. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
-import { copyOf } from '../../base/bytes.js'
+import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { ObjectContent, ObjectContentType } from '../../wire/message.js'
 import type { ClientEntry, ObjectEntry, WorkerEntry } from './entries.js'
@@ -95,7 +95,12 @@ export class ObjectTable {
   #entry(id: ObjectId): ObjectEntry {
     let entry = this.#objects.get(id)
     if (entry === undefined) {
-      const nothing = { type: 'object', name: new Uint8Array(0), chunks: [] } as const
+      const nothing = {
+        type: 'object',
+        name: NO_BYTES,
+        chunks: [],
+        averageSeconds: undefined,
+      } as const
       entry = { id, ...nothing, users: new Set(), holders: new Set() }
       this.#objects.set(id, entry)
     }

@@ -32,7 +32,7 @@ export function publishTask(
   state.output.publish({
     kind: 'stateTask',
     taskId: task.id,
-    functionName: state.objects.get(task.functionId)?.name ?? UNKNOWN_FUNCTION,
+    functionName: task.function?.name ?? UNKNOWN_FUNCTION,
     status,
     worker: status === 'running' && task.worker !== undefined ? task.worker.identity : NO_WORKER,
     metadata,

@@ -418,6 +418,39 @@ test('a client that is back before its old tasks have ended can submit them agai
   assert.deepEqual(scheduler.receive('W', result('t')).lines(), ['C <- result t success'])
 })
 
+test('a client whose connection is lost has five seconds to come back', () => {
+  for (const isBack of [true, false]) {
+    const scheduler = withPeers({ clients: ['C'] })
+    scheduler.receive('C', task('t', 'C'))
+    scheduler.handle({ type: 'peerDisconnected', peer: peer('C') }).moveTo(4000)
+    if (isBack) scheduler.receive('C', clientHeartbeat())
+    scheduler.moveTo(10_000).actions()
+    assert.equal(scheduler.machine.counts.tasks, isBack ? 1 : 0)
+    assert.equal(scheduler.machine.counts.clients, isBack ? 1 : 0)
+  }
+})
+
+test('a 1.9.9 client whose connection is lost has as long as any silent one', () => {
+  const scheduler = new TestScheduler()
+  scheduler.receive('P', clientHeartbeat(PYTHON))
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('P') }).moveTo(59_000)
+  assert.equal(scheduler.machine.counts.clients, 1)
+})
+
+test('a task of an unmeasured or long function goes to no worker that has another', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', instruction('create', 'C', ['g'])).receive('C', task('a', 'C'))
+  scheduler.receive('W', result('a', 'success', 0.00001)).actions()
+  const other = { ...task('b', 'C'), funcObjectId: objectId('g') }
+  scheduler.receive('C', task('c', 'C')).receive('C', task('d', 'C')).receive('C', other)
+  assert.deepEqual(scheduler.lines(), ['W <- task c', 'W <- task d'])
+  scheduler.receive('W', result('c', 'success', 0.00001)).actions()
+  scheduler.receive('W', result('d', 'success', 0.00001))
+  assert.deepEqual(scheduler.lines(), ['C <- result d success', 'W <- task b'])
+  scheduler.receive('C', task('e', 'C'))
+  assert.deepEqual(scheduler.lines(), [], 'what is short does not wait behind what may be long')
+})
+
 test('a silent worker loses its connection, so that it finds out', () => {
   const scheduler = withPeers({ clients: [], workers: ['W'] })
   assert.deepEqual(scheduler.moveTo(62_000).lines(), ['disconnect W'])
@@ -457,7 +490,7 @@ test('a result that is none ends the task as canceled: its client would hang, or
 test('the object of a result that nobody waits for is not kept', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('W', instruction('create', 'C', ['r-t'])).receive('W', result('t'))
-  assert.equal(scheduler.machine.counts.objects, 0)
+  assert.equal(scheduler.machine.counts.objects, 1, 'the function')
 })
 
 test('our peers get an object once, however often they ask for it in one request', () => {

@@ -27,6 +27,9 @@ import {
 /** How often silent peers are looked for. */
 const SWEEP_INTERVAL_MS = 1000
 
+/** How long a client whose connection was lost may take to come back. */
+const CLIENT_RETURN_MS = 5000
+
 /** Workers are told of removed objects at once, but no more often than this. */
 const REMOVAL_INTERVAL_MS = 100
 
@@ -61,7 +64,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         this.#touch(event.peer, now)
         break
       case 'peerDisconnected':
-        this.#onPeerDisconnected(event.peer)
+        this.#onPeerDisconnected(event.peer, now)
         break
       case 'subscribersChanged':
         this.#state.output.hasSubscribers = event.count > 0
@@ -125,10 +128,18 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (entry !== undefined) entry.lastSeen = now
   }
 
-  /** A client may come back and go on; a worker's tasks do not wait for that. */
-  #onPeerDisconnected(peer: Identity): void {
+  /**
+   * A worker's tasks go to others at once. A client of ours is given a moment to come back: then it
+   * sends again what it has unfinished, so no more is lost if it comes later. One of 1.9.9 does not
+   * notice that its connection was lost, so it keeps the whole time that any silent client has.
+   */
+  #onPeerDisconnected(peer: Identity, now: InstantMs): void {
     const worker = this.#state.workers.get(peer)
     if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
+    const client = this.#state.clients.get(peer)
+    if (client === undefined || client.runtime === 'python') return
+    const lastSeen = now - this.#state.options.clientTimeoutMs + CLIENT_RETURN_MS
+    client.lastSeen = Math.min(client.lastSeen, lastSeen)
   }
 
   #onTick(now: InstantMs): void {

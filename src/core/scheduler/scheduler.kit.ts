@@ -215,13 +215,17 @@ function describeMessage(message: Message): string {
   }
 }
 
-/** A scheduler with clients and workers of ours that have said hello. */
+/** A scheduler with clients of ours, which have stored the function of `task`, and workers. */
 export function withPeers(
   peers: { readonly clients?: readonly string[]; readonly workers?: readonly string[] },
   options: Partial<SchedulerCoreOptions> = {},
 ): TestScheduler {
   const scheduler = new TestScheduler(options)
-  for (const client of peers.clients ?? []) scheduler.receive(client, clientHeartbeat())
+  for (const client of peers.clients ?? []) {
+    scheduler
+      .receive(client, clientHeartbeat())
+      .receive(client, instruction('create', client, ['f']))
+  }
   for (const worker of peers.workers ?? []) scheduler.receive(worker, workerHeartbeat())
   scheduler.actions()
   return scheduler

@@ -54,7 +54,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   }
   const pool = state.pools[task.runtime]
   const hasGivenUp = message.status === 'canceled' || message.status === 'notFound'
-  if (!hasGivenUp) measure(pool, worker, message.metadata)
+  if (!hasGivenUp) measure(pool, task, message.metadata)
   const next = state.lifecycle.next(task.id, task.state, hasGivenUp ? 'gaveUp' : 'finished')
   pool.release(task)
   if (next === 'inactive') wait(state, task)
@@ -135,16 +135,15 @@ export function sendStatus(
 function newTask(state: SchedulerState, client: ClientEntry, message: Task): TaskEntry | undefined {
   const priority = priorityOf(message.metadata)
   if (priority === undefined || (client.runtime === 'python' && priority < 0)) return undefined
-  // The table's own string where there is one: a million tasks share a few functions.
-  const functionId = state.objects.get(message.funcObjectId)?.id ?? message.funcObjectId
   return {
     id: message.taskId,
     client,
     runtime: client.runtime,
     priority,
-    functionId,
+    function: state.objects.get(message.funcObjectId),
     bytes: copyOf(message.bytes ?? NO_BYTES),
     state: 'inactive',
+    expectedSeconds: 0,
     worker: undefined,
     place: undefined,
   }
@@ -207,10 +206,10 @@ function count(state: SchedulerState, status: TaskStatus): void {
 }
 
 /** The duration is the first thing in a result's metadata. docs/protocol.md#profile */
-function measure(pool: WorkerPool, worker: WorkerEntry, metadata: Uint8Array): void {
+function measure(pool: WorkerPool, task: TaskEntry, metadata: Uint8Array): void {
   if (metadata.byteLength !== 16) return
   const seconds = asBuffer(metadata).readFloatBE(0)
-  if (seconds >= 0 && Number.isFinite(seconds)) pool.measure(worker, seconds)
+  if (seconds >= 0 && Number.isFinite(seconds)) pool.measure(task, seconds)
 }
 
 function refuseForeignId(state: SchedulerState, client: ClientEntry, id: TaskId): void {

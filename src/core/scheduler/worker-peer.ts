@@ -78,8 +78,7 @@ function addWorker(
     lastHeartbeat: now,
     heartbeat: withoutBytes(message),
     assigned: new Set(),
-    window: pool.initialWindow,
-    averageTaskSeconds: undefined,
+    load: 0,
     held: new Set(),
   }
   state.nextWorkerSequence += 1

@@ -1,9 +1,10 @@
 // Workers of one runtime and the tasks that wait for them: which worker gets the next task. Pure
 // bookkeeping; sending and state changes are the scheduler's.
 //
-// Each worker has a window: as many tasks as keep it busy for some 20 ms, measured from the
-// durations in its results. Tiny tasks so never wait for a round trip, and long ones are never
-// stuck behind each other while another worker idles.
+// A worker holds some 20 ms of work, as measured for each function from the durations in results.
+// Tiny tasks so never wait for a round trip. A task that takes longer, or whose function was never
+// measured, goes only to a worker that has nothing: it is not stuck behind another, nor is another
+// stuck behind it, while a worker idles.
 
 import { assert } from '../../base/assert.js'
 import { IndexedHeap } from '../../base/indexed-heap.js'
@@ -13,29 +14,17 @@ import { TaskQueue } from './task-queue.js'
 /** How much measured work a worker holds, in seconds. */
 const WINDOW_SECONDS = 0.02
 
-/**
- * What a worker holds before anything was measured, and while its tasks are long: a second one would
- * be stuck behind the first while another worker may idle.
- */
-const MIN_WINDOW = 1
+/** No task counts for less, in seconds: rounding must not make thousands of them nothing. */
+const MIN_TASK_SECONDS = 1e-6
 
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
 
-/** Relatively least loaded first, then fewest tasks, then order of registration. */
-function ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
-  const aLoad = a.assigned.size * b.window
-  const bLoad = b.assigned.size * a.window
-  if (aLoad !== bLoad) return aLoad < bLoad
-  if (a.assigned.size !== b.assigned.size) return a.assigned.size < b.assigned.size
-  return a.sequence < b.sequence
-}
-
 /** The workers of one runtime. Choosing costs O(log workers). */
 export class WorkerPool {
   readonly queue: TaskQueue = new TaskQueue()
-  readonly #workers: IndexedHeap<WorkerEntry> = new IndexedHeap(ranksBefore)
-  readonly #maxWindow: number
+  readonly #workers: IndexedHeap<WorkerEntry>
+  readonly #maxTasks: number
   readonly #nestedPass: boolean
 
   /**
@@ -44,19 +33,14 @@ export class WorkerPool {
    * a parent for its children; how many they hold is bounded by `perWorkerQueueSize` alone.
    */
   constructor(perWorkerQueueSize: number, nestedPass: boolean) {
-    this.#maxWindow = perWorkerQueueSize
+    this.#maxTasks = perWorkerQueueSize
     this.#nestedPass = nestedPass
+    this.#workers = new IndexedHeap((a, b) => this.#ranksBefore(a, b))
   }
 
-  /** Whether a task of priority 0 could be sent out now. */
+  /** Whether any task could be sent out now. */
   get hasCapacity(): boolean {
-    const first = this.#workers.first
-    return first !== undefined && first.assigned.size < first.window
-  }
-
-  /** The window of a worker that nothing is known of yet. */
-  get initialWindow(): number {
-    return MIN_WINDOW
+    return this.#workers.first?.assigned.size === 0
   }
 
   add(worker: WorkerEntry): void {
@@ -71,8 +55,7 @@ export class WorkerPool {
   next(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
     const worker = this.#workers.first
     const task = this.queue.first
-    if (worker === undefined || task === undefined) return undefined
-    if (worker.assigned.size >= this.#windowFor(task, worker)) return undefined
+    if (worker === undefined || task === undefined || !this.#hasRoom(worker, task)) return undefined
     this.queue.take()
     return { task, worker }
   }
@@ -80,6 +63,8 @@ export class WorkerPool {
   /** Notes that a worker has got a task. */
   assign(task: TaskEntry, worker: WorkerEntry): void {
     task.worker = worker
+    task.expectedSeconds = expectedSeconds(task)
+    worker.load += task.expectedSeconds
     worker.assigned.add(task)
     this.#workers.update(worker)
   }
@@ -89,30 +74,52 @@ export class WorkerPool {
     const worker = task.worker
     assert(worker !== undefined && worker.assigned.delete(task), 'a task is not with its worker')
     task.worker = undefined
+    // An empty sum is none: rounding errors do not stay.
+    worker.load = worker.assigned.size === 0 ? 0 : worker.load - task.expectedSeconds
     this.#workers.update(worker)
   }
 
-  /** Follows the durations of a worker's tasks, in seconds. */
-  measure(worker: WorkerEntry, seconds: number): void {
-    const average = worker.averageTaskSeconds
-    const newAverage =
-      average === undefined ? seconds : average + NEWEST_WEIGHT * (seconds - average)
-    worker.averageTaskSeconds = newAverage
-    const fitting = Math.round(WINDOW_SECONDS / Math.max(newAverage, 1e-9))
-    const window = Math.min(Math.max(fitting, MIN_WINDOW), this.#maxWindow)
-    if (window === worker.window) return
-    worker.window = window
-    this.#workers.update(worker)
+  /** Follows the durations of a function's tasks, in seconds. */
+  measure(task: TaskEntry, seconds: number): void {
+    const entry = task.function
+    if (entry === undefined) return
+    const average = entry.averageSeconds ?? seconds
+    entry.averageSeconds = average + NEWEST_WEIGHT * (seconds - average)
   }
 
   /** Throws if the pool disagrees with itself. */
   checkInvariants(): void {
     this.#workers.checkInvariants()
     this.queue.checkInvariants()
-    assert(this.queue.size === 0 || !this.hasCapacity, 'a task waits while a worker has room')
+    assert(!this.#couldAssign, 'a task waits while a worker has room')
   }
 
-  #windowFor(task: TaskEntry, worker: WorkerEntry): number {
-    return this.#nestedPass && task.priority > 0 ? this.#maxWindow : worker.window
+  get #couldAssign(): boolean {
+    const worker = this.#workers.first
+    const task = this.queue.first
+    return worker !== undefined && task !== undefined && this.#hasRoom(worker, task)
   }
+
+  #hasRoom(worker: WorkerEntry, task: TaskEntry): boolean {
+    const { size } = worker.assigned
+    if (size === 0) return true
+    if (size >= this.#maxTasks) return false
+    if (this.#nestedPass && task.priority > 0) return true
+    return worker.load + expectedSeconds(task) <= WINDOW_SECONDS
+  }
+
+  /** Those that are full last; then least work, fewest tasks, order of registration. */
+  #ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
+    const isAFull = a.assigned.size >= this.#maxTasks
+    const isBFull = b.assigned.size >= this.#maxTasks
+    if (isAFull !== isBFull) return isBFull
+    if (a.load !== b.load) return a.load < b.load
+    if (a.assigned.size !== b.assigned.size) return a.assigned.size < b.assigned.size
+    return a.sequence < b.sequence
+  }
+}
+
+/** A function that was never measured is taken to fill a window. */
+function expectedSeconds(task: TaskEntry): number {
+  return Math.max(task.function?.averageSeconds ?? WINDOW_SECONDS, MIN_TASK_SECONDS)
 }
