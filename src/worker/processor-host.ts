@@ -11,8 +11,8 @@ import { decode, type TaskResult } from '../wire/message.js'
 import { AgentLink } from './agent-link.js'
 import { ByteTail } from './byte-tail.js'
 import { decodeExitNote } from './exit-note.js'
-import { LineSplitter } from './line-splitter.js'
 import { INBOX_FD, KIND_EXIT_NOTE, LIFELINE_FD, OUTBOX_FD } from './link.js'
+import { readLines } from './output-reader.js'
 import { spawnProcessor, type ProcessorOptions } from './spawn-processor.js'
 
 /** What is kept of stderr for `ProcessorDiedError`, in bytes. */
@@ -181,18 +181,9 @@ class RunningProcessor implements ProcessorHost {
   #watchOutput(): void {
     const processorId = this.#child.pid
     const { stdout, stderr } = this.#child
-    const toInfo = new LineSplitter((line) => this.#logger.info(line, { processorId }))
-    const toWarn = new LineSplitter((line) => this.#logger.warn(line, { processorId }))
     stderr?.on('data', (chunk: Buffer) => this.#stderr.write(chunk))
-    const outputs = [
-      [stdout, toInfo],
-      [stderr, toWarn],
-    ] as const
-    for (const [stream, splitter] of outputs) {
-      stream?.on('error', () => {})
-      stream?.on('data', (chunk: Buffer) => splitter.write(chunk))
-      stream?.on('close', () => splitter.end())
-    }
+    if (stdout !== null) readLines(stdout, (line) => this.#logger.info(line, { processorId }))
+    if (stderr !== null) readLines(stderr, (line) => this.#logger.warn(line, { processorId }))
   }
 
   async #watchExit(): Promise<void> {
