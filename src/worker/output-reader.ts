@@ -1,5 +1,5 @@
-// Reads what user code prints, a little in each turn of the event loop: a task that prints without end
-// is slowed down by its full pipe, and holds up neither heartbeats nor other workers' tasks.
+// Reads what user code prints, a little in each turn of the event loop: a task that prints without
+// end is held up by its full pipe, and holds up neither heartbeats nor other workers' tasks.
 
 import type { Readable } from 'node:stream'
 import { LineSplitter } from './line-splitter.js'
