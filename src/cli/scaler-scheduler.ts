@@ -26,7 +26,7 @@ const command = newCommand('scaler_scheduler', 'Route tasks from clients to work
   .option('-p, --protected', 'clients may not shut the cluster down')
   .option(
     '--max-number-of-tasks-waiting <number>',
-    'with so many waiting and no worker free, refuse new tasks; -1 = never (-mt; default: -1)',
+    'with so many beyond what the workers hold, refuse new tasks; -1 = never (-mt; default: -1)',
     numberArgument(-1, 2 ** 31),
   )
   .option(

@@ -15,7 +15,10 @@ export interface SchedulerOptions {
   readonly workerTimeoutMs?: number | undefined
   /** 1,000: most tasks that one worker holds. 1 to 1,000,000. */
   readonly perWorkerQueueSize?: number | undefined
-  /** -1: with this many tasks waiting and no worker free, new ones are refused; -1 = never. */
+  /**
+   * -1: with this many tasks beyond what the workers may hold (`perWorkerQueueSize` each), new ones
+   * are refused with `NoWorkerError`; -1 = never. Up to 2,147,483,648.
+   */
   readonly maxTasksWaiting?: number | undefined
   /** false: whether clients may not shut the cluster down. */
   readonly protected?: boolean | undefined

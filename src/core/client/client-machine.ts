@@ -2,11 +2,11 @@
 // happens to tasks is in task-flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
+import { earliest } from '../../base/earliest.js'
 import { FEATURE_INLINE, hasFeature } from '../../base/features.js'
 import { schedulerId, type SchedulerId, type TaskId } from '../../base/ids.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { ClientHeartbeatEcho, Message } from '../../wire/message.js'
-import { earliest } from './deadline.js'
 import type {
   ClientAction,
   ClientCoreOptions,

@@ -4,12 +4,12 @@
 
 import { assert, unreachable } from '../../base/assert.js'
 import { copyOf } from '../../base/bytes.js'
+import { earliest } from '../../base/earliest.js'
 import { ProtocolError } from '../../base/errors.js'
 import { idToHex, type ObjectId, type TaskId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { ObjectResponse, TaskResult } from '../../wire/message.js'
 import { joinChunks } from '../../wire/object-content.js'
-import { earliest } from './deadline.js'
 import type { ClientCoreOptions, TaskEndReason, TaskSubmission } from './events.js'
 import { taskCancelMessage } from './messages.js'
 import { ObjectTable } from './object-table.js'

@@ -18,6 +18,10 @@ export function onClientHeartbeat(
   message: ClientHeartbeat,
   now: InstantMs,
 ): void {
+  const known = state.clients.get(from)
+  // It was taken for another runtime's by what it sent first: begin anew with what it is.
+  const isMistaken = known !== undefined && known.runtime !== runtimeFamily(message.runtime)
+  if (isMistaken) removeClient(state, known, 'said what it is')
   const client = clientOf(state, from, now, message.runtime)
   client.features = message.features
   state.output.send(from, { kind: 'clientHeartbeatEcho', ...ourEcho(state, message.features) })

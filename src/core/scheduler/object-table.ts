@@ -54,7 +54,8 @@ export class ObjectTable {
   drop(ids: readonly ObjectId[]): void {
     for (const id of ids) {
       const entry = this.#objects.get(id)
-      for (const user of entry?.users ?? []) if (entry !== undefined) this.#release(user, entry)
+      if (entry === undefined) continue
+      for (const user of entry.users) this.#release(user, entry)
     }
   }
 

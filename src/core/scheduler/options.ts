@@ -13,7 +13,9 @@ export interface SchedulerCoreOptions {
   readonly workerTimeoutMs: number
   /** Most tasks that one worker holds. */
   readonly perWorkerQueueSize: number
-  /** With this many tasks waiting and no worker free, new ones are refused. -1 = never. */
+  /**
+   * With this many tasks beyond what the workers may hold, new ones are refused. -1 = never.
+   */
   readonly maxTasksWaiting: number
   /** Whether clients may not shut the cluster down. */
   readonly isProtected: boolean

@@ -320,6 +320,27 @@ test('objects of an unknown client are not stored', () => {
   assert.deepEqual(scheduler.lines(), ['W <- objectNotExist x'])
 })
 
+test('a client that was taken for a Python one is what its heartbeat says', () => {
+  const scheduler = withPeers({ workers: ['W'] })
+  scheduler.receive('C', task('t', 'C'))
+  assert.deepEqual(scheduler.lines(), [], 'no Python worker is there')
+  scheduler.receive('C', clientHeartbeat()).receive('C', task('t', 'C'))
+  assert.deepEqual(scheduler.lines(), ['C <- echo S', 'W <- task t'])
+})
+
+test('what the workers may hold does not count as waiting, wherever it waits', () => {
+  const scheduler = withPeers(
+    { clients: ['C'], workers: ['W'] },
+    { maxTasksWaiting: 0, perWorkerQueueSize: 2 },
+  )
+  for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task a', 'C <- result c noWorker'])
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
+  scheduler.receive('X', workerHeartbeat()).receive('X', result('a')).actions()
+  scheduler.receive('C', task('d', 'C')).receive('C', task('e', 'C'))
+  assert.deepEqual(scheduler.lines(), ['C <- result e noWorker'])
+})
+
 test('with a limit on waiting tasks, one more is refused', () => {
   const scheduler = withPeers({ clients: ['C'] }, { maxTasksWaiting: 1 })
   scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C'))

@@ -1,6 +1,7 @@
 // The scheduler as a machine: hands each event to its handler. Start reading here, then task.ts.
 
 import { unreachable } from '../../base/assert.js'
+import { earliest } from '../../base/earliest.js'
 import type { Identity } from '../../base/ids.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
@@ -44,8 +45,8 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   get deadline(): InstantMs | undefined {
-    if (!this.#state.objects.hasRemovals || this.#nextSweep === undefined) return this.#nextSweep
-    return Math.min(this.#nextRemovals, this.#nextSweep)
+    const removalsAt = this.#state.objects.hasRemovals ? this.#nextRemovals : undefined
+    return earliest(removalsAt, this.#nextSweep)
   }
 
   /** How much the tables hold. For tests and simulation: all zero once everybody has left. */

@@ -23,7 +23,7 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   if (known !== undefined) forget(state, known)
   const pool = state.pools[client.runtime]
   const limit = state.options.maxTasksWaiting
-  if (limit >= 0 && pool.queue.size >= limit && !pool.hasCapacity) {
+  if (limit >= 0 && pool.overflow >= limit) {
     sendStatus(state, client, message.taskId, 'noWorker')
     return
   }

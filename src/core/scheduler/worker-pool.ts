@@ -26,6 +26,7 @@ export class WorkerPool {
   readonly #workers: IndexedHeap<WorkerEntry>
   readonly #maxTasks: number
   readonly #nestedPass: boolean
+  #assignedCount = 0
 
   /**
    * `nestedPass`: tasks of a priority above 0 are children of tasks that wait for them, and are not
@@ -38,26 +39,29 @@ export class WorkerPool {
     this.#workers = new IndexedHeap((a, b) => this.#ranksBefore(a, b))
   }
 
-  /** Whether any task could be sent out now. */
-  get hasCapacity(): boolean {
-    return this.#workers.first?.assigned.size === 0
+  /**
+   * How many tasks there are beyond what the workers may hold; below 0 while they may hold more.
+   * (Tasks that a worker may hold mostly wait here, until it is their turn to be sent.)
+   */
+  get overflow(): number {
+    return this.queue.size + this.#assignedCount - this.#workers.size * this.#maxTasks
   }
 
   add(worker: WorkerEntry): void {
     this.#workers.add(worker)
   }
 
+  /** Takes a worker out; what it had is the caller's to put back. */
   remove(worker: WorkerEntry): void {
     this.#workers.remove(worker)
+    this.#assignedCount -= worker.assigned.size
   }
 
   /** The next task and who shall have it; undefined while there is no task or no room. */
   next(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
-    const worker = this.#workers.first
-    const task = this.queue.first
-    if (worker === undefined || task === undefined || !this.#hasRoom(worker, task)) return undefined
-    this.queue.take()
-    return { task, worker }
+    const choice = this.#choice()
+    if (choice !== undefined) this.queue.take()
+    return choice
   }
 
   /** Notes that a worker has got a task. */
@@ -66,6 +70,7 @@ export class WorkerPool {
     task.expectedSeconds = expectedSeconds(task)
     worker.load += task.expectedSeconds
     worker.assigned.add(task)
+    this.#assignedCount += 1
     this.#workers.update(worker)
   }
 
@@ -74,6 +79,7 @@ export class WorkerPool {
     const worker = task.worker
     assert(worker !== undefined && worker.assigned.delete(task), 'a task is not with its worker')
     task.worker = undefined
+    this.#assignedCount -= 1
     // An empty sum is none: rounding errors do not stay.
     worker.load = worker.assigned.size === 0 ? 0 : worker.load - task.expectedSeconds
     this.#workers.update(worker)
@@ -91,13 +97,14 @@ export class WorkerPool {
   checkInvariants(): void {
     this.#workers.checkInvariants()
     this.queue.checkInvariants()
-    assert(!this.#couldAssign, 'a task waits while a worker has room')
+    assert(this.#choice() === undefined, 'a task waits while a worker has room')
   }
 
-  get #couldAssign(): boolean {
+  #choice(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
     const worker = this.#workers.first
     const task = this.queue.first
-    return worker !== undefined && task !== undefined && this.#hasRoom(worker, task)
+    if (worker === undefined || task === undefined) return undefined
+    return this.#hasRoom(worker, task) ? { task, worker } : undefined
   }
 
   #hasRoom(worker: WorkerEntry, task: TaskEntry): boolean {

@@ -2,6 +2,7 @@
 // that they concern, and owns the life of the worker itself: registering, leaving, ending.
 
 import { unreachable } from '../../base/assert.js'
+import { earliest } from '../../base/earliest.js'
 import { OUR_FEATURES } from '../../base/features.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { ClientDisconnect, Message, WorkerHeartbeatEcho } from '../../wire/message.js'
@@ -263,9 +264,4 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }
 type ProcessorEvent = WorkerEvent & {
   readonly type: 'processorReady' | 'taskAnswered' | 'processorProgressed' | 'processorExited'
-}
-
-function earliest(a: InstantMs | undefined, b: InstantMs | undefined): InstantMs | undefined {
-  if (a === undefined) return b
-  return b === undefined ? a : Math.min(a, b)
 }

@@ -1,6 +1,6 @@
 // What is due first.
 
-import type { InstantMs } from '../../base/machine.js'
+import type { InstantMs } from './machine.js'
 
 /** The earlier of two instants; undefined stands for never. */
 export function earliest(
