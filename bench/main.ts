@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Benchmark, BenchOptions, Sample } from './benchmark.js'
 import { machine, ratios, toJson, toTable, type Figure } from './figures.js'
+import { functions } from './functions.js'
 import { objects } from './objects.js'
 import { limit, piscina, workerPool } from './pools.js'
 import { queuedTasks } from './queued.js'
@@ -20,6 +21,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   workerPool,
   latency,
   objects,
+  functions,
   startUp,
   queuedTasks,
 ]

@@ -15,7 +15,7 @@ const FOLDERS = {
   base: { may: [], isPure: true },
   wire: { may: ['base'], isPure: true },
   core: { may: ['base', 'wire'], isPure: true },
-  serializer: { may: ['base'] },
+  serializer: { may: ['base'], packages: ['acorn'] },
   transport: { may: ['base'] },
   runtime: { may: ['base', 'wire', 'transport'], packages: ['@logtape/logtape'] },
   scheduler: { may: SHELL },

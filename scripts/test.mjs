@@ -5,6 +5,7 @@
 import { ensureTools } from './ci.mjs'
 import { beginRun, cleanUp, endRun } from './leftovers.mjs'
 import { compiledPath, testFiles } from './paths.mjs'
+import { ensurePeers } from './peers.mjs'
 import { build } from './prepare.mjs'
 import { runNode } from './process.mjs'
 import { ensurePythonVenv } from './python-venv.mjs'
@@ -22,6 +23,11 @@ const files = testFiles(['src', 'bench', 'examples', 'scripts', 'test']).filter(
 if (files.length === 0) {
   console.error(`no test has ${words.join(' or ')} in its path`)
   process.exit(2)
+}
+
+if (files.some((path) => path.startsWith('test/matrix/'))) {
+  const missing = await ensurePeers()
+  if (missing.length > 0) console.log(`left out of the matrix: ${missing.join('; ')}`)
 }
 
 const testRun = beginRun()

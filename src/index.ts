@@ -13,7 +13,16 @@ export type { ClusterOptions } from './cluster/cluster-options.js'
 export { SchedulerClusterCombo, type ComboOptions } from './cluster/combo.js'
 export { Scheduler, type SchedulerEnd } from './scheduler/scheduler.js'
 export type { SchedulerOptions } from './scheduler/scheduler-options.js'
-export { defaultSerializer } from './serializer/default-serializer.js'
+export type { AnyClass, ClassCodecOptions } from './serializer/class/class-codecs.js'
+export type { TaskCaptures } from './serializer/function/explicit-function.js'
+export {
+  defaultSerializer,
+  explainSerialization,
+  registerByReference,
+  registerByValue,
+  registerClass,
+  task,
+} from './serializer/process-serializer.js'
 export type { Serializer } from './serializer/serializer.js'
 export type { LogFields, Logger } from './base/logger.js'
 export {

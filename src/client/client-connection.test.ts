@@ -5,8 +5,9 @@ import type { LogFields, Logger } from '../base/logger.js'
 import type { Clock } from '../runtime/clock.js'
 import { encode } from '../wire/message.js'
 import { schedulerId, type TaskId } from '../base/ids.js'
-import { defaultSerializer } from '../serializer/default-serializer.js'
+import { defaultSerializer } from '../serializer/process-serializer.js'
 import type { Serializer } from '../serializer/serializer.js'
+import { codecOf } from '../serializer/task-codec.js'
 import type { Future } from './future.js'
 import { testClient, turn, until } from './memory-link.test.kit.js'
 
@@ -224,7 +225,7 @@ test('reading a result may submit, cancel and close: that follows when the resul
       return defaultSerializer.deserialize(bytes)
     },
   }
-  const { submitter, connection } = testClient({ serializer })
+  const { submitter, connection } = testClient({ clientCodec: codecOf(serializer) })
   const futures: Future<unknown>[] = []
   acts.push(() => futures.push(submitter.submit(double, [3])))
   assert.equal(await submitter.submit(double, [1]), 2)

@@ -13,15 +13,15 @@ import type { ClientAction, ClientEvent, TaskSubmission } from '../core/client/e
 import type { Clock } from '../runtime/clock.js'
 import { Driver } from '../runtime/driver.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
-import { deserializeError } from '../serializer/error-codec.js'
-import type { Serializer } from '../serializer/serializer.js'
 import type { DealerHandler } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/socket.js'
 import { decode, encodeFrame, type Message } from '../wire/message.js'
 import { serializerName } from '../wire/object-content.js'
 import type { ClientSettings } from './client-options.js'
 import { openDealer, type ClientSocket, type ClientSocketSetup } from './client-socket.js'
+import { clientSerializer, type ClientSerializer } from './client-serializer.js'
 import { newClientIdentity, ObjectIds } from './ids.js'
+import { ResultReader } from './result-reader.js'
 import type { TaskOwner } from './task-owner.js'
 
 /** A `map` pulls no input while tasks of so many bytes wait to be sent. */
@@ -29,14 +29,12 @@ const MAX_WAITING_BYTES = 1024 ** 2
 /** Nor while the arguments of unfinished tasks take so much, as they are kept for a reconnect. */
 const MAX_HELD_BYTES = 1024 ** 3
 
-/** The content of the serializer object: says which code of the worker reads the values. */
-const SERIALIZER_CONTENT = 'scaler-ts/default'
-
 /** What a connection is made of. */
 export interface ConnectionSetup {
   readonly address: string
   readonly settings: ClientSettings
-  readonly serializer: Serializer
+  /** Instead of that of the settings. For tests. */
+  readonly serializer?: ClientSerializer
   readonly clock?: Clock
   readonly openSocket?: (setup: ClientSocketSetup) => ClientSocket
 }
@@ -66,9 +64,10 @@ export class ClientConnection {
   readonly address: string
   readonly identity: Identity
   readonly settings: ClientSettings
-  readonly serializer: Serializer
+  readonly serializer: ClientSerializer
   readonly objectIds: ObjectIds
   readonly #logger: Logger
+  readonly #results: ResultReader
   readonly #machine: ClientMachine<TaskOwner>
   readonly #driver: Driver<ClientEvent<TaskOwner>, ClientAction<TaskOwner>>
   readonly #socket: ClientSocket
@@ -103,7 +102,8 @@ export class ClientConnection {
     const { address, settings } = setup
     this.address = address
     this.settings = settings
-    this.serializer = setup.serializer
+    this.serializer = setup.serializer ?? clientSerializer(settings.serializer)
+    this.#results = new ResultReader(this.serializer.codec)
     this.identity = newClientIdentity()
     this.objectIds = new ObjectIds(this.identity)
     this.#logger = settings.logger
@@ -115,7 +115,7 @@ export class ClientConnection {
       serializer: {
         id: this.objectIds.serializer,
         name: serializerName(),
-        content: Buffer.from(SERIALIZER_CONTENT),
+        content: this.serializer.content,
       },
       timeoutMs: settings.timeoutMs,
       heartbeatIntervalMs: settings.heartbeatIntervalMs,
@@ -157,7 +157,7 @@ export class ClientConnection {
 
   /** Whether an unfinished task was handed to the scheduler. */
   isSent(id: TaskId): boolean {
-    return this.#machine.isSent(id)
+    return this.#machine.isSent(id) || this.#results.has(id)
   }
 
   /** Submits a task. Its owner is told of its end, possibly before this returns. */
@@ -167,7 +167,7 @@ export class ClientConnection {
 
   /** Cancels a task that has not ended. */
   cancel(taskId: TaskId): void {
-    this.#post({ type: 'cancelRequested', taskId })
+    if (!this.#results.end(taskId, 'cancelled')) this.#post({ type: 'cancelRequested', taskId })
     this.#feedStarved()
   }
 
@@ -176,6 +176,7 @@ export class ClientConnection {
     for (const { owner, taskId } of this.#machine.unfinished()) {
       if (isMeant(owner)) this.#post({ type: 'cancelRequested', taskId })
     }
+    this.#results.endAll('cancelled', isMeant)
     this.#feedStarved()
   }
 
@@ -220,6 +221,7 @@ export class ClientConnection {
   close(): Promise<void> {
     this.#hasClosed = true
     this.#post({ type: 'closeRequested' })
+    this.#results.endAll('closed', () => true)
     for (const feeder of this.#feeders) feeder.onClosed()
     return this.#closed
   }
@@ -307,7 +309,7 @@ export class ClientConnection {
       case 'send':
         return this.#send(action.message)
       case 'finishTask':
-        return this.#finishTask(action)
+        return this.#results.finish(action)
       case 'endTask':
         return action.owner.end(action.reason, action.detail)
       case 'requestFlush':
@@ -351,18 +353,6 @@ export class ClientConnection {
     this.#lastQueuedBytes = queuedBytes
     this.#hasDrained = false
     if (hasMoved) this.#post({ type: 'progressed' })
-  }
-
-  #finishTask(action: ClientAction<TaskOwner> & { readonly type: 'finishTask' }): void {
-    const { owner, payload, metadata } = action
-    if (!action.isSuccess) return owner.fail(deserializeError(payload), metadata)
-    let value: unknown
-    try {
-      value = this.serializer.deserialize(payload)
-    } catch (error) {
-      return owner.fail(error, metadata)
-    }
-    owner.succeed(value, metadata)
   }
 
   #feedStarved(): void {

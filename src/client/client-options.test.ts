@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
 import { silentLogger } from '../base/logger.js'
+import { defaultSerializer } from '../serializer/process-serializer.js'
 import { checkClientOptions, splitClientOptions, type ClientOptions } from './client-options.js'
 
 test('every option has a default', () => {
   assert.deepEqual(checkClientOptions({}), {
     timeoutMs: 60_000,
     heartbeatIntervalMs: 2_000,
+    serializer: defaultSerializer,
     profiling: false,
     inlineLimitBytes: 8_192,
     reconnect: true,
@@ -23,6 +25,17 @@ test('every option has a default', () => {
 const GOOD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
   timeoutMs: [1, 60_000, 2 ** 31 - 1],
   heartbeatIntervalMs: [1, 59_999],
+  serializer: [
+    { serialize: () => new Uint8Array(0), deserialize: () => 1 },
+    class {
+      static serialize(): Uint8Array {
+        return new Uint8Array(0)
+      }
+      static deserialize(): unknown {
+        return undefined
+      }
+    },
+  ],
   profiling: [true, false],
   inlineLimitBytes: [0, 16 * 1024 ** 2],
   reconnect: [true, false],
@@ -34,6 +47,7 @@ const NO_BOOLEANS = [0, 1, 'true', null, {}]
 const BAD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
   timeoutMs: [0, -1, 2 ** 31, ...NO_NUMBERS],
   heartbeatIntervalMs: [0, -1, 60_000, 3_600_001, ...NO_NUMBERS],
+  serializer: [null, {}, 'json', 5, JSON, { serialize() {} }, { serialize: 1, deserialize() {} }],
   profiling: NO_BOOLEANS,
   inlineLimitBytes: [-1, 16 * 1024 ** 2 + 1, ...NO_NUMBERS],
   reconnect: NO_BOOLEANS,

@@ -3,6 +3,9 @@
 import { ConfigError } from '../base/errors.js'
 import { silentLogger, type Logger } from '../base/logger.js'
 import { booleanOption, numberOption } from '../base/option.js'
+import { defaultSerializer } from '../serializer/process-serializer.js'
+import type { Serializer } from '../serializer/serializer.js'
+import { isSerializer } from '../serializer/task-codec.js'
 
 /** What a client can be told. Times are in milliseconds, sizes in bytes. */
 export interface ClientOptions {
@@ -16,6 +19,13 @@ export interface ClientOptions {
    * that it lives. 1 to 3,600,000, and less than `timeoutMs`.
    */
   readonly heartbeatIntervalMs?: number | undefined
+  /**
+   * `defaultSerializer`: functions, classes and all standard values by value. Another one is
+   * called for the function, each argument and each result, here and on the workers, to which it
+   * travels as it is when the client is made: an object, or a class, with the functions
+   * `serialize` and `deserialize`. Errors always travel by the default one.
+   */
+  readonly serializer?: Serializer | undefined
   /** False: whether to ask workers for CPU time and peak memory of every task. */
   readonly profiling?: boolean | undefined
   /**
@@ -55,6 +65,7 @@ const MAX_TASKS = 2 ** 32 - 1
 const NAMES: Readonly<Record<keyof ClientOptions, 'own' | 'shared'>> = {
   timeoutMs: 'own',
   heartbeatIntervalMs: 'shared',
+  serializer: 'own',
   profiling: 'own',
   inlineLimitBytes: 'shared',
   reconnect: 'own',
@@ -80,6 +91,7 @@ export function checkClientOptions(given: ClientOptions): ClientSettings {
       interval === undefined
         ? defaultIntervalMs
         : bounded('heartbeatIntervalMs', given, defaultIntervalMs, bounds),
+    serializer: checkSerializer(given.serializer),
     profiling: booleanOption('profiling', given.profiling, false),
     inlineLimitBytes: bounded('inlineLimitBytes', given, 8_192, [0, MAX_INLINE_BYTES]),
     reconnect: booleanOption('reconnect', given.reconnect, true),
@@ -124,6 +136,13 @@ function hint(name: string): string {
     return other.startsWith(plain) || plain.startsWith(other) || `${plain}ms` === other
   })
   return near === undefined ? `; there are ${Object.keys(NAMES).join(', ')}` : `; is it ${near}?`
+}
+
+function checkSerializer(serializer: Serializer | undefined): Serializer {
+  if (serializer === undefined) return defaultSerializer
+  if (isSerializer(serializer)) return serializer
+  const expected = 'an object with the functions serialize and deserialize'
+  throw new ConfigError(`option serializer: expected ${expected}`)
 }
 
 function checkLogger(logger: Logger | undefined): Logger {

@@ -1,7 +1,6 @@
 // The client: what users submit with. Everything it does is done elsewhere; this is its face.
 
 import type { ComboOptions } from '../cluster/combo.js'
-import { defaultSerializer } from '../serializer/default-serializer.js'
 import { ClientConnection } from './client-connection.js'
 import { checkClientOptions, splitClientOptions, type ClientOptions } from './client-options.js'
 import { firstAnswer } from './connect-attempt.js'
@@ -37,7 +36,7 @@ export class Client implements AsyncDisposable {
   constructor(address: string, options: ClientOptions = {}) {
     const settings = checkClientOptions(options)
     this.address = address
-    this.#connection = new ClientConnection({ address, settings, serializer: defaultSerializer })
+    this.#connection = new ClientConnection({ address, settings })
     this.#submitter = new Submitter(this.#connection)
   }
 

@@ -5,8 +5,8 @@
 import { NO_BYTES, bytesToLatin1 } from '../base/bytes.js'
 import { FEATURE_INLINE } from '../base/features.js'
 import { objectId, schedulerId, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
-import { defaultSerializer } from '../serializer/default-serializer.js'
 import { serializeError } from '../serializer/error-codec.js'
+import { defaultCodec, type TaskCodec } from '../serializer/task-codec.js'
 import type {
   Message,
   ObjectInstruction,
@@ -22,6 +22,8 @@ export interface FakeSchedulerOptions {
   readonly id?: string
   /** Results up to this size travel inside the TaskResult, if it is not a 1.9.9 one. */
   readonly inlineLimitBytes?: number
+  /** What it runs functions by. Default: that of the default serializer. */
+  readonly codec?: TaskCodec
 }
 
 /** One scheduler for any number of clients. */
@@ -42,18 +44,17 @@ export class FakeScheduler {
   maxUnfinished = 0
   id: string
   readonly #inlineLimitBytes: number
+  readonly #codec: TaskCodec
   readonly #send: (to: Identity, message: Message) => void
   /** Clients that have sent a heartbeat over their connection. */
   readonly #clients = new Set<Identity>()
   #resultCount = 0
 
-  constructor(
-    send: (to: Identity, message: Message) => void,
-    { id = 'scheduler-id-001', inlineLimitBytes = 8_192 }: FakeSchedulerOptions = {},
-  ) {
+  constructor(send: (to: Identity, message: Message) => void, options: FakeSchedulerOptions = {}) {
     this.#send = send
-    this.id = id
-    this.#inlineLimitBytes = inlineLimitBytes
+    this.id = options.id ?? 'scheduler-id-001'
+    this.#inlineLimitBytes = options.inlineLimitBytes ?? 8_192
+    this.#codec = options.codec ?? defaultCodec
   }
 
   get isOurs(): boolean {
@@ -177,22 +178,21 @@ export class FakeScheduler {
 
   async #run(task: Task): Promise<void> {
     try {
-      const fn = this.#value(this.#object(task.funcObjectId)) as (...args: unknown[]) => unknown
-      const args = task.functionArgs.map((argument) => {
-        if (argument.type === 'inline' && !this.isOurs) this.faults.push('an inline argument')
-        const isInline = argument.type === 'inline'
-        return this.#value(
-          isInline ? argument.data : this.#object(objectId(bytesToLatin1(argument.data))),
-        )
+      const codec = this.#codec
+      const functionBytes = this.#object(task.funcObjectId)
+      const inputs = task.functionArgs.map((argument) => {
+        if (argument.type !== 'inline') return this.#object(objectId(bytesToLatin1(argument.data)))
+        if (!this.isOurs) this.faults.push('an inline argument')
+        return argument.data
       })
-      this.finish(task, 'success', defaultSerializer.serialize(await fn(...args)))
+      const attachments = inputs.splice(inputs.length - codec.attachmentCount(functionBytes))
+      const fn = codec.deserializeFunction(functionBytes, attachments)
+      const args = inputs.map((bytes) => codec.deserialize(bytes))
+      const value = await (fn as (...args: unknown[]) => unknown)(...args)
+      this.finish(task, 'success', codec.serialize(value))
     } catch (error) {
       this.finish(task, 'failed', serializeError(error))
     }
-  }
-
-  #value(bytes: Uint8Array): unknown {
-    return defaultSerializer.deserialize(bytes)
   }
 
   #object(id: ObjectId): Uint8Array {

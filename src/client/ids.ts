@@ -34,9 +34,14 @@ export class ObjectIds {
     return objectId(this.#prefix + SERIALIZER_SUFFIX)
   }
 
-  /** The id of some content: the same for the same bytes. */
-  of(content: Uint8Array): ObjectId {
-    const digest = createHash('sha256').update(content).digest()
+  /**
+   * The id of some content: the same for the same bytes. A function with attachments also has the
+   * same id only with the same ones.
+   */
+  of(content: Uint8Array, attachmentIds: readonly ObjectId[] = []): ObjectId {
+    const hash = createHash('sha256').update(content)
+    for (const id of attachmentIds) hash.update(id, 'latin1')
+    const digest = hash.digest()
     return objectIdFrom(this.#prefix, bytesToLatin1(digest.subarray(0, DIGEST_BYTES)))
   }
 }

@@ -201,7 +201,7 @@ test('an input that cannot travel rejects the map and is named', async () => {
 
 test('a function that cannot travel rejects the map, and no input is pulled', async () => {
   const inputs = new Endless()
-  await assert.rejects(map(testClient(), Math.max.bind(undefined, 1), inputs), SerializeError)
+  await assert.rejects(map(testClient(), new Proxy(double, {}), inputs), SerializeError)
   assert.equal(inputs.pulled, 0)
 })
 

@@ -3,9 +3,10 @@
 
 import { ClientClosedError, TaskCancelledError } from '../base/errors.js'
 import type { TaskId } from '../base/ids.js'
-import type { StoredValue, TaskEndReason } from '../core/client/events.js'
+import type { TaskEndReason } from '../core/client/events.js'
 import type { ClientConnection, Feeder } from './client-connection.js'
 import type { FailureCount } from './failure-count.js'
+import type { FunctionObject } from './function-objects.js'
 import type { TaskIds } from './ids.js'
 import type { InputReader, MapInput } from './map-input.js'
 import { MapResults, type MapConsumerActions, type MapEnd } from './map-results.js'
@@ -21,7 +22,7 @@ export interface MapSetup {
   readonly connection: ClientConnection
   readonly failures: FailureCount
   readonly ids: TaskIds
-  readonly function: StoredValue
+  readonly function: FunctionObject
   readonly flags: Uint8Array
   readonly input: MapInput
   /** The serialized arguments for one input. Throws `SerializeError`. */
@@ -230,11 +231,12 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
       this.#afterStart(() => this.#fail(index, error))
       return
     }
-    const { function: stored, flags, ids } = this.#setup
+    const { flags, ids } = this.#setup
+    const { function: stored, attachments } = this.#setup.function
     const taskId = ids.next()
     const owner = new MapTask(this, index, taskId)
     this.#inFlight += 1
-    this.#connection.submit({ taskId, function: stored, args, flags, owner })
+    this.#connection.submit({ taskId, function: stored, attachments, args, flags, owner })
   }
 
   #finish(): void {

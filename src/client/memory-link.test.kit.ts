@@ -2,11 +2,10 @@
 // and a client on top of it.
 
 import assert from 'node:assert/strict'
-import { joinBytes } from '../base/bytes.js'
+import { joinBytes, NO_BYTES } from '../base/bytes.js'
 import type { Identity } from '../base/ids.js'
 import type { Clock } from '../runtime/clock.js'
-import { defaultSerializer } from '../serializer/default-serializer.js'
-import type { Serializer } from '../serializer/serializer.js'
+import type { TaskCodec } from '../serializer/task-codec.js'
 import type { OutgoingFrame } from '../transport/socket.js'
 import { decode, encode, type Message } from '../wire/message.js'
 import { ClientConnection } from './client-connection.js'
@@ -118,7 +117,8 @@ export interface TestClient {
 export interface TestClientOptions extends FakeSchedulerOptions {
   readonly client?: ClientOptions
   readonly clock?: Clock
-  readonly serializer?: Serializer
+  /** Instead of the client's serializer. That of the scheduler is `codec`. */
+  readonly clientCodec?: TaskCodec
   /** False: the test connects it. */
   readonly isConnected?: boolean
 }
@@ -126,10 +126,11 @@ export interface TestClientOptions extends FakeSchedulerOptions {
 /** A client on a memory link, connected unless told otherwise. */
 export function testClient(options: TestClientOptions = {}): TestClient {
   let link: MemoryLink | undefined
+  const { clientCodec: codec } = options
   const connection = new ClientConnection({
     address: 'tcp://127.0.0.1:1',
     settings: checkClientOptions(options.client ?? {}),
-    serializer: options.serializer ?? defaultSerializer,
+    ...(codec === undefined ? {} : { serializer: { codec, content: NO_BYTES, check: () => {} } }),
     openSocket: (setup) => (link = new MemoryLink(setup, options)),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   })

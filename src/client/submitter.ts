@@ -7,7 +7,7 @@ import { withPathPrefix } from '../serializer/path.js'
 import { encodeTaskFlags } from '../wire/task-flags.js'
 import type { ClientConnection } from './client-connection.js'
 import { FailureCount } from './failure-count.js'
-import { FunctionObjects, type AnyFunction } from './function-objects.js'
+import { FunctionObjects, type AnyFunction, type FunctionObject } from './function-objects.js'
 import { FutureState } from './future-state.js'
 import { Future } from './future.js'
 import { TaskIds } from './ids.js'
@@ -37,7 +37,7 @@ export class Submitter {
   constructor(connection: ClientConnection) {
     const { serializer, objectIds, settings } = connection
     this.#connection = connection
-    this.#functions = new FunctionObjects(serializer, objectIds)
+    this.#functions = new FunctionObjects(serializer.codec, objectIds)
     this.#flags = encodeTaskFlags({ profiling: settings.profiling, priority: 0 })
   }
 
@@ -50,10 +50,10 @@ export class Submitter {
     const site = hasSite ? captureSite() : undefined
     const state = new FutureState(taskId, connection, this.failures, site)
     try {
-      if (connection.isClosed) throw new ClientClosedError()
-      const stored = this.#functions.of(fn)
+      const { function: stored, attachments } = this.#functionObject(fn)
       const bytes = this.#argumentBytes(args)
-      connection.submit({ taskId, function: stored, args: bytes, flags: this.#flags, owner: state })
+      const flags = this.#flags
+      connection.submit({ taskId, function: stored, attachments, args: bytes, flags, owner: state })
     } catch (error) {
       state.refuse(error)
     }
@@ -76,12 +76,11 @@ export class Submitter {
     if (!isIterable(inputs)) throw new TypeError(`map: expected an iterable, got ${typeof inputs}`)
     const site = captureSite()
     try {
-      if (this.#connection.isClosed) throw new ClientClosedError()
       const run = new MapRun({
         connection: this.#connection,
         failures: this.failures,
         ids: this.#ids,
-        function: this.#functions.of(fn),
+        function: this.#functionObject(fn),
         flags: this.#flags,
         input: openInput(inputs),
         argsOf: (input, index) => this.#inputBytes(input, index, isSpread),
@@ -102,12 +101,18 @@ export class Submitter {
     return new MapFuture({ results, cancel: () => false })
   }
 
+  #functionObject(fn: AnyFunction): FunctionObject {
+    if (this.#connection.isClosed) throw new ClientClosedError()
+    this.#connection.serializer.check()
+    return this.#functions.of(fn)
+  }
+
   #argumentBytes(args: readonly unknown[]): Uint8Array[] {
-    const { serializer } = this.#connection
+    const { codec } = this.#connection.serializer
     const bytes: Uint8Array[] = []
     for (const argument of args) {
       try {
-        bytes.push(serializer.serialize(argument))
+        bytes.push(codec.serialize(argument))
       } catch (error) {
         throw withPathPrefix(error, [`argument ${bytes.length + 1}`])
       }
@@ -122,7 +127,7 @@ export class Submitter {
     try {
       return isSpread
         ? this.#argumentBytes(input as unknown[])
-        : [this.#connection.serializer.serialize(input)]
+        : [this.#connection.serializer.codec.serialize(input)]
     } catch (error) {
       throw withPathPrefix(error, [`input ${index}`])
     }

@@ -27,6 +27,12 @@ export class ByteReader {
     return this.#bytes[this.#offset++] as number
   }
 
+  /** The next byte, which stays. */
+  peek(): number {
+    this.#need(1)
+    return this.#bytes[this.#offset] as number
+  }
+
   varint(): number {
     let value = 0
     let scale = 1

@@ -72,8 +72,8 @@ export class ByteWriter {
   /** Numbers as float64, without their count. */
   float64s(values: readonly number[]): void {
     this.#reserve(values.length * 8)
-    for (const value of values) {
-      this.#view.setFloat64(this.#length, value, true)
+    for (let index = 0; index < values.length; index += 1) {
+      this.#view.setFloat64(this.#length, values[index] as number, true)
       this.#length += 8
     }
   }

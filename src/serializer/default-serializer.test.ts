@@ -1,25 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { defaultSerializer } from './default-serializer.js'
+import { TwoSides } from './two-sides.kit.js'
 
-/** To bytes and back, through memory that the reader does not own. */
+const sides = new TwoSides()
+
+/** To another process, through memory that the reader does not own. */
 function roundTrip<T>(value: T): T {
-  const bytes = Buffer.from(defaultSerializer.serialize(value))
-  const result = defaultSerializer.deserialize(bytes)
-  bytes.fill(0xff)
-  return result as T
+  return sides.send(value)
 }
-
-class Point {
-  x = 1
-  readonly #hidden = 2
-  get sum(): number {
-    return this.x + this.#hidden
-  }
-}
-
-class SubMap extends Map<string, number> {}
 
 const SAME_AS_STRUCTURED_CLONE: readonly (readonly [name: string, value: unknown])[] = [
   ['undefined', undefined],
@@ -55,32 +44,26 @@ const SAME_AS_STRUCTURED_CLONE: readonly (readonly [name: string, value: unknown
       [NaN, -0],
     ]),
   ],
-  ['a subclass of Map', new SubMap([['a', 1]])],
   ['a set', new Set<unknown>([1, 'a', new Set([undefined])])],
   ['an object', { a: 1, 'b c': { d: [null, undefined] }, 7: true }],
-  ['an object with a key __proto__', JSON.parse('{"__proto__": {"a": 1}, "b": 2}')],
-  ['an object without a prototype', Object.assign(Object.create(null) as object, { a: 1 })],
-  ['an instance of a class', new Point()],
   [
-    'a getter',
-    {
-      get a() {
-        return [1]
-      },
-    },
+    'an object with 200 keys',
+    Object.fromEntries(Array.from('x'.repeat(200), (x, i) => [x + i, i])),
   ],
-  ['hidden and symbol properties', Object.defineProperty({ [Symbol('a')]: 1 }, 'b', { value: 1 })],
+  ['an object with a key __proto__', JSON.parse('{"__proto__": {"a": 1}, "b": 2}')],
+  ['an object with a key constructor', JSON.parse('{"constructor": 1, "toString": {"a": 1}}')],
   ['an empty array', []],
   ['an array', [1, 'a', [2, [3]], { a: [] }]],
+  ['an array of undefined', [undefined, 1, undefined]],
   ['numbers', [1.5, NaN, -0, Infinity, 3]],
   ['a sparse array', Object.assign([1, 2], { 4: 3, length: 7 })],
+  ['an array with a hole and a name', Object.assign([1, 2], { 3: 3, name: 'x' })],
   ['an array of holes', new Array(1_000_000)],
   ['a long sparse array', Object.assign(new Array(200).fill(1.5), { 300: 1 })],
   ['an array with a name', Object.assign([1, 2], { name: 'x' })],
   ['a long array with a name', Object.assign(new Array(200).fill(0), { '... 200 more items': 1 })],
   ['an empty array with a name', Object.assign([], { name: 'x' })],
-  ['what match returns', 'abc'.match(/(?<x>b)/)],
-  ['an array of a subclass', new (class List extends Array<number> {})(1, 2, 3)],
+  ['what match returns', 'abc'.match(/b/)],
   ['an ArrayBuffer inside', { a: new Uint8Array([1, 2, 3]).buffer }],
   ['a DataView', new DataView(new ArrayBuffer(8), 2, 3)],
   ['an Int8Array', new Int8Array([-1, 2])],
@@ -103,7 +86,6 @@ for (const [name, value] of SAME_AS_STRUCTURED_CLONE) {
     assert.deepEqual(roundTrip({ value }), { value: expected })
   })
 }
-
 test('an invalid date stays invalid', () => {
   assert.ok(Number.isNaN(roundTrip(new Date(NaN)).getTime()))
 })
@@ -145,7 +127,7 @@ test('bytes by themselves arrive in memory of their own', () => {
   const slab = new Uint8Array(100).fill(7)
   const view = slab.subarray(10, 20)
   for (const value of [view, slab.buffer, Buffer.from(slab.buffer, 10, 10), Buffer.from('abc')]) {
-    const bytes = defaultSerializer.serialize(value)
+    const bytes = sides.here.serializer.serialize(value)
     assert.equal(bytes.byteLength, value.byteLength + 1)
     const copy = roundTrip(value)
     assert.equal(Object.getPrototypeOf(copy), Object.getPrototypeOf(value))
@@ -171,7 +153,7 @@ test('views of one buffer share one buffer afterwards, at the same places', () =
 test('a Buffer inside a value is a Buffer, and brings nothing of the pool it lies in', () => {
   const secret = Buffer.from('the neighbour’s secret')
   const value = [Buffer.from('abc'), Buffer.from('defg')] as const
-  const bytes = defaultSerializer.serialize(value)
+  const bytes = sides.here.serializer.serialize(value)
   assert.ok(bytes.byteLength < 100)
   assert.ok(!Buffer.from(bytes).includes(secret))
   const [first, second] = roundTrip(value)
@@ -235,23 +217,27 @@ test('functions inside a value arrive as functions, shared ones as one', () => {
   assert.equal(copy.sqrt, Math.sqrt)
 })
 
-test('a getter that serializes something itself disturbs nothing', () => {
-  const value = {
-    before: [1],
-    get size() {
-      return defaultSerializer.serialize({ before: ['other'] }).byteLength
-    },
-    after: [2],
+test('a message inside a message disturbs nothing', () => {
+  class Sized {
+    readonly size: number
+    constructor(size: number) {
+      this.size = size
+    }
   }
-  const { before, size, after } = roundTrip(value)
-  assert.deepEqual([before, after], [[1], [2]])
-  assert.ok(size > 0)
+  sides.here.codecs.register(Sized, {
+    serialize: ({ size }) => ({ before: ['other'], size }),
+    deserialize: (value) => new Sized((value as Sized).size),
+  })
+  const { before, sized, after } = roundTrip({ before: [1], sized: new Sized(7), after: [2] })
+  assert.deepEqual([before, sized.size, after], [[1], 7, [2]])
+  assert.equal(sized.constructor.name, 'Sized')
 })
 
 test('what was serialized before stays as it is while more is serialized', () => {
-  const first = defaultSerializer.serialize({ a: 'first' })
-  for (let index = 0; index < 2000; index += 1) defaultSerializer.serialize({ b: 'x'.repeat(50) })
-  assert.deepEqual(defaultSerializer.deserialize(first), { a: 'first' })
+  const first = sides.here.serializer.serialize({ a: 'first' })
+  for (let index = 0; index < 2000; index += 1)
+    sides.here.serializer.serialize({ b: 'x'.repeat(50) })
+  assert.deepEqual(sides.there.serializer.deserialize(first), { a: 'first' })
 })
 
 test('any JSON value arrives as itself', () => {
@@ -262,7 +248,7 @@ test('any JSON value arrives as itself', () => {
   )
 })
 
-test('any value that fast-check can think of arrives as from structuredClone', () => {
+test('any value that fast-check can think of arrives as itself', () => {
   const anything = fc.anything({
     withBigInt: true,
     withBoxedValues: true,
@@ -276,7 +262,7 @@ test('any value that fast-check can think of arrives as from structuredClone', (
   fc.assert(
     fc.property(anything, (value) => {
       // Not deepEqual of the two: it takes no two invalid dates for equal.
-      assert.equal(fc.stringify(roundTrip(value)), fc.stringify(structuredClone(value)))
+      assert.equal(fc.stringify(roundTrip(value)), fc.stringify(value))
     }),
   )
 })

@@ -2,11 +2,11 @@
 
 import * as errors from '../base/errors.js'
 import { ownValue } from './native-names.js'
-import { prototypesFrom } from './prototype-chain.js'
+import { prototypeOf, prototypesFrom } from './prototype-chain.js'
 
 /** A property of an error. Reading its value may throw: it can be a getter. */
 export interface ErrorProperty {
-  readonly key: string
+  readonly key: string | symbol
   readonly isEnumerable: boolean
 }
 
@@ -30,9 +30,6 @@ const BY_PROTOTYPE: ReadonlyMap<object, string> = new Map(
   Array.from(BY_NAME, ([name, { prototype }]) => [prototype, name]),
 )
 
-/** What errors have without showing it, besides `name`, `message` and `stack`. */
-const HIDDEN_KEYS = ['cause', 'errors', 'error', 'suppressed'] as const
-
 /** The nearest class above the error that the other side has, too. */
 export function errorClassName(error: object): string {
   const prototypes = [...prototypesFrom(error)]
@@ -48,6 +45,17 @@ export function errorClassName(error: object): string {
   return known ?? names.find(isBuiltIn) ?? 'Error'
 }
 
+/**
+ * Whether the class itself is known on the other side; also one of another copy of this library.
+ */
+export function isKnownError(error: object): boolean {
+  const prototype = prototypeOf(error)
+  if (prototype === null || BY_PROTOTYPE.has(prototype)) return true
+  const name = errorClassName(error)
+  if (isBuiltIn(name)) return false
+  return BY_NAME.get(name)?.prototype.isPrototypeOf(error) === false
+}
+
 /** A new error of the class without properties; of `Error` where this side does not have it. */
 export function createError(className: string): Error {
   const error = new Error()
@@ -58,14 +66,29 @@ export function createError(className: string): Error {
   return error
 }
 
-/** The properties that travel; `name` is there if the class alone does not give it. */
-export function errorProperties(error: object): ErrorProperty[] {
-  const visible = Object.keys(error)
-  const properties = visible.map((key) => ({ key, isEnumerable: true }))
-  for (const key of ['name', 'message', 'stack', ...HIDDEN_KEYS]) {
-    if (!visible.includes(key) && has(error, key)) properties.push({ key, isEnumerable: false })
+/**
+ * The properties that travel. If the class does not (`isFlat`), also those that it gives, and
+ * `name` if what is left would be called otherwise.
+ */
+export function errorProperties(error: object, isFlat: boolean): ErrorProperty[] {
+  const properties: ErrorProperty[] = []
+  const isHiddenName = isFlat && !Object.hasOwn(error, 'name') && !isNamedByClass(error)
+  for (const key of Object.getOwnPropertyNames(error)) {
+    properties.push({ key, isEnumerable: isEnumerable(error, key) })
+  }
+  for (const key of Object.getOwnPropertySymbols(error)) {
+    if (isEnumerable(error, key)) properties.push({ key, isEnumerable: true })
+  }
+  if (isHiddenName) properties.push({ key: 'name', isEnumerable: false })
+  // A class may keep its message on the prototype; newer engines keep the stack there.
+  for (const key of isFlat ? ['message', 'stack'] : ['stack']) {
+    if (key in error && !Object.hasOwn(error, key)) properties.push({ key, isEnumerable: false })
   }
   return properties
+}
+
+function isEnumerable(object: object, key: string | symbol): boolean {
+  return Object.prototype.propertyIsEnumerable.call(object, key)
 }
 
 /**
@@ -92,13 +115,6 @@ function readName(error: object): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function has(error: object, key: string): boolean {
-  if (key === 'name') return Object.hasOwn(error, key) || !isNamedByClass(error)
-  // A class may keep its message on the prototype; newer engines keep the stack there.
-  if (key === 'message' || key === 'stack') return key in error
-  return Object.hasOwn(error, key)
 }
 
 function isNamedByClass(error: object): boolean {

@@ -3,7 +3,7 @@
 
 import { types } from 'node:util'
 import { DeserializeError, SerializeError } from '../base/errors.js'
-import { defaultSerializer, serializeLeniently } from './default-serializer.js'
+import { defaultSerializer, serializeLeniently } from './process-serializer.js'
 import { textOf } from './path.js'
 
 /**
@@ -47,6 +47,7 @@ function isError(thrown: unknown): boolean {
 /** The texts of an error that nothing else can be got from. */
 function plainError(thrown: unknown): Error {
   const error = new Error()
+  Reflect.deleteProperty(error, 'stack')
   for (const key of ['name', 'message', 'stack']) {
     const value = readText(thrown, key)
     if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true })

@@ -1,14 +1,12 @@
 // Objects that hold no other objects: they are complete at once, without a place in the queue.
 
 import { unreachable } from '../base/assert.js'
-import { DeserializeError } from '../base/errors.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
-import { readPrimitive, type Primitive, writePrimitive } from './primitive-codec.js'
 import * as tag from './tag.js'
 
 /** The kinds of `ObjectKind` that are written here. */
-export type LeafKind = 'date' | 'regexp' | 'boxed' | 'url' | 'urlSearchParams'
+export type LeafKind = 'date' | 'regexp' | 'url' | 'urlSearchParams'
 
 /** Appends the tag and the object. May throw what a getter of a subclass throws. */
 export function writeLeaf(writer: ByteWriter, object: object, kind: LeafKind): void {
@@ -21,10 +19,6 @@ export function writeLeaf(writer: ByteWriter, object: object, kind: LeafKind): v
       writer.byte(tag.VALUE_REGEXP)
       writer.text((object as RegExp).source)
       writer.text((object as RegExp).flags)
-      break
-    case 'boxed':
-      writer.byte(tag.VALUE_BOXED)
-      writePrimitive(writer, object.valueOf() as Primitive)
       break
     case 'url':
       writer.byte(tag.VALUE_URL)
@@ -53,8 +47,6 @@ export function readLeaf(reader: ByteReader, valueTag: number): object | undefin
       return new Date(reader.float64())
     case tag.VALUE_REGEXP:
       return new RegExp(reader.text(), reader.text())
-    case tag.VALUE_BOXED:
-      return box(readPrimitive(reader, reader.byte()))
     case tag.VALUE_URL:
       return new URL(reader.text())
     case tag.VALUE_URL_SEARCH_PARAMS:
@@ -64,9 +56,4 @@ export function readLeaf(reader: ByteReader, valueTag: number): object | undefin
     default:
       return undefined
   }
-}
-
-function box(primitive: Primitive): object {
-  if (primitive !== undefined && primitive !== null) return Object(primitive) as object
-  throw new DeserializeError('nothing cannot be boxed')
 }

@@ -1,6 +1,7 @@
-// Functions and classes that every Node process has already are known by name, `Math.sqrt` or
-// `node:path#basename`. A function of theirs travels by it: its text would be of no use, as it is
-// `[native code]` or calls what only the inside of Node can see.
+// What every Node process has already is known by name: functions and classes, `Math.sqrt` or
+// `node:path#basename`, and objects, `console` or `node:fs`. It travels by that name: the text of
+// such a function would be of no use, as it is `[native code]` or calls what only the inside of
+// Node can see, and a copy of such an object would not be the one that everybody knows.
 
 import { isBuiltin } from 'node:module'
 
@@ -20,6 +21,12 @@ const NODE_OWNERS: readonly string[] = 'Buffer URL console performance process A
   ' ',
 )
 
+/** Objects of which each process has one. What they hold is the business of the process. */
+const GLOBAL_OBJECTS: readonly string[] = (
+  'globalThis console Math JSON Reflect Atomics Intl WebAssembly process process.env ' +
+  'performance'
+).split(' ')
+
 /** Node's global functions and classes that are written in JavaScript: they do not look native. */
 const NODE_GLOBALS: ReadonlySet<string> = new Set(
   (
@@ -38,15 +45,19 @@ export function isNative(fn: AnyFunction): boolean {
   return /\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(fn))
 }
 
-/** Finds the names of functions, and the functions of names. */
+/** Finds the names of functions and objects, and the other way round. */
 export class NativeNames {
   /** By function. Filled again whenever Node has loaded more modules. */
   readonly #names = new Map<unknown, string>()
+  readonly #objectNames = new Map<object, string>()
+  /** Exported classes by their `prototype`. */
+  readonly #classes = new Map<object, AnyFunction>()
+  readonly #told = new Map<string, object>()
   #loadedCount = 0
 
   /** The name by which another process finds the function or class, or undefined. */
   nameOf(fn: AnyFunction): string | undefined {
-    this.#refresh()
+    this.refresh()
     const known = this.#names.get(fn)
     if (known !== undefined) return known
     const name = ownValue(fn, 'name')
@@ -55,50 +66,117 @@ export class NativeNames {
     return globalNamed(name) === fn ? name : undefined
   }
 
-  /** The function that has the name here, or undefined where this Node does not have it. */
-  resolve(name: string): AnyFunction | undefined {
-    const value = name.startsWith('node:') ? exportNamed(name) : globalNamed(name)
-    return typeof value === 'function' ? (value as AnyFunction) : undefined
+  /** The name of an object that is no function, or undefined. Ask `refresh` before. */
+  objectNameOf(object: object): string | undefined {
+    return this.#objectNames.get(object)
   }
 
-  /** Modules that are not loaded cannot be what somebody got a function from. */
-  #refresh(): void {
+  /** From now on the object has this name, here and wherever the same was said. */
+  know(name: string, object: object): void {
+    this.#objectNames.set(object, name)
+    this.#told.set(name, object)
+  }
+
+  /** The class with a name whose instances inherit from this, if its own constructor has none. */
+  classWith(prototype: object): AnyFunction | undefined {
+    return this.#classes.get(prototype)
+  }
+
+  /** The function or object that has the name here, or undefined where this Node has none. */
+  find(name: string): object | undefined {
+    const told = this.#told.get(name)
+    if (told !== undefined) return told
+    const value = name.startsWith('node:') ? exportNamed(name) : globalNamed(name)
+    if (typeof value === 'function') return value
+    return typeof value === 'object' && value !== null ? value : undefined
+  }
+
+  /**
+   * Takes in what was loaded since. Modules that are not cannot be what somebody got a thing from.
+   */
+  refresh(): void {
     const loaded = (process as { readonly moduleLoadList?: readonly string[] }).moduleLoadList ?? []
     if (loaded.length === this.#loadedCount) return
     this.#loadedCount = loaded.length
+    for (const name of GLOBAL_OBJECTS) this.#addObject(globalNamed(name), name)
     for (const entry of loaded) {
-      const id = entry.replace('NativeModule ', '')
-      if (isBuiltin(id)) this.#add(process.getBuiltinModule(id), `node:${id.replace('node:', '')}#`)
+      // `fs.promises` is there before anybody has loaded the module of that name.
+      const id = entry.replace('NativeModule ', '').replace(/^internal\/(?=.*\/promises$)/, '')
+      if (isBuiltin(id)) this.#addModule(`node:${id.replace('node:', '')}`)
     }
     for (const owner of [...LANGUAGE_OWNERS, ...NODE_OWNERS]) {
       this.#add(globalNamed(owner), `${owner}.`)
     }
+    for (const owner of LANGUAGE_OWNERS) {
+      this.#add(globalNamed(`${owner}.prototype`), `${owner}.prototype.`)
+    }
+  }
+
+  #addModule(id: string): void {
+    const module: unknown = process.getBuiltinModule(id)
+    if (typeof module === 'function') this.#addFunction(module as AnyFunction, id, '')
+    this.#addObject(module, id)
+    this.#add(module, `${id}#`)
+    // What a process was started with is a value like others: the program means its own.
+    if (!isObject(module) || module === process) return
+    for (const key of Object.getOwnPropertyNames(module)) {
+      const value = ownValue(module, key)
+      if (isActive(value)) this.#addObject(value, `${id}#${key}`)
+    }
   }
 
   #add(owner: unknown, prefix: string): void {
-    if ((typeof owner !== 'object' && typeof owner !== 'function') || owner === null) return
+    if (!isObject(owner)) return
     for (const key of Object.getOwnPropertyNames(owner)) {
       const value = ownValue(owner, key)
       if (typeof value !== 'function' || key === 'constructor') continue
-      // Some have several names, for example `net.Socket` and `net.Stream`.
-      if (!this.#names.has(value) || value.name === key) this.#names.set(value, prefix + key)
+      this.#addFunction(value as AnyFunction, prefix + key, key)
     }
   }
+
+  /** Some have several names, for example `net.Socket` and `net.Stream`. */
+  #addFunction(fn: AnyFunction, name: string, key: string): void {
+    const prototype = ownValue(fn, 'prototype')
+    // Node wraps the constructors of some that nobody is to call.
+    if (isObject(prototype) && ownValue(prototype, 'constructor') !== fn) {
+      this.#classes.set(prototype, fn)
+    }
+    if (!this.#names.has(fn) || ownValue(fn, 'name') === key) this.#names.set(fn, name)
+  }
+
+  #addObject(value: unknown, name: string): void {
+    if (typeof value !== 'object' || value === null || this.#objectNames.has(value)) return
+    this.#objectNames.set(value, name)
+  }
+}
+
+/**
+ * More than constants: it has functions, like `path.posix`, or a class, like `http.globalAgent`.
+ */
+function isActive(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return true
+  return Object.getOwnPropertyNames(value).some((key) => typeof ownValue(value, key) === 'function')
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
 function globalNamed(name: string): unknown {
   let value: unknown = globalThis
   for (const key of name.split('.')) {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null)
-      return undefined
+    if (!isObject(value)) return undefined
     value = (value as Owner)[key]
   }
   return value
 }
 
 function exportNamed(name: string): unknown {
-  const [id = '', key = ''] = name.split('#')
-  return (process.getBuiltinModule(id) as Owner | undefined)?.[key]
+  const [id = '', key] = name.split('#')
+  const module: unknown = process.getBuiltinModule(id)
+  return key === undefined ? module : (module as Owner | undefined)?.[key]
 }
 
 /** The value of an own property that is not a getter: asking a getter may load or warn. */

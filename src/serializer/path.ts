@@ -22,18 +22,44 @@ export function withPathPrefix(error: unknown, prefix: readonly string[]): Seria
   if (!(error instanceof SerializeError)) {
     return serializeErrorAt(prefix, `the serializer failed: ${textOf(error)}`, error)
   }
-  const inner = error.path.join(SEPARATOR)
-  const reason = inner === '' ? error.message : error.message.slice(inner.length + 2)
-  return serializeErrorAt([...prefix, ...error.path], reason, error.cause)
+  return serializeErrorAt([...prefix, ...error.path], reasonOf(error), error.cause)
 }
 
-/** A property key as a step of a path. */
-export function keyStep(key: string): string {
+/** The message of the error without its path. */
+export function reasonOf(error: SerializeError): string {
+  const inner = error.path.join(SEPARATOR)
+  return inner === '' ? error.message : error.message.slice(inner.length + 2)
+}
+
+/** A captured variable, or anything else that is no property, on the way to a value. */
+export class NamedStep {
+  /** On the way to something else that is a function: `helper`. */
+  readonly name: string
+  /** In full: `db (captured at app.ts:12)`. */
+  readonly text: string
+
+  constructor(name: string, text: string = name) {
+    this.name = name
+    this.text = text
+  }
+}
+
+/** From an object to what it holds: an array index, a property key, or something with a name. */
+export type Step = number | string | symbol | NamedStep
+
+/** One step in words. `isPassing`: the path goes on, from a function that is there. */
+export function stepText(step: Step, isPassing: boolean): string {
+  if (typeof step === 'number') return indexStep(step)
+  if (typeof step === 'string') return keyStep(step)
+  if (typeof step === 'symbol') return `[${String(step)}]`
+  return isPassing ? step.name : step.text
+}
+
+function keyStep(key: string): string {
   return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key) ? key : `[${JSON.stringify(key)}]`
 }
 
-/** An array index as a step of a path. */
-export function indexStep(index: number): string {
+function indexStep(index: number): string {
   return `[${index}]`
 }
 

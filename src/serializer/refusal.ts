@@ -29,7 +29,6 @@ const BY_CLASS: ReadonlyMap<string, readonly [why: string, wayOut: string]> = ne
   ['CryptoKey', ['keys are only sent when asked for', "pass crypto.subtle.exportKey('jwk', key)"]],
   ['Generator', ['its position in the code cannot be copied', 'pass an array of what it yields']],
   ['Iterator', ['its position cannot be copied', 'pass an array of what it yields']],
-  ['arguments', ['it is tied to a running call', 'pass an array, [...arguments]']],
   ['Module', [UNTIL_NOW, 'import it inside the function']],
 ])
 
@@ -44,15 +43,42 @@ export function refuseClass(className: string): Refusal {
 
 /** An instance of a user's class that stands for something which stays here. */
 export function refuseHandle(className: string, isThenable: boolean): Refusal {
-  const what = className === '' ? 'an instance of a class without a name' : withArticle(className)
+  const what = instanceOf(className)
   return isThenable
     ? new Refusal(what, 'its outcome is not there yet', 'await it first')
     : new Refusal(what, 'what it stands for stays here', 'create it inside the function')
 }
 
-/** A symbol. */
-export function refuseSymbol(symbol: symbol): Refusal {
-  return new Refusal(String(symbol), 'a symbol is known only where it was made', 'pass a string')
+function instanceOf(className: string): string {
+  return className === '' ? 'an instance of a class without a name' : withArticle(className)
+}
+
+/** An instance of a class with private members. */
+export function refusePrivates(className: string, member: string): Refusal {
+  return new Refusal(
+    instanceOf(className),
+    `only its class can fill in ${member}`,
+    'tell how with registerClass(Class, { serialize, deserialize }), or pass a plain object',
+  )
+}
+
+/** An instance of a registered class that holds itself, directly or not. */
+export function refuseCodedCycle(className: string): Refusal {
+  return new Refusal(
+    instanceOf(className),
+    'what its registered serialize function returns leads back to it',
+    'return something that does not',
+  )
+}
+
+/** Something that leads too far down. */
+export function refuseDepth(what: string): Refusal {
+  return new Refusal(what, 'it is nested too deep', 'make it flatter')
+}
+
+/** Something of which every look shows something else. */
+export function refuseUnsteady(): Refusal {
+  return new Refusal('the value', 'it changes while it is read', 'pass a plain copy')
 }
 
 /** Memory that was transferred away. */
@@ -65,6 +91,5 @@ export function refuseDetached(): Refusal {
 }
 
 function withArticle(className: string): string {
-  if (className === 'arguments') return 'an arguments object'
   return /^[AEIOU]/i.test(className) ? `an ${className}` : `a ${className}`
 }

@@ -6,7 +6,6 @@
 
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import { defaultSerializer } from '../serializer/default-serializer.js'
 import { encode } from '../wire/message.js'
 import { encodeExitNote } from './exit-note.js'
 import { FrameParser, INBOX_FD, KIND_EXIT_NOTE, KIND_MESSAGE, OUTBOX_FD } from './link.js'
@@ -30,7 +29,7 @@ function main(): void {
   const progress = new Int32Array(new SharedArrayBuffer(4))
   const outbox = new Outbox(OUTBOX_FD, () => process.exit(0))
   const meter = new TaskMeter()
-  const runner = new TaskRunner({ serializer: defaultSerializer, outbox, meter, progress })
+  const runner = new TaskRunner({ outbox, meter, progress })
   const processor = new Processor(runner)
   const parser = new FrameParser((kind, bytes) => processor.onFrame(kind, bytes))
   process.on('exit', () => {

@@ -4,16 +4,17 @@
 import { DeserializeError, MissingObjectError } from '../base/errors.js'
 import { idToHex, objectIdOf, type ObjectId } from '../base/ids.js'
 import { SerializerIds } from '../core/worker/serializer-ids.js'
-import { serializeError } from '../serializer/error-codec.js'
 import { decode, type Message, type ObjectInstruction, type Task } from '../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../wire/task-flags.js'
 import { pickledRuntimeError } from './foreign-error.js'
 import { KIND_MESSAGE } from './link.js'
 import { serializerIdOf } from './object-id.js'
+import { serializeFailure } from './own-frames.js'
 import { ObjectStore, StoredObject } from './stored-object.js'
-import type { RunnableTask, TaskRunner } from './task-runner.js'
+import type { RunnableTask } from './task-call.js'
+import type { TaskRunner } from './task-runner.js'
 
-const NO_FUNCTION = new StoredObject([])
+const NO_OBJECT = new StoredObject([])
 
 /** The inside of one processor process, apart from its pipes. */
 export class Processor {
@@ -56,31 +57,34 @@ export class Processor {
     const find = (id: ObjectId): StoredObject => {
       const found = this.#objects.get(id)
       if (found === undefined) missing.push(id)
-      return found ?? NO_FUNCTION
+      return found ?? NO_OBJECT
     }
     const fn = find(task.funcObjectId)
     for (const { type, data: bytes } of task.functionArgs) {
       inputs.push(type === 'objectID' ? find(objectIdOf(bytes)) : bytes)
     }
-    const refusal = this.#refusalOf(task, missing)
-    return { id: task.taskId, isProfiled: isProfiled(task), fn, inputs, refusal, isSkipped: false }
+    const serializer = find(this.#serializerIds.of(task.source))
+    const refusal = refusalOf(task, serializer, missing)
+    const { taskId: id } = task
+    return { id, isProfiled: isProfiled(task), serializer, fn, inputs, refusal, isSkipped: false }
   }
+}
 
-  #refusalOf(task: Task, missing: readonly ObjectId[]): Uint8Array | undefined {
-    const serializer = this.#objects.get(this.#serializerIds.of(task.source))
-    if (serializer?.isPickle === true) return pickledRuntimeError()
-    if (missing.length > 0 || serializer === undefined) {
-      const list = missing.length > 0 ? missing.map(idToHex).join(', ') : 'its serializer'
-      return serializeError(
-        new MissingObjectError(`the task needs objects that are not here: ${list}`),
-      )
-    }
-    if (task.functionArgs.some(({ type }) => type === 'task')) {
-      return serializeError(new DeserializeError('an argument of the task is another task'))
-    }
-    if (serializer.isOurSerializer) return undefined
-    return serializeError(new DeserializeError('the client’s serializer is not known here'))
+/** The serialized error of a task that need not be tried. */
+function refusalOf(
+  task: Task,
+  serializer: StoredObject,
+  missing: readonly ObjectId[],
+): Uint8Array | undefined {
+  if (serializer.isPickle) return pickledRuntimeError()
+  if (missing.length > 0) {
+    const text = `the task needs objects that are not here: ${missing.map(idToHex).join(', ')}`
+    return serializeFailure(new MissingObjectError(text))
   }
+  if (task.functionArgs.some(({ type }) => type === 'task')) {
+    return serializeFailure(new DeserializeError('an argument of the task is another task'))
+  }
+  return undefined
 }
 
 function isProfiled({ metadata }: Task): boolean {

@@ -6,6 +6,13 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN: string = fileURLToPath(new URL('./processor-main.js', import.meta.url))
 
+/**
+ * Command line options of Node that every processor gets, before those that it is given. None so
+ * far: references to modules are resolved without. `spawn` passes on no options of this process but
+ * those in NODE_OPTIONS; where it runs under `--permission`, Node itself puts that there.
+ */
+const PROCESSOR_FLAGS: readonly string[] = []
+
 /** How processors are started and ended. */
 export interface ProcessorOptions {
   /** Command line options of Node. */
@@ -31,7 +38,7 @@ export function spawnProcessor(options: ProcessorOptions): ChildProcess | Error 
 
 function trySpawn({ execArgv, env, cwd }: ProcessorOptions): ChildProcess | Error {
   try {
-    return spawn(process.execPath, [...execArgv, MAIN], {
+    return spawn(process.execPath, [...PROCESSOR_FLAGS, ...execArgv, MAIN], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
       // A group of its own: a terminal's Ctrl-C is not for it, and all of it can be killed
       // together.

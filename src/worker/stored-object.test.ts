@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_BYTES } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
 import { identity, objectId, taskId } from '../base/ids.js'
-import type { Serializer } from '../serializer/serializer.js'
+import { defaultCodec, serializerContent } from '../serializer/task-codec.js'
 import { decodeExitNote, encodeExitNote } from './exit-note.js'
 import { newResultId, serializerIdOf } from './object-id.js'
 import { ObjectStore, StoredObject } from './stored-object.js'
@@ -36,38 +37,34 @@ test('objects are kept in memory of their own, and tasks keep what is deleted', 
   assert.equal(store.size, 0)
 })
 
-test('a function is made once, and so is the reason why it cannot be made', () => {
-  let calls = 0
-  const serializer: Serializer = {
-    serialize: () => assert.fail(),
-    deserialize(bytes) {
-      calls += 1
-      if (String(bytes) === 'number') return 5
-      if (String(bytes) === 'garbage') throw new DeserializeError('garbage')
-      return () => 1
-    },
-  }
-  const good = new StoredObject([Buffer.from('function')])
-  assert.equal(good.function(serializer), good.function(serializer))
-  assert.equal(calls, 1)
-  for (const content of ['number', 'garbage']) {
-    calls = 0
-    const bad = new StoredObject([Buffer.from(content)])
-    for (let round = 0; round < 2; round += 1) {
-      assert.throws(() => bad.function(serializer), { name: 'DeserializeError' })
-    }
-    assert.equal(calls, 1)
-  }
-})
-
 test('serializers are told apart by their content', () => {
   const ours = new StoredObject([Buffer.from('scaler-ts/'), Buffer.from('default')])
-  assert.equal(ours.isOurSerializer, true)
+  assert.equal(ours.codec(), defaultCodec)
   assert.equal(ours.isPickle, false)
   const python = new StoredObject([Buffer.from('8005953d', 'hex')])
-  assert.equal(python.isOurSerializer, false)
+  assert.throws(() => python.codec(), { name: 'DeserializeError' })
   assert.equal(python.isPickle, true)
   assert.equal(new StoredObject([]).isPickle, false)
+})
+
+test('a serializer of a client’s own is read once, and so is the reason why it cannot be', () => {
+  const serializer = { serialize: () => new Uint8Array(1), deserialize: () => 'read' }
+  const object = new StoredObject([serializerContent(serializer)])
+  const codec = object.codec()
+  assert.equal(object.codec(), codec)
+  assert.notEqual(codec, defaultCodec)
+  assert.equal(codec.deserialize(NO_BYTES), 'read')
+  const garbage = new StoredObject([Buffer.from([0xff])])
+  const failures = [1, 2].map(() => {
+    try {
+      return garbage.codec()
+    } catch (error) {
+      return error
+    }
+  })
+  assert.ok(failures[0] instanceof DeserializeError)
+  assert.match(failures[0].message, /^the client's serializer cannot be read: /)
+  assert.equal(failures[1], failures[0])
 })
 
 test('an exit note says what ran', () => {

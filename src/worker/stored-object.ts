@@ -3,25 +3,22 @@
 import { copyOf } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
 import type { ObjectId } from '../base/ids.js'
-import type { Serializer } from '../serializer/serializer.js'
+import { textOf } from '../serializer/path.js'
+import { pendingImportOf } from '../serializer/pending-read.js'
+import { codecFrom, type TaskCodec } from '../serializer/task-codec.js'
 import type { ObjectContent } from '../wire/message.js'
 import { joinChunks } from '../wire/object-content.js'
-
-/** What the serializer object of every client of ours says. */
-const OUR_SERIALIZER = 'scaler-ts/default'
+import { StoredFunction, type StoredBytes, type TaskFunction } from './stored-function.js'
 
 /** Chunks of less are views of a read buffer, which they would keep in memory. */
 const LARGE_CHUNK_BYTES = 16 * 1024
 
-/** A function that came from a client. */
-export type TaskFunction = (...parameters: unknown[]) => unknown
-
 /** One object. Tasks that need it keep it when it is deleted from the store. */
-export class StoredObject {
+export class StoredObject implements StoredBytes {
+  readonly token: object = {}
   #chunks: readonly Uint8Array[]
-  #function: TaskFunction | undefined
-  #failure: Error | undefined
-  #isOurSerializer: boolean | undefined
+  #function: StoredFunction | undefined
+  #codec: { readonly codec: TaskCodec } | { readonly failure: DeserializeError } | undefined
   /** If it is a function: how long its last call took; Infinity before the first. */
   lastCallMs: number = Infinity
 
@@ -38,29 +35,48 @@ export class StoredObject {
     return bytes
   }
 
-  /** The function, always the same. Throws `DeserializeError`, always the same, if it is none. */
-  function(serializer: Serializer): TaskFunction {
-    if (this.#function !== undefined) return this.#function
-    if (this.#failure !== undefined) throw this.#failure
-    try {
-      const value = serializer.deserialize(this.bytes)
-      if (typeof value !== 'function') throw new DeserializeError('the object is not a function')
-      return (this.#function = value as TaskFunction)
-    } catch (error) {
-      this.#failure = error instanceof Error ? error : new DeserializeError(String(error))
-      throw this.#failure
-    }
+  /** As a function: how many of a task's last arguments are its attachments. */
+  attachmentCount(codec: TaskCodec): number {
+    this.#function ??= new StoredFunction(this)
+    return this.#function.attachmentCount(codec)
   }
 
-  /** Whether it is the serializer of a client whose values this processor can read. */
-  get isOurSerializer(): boolean {
-    this.#isOurSerializer ??= Buffer.from(this.bytes).toString('latin1') === OUR_SERIALIZER
-    return this.#isOurSerializer
+  /** As a function: itself. See `StoredFunction`. */
+  function(codec: TaskCodec, attachments: readonly StoredBytes[]): TaskFunction {
+    this.#function ??= new StoredFunction(this)
+    return this.#function.of(codec, attachments)
+  }
+
+  /**
+   * As the serializer of a client: what its tasks are read by, read once as long as it is up to
+   * date. Throws `DeserializeError`, always the same, if that cannot be had, and `PendingImport` if
+   * it cannot be had yet.
+   */
+  codec(): TaskCodec {
+    let read = this.#codec
+    if (read === undefined || ('codec' in read && !read.codec.isUpToDate)) {
+      read = this.#readCodec()
+      this.#codec = read
+    }
+    if ('failure' in read) throw read.failure
+    return read.codec
   }
 
   /** Whether the content is a pickle, and so comes from Python. */
   get isPickle(): boolean {
     return this.bytes[0] === 0x80
+  }
+
+  #readCodec(): { readonly codec: TaskCodec } | { readonly failure: DeserializeError } {
+    try {
+      return { codec: codecFrom(this.bytes) }
+    } catch (error) {
+      const pending = pendingImportOf(error)
+      if (pending !== undefined) throw pending
+      const why = error instanceof DeserializeError ? error.message : textOf(error)
+      const text = `the client's serializer cannot be read: ${why}`
+      return { failure: new DeserializeError(text, { cause: error }) }
+    }
   }
 }
 

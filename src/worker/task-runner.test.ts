@@ -1,31 +1,20 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NO_BYTES } from '../base/bytes.js'
 import { taskId } from '../base/ids.js'
-import type { Serializer } from '../serializer/serializer.js'
+import { defaultSerializer } from '../serializer/process-serializer.js'
+import { deserializeError } from '../serializer/error-codec.js'
+import { PendingImport } from '../serializer/module/reference.js'
 import type { OutgoingFrame } from '../transport/socket.js'
 import { decode, type TaskResult } from '../wire/message.js'
 import type { Outbox } from './outbox.js'
 import { StoredObject } from './stored-object.js'
+import { TableCodec } from './table-codec.test.kit.js'
 import { TaskMeter } from './task-meter.js'
-import { TaskRunner, type RunnableTask } from './task-runner.js'
-
-/** Functions and values by their name in a table: no bytes need to be made. */
-class TableSerializer implements Serializer {
-  readonly values = new Map<string, unknown>()
-
-  serialize(value: unknown): Uint8Array {
-    if (typeof value === 'symbol') throw new TypeError('symbols cannot travel')
-    return Buffer.from(JSON.stringify(value) ?? '')
-  }
-
-  deserialize(bytes: Uint8Array): unknown {
-    const name = Buffer.from(bytes).toString()
-    if (!this.values.has(name)) throw new TypeError(`no ${name}`)
-    return this.values.get(name)
-  }
-}
+import type { RunnableTask } from './task-call.js'
+import { TaskRunner } from './task-runner.js'
 
 /** An outbox that notes what leaves it together. */
 class FakeOutbox {
@@ -54,11 +43,10 @@ class FakeOutbox {
 }
 
 class Setup {
-  readonly serializer = new TableSerializer()
+  readonly codec = new TableCodec()
   readonly outbox = new FakeOutbox()
   readonly progress = new Int32Array(new SharedArrayBuffer(4))
   readonly runner = new TaskRunner({
-    serializer: this.serializer,
     outbox: this.outbox as unknown as Outbox,
     meter: new TaskMeter(() => this.now),
     progress: this.progress,
@@ -68,14 +56,15 @@ class Setup {
 
   /** A function under a name, as one object. */
   define(name: string, fn: (...args: never[]) => unknown): void {
-    this.serializer.values.set(name, fn)
+    this.codec.values.set(name, fn)
     this.#objects.set(name, new StoredObject([Buffer.from(name)]))
   }
 
   add(id: string, fn: string, more: Partial<RunnableTask> = {}): void {
     const object = this.#objects.get(fn) ?? new StoredObject([Buffer.from(fn)])
     const task = { id: taskId(id), isProfiled: false, fn: object, inputs: [], refusal: undefined }
-    this.runner.add({ ...task, isSkipped: false, ...more })
+    const serializer = { codec: () => this.codec }
+    this.runner.add({ ...task, serializer, isSkipped: false, ...more })
   }
 
   get lines(): string[] {
@@ -88,7 +77,7 @@ class Setup {
 test('tasks run in order, and their results leave together', () => {
   const setup = new Setup()
   setup.define('one', () => 1)
-  setup.serializer.values.set('argument', 20)
+  setup.codec.values.set('argument', 20)
   setup.define('double', (x: number) => 2 * x)
   setup.add('warm', 'one')
   setup.runner.run()
@@ -137,7 +126,7 @@ test('whatever a task throws is its result', () => {
     }
   })
   for (const name of ['fail', 'symbol', 'getter', 'unknown']) setup.add(name, name)
-  setup.serializer.values.set('number', 5)
+  setup.codec.values.set('number', 5)
   setup.add('number', 'number')
   setup.define('one', () => 1)
   setup.add('argument', 'one', { inputs: [Buffer.from('nothing')] })
@@ -252,3 +241,173 @@ test('after a long task, and after a long burst, the event loop has its turn', a
   for (let turn = 0; turn < 60; turn += 1) await nextTurn()
   assert.equal(setup.outbox.results.length, 32)
 })
+
+test('a task that needs an import waits for it, and those behind it wait for the task', async () => {
+  const setup = new Setup()
+  setup.define('one', () => 1)
+  const left = ['function', 'argument', 'argument']
+  setup.codec.values.set('argument', 5)
+  setup.define('function', (x: number) => x)
+  setup.codec.onRead = (name) => {
+    if (left[0] !== name) return
+    left.shift()
+    throw new PendingImport(name, nextTurn())
+  }
+  setup.add('a', 'function', { inputs: [Buffer.from('argument')] })
+  setup.add('b', 'one')
+  setup.runner.run()
+  assert.equal(setup.runner.running, 'a')
+  assert.deepEqual(setup.lines, [])
+  for (let turns = 0; turns < 20 && setup.lines.length < 2; turns += 1) await nextTurn()
+  assert.deepEqual(setup.lines, ['a success 5', 'b success 1'])
+  assert.deepEqual(left, [])
+})
+
+test('a task whose imports have no end fails, and so does one that throws after them', async () => {
+  const setup = new Setup()
+  setup.define('endless', () => 1)
+  setup.define('broken', () => 1)
+  setup.define('one', () => 1)
+  let isImported = false
+  setup.codec.onRead = (name) => {
+    if (name === 'endless') throw new PendingImport(name, Promise.resolve())
+    if (name !== 'broken') return
+    if (isImported) throw new TypeError('broken')
+    isImported = true
+    throw new PendingImport(name, Promise.resolve())
+  }
+  for (const name of ['endless', 'broken', 'one']) setup.add(name, name)
+  setup.runner.run()
+  for (let turns = 0; turns < 20 && setup.lines.length < 3; turns += 1) await nextTurn()
+  const [endless, broken, one] = setup.outbox.results
+  assert.match(messageOf(endless), /^DeserializeError: it could not be read after 100 imports/)
+  assert.match(messageOf(broken), /^DeserializeError: the function cannot be read: .*broken/)
+  assert.equal(one?.status, 'success')
+})
+
+test('what a task throws is never taken for an import that is pending', () => {
+  const setup = new Setup()
+  let calls = 0
+  setup.define('throws', () => {
+    calls += 1
+    throw new PendingImport('mine', Promise.resolve())
+  })
+  setup.add('a', 'throws')
+  setup.runner.run()
+  assert.deepEqual(
+    setup.outbox.results.map(({ status }) => status),
+    ['failed'],
+  )
+  assert.equal(calls, 1)
+})
+
+test('poisoned tasks fail one by one, and all others return', () => {
+  const setup = new Setup()
+  const poison = new Map<string, RunnablePart>([
+    ['evaluation', { fn: 'throws at evaluation' }],
+    ['not a function', { fn: 'number' }],
+    ['argument', { fn: 'one', inputs: [Buffer.from('nothing')] }],
+    ['result', { fn: 'symbol' }],
+    ['serializer', { fn: 'one', serializer: new StoredObject([Buffer.from([0xff, 1, 2])]) }],
+    ['serializer that is none', { fn: 'one', serializer: serializerOf('text') }],
+    ['attachment', { fn: 'attached' }],
+    ['inline attachment', { fn: 'attached', inputs: [Buffer.from('x')] }],
+  ])
+  setup.codec.values.set('number', 5)
+  setup.codec.counts.set('attached', 1)
+  setup.define('one', () => 1)
+  setup.define('symbol', () => Symbol('s'))
+  setup.define('attached', () => 1)
+  const kinds = [...poison]
+  for (let index = 0; index < 1_000; index += 1) {
+    const [kind, { fn, ...part }] = kinds[index % kinds.length] as [string, RunnablePart]
+    setup.add(`${kind} ${index}`, fn, part)
+    setup.add(`good ${index}`, 'one')
+  }
+  while (setup.outbox.results.length < 2_000) {
+    setup.now += 100
+    setup.runner.run()
+  }
+  for (const [index, result] of setup.outbox.results.entries()) {
+    assert.equal(result.status, index % 2 === 0 ? 'failed' : 'success')
+  }
+  const messages = setup.outbox.results.slice(0, 2 * kinds.length).flatMap((result) => {
+    return result.status === 'failed' ? [messageOf(result)] : []
+  })
+  assert.deepEqual(messages, [
+    'DeserializeError: the function cannot be read: TypeError: no throws at evaluation',
+    'DeserializeError: the object is not a function',
+    'DeserializeError: argument 1 cannot be read: TypeError: no nothing',
+    'SerializeError: result: the serializer failed: TypeError: symbols cannot travel',
+    messages[4],
+    "DeserializeError: the client's serializer cannot be read: the client's serializer arrived " +
+      'as a string without its two methods',
+    'DeserializeError: the function came without the objects that belong to it',
+    'DeserializeError: the function came without the objects that belong to it',
+  ])
+  assert.match(messages[4] ?? '', /^DeserializeError: the client's serializer cannot be read: /)
+})
+
+test('each task has an asynchronous context of its own', async () => {
+  const setup = new Setup()
+  const storage = new AsyncLocalStorage<string>()
+  const look = (): string => storage.getStore() ?? 'nothing'
+  setup.define('enter', () => {
+    const before = look()
+    storage.enterWith('left behind')
+    return before
+  })
+  setup.define('enterLater', async () => {
+    storage.enterWith('left behind')
+    await nextTurn()
+    const kept = look()
+    storage.enterWith('left behind, too')
+    return kept
+  })
+  setup.define('look', look)
+  for (const [index, name] of ['enter', 'enter', 'look', 'enterLater', 'look'].entries()) {
+    setup.add(`${index} ${name}`, name)
+  }
+  setup.runner.run()
+  for (let turns = 0; turns < 20 && setup.lines.length < 5; turns += 1) await nextTurn()
+  setup.add('5 look', 'look')
+  setup.runner.run()
+  assert.deepEqual(setup.lines, [
+    '0 enter success "nothing"',
+    '1 enter success "nothing"',
+    '2 look success "nothing"',
+    '3 enterLater success "left behind"',
+    '4 look success "nothing"',
+    '5 look success "nothing"',
+  ])
+  assert.equal(look(), 'nothing')
+})
+
+test('a task shows the stack of its error without the frames of its processor', () => {
+  const setup = new Setup()
+  setup.define('fail', () => {
+    const error = new RangeError('no', { cause: new Error('inner') })
+    error.stack += `\n    at run (${new URL('./task-runner.js', import.meta.url).href}:1:2)`
+    throw error
+  })
+  setup.add('a', 'fail')
+  setup.runner.run()
+  const error = errorOf(setup.outbox.results[0]) as Error
+  assert.doesNotMatch(error.stack ?? '', /task-runner|node:internal|async_hooks/)
+  assert.doesNotMatch((error.cause as Error).stack ?? '', /task-runner|node:internal|async_hooks/)
+})
+
+type RunnablePart = { readonly fn: string } & Partial<Omit<RunnableTask, 'fn'>>
+
+function serializerOf(value: unknown): StoredObject {
+  return new StoredObject([defaultSerializer.serialize(value)])
+}
+
+function errorOf(result: TaskResult | undefined): unknown {
+  assert.equal(result?.status, 'failed')
+  return deserializeError(Buffer.concat(result.inlineResults))
+}
+
+function messageOf(result: TaskResult | undefined): string {
+  return String(errorOf(result))
+}

@@ -2,16 +2,17 @@
 // event loop and its results leave together; but no result waits for a task that may take long, and
 // after some milliseconds the event loop gets its turn, so that cancels are read.
 
+import { AsyncResource } from 'node:async_hooks'
 import { Fifo } from '../base/fifo.js'
-import { SerializeError } from '../base/errors.js'
 import type { TaskId } from '../base/ids.js'
-import { serializeError } from '../serializer/error-codec.js'
-import type { Serializer } from '../serializer/serializer.js'
+import type { PendingImport } from '../serializer/module/reference.js'
+import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
 import { encodeFrame, type TaskResult } from '../wire/message.js'
 import { splitChunks } from '../wire/object-content.js'
 import { KIND_MESSAGE } from './link.js'
 import type { Outbox } from './outbox.js'
-import type { StoredObject } from './stored-object.js'
+import { serializeFailure } from './own-frames.js'
+import { readCall, serializeResult, type RunnableTask, type TaskCall } from './task-call.js'
 import type { TaskMeter } from './task-meter.js'
 
 /** A turn of the event loop is not kept longer, in milliseconds. */
@@ -23,24 +24,11 @@ const LONG_TASK_MS = 1
 /** A result waits no longer for the next one, in milliseconds. */
 const MAX_HOLD_MS = 0.2
 
-/** Longest result: it must fit into one frame, with some room for what is around it. */
-const MAX_RESULT_BYTES = 2 ** 32 - 2 ** 20
-
-/** A task with all that it needs. */
-export interface RunnableTask {
-  readonly id: TaskId
-  readonly isProfiled: boolean
-  readonly fn: StoredObject
-  /** Objects, or values that came inside the task. */
-  readonly inputs: readonly (StoredObject | Uint8Array)[]
-  /** Why it cannot be run: the serialized error that is its result. */
-  readonly refusal: Uint8Array | undefined
-  isSkipped: boolean
-}
+/** Nothing is told when the resource goes, so nobody has to watch for that. */
+const UNWATCHED = { requireManualDestroy: true }
 
 /** What a runner works with. */
 export interface TaskRunnerOptions {
-  readonly serializer: Serializer
   readonly outbox: Outbox
   readonly meter: TaskMeter
   /** One cell that others can read while user code runs; see `#mark`. */
@@ -49,7 +37,6 @@ export interface TaskRunnerOptions {
 
 /** Runs tasks in order. */
 export class TaskRunner {
-  readonly #serializer: Serializer
   readonly #outbox: Outbox
   readonly #meter: TaskMeter
   readonly #progress: Int32Array
@@ -62,7 +49,6 @@ export class TaskRunner {
   #heldSince = 0
 
   constructor(options: TaskRunnerOptions) {
-    this.#serializer = options.serializer
     this.#outbox = options.outbox
     this.#meter = options.meter
     this.#progress = options.progress
@@ -119,53 +105,73 @@ export class TaskRunner {
     return this.#call(task)
   }
 
+  /** In an asynchronous context of its own: `enterWith` in one task must not reach the next. */
   #call(task: RunnableTask): boolean {
+    if (task.refusal !== undefined) {
+      this.#finish(task, 'failed', task.refusal)
+      return true
+    }
+    const scope = new AsyncResource('ScalerTask', UNWATCHED)
+    let call: TaskCall
     try {
-      if (task.refusal !== undefined) {
-        this.#finish(task, 'failed', task.refusal)
-        return true
-      }
-      const fn = task.fn.function(this.#serializer)
-      const value = fn(...this.#inputsOf(task))
+      call = scope.runInAsyncScope(readCall, undefined, task)
+    } catch (error) {
+      const pending = pendingImportOf(error)
+      if (pending === undefined) return this.#fail(task, error)
+      void this.#callLater(task, pending, scope)
+      return false
+    }
+    return this.#perform(task, call, scope)
+  }
+
+  /** Something has to be imported before the task can be read. */
+  async #callLater(
+    task: RunnableTask,
+    pending: PendingImport,
+    scope: AsyncResource,
+  ): Promise<void> {
+    const read = (): TaskCall => scope.runInAsyncScope(readCall, undefined, task)
+    let hasEnded: boolean
+    try {
+      hasEnded = this.#perform(task, await readWhenImported(pending, read), scope)
+    } catch (error) {
+      hasEnded = this.#fail(task, error)
+    }
+    if (hasEnded) this.#goOn()
+  }
+
+  #perform(task: RunnableTask, call: TaskCall, scope: AsyncResource): boolean {
+    try {
+      const value: unknown = scope.runInAsyncScope(call.fn, undefined, ...call.values)
       if (isThenable(value)) {
-        void this.#settle(task, value)
+        void this.#settle(task, call, value)
         return false
       }
-      this.#succeed(task, value)
+      this.#finish(task, 'success', serializeResult(call, value))
     } catch (error) {
-      this.#finish(task, 'failed', serializeError(error))
+      return this.#fail(task, error)
     }
     return true
   }
 
-  /** Values are made anew for each task: what one changes must not reach the next. */
-  #inputsOf({ inputs }: RunnableTask): unknown[] {
-    const values: unknown[] = []
-    for (const input of inputs) {
-      const bytes = input instanceof Uint8Array ? input : input.bytes
-      values.push(this.#serializer.deserialize(bytes))
+  async #settle(task: RunnableTask, call: TaskCall, value: PromiseLike<unknown>): Promise<void> {
+    try {
+      this.#finish(task, 'success', serializeResult(call, await value))
+    } catch (error) {
+      this.#fail(task, error)
     }
-    return values
+    this.#goOn()
   }
 
-  async #settle(task: RunnableTask, value: PromiseLike<unknown>): Promise<void> {
-    try {
-      this.#succeed(task, await value)
-    } catch (error) {
-      this.#finish(task, 'failed', serializeError(error))
-    }
+  #goOn(): void {
     if (this.#isTurnOver()) this.#yield()
     else this.#runBurst()
   }
 
-  /** Throws if the value cannot travel. */
-  #succeed(task: RunnableTask, value: unknown): void {
-    const bytes = this.#serializer.serialize(value)
-    if (bytes.byteLength > MAX_RESULT_BYTES) {
-      const limit = `at most ${MAX_RESULT_BYTES} can travel`
-      throw new SerializeError(`the result has ${bytes.byteLength} bytes; ${limit}`)
-    }
-    this.#finish(task, 'success', bytes)
+  /** Returns that the task has ended. */
+  #fail(task: RunnableTask, error: unknown): true {
+    this.#finish(task, 'failed', serializeFailure(error))
+    return true
   }
 
   #finish(task: RunnableTask, status: 'success' | 'failed', payload: Uint8Array): void {

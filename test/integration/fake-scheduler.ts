@@ -3,7 +3,7 @@
 
 import { identity, objectId, schedulerId, taskId, type Identity } from '#src/base/ids.js'
 import { deserializeError } from '#src/serializer/error-codec.js'
-import { defaultSerializer } from '#src/serializer/default-serializer.js'
+import { defaultSerializer } from '#src/serializer/process-serializer.js'
 import { RouterSocket } from '#src/transport/router.js'
 import type { IncomingMessage } from '#src/transport/socket.js'
 import {

@@ -164,5 +164,12 @@ export function shapes(): void {
     serialize: () => new Uint8Array(0),
     deserialize: () => undefined,
   }
-  void serializer
+  void new Client('tcp://localhost:1', { serializer })
+  void new Client('tcp://localhost:1', { serializer: undefined })
+  void Client.local({ workers: 2, serializer })
+  // @ts-expect-error -- a serializer has two methods
+  void new Client('tcp://localhost:1', { serializer: { serialize: () => new Uint8Array(0) } })
+  const asText = { serialize: String, deserialize: String }
+  // @ts-expect-error -- and makes bytes
+  void new Client('tcp://localhost:1', { serializer: asText })
 }

@@ -38,6 +38,8 @@ export interface UnfinishedTask<Owner> {
 /** One task as it is submitted. All bytes are owned by the core from then on. */
 export interface TaskSubmission<Owner> extends UnfinishedTask<Owner> {
   readonly function: StoredValue
+  /** Big values of the function, which reach the worker as further arguments. */
+  readonly attachments: readonly StoredValue[]
   /** The serialized arguments in order. */
   readonly args: readonly Uint8Array[]
   /** Task flags (docs/protocol.md#task-flags). */

@@ -133,11 +133,16 @@ export function submission(
   owner: string,
   args: readonly Uint8Array[] = [],
   functionName = 'f',
+  attachmentNames: readonly string[] = [],
 ): TaskSubmission<string> {
   const name = Buffer.from(functionName)
   return {
     taskId: taskId(owner),
     function: { id: objectId(`function:${functionName}`), name, content: name },
+    attachments: attachmentNames.map((attachment) => {
+      const bytes = Buffer.from(attachment)
+      return { id: objectId(`attachment:${attachment}`), name: bytes, content: bytes }
+    }),
     args,
     flags: Buffer.alloc(5),
     owner,

@@ -1,28 +1,40 @@
-// The functions and large arguments of this client that are, or have to be, stored in the
-// scheduler: who uses them, what has been sent, and when they go. What no task uses is kept for a
-// little while, because the next task often brings the same value again. docs/protocol.md#objects
+// The functions, their attachments and the large arguments of this client that are, or have to be,
+// stored in the scheduler: who uses them, what has been sent, and when they go. What no task uses
+// is kept for a little while, because the next task often brings the same value again; what has
+// gone is sent again when a task needs it. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
+import { earliest } from '../../base/earliest.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { StoredValue } from './events.js'
 
-/** How long an argument that no task uses stays in the scheduler. */
-const ARGUMENT_LINGER_MS = 2_000
-/** Unused arguments beyond this go at once. */
-const MAX_IDLE_ARGUMENT_BYTES = 256 * 1024 ** 2
-/** Unused functions stay for as long as there are not more than this. */
-const MAX_IDLE_FUNCTIONS = 1_000
-const MAX_IDLE_FUNCTION_BYTES = 64 * 1024 ** 2
+/** What an object is to the tasks that use it; what comes first lasts longer. */
+export type ObjectRole = 'function' | 'attachment' | 'argument'
+
+/** How much of one role stays without users, and for how long. The oldest goes first, at once. */
+interface IdleBounds {
+  readonly lingerMs: number
+  readonly maxCount: number
+  readonly maxBytes: number
+}
+
+const IDLE_BOUNDS: Readonly<Record<ObjectRole, IdleBounds>> = {
+  function: { lingerMs: Infinity, maxCount: 1_000, maxBytes: 64 * 1024 ** 2 },
+  // They come again with their function, but may be large.
+  attachment: { lingerMs: 60_000, maxCount: Infinity, maxBytes: 256 * 1024 ** 2 },
+  argument: { lingerMs: 2_000, maxCount: Infinity, maxBytes: 256 * 1024 ** 2 },
+}
+
 /** Deletions are gathered for this long. */
 const SWEEP_INTERVAL_MS = 500
 
 /** An object of this client. */
 export interface ClientObject {
   readonly value: StoredValue
-  /** Functions stay longer than arguments. */
-  isFunction: boolean
+  /** The one that lasts longest of those that it has had. */
+  role: ObjectRole
   /** How many uses unfinished tasks make of it. */
   users: number
   /** The connection over which it was sent last; 0 = never. */
@@ -32,17 +44,38 @@ export interface ClientObject {
   place: FifoNode<ClientObject> | undefined
 }
 
-/** Objects without users, oldest first, and their total size. */
-interface IdleObjects {
-  readonly queue: Fifo<ClientObject>
-  bytes: number
+/** Objects of one role without users, oldest first, and their total size. */
+class IdleObjects {
+  readonly bounds: IdleBounds
+  readonly queue: Fifo<ClientObject> = new Fifo()
+  bytes = 0
+
+  constructor(role: ObjectRole) {
+    this.bounds = IDLE_BOUNDS[role]
+  }
+
+  /** The oldest, if there is more than may stay. */
+  get excess(): ClientObject | undefined {
+    const { maxCount, maxBytes } = this.bounds
+    const isOver = this.queue.size > maxCount || this.bytes > maxBytes
+    return isOver ? this.queue.first : undefined
+  }
+
+  /** When the oldest has lingered long enough. */
+  get expiry(): InstantMs | undefined {
+    const oldest = this.queue.first
+    return oldest === undefined ? undefined : oldest.idleSince + this.bounds.lingerMs
+  }
 }
 
 /** All objects of one client. */
 export class ObjectTable {
   readonly #objects = new Map<ObjectId, ClientObject>()
-  readonly #idleArguments: IdleObjects = { queue: new Fifo(), bytes: 0 }
-  readonly #idleFunctions: IdleObjects = { queue: new Fifo(), bytes: 0 }
+  readonly #idle: Readonly<Record<ObjectRole, IdleObjects>> = {
+    function: new IdleObjects('function'),
+    attachment: new IdleObjects('attachment'),
+    argument: new IdleObjects('argument'),
+  }
   /** Objects that have gone and of which the scheduler has still to be told. */
   #removals: ObjectId[] = []
   #connection = 1
@@ -56,23 +89,22 @@ export class ObjectTable {
 
   /** When `sweep` has something to do. */
   get deadline(): InstantMs | undefined {
-    const oldest = this.#idleArguments.queue.first
-    if (oldest === undefined) return undefined
-    return Math.max(oldest.idleSince + ARGUMENT_LINGER_MS, this.#nextSweep)
+    const expiry = earliest(this.#idle.attachment.expiry, this.#idle.argument.expiry)
+    return expiry === undefined ? undefined : Math.max(expiry, this.#nextSweep)
   }
 
   /** One more use. The first content that comes under an id is the one that is kept. */
-  use(value: StoredValue, isFunction: boolean): ClientObject {
+  use(value: StoredValue, role: ObjectRole): ClientObject {
     let object = this.#objects.get(value.id)
     if (object === undefined) {
-      object = { value, isFunction, users: 0, sentIn: 0, idleSince: 0, place: undefined }
+      object = { value, role, users: 0, sentIn: 0, idleSince: 0, place: undefined }
       this.#objects.set(value.id, object)
     } else if (object.users === 0) {
       this.#leaveIdle(object)
     }
     if (object.users === 0) this.#usedBytes += object.value.content.byteLength
     object.users += 1
-    if (isFunction) object.isFunction = true
+    if (outlasts(role, object.role)) object.role = role
     return object
   }
 
@@ -82,10 +114,10 @@ export class ObjectTable {
     if (object.users > 0) return
     this.#usedBytes -= object.value.content.byteLength
     object.idleSince = now
-    const idle = this.#idleOf(object)
+    const idle = this.#idle[object.role]
     object.place = idle.queue.push(object)
     idle.bytes += object.value.content.byteLength
-    this.#limitIdle()
+    for (let excess = idle.excess; excess !== undefined; excess = idle.excess) this.#remove(excess)
   }
 
   /** Whether the scheduler got it over this connection. */
@@ -102,15 +134,17 @@ export class ObjectTable {
     this.#connection += 1
   }
 
-  /** Lets go of the arguments that nobody has used for a while. */
+  /** Lets go of what nobody has used for a while. */
   sweep(now: InstantMs): void {
     const { deadline } = this
     if (deadline === undefined || now < deadline) return
     this.#nextSweep = now + SWEEP_INTERVAL_MS
-    const { queue } = this.#idleArguments
-    for (let object = queue.first; object !== undefined; object = queue.first) {
-      if (object.idleSince + ARGUMENT_LINGER_MS > now) break
-      this.#remove(object)
+    for (const idle of [this.#idle.attachment, this.#idle.argument]) {
+      const { queue } = idle
+      for (let object = queue.first; object !== undefined; object = queue.first) {
+        if (object.idleSince + idle.bounds.lingerMs > now) break
+        this.#remove(object)
+      }
     }
   }
 
@@ -147,13 +181,14 @@ export class ObjectTable {
     for (const object of this.#objects.values()) {
       const isIdle = object.users === 0
       assert(isIdle === (object.place !== undefined), 'an object is idle and used, or neither')
-      const queue = this.#idleOf(object).queue
+      const { queue } = this.#idle[object.role]
       assert(!isIdle || object.place?.queue === queue, 'an idle object in the wrong queue')
       if (isIdle) idleBytes += object.value.content.byteLength
       else usedBytes += object.value.content.byteLength
     }
     assert(usedBytes === this.#usedBytes, 'bytes in use')
-    assert(idleBytes === this.#idleArguments.bytes + this.#idleFunctions.bytes, 'idle bytes')
+    const counted = Object.values(this.#idle).reduce((sum, { bytes }) => sum + bytes, 0)
+    assert(idleBytes === counted, 'idle bytes')
   }
 
   /** How many uses unfinished tasks make of all objects together. For tests. */
@@ -163,18 +198,7 @@ export class ObjectTable {
     return users
   }
 
-  #limitIdle(): void {
-    const functions = this.#idleFunctions
-    while (functions.queue.size > MAX_IDLE_FUNCTIONS || functions.bytes > MAX_IDLE_FUNCTION_BYTES) {
-      this.#remove(functions.queue.first)
-    }
-    while (this.#idleArguments.bytes > MAX_IDLE_ARGUMENT_BYTES) {
-      this.#remove(this.#idleArguments.queue.first)
-    }
-  }
-
-  #remove(object: ClientObject | undefined): void {
-    assert(object !== undefined, 'bytes of idle objects that are not there')
+  #remove(object: ClientObject): void {
     this.#leaveIdle(object)
     this.#objects.delete(object.value.id)
     if (object.sentIn > 0) this.#removals.push(object.value.id)
@@ -182,13 +206,13 @@ export class ObjectTable {
 
   #leaveIdle(object: ClientObject): void {
     if (object.place === undefined) return
-    const idle = this.#idleOf(object)
+    const idle = this.#idle[object.role]
     idle.queue.remove(object.place)
     idle.bytes -= object.value.content.byteLength
     object.place = undefined
   }
+}
 
-  #idleOf(object: ClientObject): IdleObjects {
-    return object.isFunction ? this.#idleFunctions : this.#idleArguments
-  }
+function outlasts(one: ObjectRole, other: ObjectRole): boolean {
+  return IDLE_BOUNDS[one].lingerMs > IDLE_BOUNDS[other].lingerMs
 }

@@ -11,7 +11,7 @@ function record(owner: string, messageBytes = 100): TaskRecord<string> {
   const task = submission(owner)
   return {
     ...task,
-    function: new ObjectTable().use(task.function, true),
+    function: new ObjectTable().use(task.function, 'function'),
     args: [],
     inlineBytes: 0,
     messageBytes,

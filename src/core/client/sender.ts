@@ -3,7 +3,7 @@
 
 import type { Message } from '../../wire/message.js'
 import { argumentName } from '../../wire/object-content.js'
-import type { ClientCoreOptions, TaskSubmission } from './events.js'
+import type { ClientCoreOptions, StoredValue, TaskSubmission } from './events.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
 import type { ClientObject, ObjectTable } from './object-table.js'
 import { Outbox } from './outbox.js'
@@ -57,13 +57,14 @@ export class Sender<Owner> {
   submit(submission: TaskSubmission<Owner>): void {
     const totalBytes = inlineBytesOf(submission.args)
     const isSmall = totalBytes <= this.#options.inlineLimitBytes
-    const args = isSmall ? submission.args : this.#outsource(submission.args, false)
-    const inlineBytes = isSmall ? totalBytes : inlineBytesOf(args)
+    const given = isSmall ? submission.args : this.#outsource(submission.args, false)
+    const inlineBytes = isSmall ? totalBytes : inlineBytesOf(given)
+    const args = this.#withAttachments(given, submission.attachments)
     const task: TaskRecord<Owner> = {
       taskId: submission.taskId,
       owner: submission.owner,
       flags: submission.flags,
-      function: this.#objects.use(submission.function, true),
+      function: this.#objects.use(submission.function, 'function'),
       args,
       inlineBytes,
       messageBytes: TASK_BYTES + totalBytes,
@@ -206,6 +207,14 @@ export class Sender<Owner> {
     unsent.push(object)
   }
 
+  #withAttachments(
+    args: readonly (Uint8Array | ClientObject)[],
+    attachments: readonly StoredValue[],
+  ): readonly (Uint8Array | ClientObject)[] {
+    if (attachments.length === 0) return args
+    return [...args, ...attachments.map((value) => this.#objects.use(value, 'attachment'))]
+  }
+
   #outsourceAll(task: TaskRecord<Owner>): void {
     task.args = this.#outsource(task.args, true)
     this.#argumentBytes -= task.inlineBytes
@@ -222,7 +231,7 @@ export class Sender<Owner> {
       if (!(argument instanceof Uint8Array)) return argument
       if (!isForAll && argument.byteLength <= limit) return argument
       const id = this.#options.objectIdOf(argument)
-      return this.#objects.use({ id, name: argumentName('', id), content: argument }, false)
+      return this.#objects.use({ id, name: argumentName('', id), content: argument }, 'argument')
     })
   }
 }

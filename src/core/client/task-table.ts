@@ -24,7 +24,9 @@ export interface StoredResult {
 export interface TaskRecord<Owner> extends UnfinishedTask<Owner> {
   readonly flags: Uint8Array
   readonly function: ClientObject
-  /** Small arguments are bytes; the others are objects that this task uses. */
+  /**
+   * Small arguments are bytes; the others are objects that this task uses. Attachments come last.
+   */
   args: readonly (Uint8Array | ClientObject)[]
   /** What the arguments take that are bytes. */
   inlineBytes: number

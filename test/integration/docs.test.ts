@@ -1,4 +1,4 @@
-// Runs the programs of docs/client.md. What stands in comments behind `console.log`, and in lines of
+// Runs the programs of docs/client.md and docs/functions.md. What stands in comments behind `console.log`, and in lines of
 // comments after it, is what they must print.
 
 import assert from 'node:assert/strict'
@@ -18,12 +18,12 @@ interface Program {
   readonly text: string
 }
 
-function readDocument(): string {
+function readDocument(name: string): string {
   for (let folder = HERE; folder !== dirname(folder); folder = dirname(folder)) {
-    const path = join(folder, 'docs', 'client.md')
+    const path = join(folder, 'docs', name)
     if (existsSync(path)) return readFileSync(path, 'utf8')
   }
-  return assert.fail('docs/client.md is not there')
+  return assert.fail(`docs/${name} is not there`)
 }
 
 function programsOf(document: string): Program[] {
@@ -47,10 +47,10 @@ function expectedOutput(text: string): string[] {
   return lines
 }
 
-const PROGRAMS = programsOf(readDocument())
+const PROGRAMS = ['client.md', 'functions.md'].flatMap((name) => programsOf(readDocument(name)))
 
-test('the document has programs', () => {
-  assert(PROGRAMS.length >= 6)
+test('the documents have programs', () => {
+  assert(PROGRAMS.length >= 12)
 })
 
 for (const { heading, text } of PROGRAMS) {

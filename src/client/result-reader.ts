@@ -1,0 +1,95 @@
+// Reads what came of tasks, and tells their owners. Usually at once; but a result can name a module
+// that has to be imported here first. Until that is done the task has not ended for its owner,
+// although the scheduler is done with it: it can still be cancelled.
+
+import { copyOf } from '../base/bytes.js'
+import type { TaskId } from '../base/ids.js'
+import type { TaskEndReason } from '../core/client/events.js'
+import { deserializeError } from '../serializer/error-codec.js'
+import type { PendingImport } from '../serializer/module/reference.js'
+import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
+import type { Serializer } from '../serializer/serializer.js'
+import { SourcePositions } from './source-position.js'
+import type { TaskOwner } from './task-owner.js'
+
+/** A task that returned or threw. */
+export interface FinishedTask {
+  readonly owner: TaskOwner
+  readonly isSuccess: boolean
+  /** A value, or an error. Like the profile, it is read during the call only. */
+  readonly payload: Uint8Array
+  readonly metadata: Uint8Array
+}
+
+/** The results of one client. */
+export class ResultReader {
+  readonly #serializer: Serializer
+  readonly #positions = new SourcePositions()
+  /** Tasks whose result cannot be read yet. */
+  readonly #late = new Map<TaskId, TaskOwner>()
+
+  constructor(serializer: Serializer) {
+    this.#serializer = serializer
+  }
+
+  /** Whether the result of a task is there and cannot be read yet. */
+  has(id: TaskId): boolean {
+    return this.#late.has(id)
+  }
+
+  /** Tells the owner what came of a task, now or as soon as that can be read. */
+  finish(task: FinishedTask): void {
+    let value: unknown
+    try {
+      value = this.#read(task)
+    } catch (error) {
+      const pending = pendingImportOf(error)
+      if (pending === undefined) task.owner.fail(error, task.metadata)
+      else void this.#finishLater(task, pending)
+      return
+    }
+    deliver(task, value)
+  }
+
+  /** Ends a task whose result cannot be read yet. False if there is none. */
+  end(id: TaskId, reason: TaskEndReason): boolean {
+    const owner = this.#late.get(id)
+    if (owner === undefined) return false
+    this.#late.delete(id)
+    owner.end(reason, '')
+    return true
+  }
+
+  /** Ends all such tasks with an owner that `isMeant`. */
+  endAll(reason: TaskEndReason, isMeant: (owner: TaskOwner) => boolean): void {
+    for (const [id, owner] of this.#late) if (isMeant(owner)) this.end(id, reason)
+  }
+
+  /** What the task returned, or threw. */
+  #read({ isSuccess, payload }: FinishedTask): unknown {
+    if (isSuccess) return this.#serializer.deserialize(payload)
+    const error = deserializeError(payload)
+    const pending = pendingImportOf(error)
+    if (pending !== undefined) throw pending
+    this.#positions.apply(error)
+    return error
+  }
+
+  async #finishLater(task: FinishedTask, pending: PendingImport): Promise<void> {
+    const { owner } = task
+    const { taskId } = owner
+    this.#late.set(taskId, owner)
+    const kept = { ...task, payload: copyOf(task.payload), metadata: copyOf(task.metadata) }
+    try {
+      const value = await readWhenImported(pending, () => this.#read(kept))
+      if (this.#late.delete(taskId)) deliver(kept, value)
+    } catch (error) {
+      if (this.#late.delete(taskId)) owner.fail(error, kept.metadata)
+    }
+  }
+}
+
+function deliver({ owner, isSuccess, metadata }: FinishedTask, value: unknown): void {
+  if (isSuccess) owner.succeed(value, metadata)
+  else owner.fail(value, metadata)
+}

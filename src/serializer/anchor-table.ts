@@ -1,0 +1,150 @@
+// Anchors: what must be one thing wherever it travels. A class is, so that `instanceof` holds from
+// one message to the next. Everything that a class holds on to then has to be told by identity,
+// too: a class that is the same as last time must not be made to forget what it had.
+//
+// So an anchor has an identity, and is written as a unit of its own, which says the same in every
+// message as long as nothing has changed: in it, other classes, functions, and captured variables
+// are anchors again. Who reads compares the bytes with those of last time. If they are the same,
+// what is there stays as it is; if not, a class is changed in place, anything else is made anew.
+//
+// An object belongs to one unit. Where two need the same, it becomes an anchor in the next round.
+
+import type { Identities } from './class/identities.js'
+import type { AnchorBytes } from './message-frame.js'
+import type { Place } from './queue-item.js'
+import type { Anchor, AnchorOrigin, NumberedObjects, UnitContext } from './unit-context.js'
+import { type UnitBytes, UnitWriter } from './unit-writer.js'
+
+/** What must be an anchor from the beginning; a captured variable only once its value is known. */
+export type Seeds = ReadonlyMap<object, 'object' | 'cell'>
+
+const NO_SEEDS: Seeds = new Map()
+
+/** An anchor with its unit. */
+interface AnchorUnit extends Anchor {
+  readonly object: object
+  readonly unit: UnitWriter
+  readonly cell: { readonly value: unknown } | undefined
+}
+
+/** The anchors of one round. */
+export class AnchorTable {
+  readonly #identities: Identities
+  readonly #main: UnitWriter
+  readonly seeds: Seeds
+  /** In the order in which they were made. */
+  readonly #anchors = new Map<object, AnchorUnit>()
+  readonly #pending: AnchorUnit[] = []
+  readonly #byId = new Map<string, object>()
+  /** Which anchor's unit has an object as its own. */
+  readonly #homes = new Map<object, NumberedObjects>()
+  readonly #conflicts = new Map<object, 'object' | 'cell'>()
+  readonly #cells = new Set<object>()
+
+  constructor(identities: Identities, main: UnitWriter, seeds: Seeds = NO_SEEDS) {
+    this.#identities = identities
+    this.#main = main
+    this.seeds = seeds
+  }
+
+  /** Whether it was never used and has no seeds. */
+  get isFresh(): boolean {
+    return this.isEmpty && this.seeds.size === 0 && this.#conflicts.size === 0
+  }
+
+  get isEmpty(): boolean {
+    return this.#anchors.size === 0
+  }
+
+  of(object: object): AnchorUnit | undefined {
+    return this.#anchors.get(object)
+  }
+
+  get units(): Iterable<AnchorUnit> {
+    return this.#anchors.values()
+  }
+
+  /** A new anchor, whose unit is written later. */
+  make(object: object, origin: AnchorOrigin, context: UnitContext): AnchorUnit {
+    const { isClass, place, cell } = origin
+    const unit = new UnitWriter(context, place)
+    const anchor = { id: this.#idOf(object), isClass, object, unit, cell }
+    if (cell !== undefined) this.#cells.add(object)
+    const isTaken = origin.unit !== this.#main && this.#main.has(object)
+    if (isTaken || this.#homes.has(object)) this.conflict(object)
+    this.#anchors.set(object, anchor)
+    this.#pending.push(anchor)
+    return anchor
+  }
+
+  /** What is to be written next. */
+  nextPending(): AnchorUnit | undefined {
+    return this.#pending.shift()
+  }
+
+  /** Says that an object is a captured variable. */
+  noteCell(key: object): void {
+    this.#cells.add(key)
+  }
+
+  /** Says that a unit has an object as its own. */
+  claim(object: object, unit: NumberedObjects): void {
+    if (unit !== this.#main) {
+      if (this.isOwned(object)) this.conflict(object)
+      this.#homes.set(object, unit)
+    } else if (this.#homes.has(object)) {
+      this.conflict(object)
+    }
+  }
+
+  /** Whether some unit has it as its own. */
+  isOwned(object: object): boolean {
+    return this.#homes.has(object) || this.#main.has(object)
+  }
+
+  /** The object must be an anchor, or another kind of anchor, in the next round. */
+  conflict(object: object): void {
+    this.#conflicts.set(object, this.#cells.has(object) ? 'cell' : 'object')
+  }
+
+  /** The seeds of the next round, or undefined if this one is good. */
+  nextSeeds(): Seeds | undefined {
+    if (this.#conflicts.size === 0) return undefined
+    const seeds = new Map(this.seeds)
+    for (const { object, cell } of this.units) {
+      seeds.set(object, cell === undefined ? 'object' : 'cell')
+    }
+    for (const [object, kind] of this.#conflicts) seeds.set(object, kind)
+    return seeds
+  }
+
+  /** The units of all anchors that the main unit needs, directly or not. */
+  finish(main: UnitBytes): AnchorBytes[] {
+    const needed = new Map<Anchor, UnitBytes>()
+    const toVisit = [...main.anchors]
+    for (let anchor = toVisit.pop(); anchor !== undefined; anchor = toVisit.pop()) {
+      if (needed.has(anchor)) continue
+      const unit = (anchor as AnchorUnit).unit.finish()
+      needed.set(anchor, unit)
+      toVisit.push(...unit.anchors)
+    }
+    const found: AnchorBytes[] = []
+    for (const anchor of this.units) {
+      const unit = needed.get(anchor)
+      if (unit !== undefined) found.push({ id: anchor.id, isClass: anchor.isClass, unit })
+    }
+    return found
+  }
+
+  /** Where the writing of an anchor begins that nobody has met yet. */
+  static readonly nowhere: Place = { holder: undefined, step: '', origin: undefined }
+
+  /** A copy that came from elsewhere may have the identity of another one that is here, too. */
+  #idOf(object: object): string {
+    let id = this.#identities.idOf(object)
+    const other = this.#byId.get(id)
+    if (other !== undefined && other !== object) id = this.#identities.renew(object)
+    this.#byId.set(id, object)
+    return id
+  }
+}

@@ -1,0 +1,470 @@
+// oxlint-disable typescript/unbound-method -- methods without their object are what is tested
+
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { test } from 'node:test'
+import { runInThisContext } from 'node:vm'
+import { gzipSync } from 'node:zlib'
+import { DeserializeError, type SerializeError } from '../base/errors.js'
+import { FakeAnalyst, sourceParts } from './fake-analyst.kit.js'
+import type { AnyFunction } from './native-names.js'
+import { Refusal } from './refusal.js'
+import { makeSide, TwoSides } from './two-sides.kit.js'
+
+const sides = new TwoSides()
+const { serializer } = sides.here
+
+function roundTrip<F>(fn: F): F {
+  return sides.send(fn)
+}
+
+/** A function that the text makes in a sloppy script, as in a CommonJS file. */
+function sloppy<F>(text: string): F {
+  return runInThisContext(`(${text})`) as F
+}
+
+function factorial(n: number): number {
+  return n < 2 ? 1 : n * factorial(n - 1)
+}
+
+const object = {
+  fetch(text: string): string {
+    return `${typeof fetch}:${text}`
+  },
+  async later(x: number): Promise<number> {
+    return (await Promise.resolve(x)) + 1
+  },
+  *count(): Generator<number> {
+    yield 1
+    yield 2
+  },
+  async *countLater(): AsyncGenerator<number> {
+    yield await Promise.resolve(1)
+  },
+  'a name, with (signs)'(): number {
+    return 1
+  },
+  [Symbol.iterator](): string {
+    return 'iterator'
+  },
+  async [`computed`](): Promise<number> {
+    return Promise.resolve(7)
+  },
+  42: () => 42,
+  get(): string {
+    return 'get'
+  },
+  async(): string {
+    return 'async'
+  },
+  class(): string {
+    return 'class'
+  },
+  function(): string {
+    return 'function'
+  },
+  if(): string {
+    return 'if'
+  },
+  get size(): number {
+    return 3
+  },
+}
+
+class Base {
+  inherited(): string {
+    return 'base'
+  }
+}
+
+class Statics extends Base {
+  static twice(x: number): number {
+    return x * 2
+  }
+  static async /* a comment */ later(x: number): Promise<number> {
+    return Promise.resolve(x)
+  }
+  static #secret(x: number): number {
+    return x
+  }
+  static readonly revealed = Statics.#secret
+  ordinary(x: number): number {
+    return x + 1
+  }
+  override inherited(): string {
+    return super.inherited()
+  }
+}
+
+test('functions of every kind work from their text', async () => {
+  assert.equal(roundTrip((x: number) => x + 1)(1), 2)
+  assert.deepEqual(roundTrip(() => ({ a: 1 }))(), { a: 1 })
+  assert.equal(roundTrip(factorial)(5), 120)
+  assert.equal(
+    roundTrip(function (x: number) {
+      return x
+    })(3),
+    3,
+  )
+  assert.equal(await roundTrip(async (x: number) => Promise.resolve(x))(4), 4)
+  assert.equal(roundTrip((x: number, y = x, ...rest: number[]) => y + rest.length)(1), 1)
+  assert.equal(await roundTrip(object.later)(1), 2)
+  assert.deepEqual([...roundTrip(object.count)()], [1, 2])
+  assert.deepEqual(await roundTrip(object.countLater)().next(), { value: 1, done: false })
+  assert.equal(roundTrip(Statics.twice)(4), 8)
+  assert.equal(await roundTrip(Statics.later)(4), 4)
+  assert.equal(roundTrip(Statics.revealed)(5), 5)
+  assert.equal(roundTrip(Statics.prototype.ordinary)(5), 6)
+})
+
+test('methods work whatever they are called', async () => {
+  assert.equal(roundTrip(object['a name, with (signs)'])(), 1)
+  assert.equal(roundTrip(object[Symbol.iterator])(), 'iterator')
+  assert.equal(await roundTrip(object['computed'])?.(), 7)
+  assert.equal(roundTrip(object[42])(), 42)
+  for (const name of ['get', 'async', 'class', 'function', 'if'] as const) {
+    assert.equal(roundTrip(object[name])(), name)
+  }
+  const { get } = Object.getOwnPropertyDescriptor(object, 'size') ?? {}
+  assert.equal(roundTrip(get)?.(), 3)
+})
+
+test('a method does not see itself under its name', () => {
+  assert.equal(roundTrip(object.fetch)('a'), 'function:a')
+})
+
+test('names are kept', () => {
+  const named = (): number => 1
+  assert.equal(roundTrip(named).name, 'named')
+  assert.equal(roundTrip(object.fetch).name, 'fetch')
+  assert.equal(roundTrip(object[Symbol.iterator]).name, '[Symbol.iterator]')
+  assert.equal(
+    roundTrip(
+      (
+        () => () =>
+          1
+      )(),
+    ).name,
+    '',
+  )
+})
+
+test('functions of modules are strict', () => {
+  assert.equal(
+    roundTrip(function (this: unknown) {
+      return this
+    })(),
+    undefined,
+  )
+  assert.throws(
+    roundTrip(() => {
+      const frozen = Object.freeze({ a: 1 }) as { a: number }
+      frozen.a = 2
+    }),
+    TypeError,
+  )
+})
+
+test('sloppy functions stay sloppy where they show it or where nothing else compiles', () => {
+  const self = roundTrip(sloppy<() => unknown>('function () { return this }'))
+  assert.equal(self(), globalThis)
+  const withs = roundTrip(sloppy<(o: object) => unknown>('(o) => { with (o) { return a } }'))
+  assert.equal(withs({ a: 1 }), 1)
+  assert.equal(roundTrip(sloppy<() => unknown>('() => 0o7 + 010'))(), 15)
+})
+
+test('functions that every Node has travel by name, to the very function', () => {
+  const natives = [Math.sqrt, parseInt, JSON.stringify, Object.keys, Number.isInteger, String.raw]
+  const others = [Array.from, BigInt.asIntN, Date.now, Symbol.for, Buffer.from, URL.canParse]
+  const nodes = [setTimeout, structuredClone, fetch, process.cwd, process.hrtime, basename]
+  const modules = [readFileSync, gzipSync, randomBytes, createHash, assert, readFile]
+  const methods = [Array.prototype.map, Object.prototype.hasOwnProperty, Map.prototype.get]
+  for (const fn of [...natives, ...others, ...nodes, ...modules, ...methods, Boolean, Date]) {
+    assert.equal(roundTrip(fn), fn)
+    assert.ok(serializer.serialize(fn).byteLength < 60)
+  }
+})
+
+test('captured variables travel with a function, and what those use', async () => {
+  const rate = 3
+  const table = new Map([['a', [1, 2]]])
+  const scale = (x: number): number => x * rate
+  const sum = (key: string): number => (table.get(key) ?? []).map(scale).reduce((a, b) => a + b, 0)
+  assert.equal(roundTrip(sum)('a'), 9)
+  table.set('a', [10])
+  assert.equal(roundTrip(sum)('a'), 30)
+  assert.equal(await roundTrip(async () => Promise.resolve(sum('a')))(), 30)
+})
+
+test('recursion, mutual recursion and cycles through values hold', () => {
+  function isEven(n: number): boolean {
+    return n === 0 || isOdd(n - 1)
+  }
+  const isOdd = (n: number): boolean => n > 0 && isEven(n - 1)
+  assert.deepEqual([roundTrip(isEven)(10), roundTrip(isOdd)(10)], [true, false])
+  const node = { value: 1, visit: (): unknown => node }
+  const copy = roundTrip(node)
+  assert.equal(copy.visit(), copy)
+  assert.equal((roundTrip(node.visit)() as typeof node).value, 1)
+})
+
+test('functions share the variables that they change, and nothing else does', () => {
+  const make = (): { next(): number; seen(): number } => {
+    let count = 0
+    return { next: () => (count += 1), seen: () => count }
+  }
+  const [first, second] = [make(), make()]
+  first.next()
+  const copies = roundTrip([first, second])
+  copies[0]?.next()
+  assert.deepEqual([copies[0]?.seen(), copies[1]?.seen()], [2, 0])
+  assert.equal(first.seen(), 1)
+  assert.equal(roundTrip(first.seen)(), 1)
+})
+
+test('a function keeps its name, length and properties', () => {
+  const tagged = Object.assign((a: number, b: number) => a + b, { tags: ['x'], self: {} })
+  tagged.self = tagged
+  Object.defineProperty(tagged, 'name', { value: 'renamed' })
+  const copy = roundTrip(tagged)
+  assert.deepEqual([copy.name, copy.length, copy.tags, copy(1, 2)], ['renamed', 2, ['x'], 3])
+  assert.equal(copy.self, copy)
+  assert.ok(Object.isFrozen(roundTrip(Object.freeze(() => 1))))
+  const curried = Object.defineProperty((...all: number[]) => all.length, 'length', { value: 3 })
+  assert.equal(roundTrip(curried).length, 3)
+})
+
+test('bound functions keep what they are bound to', () => {
+  const account = {
+    rate: 2,
+    of(this: { rate: number }, a: number, b: number) {
+      return this.rate * a + b
+    },
+  }
+  const bound = account.of.bind(account, 10)
+  const copy = roundTrip({ account, bound })
+  assert.deepEqual([copy.bound(1), copy.bound.name, copy.bound.length], [21, 'bound of', 1])
+  copy.account.rate = 3
+  assert.equal(copy.bound(1), 31)
+  assert.equal(roundTrip(bound.bind(undefined, 5))(), 25)
+  assert.equal(roundTrip(Math.max.bind(null, 3))(2), 3)
+})
+
+test('a function can be sent on and back without knowing where it came from', () => {
+  let count = 0
+  const scaled = (x: number): number => x + count
+  const fn = Object.assign(
+    (x: number) => {
+      count += 1
+      return scaled(x)
+    },
+    { note: [1] },
+  )
+  const there = sides.send(fn)
+  const unable = makeSide(new FakeAnalyst())
+  assert.equal(there(1), 2)
+  const back = sides.back(there)
+  assert.deepEqual([back(1), back.note], [3, [1]])
+  const bytes = sides.there.serializer.serialize(there)
+  const third = unable.serializer.deserialize(bytes) as typeof fn
+  const again = sides.here.serializer.deserialize(unable.serializer.serialize(third)) as typeof fn
+  assert.deepEqual([third(0), again(0)], [2, 2])
+})
+
+test('the stack shows the file, line and column of the user', () => {
+  const fail = function failing(): never {
+    throw new Error('here')
+  }
+  const placeOf = (fn: () => void): string => {
+    try {
+      fn()
+    } catch (error) {
+      return /failing.*?(\d+:\d+)/.exec(String((error as Error).stack))?.[1] ?? 'nowhere'
+    }
+    return ''
+  }
+  assert.match(placeOf(fail), /\d/)
+  assert.equal(placeOf(roundTrip(fail)), placeOf(fail))
+  assert.throws(roundTrip(fail), (error: Error) => String(error.stack).includes(import.meta.url))
+})
+
+test('lines and columns count from where the code stands', () => {
+  const side = fake(() =>
+    sourceParts('() => { throw new Error("x") }', [], { line: 41, column: 6 }),
+  )
+  const fn = sides.there.serializer.deserialize(side) as () => void
+  assert.throws(fn, (error: Error) => /task\.js:42:21\)?\n/.test(String(error.stack)))
+  const negative = fake(() => sourceParts('() => { throw new Error("x") }', [], { column: -3 }))
+  const other = sides.there.serializer.deserialize(negative) as () => void
+  assert.throws(other, (error: Error) => /task\.js:1:12\)?\n/.test(String(error.stack)))
+})
+
+/** The bytes of a function whose parts a test gives. */
+function fake(
+  parts: () => ReturnType<typeof sourceParts>,
+  analyst = new FakeAnalyst(),
+): Uint8Array {
+  const fn: AnyFunction = () => undefined
+  analyst.know(fn, parts)
+  return makeSide(analyst).serializer.serialize(fn)
+}
+
+function made<F>(bytes: Uint8Array): F {
+  return sides.there.serializer.deserialize(Buffer.from(bytes)) as F
+}
+
+test('methods, getters and setters are found in the value of their code', () => {
+  const forms = { method: '({m(a){return a}})', getter: '({get m(){return 5}})' } as const
+  assert.equal(
+    made<(a: number) => number>(fake(() => sourceParts(forms.method, [], { form: 'method' })))(3),
+    3,
+  )
+  assert.equal(
+    made<() => number>(fake(() => sourceParts(forms.getter, [], { form: 'getter' })))(),
+    5,
+  )
+  const setter = made<(this: object, v: number) => void>(
+    fake(() => sourceParts('({set m(v){this.v=v}})', [], { form: 'setter' })),
+  )
+  const target = { v: 0 }
+  setter.call(target, 4)
+  assert.equal(target.v, 4)
+})
+
+test('members of a module, references and runtime functions arrive', () => {
+  const reference = {
+    module: { kind: 'builtin', id: 'node:path' },
+    form: 'import',
+    path: ['sep'],
+  } as const
+  const module = { one: 1, two: Math.max, unused: new Map() }
+  const fn = made<() => unknown>(
+    fake(() =>
+      sourceParts('() => [m.one, m.two(1, 2), s, Object.getPrototypeOf(m)]', [
+        { name: 'm', content: { kind: 'members', module, names: ['one', 'two'] } },
+        { name: 's', content: { kind: 'reference', reference } },
+      ]),
+    ),
+  )
+  assert.deepEqual(fn(), [1, 2, '/', null])
+  const url = import.meta.url
+  const importer = made<() => Promise<object>>(
+    fake(() =>
+      sourceParts('() => $i("node:os")', [], { url, runtime: [{ name: '$i', kind: 'import' }] }),
+    ),
+  )
+  return importer().then((os) => assert.equal(typeof (os as { cpus: unknown }).cpus, 'function'))
+})
+
+test('a name that is captured nowhere is the global', () => {
+  const parts = sourceParts('() => typeof setTimeout', [
+    { name: 'setTimeout', content: { kind: 'value', value: 1 } },
+  ])
+  assert.equal(made<() => string>(fake(() => ({ ...parts, captures: [] })))(), 'function')
+})
+
+test('a captured variable that is refused says where it was captured', () => {
+  const refusal = new Refusal('a socket', 'it is open', 'open it inside the function')
+  const db = { name: 'db', content: { kind: 'refusal', refusal } } as const
+  const analyst = new FakeAnalyst()
+  const scaled: AnyFunction = () => undefined
+  analyst.know(scaled, () => sourceParts('() => db', [db]))
+  const task: AnyFunction = () => undefined
+  const value = { name: 'scaled', content: { kind: 'value', value: scaled } } as const
+  analyst.know(task, () => sourceParts('() => scaled()', [value]))
+  const side = makeSide(analyst)
+  assert.throws(
+    () => side.serializer.serialize(task),
+    (error: SerializeError) => {
+      assert.deepEqual(error.path, ['task', 'scaled', 'db (captured at task.js:1)'])
+      assert.match(
+        error.message,
+        /^task -> scaled -> db \(captured at task.js:1\): a socket cannot/,
+      )
+      return true
+    },
+  )
+  assert.throws(
+    () => side.serializer.serialize({ a: [task] }),
+    (error: SerializeError) => {
+      assert.deepEqual(error.path, ['a', '[0]', 'scaled', 'db (captured at task.js:1)'])
+      return true
+    },
+  )
+})
+
+test('what the analyst is not certain about is written again, or refused', () => {
+  const analyst = new FakeAnalyst()
+  const keys = [{}, {}]
+  const cell = (): ReturnType<typeof sourceParts> => {
+    const key = analyst.answers.length > 1 ? keys.pop() : keys[0]
+    return sourceParts('() => c.v', [
+      { name: 'c', content: { kind: 'cell', key: key ?? {}, value: 1 } },
+    ])
+  }
+  const [first, second]: [AnyFunction, AnyFunction] = [() => 1, () => 2]
+  analyst.know(first, cell)
+  analyst.know(second, cell)
+  analyst.answers.unshift('again')
+  const side = makeSide(analyst)
+  made<() => number>(side.serializer.serialize(first))
+  assert.equal(analyst.answers.length, 1)
+  analyst.answers[0] = new Refusal('a variable', 'nobody knows who shares it', 'do not')
+  assert.throws(() => side.serializer.serialize(first), /nobody knows/)
+})
+
+test('the same function gives the same bytes every time', () => {
+  const state = { list: [1] }
+  const fn = (): number => state.list.length
+  const first = serializer.serialize(fn)
+  assert.equal(serializer.serialize(fn), first)
+  serializer.serialize({ fn })
+  assert.equal(serializer.serialize(fn), first)
+  state.list.push(2)
+  const second = serializer.serialize(fn)
+  assert.notEqual(second, first)
+  assert.equal(serializer.serialize(fn), second)
+})
+
+test('functions of the same name and text are the same bytes, others are not', () => {
+  const make = (): unknown[] => [1, 2].map(() => (x: number) => x + 1)
+  const [first, second] = make()
+  assert.equal(serializer.serialize(first), serializer.serialize(second))
+  const named = Object.defineProperty((x: number) => x + 1, 'name', { value: 'other' })
+  assert.notEqual(serializer.serialize(first), serializer.serialize(named))
+  assert.notEqual(serializer.serialize(Math.sin), serializer.serialize(Math.cos))
+})
+
+test('a function that this Node does not have is a DeserializeError that names it', () => {
+  const bytes = Buffer.from(serializer.serialize(Math.sqrt))
+  bytes.write('sqxx', bytes.length - 4, 'latin1')
+  assert.throws(
+    () => serializer.deserialize(bytes),
+    (error: unknown) => error instanceof DeserializeError && error.message.includes('Math.sqxx'),
+  )
+})
+
+test('syntax that this Node does not know says which Node has sent it', () => {
+  const bytes = Buffer.from(fake(() => sourceParts('() => { %%% }')))
+  assert.throws(
+    () => made(bytes),
+    (error: Error) => {
+      assert.ok(error instanceof DeserializeError)
+      assert.match(error.message, /fn cannot be evaluated here: SyntaxError/)
+      return !error.message.includes('sent by')
+    },
+  )
+  bytes[1] = 99
+  assert.throws(() => made(bytes), /sent by Node 99, this is Node \d+/)
+})
+
+test('functions of one text are compiled once, however many there are', () => {
+  const many = Array.from({ length: 5_000 }, (_, index) => () => index)
+  const bytes = serializer.serialize(many)
+  const copies = sides.there.serializer.deserialize(bytes) as typeof many
+  assert.deepEqual([copies[7]?.(), copies[4_999]?.()], [7, 4_999])
+  assert.ok(bytes.byteLength < 5_000 * 40)
+})

@@ -1,0 +1,109 @@
+// For tests: an analyst that says what a test tells it to say.
+
+import type {
+  Capture,
+  FunctionAnalyst,
+  FunctionParts,
+  SourceParts,
+} from './function/function-parts.js'
+import { NativeNames, type AnyFunction } from './native-names.js'
+import { Refusal } from './refusal.js'
+import type { Binding, CodeName, FunctionCode } from './source/function-site.js'
+
+/** A captured variable: its name, what it holds, and what the code says of it. */
+export interface GivenCapture {
+  readonly name: string
+  readonly content: Capture['content']
+  readonly isEarly?: boolean
+  readonly isConstant?: boolean
+}
+
+/** Says of each function what it was given for it. */
+export class FakeAnalyst implements FunctionAnalyst {
+  readonly #natives = new NativeNames()
+  readonly #parts = new Map<AnyFunction, () => FunctionParts | Refusal>()
+  /** What `settle` answers, the last answer for ever. */
+  readonly answers: ('certain' | 'again' | Refusal)[] = ['certain']
+  /** How often it was asked for parts. */
+  asked = 0
+
+  /** From now on these are the parts of the function, found anew each time. */
+  know(fn: AnyFunction, parts: () => FunctionParts | Refusal): void {
+    this.#parts.set(fn, parts)
+  }
+
+  referenceOf(): undefined {
+    return undefined
+  }
+
+  partsOf(fn: AnyFunction): FunctionParts | Refusal {
+    this.asked += 1
+    const parts = this.#parts.get(fn)?.()
+    if (parts !== undefined) return parts
+    const name = this.#natives.nameOf(fn)
+    return name === undefined
+      ? new Refusal(`function ${fn.name}`, 'nobody told', 'tell')
+      : { kind: 'native', name }
+  }
+
+  settle(): 'certain' | 'again' | Refusal {
+    return (this.answers.length > 1 ? this.answers.shift() : this.answers[0]) ?? 'certain'
+  }
+}
+
+/** The parts of a function whose text is `expression`. */
+export function sourceParts(
+  expression: string,
+  captures: readonly GivenCapture[] = [],
+  more: Partial<FunctionCode> & Partial<Pick<SourceParts, 'classParts' | 'url'>> = {},
+): SourceParts {
+  const { classParts, url, ...code } = more
+  return {
+    kind: 'source',
+    code: {
+      form: 'value',
+      expression,
+      isStrict: true,
+      names: captures.map(codeName),
+      runtime: [],
+      parentName: undefined,
+      adoptName: undefined,
+      line: 0,
+      column: 0,
+      ...code,
+    },
+    url: url ?? 'file:///app/task.js',
+    captures: captures.map(({ name, content }) => ({
+      name,
+      step: `${name} (captured at task.js:1)`,
+      content,
+    })),
+    classParts,
+  }
+}
+
+function codeName({ name, content, isEarly = false, isConstant = true }: GivenCapture): CodeName {
+  const isCell = content.kind === 'cell'
+  const binding: Binding = {
+    name,
+    kind: 'const',
+    isOnce: true,
+    isConstant: isConstant && !isCell,
+    isCell,
+    isNeverUndefined: false,
+    origin: undefined,
+    isModuleObject: false,
+    isPrivateStore: content.kind === 'privateStore',
+    line: 0,
+  }
+  const free = {
+    name,
+    binding,
+    isAssigned: isCell,
+    isOnlyTypeof: false,
+    members: undefined,
+    callsMembers: false,
+    line: 0,
+  }
+  return { name, free, isCell, isEarly }
+}

@@ -1,0 +1,235 @@
+// From the names that a function uses to what stands behind them now.
+
+import { types } from 'node:util'
+import type { FunctionView } from '../inspect/function-view.js'
+import type { ModuleNames } from '../module/module-names.js'
+import { ownValue, type AnyFunction } from '../native-names.js'
+import { Refusal } from '../refusal.js'
+import type {
+  Binding,
+  CodeName,
+  FreeName,
+  FunctionCode,
+  FunctionSite,
+} from '../source/function-site.js'
+import type { CellKeys } from './cell-keys.js'
+import type { Capture } from './function-parts.js'
+import { moduleKeys } from './module-object.js'
+import type { ScriptTable } from './script-table.js'
+
+/** A capture, and whether it will be the same the next time. */
+export interface ReadCapture {
+  readonly capture: Capture
+  /** Makes it anew without a look at the scopes; undefined if that takes one. */
+  readonly refresh: (() => Capture) | undefined
+}
+
+/** The function whose captures are read. */
+export interface CaptureOwner {
+  readonly fn: AnyFunction
+  readonly view: FunctionView
+  /** URL or path of its file. */
+  readonly url: string
+}
+
+/** What captures are read with. */
+export interface CaptureReaderOptions {
+  readonly modules: ModuleNames
+  readonly scripts: ScriptTable
+  readonly cells: CellKeys
+  /** Called with each `require` that is found, and the file that has it. */
+  readonly onRequire: (require: AnyFunction, url: string) => void
+}
+
+type Content = Capture['content']
+
+/** Reads captured variables. */
+export class CaptureReader {
+  readonly #options: CaptureReaderOptions
+
+  constructor(options: CaptureReaderOptions) {
+    this.#options = options
+  }
+
+  /** The code of a function, in which variables of other modules that change are cells, too. */
+  codeOf({ code, codeWith }: FunctionSite, url: string): FunctionCode {
+    const imported = code.names.filter(
+      ({ free: { binding } }) =>
+        binding?.kind === 'import' && this.#variableOf(binding, url)?.isCell === true,
+    )
+    return imported.length === 0 ? code : codeWith(new Set(imported.map(({ free }) => free.name)))
+  }
+
+  /** What the name stands for; undefined if it is a global. */
+  read(owner: CaptureOwner, name: CodeName): ReadCapture | undefined {
+    const { free } = name
+    const scope = owner.view.scopes.findIndex(({ variables }) =>
+      Object.hasOwn(variables, free.name),
+    )
+    if (scope < 0 && free.binding === undefined) return undefined
+    const step = `${free.name} (captured at ${fileName(owner.url)}:${free.line + 1})`
+    const made = this.#contentOf(owner, name, scope)
+    const capture = { name: name.name, step, content: made.content }
+    const { again } = made
+    return {
+      capture,
+      refresh: again === undefined ? undefined : () => ({ ...capture, content: again() }),
+    }
+  }
+
+  #contentOf(owner: CaptureOwner, name: CodeName, scope: number): Made {
+    const { free } = name
+    const { binding } = free
+    const imported = binding === undefined ? undefined : this.#imported(binding, owner.url)
+    if (imported !== undefined) return constant(imported)
+    if (scope < 0) return changing({ kind: 'refusal', refusal: refuseHidden(free.name) })
+    let value: unknown
+    try {
+      value = owner.view.scopes[scope]?.variables[free.name]
+    } catch {
+      return changing({ kind: 'refusal', refusal: refuseUninitialized(free.name) })
+    }
+    if (value === undefined && isInDeadZone(binding)) {
+      return changing({ kind: 'refusal', refusal: refuseUninitialized(free.name) })
+    }
+    return this.#valueContent(owner, name, { value, scope })
+  }
+
+  #imported(binding: Binding, url: string): Content | undefined {
+    if (binding.origin === undefined || !binding.isConstant) return undefined
+    const reference = this.#options.modules.originReference(binding.origin, url)
+    return reference === undefined ? undefined : { kind: 'reference', reference }
+  }
+
+  #valueContent(
+    owner: CaptureOwner,
+    { free, isCell }: CodeName,
+    { value, scope }: { readonly value: unknown; readonly scope: number },
+  ): Made {
+    const { binding } = free
+    if (isNodeRequire(value)) this.#options.onRequire(value, owner.url)
+    if (binding?.isPrivateStore === true && isWeak(value)) {
+      return constant({ kind: 'privateStore', store: value })
+    }
+    const isModule = binding?.isModuleObject === true || isOwnModule(binding)
+    const names = isCell ? undefined : moduleKeys(value, free.members, isModule)
+    if (names !== undefined) {
+      const content = this.#moduleContent(value as object, names, { binding, url: owner.url })
+      return binding?.isConstant === true ? constant(content) : changing(content)
+    }
+    const variable = this.#variableOf(binding, owner.url)
+    if (isCell && variable !== undefined) {
+      const key = this.#options.cells.keyOf(owner.fn, variable, scope, free.isAssigned)
+      return changing({ kind: 'cell', key, value })
+    }
+    if (binding === undefined && free.isAssigned) {
+      return changing({ kind: 'refusal', refusal: refuseUnknownVariable(free) })
+    }
+    const content: Content = { kind: 'value', value }
+    // What is undefined may only be so far.
+    return variable?.isConstant === true && value !== undefined
+      ? constant(content)
+      : changing(content)
+  }
+
+  /** A namespace shows the values of now; a variable that changes there can only be named. */
+  #moduleContent(
+    module: object,
+    names: readonly string[],
+    { binding, url }: { readonly binding: Binding | undefined; readonly url: string },
+  ): Content {
+    const origin = types.isModuleNamespaceObject(module) ? binding?.origin : undefined
+    const changed =
+      origin === undefined
+        ? undefined
+        : names.find((name) => {
+            const path = [...origin.path, name]
+            return this.#options.scripts.variableOf({ ...origin, path }, url)?.isCell === true
+          })
+    if (changed === undefined) return { kind: 'members', module, names }
+    return { kind: 'refusal', refusal: refuseChanging(changed) }
+  }
+
+  /** The variable where it is declared: for an import, that of the module that exports it. */
+  #variableOf(binding: Binding | undefined, url: string): Binding | undefined {
+    if (binding?.kind !== 'import' || binding.origin === undefined) return binding
+    return this.#options.scripts.variableOf(binding.origin, url)
+  }
+}
+
+interface Made {
+  readonly content: Content
+  readonly again: (() => Content) | undefined
+}
+
+function constant(content: Content): Made {
+  return { content, again: () => content }
+}
+
+function changing(content: Content): Made {
+  return { content, again: undefined }
+}
+
+/** Node 20 shows `undefined` for what is not initialised yet. */
+function isInDeadZone(binding: Binding | undefined): boolean {
+  if (binding === undefined || !binding.isConstant) return false
+  const { kind, isNeverUndefined } = binding
+  return kind === 'class' || ((kind === 'const' || kind === 'let') && isNeverUndefined)
+}
+
+/** `module` of a CommonJS file, of which only `exports` can be meant. */
+function isOwnModule(binding: Binding | undefined): boolean {
+  return binding?.kind === 'wrapper' && binding.name === 'module'
+}
+
+function isWeak(value: unknown): value is WeakMap<object, unknown> | WeakSet<object> {
+  return types.isWeakMap(value) || types.isWeakSet(value)
+}
+
+/** The `require` of some file. */
+function isNodeRequire(value: unknown): value is AnyFunction {
+  if (typeof value !== 'function' || types.isProxy(value)) return false
+  return (
+    typeof ownValue(value, 'resolve') === 'function' &&
+    typeof ownValue(value, 'cache') === 'object' &&
+    Object.hasOwn(value, 'main')
+  )
+}
+
+function fileName(url: string): string {
+  const path = url.replace(/[?#].*$/, '')
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1) || 'unknown'
+}
+
+function refuseUninitialized(name: string): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'it is not initialised yet',
+    'submit the function after the line that declares it',
+  )
+}
+
+function refuseChanging(name: string): Refusal {
+  return new Refusal(
+    `the export ${name} of a namespace`,
+    'its module changes it',
+    `import it by its name, import { ${name} }`,
+  )
+}
+
+/** V8 does not show everything: not the name of a function expression to functions inside it. */
+function refuseHidden(name: string): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'its value cannot be seen from outside',
+    'give it to the function in another way: as an argument, or as a property of an object',
+  )
+}
+
+function refuseUnknownVariable({ name }: FreeName): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'the function changes it, and the text around the function cannot be read',
+    'keep it in an object',
+  )
+}

@@ -1,0 +1,229 @@
+// A function as what is stored for it: its own message, and one for each large value that it
+// captured, so that these are stored and sent once, however many functions and tasks use them. The
+// same function gives the same arrays as long as nothing that it captured has changed: callers know
+// them by that.
+
+import { asBuffer, bytesToLatin1 } from '../../base/bytes.js'
+import type { MessageContext } from '../message-context.js'
+import type { AnyFunction } from '../native-names.js'
+import type { MessageOptions } from '../writer-tools.js'
+import { AttachmentTable, MAX_INLINE_BYTES } from './attachment-table.js'
+
+/** A function as it is stored. Nobody may change the bytes. */
+export interface FunctionMessages {
+  readonly bytes: Uint8Array
+  /** Large values that it captured, each a message of its own. */
+  readonly attachments: readonly Uint8Array[]
+}
+
+/** Writes messages. */
+export interface MessageWriter {
+  /** The message, and what it met, which is good until the next one. Throws `SerializeError`. */
+  write(value: unknown, options: MessageOptions): Written
+  /** Whether it is certain what these functions share. */
+  areCertain(functions: ReadonlySet<AnyFunction>): boolean
+}
+
+/** A message. `context`: undefined for one that needs none. */
+export interface Written {
+  readonly bytes: Uint8Array
+  readonly context: MessageContext | undefined
+}
+
+/** A value that may become an attachment. */
+interface Piece {
+  readonly bytes: Uint8Array
+  readonly objects: ReadonlySet<object>
+  readonly functions: ReadonlySet<AnyFunction>
+  readonly hasCode: boolean
+}
+
+interface Known {
+  readonly messages: FunctionMessages
+  readonly values: readonly unknown[]
+  readonly excluded: ReadonlySet<unknown>
+  /** So long was the main message when no other captured value was found to be large. */
+  readonly checkedBytes: number
+}
+
+/** Functions alike are recognised by so short messages, so many of them. */
+const MAX_ALIKE_BYTES = 4_096
+const MAX_ALIKE = 1_000
+/** After so many attempts everything goes into one message. */
+const MAX_ATTEMPTS = 10
+
+/** Ships functions. */
+export class FunctionShipper {
+  readonly #writer: MessageWriter
+  readonly #known = new WeakMap<AnyFunction, Known>()
+  readonly #whole = new WeakMap<AnyFunction, Uint8Array>()
+  /** Short messages by their content. The oldest goes first. */
+  readonly #alike = new Map<string, Uint8Array>()
+  /** The bytes of attachments by the value that they stand for. */
+  readonly #pieces = new WeakMap<object, Uint8Array>()
+
+  constructor(writer: MessageWriter) {
+    this.#writer = writer
+  }
+
+  /**
+   * The function as one message, the same array as long as it is the same. Throws `SerializeError`.
+   */
+  whole(fn: AnyFunction): Uint8Array {
+    const { bytes } = this.#writer.write(fn, { strictness: 'strict' })
+    const same = this.#same(bytes, this.#whole.get(fn))
+    this.#whole.set(fn, same)
+    return same
+  }
+
+  /** The function and its attachments. Throws `SerializeError`. */
+  ship(fn: AnyFunction): FunctionMessages {
+    const known = this.#known.get(fn)
+    const shipment = new Shipment(this.#writer, fn, known)
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const found = shipment.attempt()
+      if (found === undefined) continue
+      const messages = this.#messages(found.bytes, shipment.values, found.pieces, known?.messages)
+      const { values, excluded, checkedBytes } = shipment
+      this.#known.set(fn, { messages, values, excluded, checkedBytes })
+      return messages
+    }
+    return { bytes: this.whole(fn), attachments: NO_ATTACHMENTS }
+  }
+
+  /** The same objects as last time, where they say the same. */
+  #messages(
+    bytes: Uint8Array,
+    values: readonly unknown[],
+    pieces: readonly Uint8Array[],
+    last: FunctionMessages | undefined,
+  ): FunctionMessages {
+    const same = this.#same(bytes, last?.bytes)
+    if (pieces.length === 0) {
+      return last?.bytes === same && last.attachments.length === 0
+        ? last
+        : { bytes: same, attachments: NO_ATTACHMENTS }
+    }
+    const attachments = pieces.map((piece, index) => {
+      const value = values[index]
+      if (typeof value !== 'object' || value === null)
+        return this.#same(piece, last?.attachments[index])
+      const kept = this.#same(piece, this.#pieces.get(value))
+      this.#pieces.set(value, kept)
+      return kept
+    })
+    return { bytes: same, attachments }
+  }
+
+  #same(bytes: Uint8Array, last: Uint8Array | undefined): Uint8Array {
+    if (last !== undefined && asBuffer(last).equals(bytes)) return last
+    if (bytes.byteLength > MAX_ALIKE_BYTES) return bytes
+    const key = bytesToLatin1(bytes)
+    const alike = this.#alike.get(key)
+    if (alike !== undefined) return alike
+    this.#alike.set(key, bytes)
+    if (this.#alike.size > MAX_ALIKE) {
+      for (const oldest of this.#alike.keys()) {
+        this.#alike.delete(oldest)
+        break
+      }
+    }
+    return bytes
+  }
+}
+
+const NO_ATTACHMENTS: readonly Uint8Array[] = []
+
+/** Finds out, attempt by attempt, which captured values can be attachments. */
+class Shipment {
+  readonly #writer: MessageWriter
+  readonly #fn: AnyFunction
+  readonly #pieces = new Map<unknown, Piece>()
+  /** What is written as attachments. */
+  values: readonly unknown[]
+  readonly excluded: Set<unknown>
+  checkedBytes: number
+
+  constructor(writer: MessageWriter, fn: AnyFunction, known: Known | undefined) {
+    this.#writer = writer
+    this.#fn = fn
+    this.values = known?.values ?? []
+    this.excluded = new Set(known?.excluded)
+    this.checkedBytes = known?.checkedBytes ?? 0
+  }
+
+  /** The messages, or undefined if it has to be tried again with other values. */
+  attempt(): { readonly bytes: Uint8Array; readonly pieces: readonly Uint8Array[] } | undefined {
+    const table = new AttachmentTable(this.values, this.excluded)
+    const options = { strictness: 'strict', attachments: table } as const
+    const { bytes, context } = this.#writer.write(this.#fn, options)
+    this.values = table.values.filter((value) => table.used.has(value))
+    if (this.values.length < table.size) return undefined
+    const isGrown = bytes.byteLength > MAX_INLINE_BYTES + this.checkedBytes
+    if (this.values.length === 0 && !isGrown) return { bytes, pieces: [] }
+    const main = pieceOf(bytes, context)
+    if (isGrown && this.#findLarge(context, bytes.byteLength)) return undefined
+    const pieces = this.values.map((value) => this.#piece(value))
+    const unfit = this.values.filter((_, index) => !isFit(pieces, index, main))
+    if (unfit.length === 0 && this.#areCertain(main, pieces)) {
+      return { bytes, pieces: pieces.map((piece) => piece.bytes) }
+    }
+    for (const value of unfit.length === 0 ? this.values : unfit) this.excluded.add(value)
+    this.values = this.values.filter((value) => !this.excluded.has(value))
+    return undefined
+  }
+
+  #findLarge(context: MessageContext | undefined, byteLength: number): boolean {
+    const candidates = [...(context?.captured ?? [])].filter((value) => !this.excluded.has(value))
+    const found = candidates.filter((value) => this.#isLarge(value))
+    this.checkedBytes = byteLength
+    this.values = [...this.values, ...found]
+    return found.length > 0
+  }
+
+  /** What cannot be written by itself is not large, but refused where it is. */
+  #isLarge(value: unknown): boolean {
+    return this.#piece(value).bytes.byteLength > MAX_INLINE_BYTES
+  }
+
+  #piece(value: unknown): Piece {
+    const known = this.#pieces.get(value)
+    if (known !== undefined) return known
+    const { bytes, context } = this.#writer.write(value, { strictness: 'strict' })
+    const piece = pieceOf(bytes, context, value)
+    this.#pieces.set(value, piece)
+    return piece
+  }
+
+  #areCertain(main: Piece, pieces: readonly Piece[]): boolean {
+    if (pieces.every(({ functions }) => functions.size === 0)) return true
+    const all = [main, ...pieces].flatMap(({ functions }) => [...functions])
+    return this.#writer.areCertain(new Set(all))
+  }
+}
+
+function pieceOf(bytes: Uint8Array, context: MessageContext | undefined, value?: unknown): Piece {
+  const objects = context?.ownObjects() ?? new Set<object>()
+  if (ArrayBuffer.isView(value)) objects.add(value).add(value.buffer)
+  return {
+    bytes,
+    objects,
+    functions: new Set(context?.analyzed),
+    hasCode: context?.main.hasCode === true,
+  }
+}
+
+/** Large, and nothing in it is anywhere else. */
+function isFit(pieces: readonly Piece[], index: number, main: Piece): boolean {
+  const piece = pieces[index]
+  if (piece === undefined || piece.bytes.byteLength <= MAX_INLINE_BYTES || piece.hasCode)
+    return false
+  const others = [main, ...pieces.filter((other) => other !== piece)]
+  return others.every(({ objects }) => areDisjoint(objects, piece.objects))
+}
+
+function areDisjoint(some: ReadonlySet<object>, others: ReadonlySet<object>): boolean {
+  const [small, large] = some.size < others.size ? [some, others] : [others, some]
+  for (const object of small) if (large.has(object)) return false
+  return true
+}

@@ -1,0 +1,385 @@
+import assert from 'node:assert/strict'
+import fs, * as fsNamespace from 'node:fs'
+import { createRequire } from 'node:module'
+import { describe, test } from 'node:test'
+import { DeserializeError } from '../../base/errors.js'
+import type { AnyFunction } from '../native-names.js'
+import { createModuleLoader } from './module-loader.js'
+import { ModuleNames } from './module-names.js'
+import { ModulePolicy } from './module-policy.js'
+import { PackageTree } from './package-tree.kit.js'
+import type { ExportReference } from './reference.js'
+import { refuseUnexported } from './refuse-import.js'
+
+type Exports = Readonly<Record<string, unknown>>
+
+const NO_MODULE = (): undefined => undefined
+/** What the source analysis says of a module that exports something. */
+const A_MODULE = (): ReadonlyMap<string, string> => new Map([['something', 'something']])
+
+function finder(policy = new ModulePolicy()): ModuleNames {
+  return new ModuleNames(policy)
+}
+
+function load(tree: PackageTree, reference: ExportReference | undefined): unknown {
+  assert.ok(reference !== undefined, 'there is no reference')
+  const options = { workerName: () => 'w1', cwd: () => tree.path('app') }
+  return createModuleLoader(options).load(reference)
+}
+
+describe('an import', () => {
+  const origin = (specifier: string, form: 'import' | 'require' = 'import') => ({
+    specifier,
+    form,
+    path: ['x'],
+  })
+
+  test('of a part of Node is a reference to it', () => {
+    for (const specifier of ['fs', 'node:fs']) {
+      const found = finder().originReference(origin(specifier), 'file:///app/main.js')
+      assert.deepEqual(found, {
+        module: { kind: 'builtin', id: 'node:fs' },
+        form: 'import',
+        path: ['x'],
+      })
+    }
+    const found = finder().originReference(origin('fs/promises', 'require'), '')
+    assert.deepEqual(found?.module, { kind: 'builtin', id: 'node:fs/promises' })
+  })
+
+  test('of this package is a reference to its file', () => {
+    const found = finder().originReference(origin('scaler-ts'), 'file:///app/main.js')
+    assert.deepEqual(found?.module, { kind: 'own', file: 'index.js' })
+    const file = new URL('reference.js', import.meta.url).href
+    for (const specifier of [file, './reference.js']) {
+      const own = finder().originReference(origin(specifier), import.meta.url)
+      assert.deepEqual(own?.module, { kind: 'own', file: 'serializer/module/reference.js' })
+    }
+  })
+
+  test('of a package that is there is a reference by its specifier', (t) => {
+    const tree = new PackageTree(t, { 'packages/lib/package.json': '{"name":"@ours/lib"}' })
+    tree.install('lib', { main: './main.js' }, { 'main.js': '' })
+    tree.install('@scope/esm', { exports: { import: './main.js' } }, { 'main.js': '' })
+    tree.link('app/node_modules/@ours/lib', 'packages/lib')
+    const parent = tree.url('app/src/main.js')
+    for (const specifier of ['lib', 'lib/part.js', '@scope/esm', '@scope/esm/x', '@ours/lib']) {
+      const { module } = finder().originReference(origin(specifier), parent) ?? {}
+      assert.deepEqual(module, { kind: 'specifier', specifier, parent }, specifier)
+    }
+    const byRequire = finder().originReference(origin('lib', 'require'), tree.path('app/a.cjs'))
+    assert.deepEqual(byRequire?.module, {
+      kind: 'specifier',
+      specifier: 'lib',
+      parent: tree.url('app/a.cjs'),
+    })
+  })
+
+  test('of an alias or of a file of the user is none', (t) => {
+    const json = '{"name":"app","exports":{"./lib":"./lib.js"},"imports":{"#lib":"./lib.js"}}'
+    const tree = new PackageTree(t, { 'app/package.json': json, 'app/lib.js': '' })
+    for (const specifier of [
+      './lib.js',
+      '../x.js',
+      '/x.js',
+      'file:///x.js',
+      '@/lib',
+      '~/lib',
+      'src/lib.js',
+      'absent',
+      '#lib',
+      '#absent',
+      'app/lib',
+      'app/absent',
+      '',
+      'http://[',
+    ]) {
+      for (const form of ['import', 'require'] as const) {
+        const found = finder().originReference(origin(specifier, form), tree.url('app/main.js'))
+        assert.equal(found, undefined, `${form} ${specifier}`)
+      }
+    }
+  })
+
+  test('of a file in a package, by alias or by path, is a reference to that file', (t) => {
+    const imports = { '#dep': { import: 'dep/esm', require: 'dep' }, '#fs': 'fs' }
+    const tree = new PackageTree(t, { 'app/package.json': JSON.stringify({ imports }) })
+    const exports = { '.': './main.js', './esm': { import: './main.mjs' } }
+    tree.install(
+      'dep',
+      { exports },
+      { 'main.js': 'exports.x = 1', 'main.mjs': 'export const x = 2' },
+    )
+    const parent = tree.url('app/main.js')
+    const at = (specifier: string, form: 'import' | 'require'): unknown =>
+      load(tree, finder().originReference(origin(specifier, form), parent))
+    assert.equal(at('#dep', 'import'), 2)
+    assert.equal(at('#dep', 'require'), 1)
+    assert.equal(at('./node_modules/dep/main.mjs', 'import'), 2)
+    assert.equal(at(tree.path('app/node_modules/dep/main.js'), 'require'), 1)
+    const builtin = finder().originReference(origin('#fs'), parent)
+    assert.deepEqual(builtin?.module, { kind: 'builtin', id: 'node:fs' })
+  })
+
+  test('follows what was registered, also when it was asked before', (t) => {
+    const tree = new PackageTree(t, {
+      'app/lib.js': 'export const x = 3',
+      'app/package.json': '{"type":"module"}',
+    })
+    tree.install('lib', { main: './main.js' }, { 'main.js': 'exports.x = 1' })
+    const policy = new ModulePolicy()
+    const found = finder(policy)
+    const parent = tree.url('app/main.js')
+    assert.notEqual(found.originReference(origin('lib'), parent), undefined)
+    policy.registerByValue('lib')
+    assert.equal(found.originReference(origin('lib'), parent), undefined)
+    assert.equal(found.originReference(origin('./node_modules/lib/main.js'), parent), undefined)
+    assert.equal(found.originReference(origin('./lib.js'), parent), undefined)
+    policy.registerByReference(tree.path('app/lib.js'))
+    assert.equal(load(tree, found.originReference(origin('./lib.js'), parent)), 3)
+    policy.registerByReference('@/alias')
+    const alias = found.originReference(origin('@/alias/x'), parent)
+    assert.deepEqual(alias?.module, { kind: 'specifier', specifier: '@/alias/x', parent })
+  })
+
+  test('of a registered file is looked for in the working directory of the worker, too', (t) => {
+    const policy = new ModulePolicy()
+    policy.registerByReference('./some-lib.mjs')
+    const parent = new URL('main.mjs', `file://${process.cwd()}/`).href
+    const found = finder(policy).originReference(origin('./some-lib.mjs'), parent)
+    const tree = new PackageTree(t, { 'app/some-lib.mjs': 'export const x = 4' })
+    assert.equal(load(tree, found), 4)
+  })
+})
+
+describe('a value of a CommonJS package', () => {
+  const TEXT = `
+    const hidden = () => 1
+    exports.visible = function visible() {}
+    exports.K = class K {}
+    exports.other = exports.K
+    exports.parts = { hidden }
+    exports.settings = { a: 1 }
+    exports.list = [1]
+    exports.make = () => hidden
+    Object.defineProperty(exports, 'lazy', { get() { throw new Error('asked') }, enumerable: true })
+  `
+
+  test('is found by identity', (t) => {
+    const tree = new PackageTree(t)
+    tree.install('lib', { main: './main.js' }, { 'main.js': TEXT })
+    tree.install('fn', {}, { 'index.js': 'module.exports = function fn() {}' })
+    const require = createRequire(tree.path('app/main.cjs'))
+    const lib = require('lib') as Exports
+    const fn = require('fn') as AnyFunction
+    const at = tree.path('app/node_modules/lib/main.js')
+    const find = finder()
+    const found = (value: unknown, url = at): ExportReference | undefined =>
+      find.referenceOf(value as object, url, NO_MODULE)
+    assert.deepEqual(found(lib['K']), {
+      module: {
+        kind: 'packageFile',
+        packageName: 'lib',
+        file: 'main.js',
+        parent: tree.url('app/node_modules/lib/main.js'),
+      },
+      form: 'require',
+      path: ['K'],
+    })
+    for (const key of ['visible', 'K', 'parts', 'make']) {
+      assert.equal(load(tree, found(lib[key])), lib[key], key)
+    }
+    assert.equal(load(tree, found(fn, tree.path('app/node_modules/fn/index.js'))), fn)
+    assert.equal(load(tree, find.referenceOf(lib, undefined, NO_MODULE)), lib)
+    assert.equal(
+      load(tree, find.referenceOf(lib['parts'] as object, undefined, NO_MODULE)),
+      lib['parts'],
+    )
+    assert.equal(found((lib['make'] as () => unknown)()), undefined)
+    for (const key of ['settings', 'list']) {
+      assert.equal(find.referenceOf(lib[key] as object, undefined, NO_MODULE), undefined, key)
+    }
+  })
+
+  test('is found though it was loaded or exported after the first question', (t) => {
+    const tree = new PackageTree(t)
+    for (const name of ['a', 'b']) tree.install(name, {}, { 'index.js': 'exports.f = () => 1' })
+    const require = createRequire(tree.path('app/main.cjs'))
+    const find = finder()
+    const found = (name: string, key: string): unknown => {
+      const value = (require(name) as Exports)[key] as AnyFunction
+      const url = tree.path(`app/node_modules/${name}/index.js`)
+      return find.referenceOf(value, url, NO_MODULE)?.path[0]
+    }
+    assert.equal(found('a', 'f'), 'f')
+    assert.equal(found('b', 'f'), 'f')
+    Object.assign(require('a') as object, { g: () => 2 })
+    assert.equal(found('a', 'g'), 'g')
+    assert.notEqual(find.referenceOf(require('b') as object, undefined, NO_MODULE), undefined)
+  })
+
+  test('is found in what other files of its package export', (t) => {
+    const tree = new PackageTree(t)
+    const inner = 'module.exports = { make: () => function made() {} }'
+    tree.install(
+      'lib',
+      {},
+      { 'index.js': "exports.made = require('./inner').make()", 'inner.js': inner },
+    )
+    tree.install('above', {}, { 'index.js': "exports.again = require('lib').made" })
+    const require = createRequire(tree.path('app/main.cjs'))
+    require('above')
+    const { made } = require('lib') as { made: AnyFunction }
+    const url = tree.path('app/node_modules/lib/inner.js')
+    const found = finder().referenceOf(made, url, NO_MODULE)
+    assert.deepEqual(found?.path, ['made'])
+    assert.equal(load(tree, found), made)
+  })
+
+  test('is not found when it is of the user', (t) => {
+    const tree = new PackageTree(t, { 'app/own.js': 'exports.f = () => 1' })
+    tree.install('lib', {}, { 'index.js': '' })
+    const require = createRequire(tree.path('app/main.cjs'))
+    const { f } = require('./own.js') as { f: AnyFunction }
+    const lib = require('lib') as { hook?: AnyFunction }
+    lib.hook = f
+    const policy = new ModulePolicy()
+    const find = finder(policy)
+    const found = (): ExportReference | undefined =>
+      find.referenceOf(f, tree.path('app/own.js'), NO_MODULE)
+    assert.equal(found(), undefined)
+    policy.registerByReference(tree.path('app/own.js'))
+    assert.equal(load(tree, found()), f)
+    policy.registerByValue(tree.path('app/own.js'))
+    assert.equal(found(), undefined)
+  })
+})
+
+describe('a value of an ES module', () => {
+  const TEXT = `
+    export class K {}
+    const inner = () => 1
+    export { inner as outer }
+    export default function main() {}
+    export function parse() {}
+    export const make = () => function parse() {}
+    export const hidden = undefined
+  `
+
+  test('is found by identity in the module that defines it', async (t) => {
+    const tree = new PackageTree(t)
+    tree.install(
+      'lib',
+      { exports: './main.mjs' },
+      { 'main.mjs': "export * from './a.mjs'", 'a.mjs': TEXT },
+    )
+    const url = tree.url('app/node_modules/lib/a.mjs')
+    const lib = (await import(url)) as Exports
+    const find = finder()
+    for (const [key, path] of [
+      ['K', 'K'],
+      ['outer', 'outer'],
+      ['default', 'default'],
+      ['parse', 'parse'],
+      ['make', 'make'],
+    ] as const) {
+      const found = find.referenceOf(lib[key] as AnyFunction, url, A_MODULE)
+      assert.deepEqual(found, {
+        module: { kind: 'packageFile', packageName: 'lib', file: 'a.mjs', parent: url },
+        form: 'import',
+        path: [path],
+      })
+      assert.equal(load(tree, found), lib[key])
+    }
+    const made = (lib['make'] as () => AnyFunction)()
+    assert.equal(find.referenceOf(made, url, A_MODULE), undefined)
+    const K = lib['K'] as AnyFunction
+    assert.equal(finder().referenceOf(K, url, NO_MODULE), undefined)
+    assert.equal(finder().referenceOf(K, undefined, A_MODULE), undefined)
+    assert.equal(finder().referenceOf(K, `${url}?2`, A_MODULE), undefined)
+  })
+
+  test('of this package is a reference to its own file', () => {
+    const url = new URL('../../base/errors.js', import.meta.url).href
+    assert.deepEqual(finder().referenceOf(DeserializeError, url, A_MODULE), {
+      module: { kind: 'own', file: 'base/errors.js' },
+      form: 'import',
+      path: ['DeserializeError'],
+    })
+  })
+
+  test('that only a module which waits could give is not guessed', async (t) => {
+    const tree = new PackageTree(t)
+    tree.install('slow', {}, { 'main.mjs': 'await null; export function f() {}' })
+    const url = tree.url('app/node_modules/slow/main.mjs')
+    const { f } = (await import(url)) as { f: AnyFunction }
+    assert.equal(finder().referenceOf(f, url, A_MODULE), undefined)
+  })
+})
+
+describe('a module as a value', () => {
+  test('is a reference to the whole of it', async (t) => {
+    const tree = new PackageTree(t, { 'app/own.mjs': 'export const a = 1' })
+    tree.install('esm', {}, { 'main.mjs': 'export const a = 1' })
+    tree.install('cjs', {}, { 'main.cjs': 'exports.a = 1; exports.f = () => 1' })
+    const esm = tree.url('app/node_modules/esm/main.mjs')
+    const cjs = tree.url('app/node_modules/cjs/main.cjs')
+    const urls = [tree.url('app/own.mjs'), esm]
+    const found = (value: object): ExportReference | undefined =>
+      finder().referenceOf(value, undefined, NO_MODULE, () => urls)
+    for (const url of [esm, cjs]) {
+      const namespace = (await import(url)) as object
+      assert.deepEqual(found(namespace)?.path, [])
+      assert.equal(load(tree, found(namespace)), namespace)
+    }
+    assert.equal(found((await import(urls[0] ?? '')) as object), undefined)
+    assert.deepEqual(found(fs), {
+      module: { kind: 'builtin', id: 'node:fs' },
+      form: 'require',
+      path: [],
+    })
+    assert.deepEqual(found(fsNamespace), {
+      module: { kind: 'builtin', id: 'node:fs' },
+      form: 'import',
+      path: [],
+    })
+  })
+})
+
+test('what somebody told is known', () => {
+  const find = finder()
+  const reference: ExportReference = {
+    module: { kind: 'own', file: 'index.js' },
+    form: 'import',
+    path: ['it'],
+  }
+  const it = {}
+  assert.equal(find.referenceOf(it, undefined, NO_MODULE), undefined)
+  find.know(it, reference)
+  assert.equal(find.referenceOf(it, undefined, NO_MODULE), reference)
+})
+
+test('nothing of a proxy is asked', () => {
+  const refuse = (): never => {
+    throw new Error('asked')
+  }
+  const traps = { get: refuse, ownKeys: refuse, getOwnPropertyDescriptor: refuse, has: refuse }
+  const proxy = new Proxy(() => {}, { ...traps, getPrototypeOf: refuse })
+  assert.equal(finder().referenceOf(proxy, LIB, NO_MODULE), undefined)
+})
+
+const LIB = '/app/node_modules/lib/index.js'
+
+test('a function that nobody can import is refused with ways out', () => {
+  assert.equal(
+    refuseUnexported('parse', LIB).reason,
+    'parse of package lib cannot travel to another process: it is not exported, so that nobody ' +
+      'else can import it; import it inside the function, wrap it in a function of your own, or ' +
+      "registerByValue('lib')",
+  )
+  const own = new URL('module-names.js', import.meta.url).href
+  const { reason } = refuseUnexported('', own)
+  assert.match(reason, /^a function without a name of package scaler-ts cannot/)
+  assert.match(reason, /import it inside the function or wrap it in a function of your own$/)
+  assert.match(refuseUnexported('f', '/app/a.js').reason, /^f of \/app\/a\.js cannot/)
+})

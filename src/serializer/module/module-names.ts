@@ -1,0 +1,229 @@
+// From a value that was met somewhere to a reference that a worker can follow: what Node, installed
+// packages and this package export is found by identity, so that a wrong name is never given.
+
+import { types } from 'node:util'
+import { isBuiltin } from 'node:module'
+import { dirname } from 'node:path'
+import { ownValue, type AnyFunction } from '../native-names.js'
+import type { Refusal } from '../refusal.js'
+import type { ImportOrigin } from '../source/function-site.js'
+import { BuiltinModules } from './builtin-modules.js'
+import { fileUrlOf, packageFileOf, pathOf } from './file-location.js'
+import { LoadedExports } from './loaded-exports.js'
+import type { ModulePolicy } from './module-policy.js'
+import { ModulePlace } from './module-place.js'
+import { fileReference, OriginResolver } from './origin-resolver.js'
+import type { ExportReference, ModuleLoader, RuntimeRole } from './reference.js'
+import { refuseUnexported } from './refuse-import.js'
+
+/** What is exported by the ES module at a URL, by exported name; undefined if that is none. */
+export type ExportsOf = (url: string) => ReadonlyMap<string, string> | undefined
+
+/** URLs of the ES modules that are loaded, at least of those in packages. */
+export type ModuleUrls = () => Iterable<string>
+
+/** What the client asks about modules. */
+export class ModuleNames {
+  readonly #policy: ModulePolicy
+  readonly #origins: OriginResolver
+  /** Told by `know`; whatever is registered does not matter to these. */
+  readonly #told = new WeakMap<object, ExportReference>()
+  #known = new WeakMap<object, ExportReference>()
+  readonly #builtins = new BuiltinModules()
+  /** What `goesByReference` said. */
+  readonly #files = new Map<string, boolean>()
+  #loaded: LoadedExports
+  readonly #namespaces = new Map<string, object>()
+  readonly #roles: Pick<ModuleLoader, 'roleOf'> | undefined
+  #version: number
+
+  /** `roles` is the loader of this process: its functions may travel on. */
+  constructor(policy: ModulePolicy, roles?: Pick<ModuleLoader, 'roleOf'>) {
+    this.#policy = policy
+    this.#roles = roles
+    this.#origins = new OriginResolver(policy)
+    this.#loaded = this.#newIndex()
+    this.#version = policy.version
+  }
+
+  /** See `ModulePolicy`. */
+  get version(): number {
+    return this.#policy.version
+  }
+
+  /** Whether functions of the file at a URL or path are imported where they arrive, or refused. */
+  goesByReference(location: string): boolean {
+    this.#forgetIfChanged()
+    const known = this.#files.get(location)
+    if (known !== undefined) return known
+    const goes = this.#policy.isOwnFile(location) || this.#policy.isPackageFile(location)
+    this.#files.set(location, goes)
+    return goes
+  }
+
+  /** What is said of such a function where `referenceOf` has no answer. */
+  refusalOf(fn: AnyFunction, location: string): Refusal {
+    const name = ownValue(fn, 'name')
+    return refuseUnexported(typeof name === 'string' ? name : '', location)
+  }
+
+  /** What a function stands for that came with code from elsewhere: an `import` or a `require`. */
+  roleOf(fn: AnyFunction): RuntimeRole | undefined {
+    return this.#roles?.roleOf(fn)
+  }
+
+  /** See `OriginResolver`. */
+  originReference(origin: ImportOrigin, parentUrl: string): ExportReference | undefined {
+    return this.#origins.originReference(origin, parentUrl)
+  }
+
+  /** From now on the value has this reference. For objects of this package's own. */
+  know(value: object, reference: ExportReference): void {
+    this.#told.set(value, reference)
+  }
+
+  /**
+   * The reference of a function, class, module namespace or exports object; undefined if no other
+   * process could import it. `fileUrl` is the URL or path of the script that defines a function.
+   * Runs no getters and nothing of the user's. Never throws.
+   */
+  referenceOf(
+    value: AnyFunction | object,
+    fileUrl: string | undefined,
+    exportsOf: ExportsOf,
+    moduleUrls: ModuleUrls = () => [],
+  ): ExportReference | undefined {
+    const told = this.#told.get(value)
+    if (told !== undefined) return told
+    this.#forgetIfChanged()
+    const known = this.#known.get(value)
+    if (known !== undefined) return known
+    let found: ExportReference | undefined
+    try {
+      found = this.#find(value, fileUrl, exportsOf, moduleUrls)
+    } catch {
+      // A module that failed to load, or a path that is none.
+    }
+    if (found !== undefined) this.#known.set(value, found)
+    return found
+  }
+
+  #find(
+    value: AnyFunction | object,
+    fileUrl: string | undefined,
+    exportsOf: ExportsOf,
+    moduleUrls: ModuleUrls,
+  ): ExportReference | undefined {
+    if (types.isProxy(value)) return undefined
+    if (types.isModuleNamespaceObject(value)) return this.#namespaceReference(value, moduleUrls)
+    const id = this.#builtins.idOf(value)
+    if (id !== undefined) return builtinReference(id, 'require')
+    if (typeof value !== 'function') return this.#requireReference(value, undefined)
+    const path = fileUrl === undefined ? undefined : pathOf(fileUrl)
+    if (path === undefined || fileUrl === undefined) return undefined
+    if (!this.goesByReference(path)) return undefined
+    const url = fileUrlOf(fileUrl)
+    const isModule = url !== undefined && !this.#loaded.has(path) && (exportsOf(url)?.size ?? 0) > 0
+    return (
+      (isModule ? this.#importReference(value as AnyFunction, url) : undefined) ??
+      this.#requireReference(value, path)
+    )
+  }
+
+  /** By what `require` gave to anybody in this process. */
+  #requireReference(value: object, path: string | undefined): ExportReference | undefined {
+    const packageFolder = path === undefined ? undefined : packageFileOf(path)?.folder
+    const isBetter = (other: string): boolean => packageFileOf(other)?.folder === packageFolder
+    const found = this.#loaded.find(value, path, isBetter)
+    const module = found === undefined ? undefined : fileReference(found.filename, this.#policy)
+    if (found === undefined || module === undefined) return undefined
+    return { module, form: 'require', path: found.path }
+  }
+
+  /** By what the ES module that defines it exports. */
+  #importReference(value: AnyFunction, url: string): ExportReference | undefined {
+    const path = pathOf(url)
+    const namespace = this.#namespaceAt(url)
+    if (path === undefined || namespace === undefined) return undefined
+    const key = keyIn(namespace, value)
+    const module = key === undefined ? undefined : fileReference(path, this.#policy)
+    return module === undefined || key === undefined
+      ? undefined
+      : { module, form: 'import', path: [key] }
+  }
+
+  /** A namespace does not say what it is that of: all that could be are compared. */
+  #namespaceReference(value: object, moduleUrls: ModuleUrls): ExportReference | undefined {
+    const whole = valueIn(value, 'default')
+    if ((typeof whole === 'object' && whole !== null) || typeof whole === 'function') {
+      const id = this.#builtins.idOf(whole)
+      if (id !== undefined && this.#namespaceAt(id) === value) return builtinReference(id, 'import')
+      const found = this.#loaded.find(whole, undefined, () => false)
+      const url = found?.path.length === 0 ? fileUrlOf(found.filename) : undefined
+      const reference = url === undefined ? undefined : this.#wholeReference(value, url)
+      if (reference !== undefined) return reference
+    }
+    for (const url of moduleUrls()) {
+      const reference = this.#wholeReference(value, url)
+      if (reference !== undefined) return reference
+    }
+    return undefined
+  }
+
+  /** The reference to all that the module at the URL exports, if that is the value. */
+  #wholeReference(value: object, url: string): ExportReference | undefined {
+    const path = pathOf(url)
+    const module = path === undefined ? undefined : fileReference(path, this.#policy)
+    if (module === undefined || this.#namespaceAt(url) !== value) return undefined
+    return { module, form: 'import', path: [] }
+  }
+
+  /**
+   * The namespace of a module that is loaded. Two URLs of one file are two modules: loading one by
+   * another URL than its own would run it again.
+   */
+  #namespaceAt(url: string): object | undefined {
+    const known = this.#namespaces.get(url)
+    if (known !== undefined || /[?#]/.test(url)) return known
+    try {
+      const folder = isBuiltin(url) ? process.cwd() : dirname(pathOf(url) ?? '')
+      const namespace = new ModulePlace(folder).importNow(url)
+      this.#namespaces.set(url, namespace)
+      return namespace
+    } catch {
+      return undefined
+    }
+  }
+
+  #forgetIfChanged(): void {
+    if (this.#version === this.#policy.version) return
+    this.#version = this.#policy.version
+    this.#known = new WeakMap()
+    this.#files.clear()
+    this.#loaded = this.#newIndex()
+  }
+
+  #newIndex(): LoadedExports {
+    return new LoadedExports((filename) => this.#policy.isPackageFile(filename))
+  }
+}
+
+function builtinReference(id: string, form: ExportReference['form']): ExportReference {
+  return { module: { kind: 'builtin', id }, form, path: [] }
+}
+
+/** The exported name that has the value; the one that a function is called by, if it has it. */
+function keyIn(namespace: object, value: AnyFunction): string | undefined {
+  const name: unknown = Object.getOwnPropertyDescriptor(value, 'name')?.value
+  if (typeof name === 'string' && valueIn(namespace, name) === value) return name
+  return Object.getOwnPropertyNames(namespace).find((key) => valueIn(namespace, key) === value)
+}
+
+/** Variables that are not initialised yet throw. */
+function valueIn(namespace: object, key: string): unknown {
+  try {
+    return Object.getOwnPropertyDescriptor(namespace, key)?.value
+  } catch {
+    return undefined
+  }
+}

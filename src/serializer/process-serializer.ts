@@ -1,0 +1,121 @@
+// The serializer of this process with all that it works with, and what users may tell it. There is
+// one: what is registered holds for every client, and a class is one class in all messages.
+
+import { hostname } from 'node:os'
+import { ConfigError } from '../base/errors.js'
+import { ClassCodecs, type AnyClass, type ClassCodecOptions } from './class/class-codecs.js'
+import { Identities } from './class/identities.js'
+import { DefaultSerializer } from './default-serializer.js'
+import { ExplicitFunctions, type TaskCaptures } from './function/explicit-function.js'
+import { explainFunction } from './function/explain-function.js'
+import { SourceAnalyst } from './function/function-analyst.js'
+import { createModuleLoader } from './module/module-loader.js'
+import { ModuleNames } from './module/module-names.js'
+import { ModulePolicy } from './module/module-policy.js'
+import { NativeNames, type AnyFunction } from './native-names.js'
+import type { Serializer } from './serializer.js'
+
+class ProcessSerializer {
+  readonly policy = new ModulePolicy()
+  readonly explicit = new ExplicitFunctions()
+  readonly codecs = new ClassCodecs()
+  readonly analyst: SourceAnalyst
+  readonly serializer: DefaultSerializer
+
+  constructor() {
+    const natives = new NativeNames()
+    const loader = createModuleLoader({
+      workerName: () => `process ${process.pid} on ${hostname()}`,
+      cwd: () => process.cwd(),
+    })
+    const modules = new ModuleNames(this.policy, loader)
+    const { explicit, codecs } = this
+    this.analyst = new SourceAnalyst({ natives, modules, explicit })
+    const identities = new Identities()
+    const { analyst } = this
+    this.serializer = new DefaultSerializer({ analyst, loader, natives, codecs, identities })
+    natives.know('scaler-ts#defaultSerializer', this.serializer)
+    const module = { kind: 'own', file: 'index.js' } as const
+    modules.know(this.serializer, { module, form: 'import', path: ['defaultSerializer'] })
+  }
+}
+
+const own = new ProcessSerializer()
+
+/** The same with everything that client and worker need beside a `Serializer`. */
+export const processSerializer: DefaultSerializer = own.serializer
+
+/**
+ * Functions and values by value (docs/functions.md). `serialize` throws `SerializeError`,
+ * `deserialize` throws `DeserializeError`. The bytes of a function are the same `Uint8Array` as
+ * long as nothing that it uses has changed, which nobody may write to; all other bytes are the
+ * caller's.
+ */
+export const defaultSerializer: Serializer = own.serializer
+
+/**
+ * From now on functions and classes of this package travel by value: it need not be installed on
+ * the workers. `specifier` is the name of a package or a subpath of it. For the whole process;
+ * takes effect at the next submit. Throws `ConfigError` for anything else.
+ */
+export function registerByValue(specifier: string): void {
+  own.policy.registerByValue(specifier)
+}
+
+/**
+ * From now on what the module exports is imported on the worker, which must have it. `specifier` is
+ * the name of a package, a `file:` URL, or a path of a file or folder. For the whole process; takes
+ * effect at the next submit. Throws `ConfigError` for anything else.
+ */
+export function registerByReference(specifier: string): void {
+  own.policy.registerByReference(specifier)
+}
+
+/**
+ * From now on instances of the class travel as what `serialize(instance)` returns, and
+ * `deserialize(value)` makes them again; both functions travel along. For classes that hold what
+ * only they can see, such as `#private` fields. For the whole process. Throws `ConfigError`.
+ */
+export function registerClass<T>(constructor: AnyClass<T>, options: ClassCodecOptions<T>): void {
+  own.codecs.register(constructor, options)
+}
+
+/**
+ * What would travel with a function: a text with the tree of all that it captures, with sizes, and
+ * with what is imported instead or cannot travel. Throws `TypeError` if `fn` is not a function.
+ */
+export function explainSerialization(fn: AnyFunction): string {
+  if (typeof fn !== 'function') throw new TypeError(`expected a function, got ${typeof fn}`)
+  const serialize = (value: unknown): Uint8Array => own.serializer.serialize(value)
+  return explainFunction(fn, { analyst: own.analyst, serialize })
+}
+
+/**
+ * Says what a function captures, for processes without an inspector that could see it: `fn` uses
+ * the variables in `captures` and globals, nothing else. Their values are those given here. Returns
+ * `fn`. Throws `ConfigError`.
+ */
+export function task<F extends AnyFunction>(fn: F, options: TaskCaptures): F
+/**
+ * The function that the module at `url` (`import.meta.url`, for instance) exports as `name`:
+ * imported on the worker, which must have the module. Throws `ConfigError`.
+ */
+export function task(url: string, name: string): (...parameters: unknown[]) => Promise<unknown>
+export function task(
+  target: AnyFunction | string,
+  about: TaskCaptures | string,
+): AnyFunction | ((...parameters: unknown[]) => Promise<unknown>) {
+  if (typeof target === 'string') return own.explicit.ofExport(target, about as string)
+  if (typeof target !== 'function') {
+    throw new ConfigError(`task: expected a function or the URL of a module, got ${typeof target}`)
+  }
+  if (typeof about !== 'object' || about === null) {
+    throw new ConfigError('task: expected { captures } after the function')
+  }
+  return own.explicit.withCaptures(target, about)
+}
+
+/** Any value, with a short text in the place of whatever cannot travel inside it. */
+export function serializeLeniently(value: unknown): Uint8Array {
+  return own.serializer.serializeAs(value, 'lenient')
+}

@@ -1,0 +1,85 @@
+// What a unit has met and not written yet, and how it was reached.
+
+import { type Step, stepText } from './path.js'
+import type { FunctionPlan } from './function-writer.js'
+import type { SpecialPlan } from './special-object.js'
+
+/** What the content of an object is. */
+export type ContentKind =
+  /** A record, as far as could be seen. */
+  | 'ordinary'
+  | 'record'
+  | 'arguments'
+  | 'array'
+  | 'map'
+  | 'set'
+  | 'error'
+  | 'cell'
+  | 'function'
+  | 'bound'
+  /** An object that is complete at once. */
+  | 'leaf'
+
+/** An object whose content is written later, and where it was met. */
+export interface QueueItem {
+  readonly object: object
+  readonly kind: ContentKind
+  /** What held it; undefined for the root of its unit. */
+  readonly holder: QueueItem | undefined
+  readonly step: Step
+  /**
+   * Of a function what is to be written, of a cell what it holds (in a `CellValue`), of anything
+   * else what it has beside the content of its kind.
+   */
+  about: FunctionPlan | CellValue | SpecialPlan | undefined
+}
+
+/** What a captured variable holds. */
+export class CellValue {
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
+/** A step from something that is written, or the root of its unit. */
+export interface Place {
+  readonly holder: QueueItem | undefined
+  readonly step: Step
+  /** Where the unit itself was met; undefined for the main one. */
+  readonly origin: Place | undefined
+}
+
+/** The way from the root of the message to a place. */
+export function pathTo(place: Place): string[] {
+  const steps: string[] = []
+  let isPassing = false
+  for (let unit: Place | undefined = place; unit !== undefined; unit = unit.origin) {
+    let { step }: Place = unit
+    for (let holder = unit.holder; holder !== undefined; { step, holder } = holder) {
+      steps.push(textOfStep(holder.kind, step, isPassing))
+      isPassing = holder.kind === 'function'
+    }
+  }
+  return steps.toReversed()
+}
+
+/** The function nearest to the root of the message, on the way to a place. */
+export function outermostFunction(place: Place): QueueItem | undefined {
+  let found: QueueItem | undefined
+  for (let unit: Place | undefined = place; unit !== undefined; unit = unit.origin) {
+    for (let holder = unit.holder; holder !== undefined; holder = holder.holder) {
+      if (holder.kind === 'function' || holder.kind === 'bound') found = holder
+    }
+  }
+  return found
+}
+
+function textOfStep(kind: ContentKind, step: Step, isPassing: boolean): string {
+  if (typeof step === 'number' && kind === 'map') {
+    return step % 2 === 0 ? `key ${step / 2}` : `value ${(step - 1) / 2}`
+  }
+  if (typeof step === 'number' && kind === 'set') return `member ${step}`
+  return stepText(step, isPassing)
+}

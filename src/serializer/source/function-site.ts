@@ -1,0 +1,177 @@
+// What the text of a program says about one of its functions. Types only: `script-analysis.ts`
+// finds the answers. Nothing here knows a value; see `inspect/` for those.
+
+/** A variable as it is declared in a script. The same object for every function that uses it. */
+export interface Binding {
+  readonly name: string
+  readonly kind:
+    | 'import'
+    | 'const'
+    | 'let'
+    | 'var'
+    | 'function'
+    | 'class'
+    | 'parameter'
+    | 'catch'
+    /** `exports`, `require`, `module`, `__filename`, `__dirname` of a CommonJS file. */
+    | 'wrapper'
+  /** Declared where each script has it once: at the top of a module or of a CommonJS file. */
+  readonly isOnce: boolean
+  /**
+   * Nobody assigns it once it is initialised. False whenever that is not certain: a direct `eval`
+   * or `with` that could reach it, a parameter of a sloppy function that uses `arguments`.
+   */
+  readonly isConstant: boolean
+  /** Assigned by a function inside the one that declares it: closures can change it. */
+  readonly isCell: boolean
+  /** Its initializer can never be `undefined` (a literal, a function, `new`, …). */
+  readonly isNeverUndefined: boolean
+  /** Where the value comes from, for import bindings and constants from `require('…')`. */
+  readonly origin: ImportOrigin | undefined
+  /**
+   * It holds a module, whose properties are what is meant: `import * as x`, and what compilers make
+   * of imports, for example `__toESM(require('x'))` or `await __vite_ssr_import__('x')`.
+   */
+  readonly isModuleObject: boolean
+  /**
+   * The only use of it in the script is that of a compiler's stand-in for a private name: a
+   * `WeakMap` or `WeakSet` that holds something about `this`.
+   */
+  readonly isPrivateStore: boolean
+  /** Line of the declaration in the script, from 0. */
+  readonly line: number
+}
+
+/** What an import names. */
+export interface ImportOrigin {
+  readonly specifier: string
+  /** `require('x')` gives the exports themselves, `import` a namespace of them. */
+  readonly form: 'import' | 'require'
+  /**
+   * The way from the namespace or exports to the value: `[]` the whole, `['default']`,
+   * `['readFile']`, or several steps for `const { a: { b } } = require('x')`.
+   */
+  readonly path: readonly string[]
+}
+
+/** A name that the function uses and does not declare itself. */
+export interface FreeName {
+  readonly name: string
+  /** Undefined if nothing in the script declares it: a global, or the script is not known. */
+  readonly binding: Binding | undefined
+  /** The function assigns it. */
+  readonly isAssigned: boolean
+  /** It is used by `typeof name` and in no other way. */
+  readonly isOnlyTypeof: boolean
+  /**
+   * The properties that are read, if the only use is `name.property` or `name['property']`;
+   * undefined if it is used in any other way.
+   */
+  readonly members: readonly string[] | undefined
+  /** Some property is called as a method, `name.property()`, so that `name` is its `this`. */
+  readonly callsMembers: boolean
+  /** Line of its first use in the script, from 0. */
+  readonly line: number
+}
+
+/** Something in the text of a function that means nothing outside of its place. */
+export type Obstacle =
+  /** An arrow function that uses the `this` of what surrounds it. */
+  | 'this'
+  | 'new.target'
+  /** A method outside of its object or class that uses `super`. */
+  | 'super'
+  /** `#name` of a class around the function. */
+  | 'private name'
+  /** A direct `eval`, whose text could use anything; or `with` around the function. */
+  | 'eval'
+  /** A class whose definition has effects or unknowable names: `[call()]() {}`. */
+  | 'class definition'
+
+/** Text and its meaning, ready to be evaluated somewhere else; made once for each function site. */
+export interface FunctionCode {
+  /**
+   * What the function is within the value of the expression: the value itself, or the member `m`
+   * of it (a method), or the getter or setter of `m`.
+   */
+  readonly form: 'value' | 'method' | 'getter' | 'setter'
+  /**
+   * An expression. Captured variables appear under the names of `names`; those with `isCell` as
+   * `name.v`; `import()`, `import.meta`, and the `require` of a CommonJS file as calls and reads
+   * of the names in `runtime`. It has as many lines as the original and, but for rewritten names,
+   * its columns.
+   */
+  readonly expression: string
+  readonly isStrict: boolean
+  /**
+   * What must be given, by the name that the expression has for it: free names that are variables.
+   * One without binding is a global unless a scope has it; then it must not be given.
+   */
+  readonly names: readonly CodeName[]
+  /** Helpers that the expression needs, by the name that it has for them. */
+  readonly runtime: readonly RuntimeName[]
+  /**
+   * The name under which a class expects the class that it extends; undefined if it extends none.
+   */
+  readonly parentName: string | undefined
+  /**
+   * The name under which a class with static private fields expects a function, which it calls
+   * when it is defined with one `{ name: '#x', get(), set(value) }` for each of them.
+   */
+  readonly adoptName: string | undefined
+  /**
+   * Where the expression's first character stands in the script, from 0. Column may be negative.
+   */
+  readonly line: number
+  readonly column: number
+}
+
+/** A captured variable in the code. */
+export interface CodeName {
+  /** As in the expression. Differs from `free.name` only for `arguments` and clashes. */
+  readonly name: string
+  readonly free: FreeName
+  /** The expression reads and writes `name.v`. */
+  readonly isCell: boolean
+  /** Its value is needed when the expression is evaluated: a computed key of a class. */
+  readonly isEarly: boolean
+}
+
+/** A name for what cannot be a captured value. */
+export interface RuntimeName {
+  readonly name: string
+  /** `import(specifier, options)`, `import.meta`, `require` of the file. */
+  readonly kind: 'import' | 'meta' | 'require'
+}
+
+/** One function of a script. */
+export interface FunctionSite {
+  readonly kind: 'function' | 'arrow' | 'method' | 'getter' | 'setter' | 'class'
+  /** What keeps it from travelling alone. */
+  readonly obstacles: readonly { readonly kind: Obstacle; readonly line: number }[]
+  readonly freeNames: readonly FreeName[]
+  /** Throws nothing; of no use while there are obstacles. The same object at each call. */
+  readonly code: FunctionCode
+  /**
+   * The code with these free names as cells, too: for imports of variables that their module
+   * changes. The same object for the same names.
+   */
+  readonly codeWith: (cells: ReadonlySet<string>) => FunctionCode
+  /** For a class: what else its text says. */
+  readonly classSite: ClassSite | undefined
+  /** Line and column of the function's first character in the script, from 0. */
+  readonly line: number
+  readonly column: number
+}
+
+/** What the text of a class says about the class. */
+export interface ClassSite {
+  /** It has an `extends` clause. */
+  readonly hasParent: boolean
+  /** `extends null`. */
+  readonly extendsNull: boolean
+  /** Names of private fields, methods and accessors of instances, with `#`. */
+  readonly instancePrivates: readonly string[]
+  /** Names of private static fields, with `#`: the code takes them through `adoptName`. */
+  readonly staticPrivates: readonly string[]
+}

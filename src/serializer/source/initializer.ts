@@ -1,0 +1,196 @@
+// What the expression says that a variable is initialised with: whether it can be undefined,
+// whether it names a module, whether it is a compiler's.
+
+import type * as acorn from 'acorn'
+import type { Scope, Variable } from './scope.js'
+import { staticName, type Node } from './syntax.js'
+
+/** A constant from `require('…')` or `await import('…')`. */
+export interface ModuleValue {
+  readonly specifier: string
+  readonly form: 'import' | 'require'
+  readonly path: readonly string[]
+  /** The `require` that was called. */
+  readonly via: Variable | undefined
+}
+
+const NEVER_UNDEFINED: ReadonlySet<string> = new Set([
+  'TemplateLiteral',
+  'FunctionExpression',
+  'ArrowFunctionExpression',
+  'ClassExpression',
+  'NewExpression',
+  'ArrayExpression',
+  'ObjectExpression',
+  'BinaryExpression',
+  'UpdateExpression',
+  'ImportExpression',
+  'Literal',
+])
+
+/** Whether the value of an expression can never be undefined, whatever its variables hold. */
+export function isNeverUndefined(node: Node): boolean {
+  if (NEVER_UNDEFINED.has(node.type)) return true
+  switch (node.type) {
+    case 'UnaryExpression':
+      return node.operator !== 'void'
+    case 'AwaitExpression':
+      return node.argument.type === 'ImportExpression'
+    case 'ConditionalExpression':
+      return isNeverUndefined(node.consequent) && isNeverUndefined(node.alternate)
+    case 'LogicalExpression':
+      return isNeverUndefined(node.right) && (node.operator !== '&&' || isNeverUndefined(node.left))
+    case 'AssignmentExpression':
+      return node.operator === '=' ? isNeverUndefined(node.right) : isArithmetic(node.operator)
+    default:
+      return false
+  }
+}
+
+/** Whether `x op= y` makes `x` a number, bigint or string. */
+export function isArithmetic(operator: acorn.AssignmentOperator): boolean {
+  return !['=', '||=', '&&=', '??='].includes(operator)
+}
+
+/** `require('x')`, `require('x').y.z`, `await import('x')`; undefined for anything else. */
+export function moduleValueOf(node: Node, scope: Scope): ModuleValue | undefined {
+  const path: string[] = []
+  let inner = node
+  while (inner.type === 'MemberExpression' && !inner.optional) {
+    const name = staticName(inner.property, inner.computed)
+    if (name === undefined) return undefined
+    path.unshift(name)
+    inner = inner.object
+  }
+  if (inner.type === 'AwaitExpression') {
+    const specifier = importedBy(inner.argument)
+    return specifier === undefined ? undefined : { specifier, form: 'import', path, via: undefined }
+  }
+  const call = requireCall(inner, scope)
+  return call === undefined ? undefined : { ...call, form: 'require', path }
+}
+
+function importedBy(node: Node): string | undefined {
+  if (node.type !== 'ImportExpression' || node.options !== null) return undefined
+  return textOf(node.source)
+}
+
+function requireCall(
+  node: Node,
+  scope: Scope,
+): { readonly specifier: string; readonly via: Variable } | undefined {
+  if (node.type !== 'CallExpression' || node.optional || node.callee.type !== 'Identifier') {
+    return undefined
+  }
+  const [first, ...rest] = node.arguments
+  const specifier = first === undefined || rest.length > 0 ? undefined : textOf(first)
+  const via = scope.find(node.callee.name)
+  return specifier !== undefined && via !== undefined && isRequire(via)
+    ? { specifier, via }
+    : undefined
+}
+
+/** Whether a variable is the `require` of its file, as long as nobody assigns it. */
+export function isRequire(variable: Variable): boolean {
+  return variable.isRequire || (variable.kind === 'wrapper' && variable.name === 'require')
+}
+
+/** `createRequire(import.meta.url)`, with the function imported under any name. */
+export function makesRequire(node: Node, scope: Scope): boolean {
+  if (node.type !== 'CallExpression') return false
+  const [first, ...rest] = node.arguments
+  if (rest.length > 0 || first?.type !== 'MemberExpression') return false
+  const isOwnUrl =
+    first.object.type === 'MetaProperty' &&
+    first.object.meta.name === 'import' &&
+    ['url', 'filename'].includes(staticName(first.property, first.computed) ?? '')
+  return isOwnUrl && isCreateRequire(node.callee, scope)
+}
+
+function isCreateRequire(callee: Node, scope: Scope): boolean {
+  const isMember = callee.type === 'MemberExpression'
+  const owner = isMember ? callee.object : callee
+  if (owner.type !== 'Identifier') return false
+  const { origin } = scope.find(owner.name) ?? {}
+  if (origin === undefined || !['module', 'node:module'].includes(origin.specifier)) return false
+  const last = isMember ? staticName(callee.property, callee.computed) : origin.path.at(-1)
+  return last === 'createRequire'
+}
+
+/** Compilers' functions that make something like a namespace of what `require` gives. */
+const NAMESPACE_MAKER =
+  /^_*(?:importStar|importDefault|toESM|interop_?require_?(?:wildcard|default))\d*$/i
+const SSR_IMPORT = /^__(?:vite_ssr|vi)_import/
+
+/** What compilers make of `import * as x`. */
+export function isWrappedModule(node: Node): boolean {
+  const isAwaited = node.type === 'AwaitExpression'
+  const call = isAwaited ? node.argument : node
+  if (call.type !== 'CallExpression') return false
+  const name = calleeName(call.callee)
+  const [first] = call.arguments
+  if (name === undefined || first === undefined) return false
+  if (SSR_IMPORT.test(name)) return isAwaited
+  if (isAwaited) return false
+  return NAMESPACE_MAKER.test(name) || (name !== 'require' && isPlainRequire(first))
+}
+
+function isPlainRequire(node: Node): boolean {
+  if (node.type !== 'CallExpression' || node.callee.type !== 'Identifier') return false
+  const [first] = node.arguments
+  return node.callee.name === 'require' && first !== undefined && textOf(first) !== undefined
+}
+
+/** `f` of `f()`, `tslib.f()` and `(0, tslib.f)()`. */
+export function calleeName(callee: Node): string | undefined {
+  if (callee.type === 'SequenceExpression') {
+    const last = callee.expressions.at(-1)
+    return last === undefined ? undefined : calleeName(last)
+  }
+  if (callee.type === 'MemberExpression') return staticName(callee.property, callee.computed)
+  return callee.type === 'Identifier' ? callee.name : undefined
+}
+
+/** The text of a literal. */
+function textOf(node: Node): string | undefined {
+  if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined
+  if (node.type !== 'TemplateLiteral' || node.expressions.length > 0) return undefined
+  return node.quasis[0]?.value.cooked ?? undefined
+}
+
+/** `new WeakMap()` or `new WeakSet()`. */
+export function makesWeakStore(node: Node, scope: Scope): boolean {
+  if (node.type !== 'NewExpression' || node.callee.type !== 'Identifier') return false
+  const { name } = node.callee
+  const isWeak = name === 'WeakMap' || name === 'WeakSet'
+  return isWeak && node.arguments.length === 0 && scope.find(name) === undefined
+}
+
+const PRIVATE_CALL = /^_+(?:classPrivate|class_private|assertClassBrand|check_?private)/i
+const PRIVATE_SHORT = /^__private(?:Get|Set|Add|In|Method|Wrapper)\d*$/
+
+/**
+ * Whether a variable, used inside of `parent`, is used as compilers use stand-ins for private
+ * names.
+ */
+export function isPrivateUse(
+  name: acorn.Identifier,
+  parent: Node | undefined,
+  around: Node | undefined,
+): boolean {
+  if (parent?.type === 'CallExpression') {
+    const callee = calleeName(parent.callee)
+    const isArgument = parent.arguments.some((argument) => argument === name)
+    return (
+      isArgument &&
+      callee !== undefined &&
+      (PRIVATE_CALL.test(callee) || PRIVATE_SHORT.test(callee))
+    )
+  }
+  if (parent?.type !== 'MemberExpression' || parent.object !== name) return false
+  if (around?.type !== 'CallExpression' || around.callee !== parent) return false
+  const method = staticName(parent.property, parent.computed) ?? ''
+  return (
+    ['set', 'get', 'has', 'add'].includes(method) && around.arguments[0]?.type === 'ThisExpression'
+  )
+}

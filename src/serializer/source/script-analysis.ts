@@ -1,0 +1,147 @@
+// What the text of a program says about its functions and variables. Text in, facts out: nothing
+// here knows a value or asks V8.
+
+import { bindingOf, isNeverAssigned } from './binding.js'
+import type { Binding, FunctionSite, RuntimeName } from './function-site.js'
+import { isRequire } from './initializer.js'
+import { LineIndex } from './line-index.js'
+import type { ExportTarget } from './module-exports.js'
+import { parseFunctionText } from './parse.js'
+import type { Scope, Variable } from './scope.js'
+import { scriptFactsOf, type ScriptFacts } from './script-facts.js'
+import { siteOf } from './site.js'
+import type { RootFacts } from './variable-facts.js'
+
+/** A script that was read as a whole. */
+export interface ScriptAnalysis {
+  /**
+   * The function that V8 places at this offset and that has this text, or undefined if there is
+   * none: then the script is another one. The same object at each call.
+   */
+  siteAt(offset: number, text: string): FunctionSite | undefined
+  /** The offset of a line and column, both from 0, as V8 counts lines. */
+  offsetAt(line: number, column: number): number
+  /** A variable declared at the top of the script. */
+  binding(name: string): Binding | undefined
+  /**
+   * What a module exports, but for `export *`. The local name `*default*` stands for the value of
+   * `export default` without a name, which is no variable. Empty for a CommonJS file.
+   */
+  exportsOf(): ReadonlyMap<string, ExportTarget>
+  /** The specifiers of `export * from '…'`. */
+  readonly starExports: readonly string[]
+}
+
+/**
+ * Reads a module, or else a CommonJS file: the body of a function that is given `exports`,
+ * `require`, `module`, `__filename` and `__dirname`. A script that is one single function and
+ * nothing else is what `new Function` and loaders make: of a loader's, the variables at the top
+ * count as the script's. Undefined if the text cannot be parsed.
+ */
+export function analyzeScript(source: string, isModule: boolean): ScriptAnalysis | undefined {
+  const facts = scriptFactsOf(source, isModule)
+  return facts === undefined ? undefined : new Analysis(source, facts)
+}
+
+/**
+ * Reads a function whose script is not to be had: free names have no binding, and those that the
+ * function assigns are cells. `isStrict` says whether the function is strict; if that is not
+ * known, it counts as strict wherever its text can be. Undefined if the text is not that of a
+ * function.
+ */
+export function analyzeText(text: string, isStrict?: boolean): FunctionSite | undefined {
+  const isStrictText = isStrict ?? parseFunctionText(text, true) !== undefined
+  return siteOf(text, {
+    kind: undefined,
+    isStrict: isStrictText,
+    isScriptKnown: false,
+    binding: () => undefined,
+    runtimeKind: () => undefined,
+    isDeclaration: false,
+    hasNoThis: false,
+    isInWith: false,
+    lines: new LineIndex(text),
+    start: 0,
+  })
+}
+
+class Analysis implements ScriptAnalysis {
+  readonly #source: string
+  readonly #facts: ScriptFacts
+  #lines: LineIndex | undefined
+
+  constructor(source: string, facts: ScriptFacts) {
+    this.#source = source
+    this.#facts = facts
+  }
+
+  get starExports(): readonly string[] {
+    return this.#facts.exports.stars
+  }
+
+  exportsOf(): ReadonlyMap<string, ExportTarget> {
+    return this.#facts.exports.byName
+  }
+
+  offsetAt(line: number, column: number): number {
+    return this.#lineIndex().offsetOf(line, column)
+  }
+
+  binding(name: string): Binding | undefined {
+    const variable = this.#facts.top.find(name)
+    return variable?.scope.isTop === true ? bindingOf(variable, this.#lineIndex()) : undefined
+  }
+
+  siteAt(offset: number, text: string): FunctionSite | undefined {
+    const root = this.#facts.roots.get(offset)
+    if (root === undefined) return undefined
+    const start = root.end - text.length
+    // The text of a static method begins after `static`.
+    if (this.#source.slice(start, root.end) !== text) return undefined
+    return (root.site ??= this.#makeSite(root, text, start))
+  }
+
+  #makeSite(root: RootFacts, text: string, start: number): FunctionSite | undefined {
+    const { kind, isStrict, isDeclaration, hasNoThis, scope } = root
+    const lines = this.#lineIndex()
+    return siteOf(text, {
+      kind,
+      isStrict,
+      isScriptKnown: true,
+      binding: (name) => {
+        const variable = scope.find(name)
+        return variable === undefined ? undefined : bindingOf(variable, lines)
+      },
+      runtimeKind: (name) => runtimeKindOf(scope.find(name)),
+      isDeclaration,
+      hasNoThis,
+      isInWith: isInWith(scope),
+      lines,
+      start,
+    })
+  }
+
+  #lineIndex(): LineIndex {
+    return (this.#lines ??= new LineIndex(this.#source))
+  }
+}
+
+/** What loaders give to a module under these names. */
+const LOADER_NAMES: ReadonlyMap<string, RuntimeName['kind']> = new Map([
+  ['__vite_ssr_dynamic_import__', 'import'],
+  ['__vite_ssr_import_meta__', 'meta'],
+])
+
+function runtimeKindOf(variable: Variable | undefined): RuntimeName['kind'] | undefined {
+  if (variable === undefined || !isNeverAssigned(variable)) return undefined
+  if (isRequire(variable)) return 'require'
+  const isGiven = variable.kind === 'parameter' && variable.scope.isTop
+  return isGiven ? LOADER_NAMES.get(variable.name) : undefined
+}
+
+function isInWith(scope: Scope): boolean {
+  for (let each: Scope | undefined = scope; each !== undefined; each = each.parent) {
+    if (each.kind === 'with') return true
+  }
+  return false
+}

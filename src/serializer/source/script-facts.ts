@@ -1,0 +1,69 @@
+// One walk over a whole script, and what is kept of it: where its functions are, which variables
+// they could use, what it exports. The tree is dropped: for a large bundle it is hundreds of
+// megabytes.
+
+import type * as acorn from 'acorn'
+import { prune } from './binding.js'
+import { moduleExportsOf, type ModuleExports } from './module-exports.js'
+import { attempt, parseScript } from './parse.js'
+import { Scope } from './scope.js'
+import { isFunction, saysStrict, statementsOf, type FunctionNode, type Node } from './syntax.js'
+import { VariableFacts, WRAPPER_NAMES, type RootFacts } from './variable-facts.js'
+
+/** What is kept of a script. */
+export interface ScriptFacts {
+  /** By the place that V8 gives for the function. */
+  readonly roots: ReadonlyMap<number, RootFacts>
+  /** The scope with what the script declares at its top. */
+  readonly top: Scope
+  readonly exports: ModuleExports
+}
+
+/** Undefined if the script cannot be parsed, or is nested too deep to be walked. */
+export function scriptFactsOf(source: string, isModule: boolean): ScriptFacts | undefined {
+  const program = parseScript(source, isModule)
+  return program && attempt(() => factsOf(program, source, isModule))
+}
+
+function factsOf(program: acorn.Program, source: string, isModule: boolean): ScriptFacts {
+  const only = isModule ? undefined : onlyFunctionOf(program)
+  const tops = only !== undefined && isModuleWrapper(only) ? topsOf(only) : new Set<Node>()
+  const kind = isModule ? 'module' : 'script'
+  const scope = new Scope(kind, undefined, isModule || saysStrict(program.body))
+  scope.isTop = only === undefined
+  if (kind === 'script' && scope.isTop) {
+    for (const name of WRAPPER_NAMES) scope.declare(name, 'wrapper', 0).mayBeUndefined = false
+  }
+  const facts = new VariableFacts(scope, source, tops)
+  facts.run(program)
+  const pruned = new Set<Scope>()
+  for (const root of facts.roots.values()) prune(root.scope, pruned)
+  return { roots: facts.roots, top: facts.top, exports: moduleExportsOf(program, scope) }
+}
+
+/** The function of a script that is nothing else: of `new Function`, or as loaders write it. */
+function onlyFunctionOf(program: acorn.Program): FunctionNode | undefined {
+  const statements = program.body.filter(
+    (each) => each.type !== 'ExpressionStatement' || each.directive === undefined,
+  )
+  const [only, ...others] = statements
+  if (only?.type !== 'ExpressionStatement' || others.length > 0) return undefined
+  return isFunction(only.expression) ? only.expression : undefined
+}
+
+/** Whether a function is what a loader makes of a module: it is called once, with its loader. */
+function isModuleWrapper(node: FunctionNode): boolean {
+  const names = new Set(node.params.map((each) => (each.type === 'Identifier' ? each.name : '')))
+  if (WRAPPER_NAMES.every((name) => names.has(name))) return true
+  return [...names].some((name) => name.startsWith('__vite_ssr_'))
+}
+
+/** The function, its body, and the block that is all of it. */
+function topsOf(node: FunctionNode): ReadonlySet<Node> {
+  const statements = statementsOf(node).filter(
+    (each) => each.type !== 'ExpressionStatement' || each.directive === undefined,
+  )
+  const [only] = statements
+  const isBlock = statements.length === 1 && only?.type === 'BlockStatement'
+  return new Set(isBlock ? [node, node.body, only] : [node, node.body])
+}

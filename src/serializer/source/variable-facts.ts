@@ -1,0 +1,221 @@
+// Learns from a walk over a whole script what holds for each of its variables, and where its
+// functions are. What compilers and bundlers write is recognised here.
+
+import type * as acorn from 'acorn'
+import { declareBody } from './declarations.js'
+import type { FunctionSite } from './function-site.js'
+import {
+  isNeverUndefined,
+  isPrivateUse,
+  isArithmetic,
+  isWrappedModule,
+  makesRequire,
+  makesWeakStore,
+  moduleValueOf,
+  type ModuleValue,
+} from './initializer.js'
+import { setImportOrigins } from './module-exports.js'
+import { kindOf, placeOf } from './place.js'
+import type { Scope, Variable } from './scope.js'
+import { ScopeWalk, type Access, type WalkListener } from './scope-walk.js'
+import {
+  isClassNode,
+  saysStrict,
+  staticName,
+  statementsOf,
+  type Node,
+  type RootNode,
+} from './syntax.js'
+
+/** What a CommonJS file is given. */
+export const WRAPPER_NAMES: readonly string[] = [
+  'exports',
+  'require',
+  'module',
+  '__filename',
+  '__dirname',
+]
+
+/** One function of a script, as little of it as is kept. */
+export interface RootFacts {
+  readonly kind: FunctionSite['kind']
+  readonly end: number
+  /** Around it. */
+  readonly scope: Scope
+  readonly isStrict: boolean
+  /** Declared by a statement: its name is a variable of what surrounds it. */
+  readonly isDeclaration: boolean
+  /** An arrow function at the top of a module. */
+  readonly hasNoThis: boolean
+  site: FunctionSite | undefined
+}
+
+/** Hears of everything in a script. */
+export class VariableFacts implements WalkListener {
+  readonly #walk: ScopeWalk
+  readonly #source: string
+  readonly #tops: ReadonlySet<Node>
+  readonly roots: Map<number, RootFacts> = new Map()
+  /** The innermost scope whose variables the script has once. */
+  top: Scope
+
+  /** `tops`: functions and blocks whose variables the script has once, too. */
+  constructor(top: Scope, source: string, tops: ReadonlySet<Node>) {
+    this.#walk = new ScopeWalk(top, this)
+    this.#source = source
+    this.#tops = tops
+    this.top = top
+  }
+
+  /** Walks the script. What is imported is known before anything that is made of it. */
+  run(program: acorn.Program): void {
+    declareBody(program.body, this.top)
+    setImportOrigins(program, this.top)
+    this.#walk.visit(program)
+  }
+
+  onScope(node: Node, scope: Scope): void {
+    if (!this.#tops.has(node)) return
+    scope.isTop = true
+    this.top = scope
+    for (const variable of scope.variables?.values() ?? []) {
+      const isGiven = variable.kind === 'parameter' && WRAPPER_NAMES.includes(variable.name)
+      if (isGiven) variable.kind = 'wrapper'
+    }
+  }
+
+  onRoot(node: RootNode): void {
+    const parent = this.#walk.ancestors.at(-1)
+    const kind = kindOf(node, parent)
+    if (kind === undefined) return
+    const { scope } = this.#walk
+    const isClass = isClassNode(node)
+    const { thisOwner } = scope
+    this.roots.set(placeOf(node, this.#source), {
+      kind,
+      end: node.end,
+      scope,
+      isStrict: scope.isStrict || isClass || saysStrict(statementsOf(node)),
+      isDeclaration: node.type === 'FunctionDeclaration',
+      hasNoThis: kind === 'arrow' && thisOwner.kind === 'module',
+      site: undefined,
+    })
+  }
+
+  onEval(): void {
+    const { scope: place } = this.#walk
+    for (let scope: Scope | undefined = place; scope !== undefined; scope = scope.parent) {
+      if (scope.owner === place.owner) scope.hasEval = true
+      else scope.hasEvalWithin = true
+      if (!place.isStrict) scope.hasSloppyEval = true
+    }
+  }
+
+  onName(node: acorn.Identifier, access: Access, value: Node | undefined): void {
+    const { scope } = this.#walk
+    const variable = scope.find(node.name)
+    if (variable === undefined) return
+    if (variable.scope.owner !== scope.owner || scope.kind === 'class') variable.isCaptured = true
+    if (access === 'read') this.#read(node, variable)
+    else if (access === 'initialize' && this.#isFirst(variable)) {
+      variable.isInitialized = true
+      this.#initialize(variable, value)
+    } else this.#assign(variable, access, value)
+  }
+
+  #read(node: acorn.Identifier, variable: Variable): void {
+    if (variable.hasOtherUse) return
+    const { ancestors } = this.#walk
+    if (!isPrivateUse(node, ancestors.at(-1), ancestors.at(-2))) variable.hasOtherUse = true
+  }
+
+  /** Whether a declaration initialises its variable, and does not assign it again. */
+  #isFirst(variable: Variable): boolean {
+    if (variable.kind !== 'var') return variable.kind === 'const' || variable.kind === 'let'
+    return !variable.isInitialized && this.#walk.loopDepth === 0
+  }
+
+  #initialize(variable: Variable, value: Node | undefined): void {
+    const { scope, ancestors } = this.#walk
+    const declarator = ancestors.at(-1)
+    const isWhole = declarator?.type === 'VariableDeclarator'
+    if (!isWhole || value === undefined) {
+      variable.hasOtherUse = true
+      this.#takeApart(variable)
+      return
+    }
+    variable.mayBeUndefined = !isNeverUndefined(value)
+    this.#setStore(variable, value)
+    variable.isRequire = makesRequire(value, scope)
+    const from = moduleValueOf(value, scope)
+    if (from !== undefined) setOrigin(variable, from, [])
+    variable.isModuleObject = isModuleValue(value, scope)
+  }
+
+  /** `const { a: { b } } = require('x')`. */
+  #takeApart(variable: Variable): void {
+    const { scope, ancestors } = this.#walk
+    const path: string[] = []
+    for (let index = ancestors.length - 1; index >= 0; index -= 1) {
+      const node = ancestors[index]
+      if (node?.type === 'VariableDeclarator') {
+        const from = node.init ? moduleValueOf(node.init, scope) : undefined
+        if (from !== undefined) setOrigin(variable, from, path)
+        return
+      }
+      if (node?.type === 'ObjectPattern') continue
+      if (node?.type !== 'Property') return
+      const name = staticName(node.key, node.computed)
+      if (name === undefined) return
+      path.unshift(name)
+    }
+  }
+
+  #assign(variable: Variable, access: Access, value: Node | undefined): void {
+    if (variable.isFixed) return
+    const { scope, ancestors } = this.#walk
+    variable.isAssigned = true
+    if (scope.owner !== variable.scope.owner) variable.isAssignedWithin = true
+    if (access === 'update') {
+      variable.hasOtherUse = true
+      const parent = ancestors.at(-1)
+      const isSafe = parent?.type === 'UpdateExpression' || isArithmeticUpdate(parent)
+      if (!isSafe) variable.mayBeUndefined = true
+      return
+    }
+    variable.assignCount += 1
+    if (value !== undefined && isModuleValue(value, scope)) variable.moduleCount += 1
+    if (value === undefined || !isNeverUndefined(value)) variable.mayBeUndefined = true
+    this.#setStore(variable, value)
+  }
+
+  #setStore(variable: Variable, value: Node | undefined): void {
+    const isStore = value !== undefined && makesWeakStore(value, this.#walk.scope)
+    if (isStore) variable.storeCount += 1
+    else variable.hasOtherUse = true
+  }
+}
+
+function setOrigin(variable: Variable, from: ModuleValue, path: readonly string[]): void {
+  const { specifier, form, via } = from
+  variable.origin = { specifier, form, path: [...from.path, ...path] }
+  variable.originVia = via
+}
+
+function isArithmeticUpdate(node: Node | undefined): boolean {
+  return node?.type === 'AssignmentExpression' && isArithmetic(node.operator)
+}
+
+/** Whether a value is a module, or another variable that is one. */
+function isModuleValue(value: Node, scope: Scope): boolean {
+  if (value.type === 'Identifier') {
+    const other = scope.find(value.name)
+    return other !== undefined && (other.isModuleObject || isNamespace(other))
+  }
+  const from = moduleValueOf(value, scope)
+  return from === undefined ? isWrappedModule(value) : from.path.length === 0
+}
+
+function isNamespace({ kind, origin }: Variable): boolean {
+  return kind === 'import' && origin?.path.length === 0
+}

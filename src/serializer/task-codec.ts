@@ -1,0 +1,180 @@
+// What a task is made of as bytes: its function, its arguments, its result. By the default
+// serializer, or by one of the user's own, which then travels to the workers itself. Apart from
+// both: client and worker need more of them than a `Serializer` has, and must not trust the user's.
+
+import { types } from 'node:util'
+import { DeserializeError, SerializeError } from '../base/errors.js'
+import { defaultSerializer, processSerializer } from './process-serializer.js'
+import type { AnyFunction } from './native-names.js'
+import { textOf, withPathPrefix } from './path.js'
+import type { Serializer } from './serializer.js'
+
+/** A function as it travels. Nobody may change the bytes. */
+export interface ShippedFunction {
+  readonly bytes: Uint8Array
+  /** Big values that the function captured, each as an object of its own. */
+  readonly attachments: readonly Uint8Array[]
+}
+
+/** Turns functions into bytes and back. */
+export interface FunctionSerializer {
+  /**
+   * The function as it is now. One that has not changed may give the same arrays again. Throws
+   * `SerializeError`.
+   */
+  serializeFunction(fn: AnyFunction): ShippedFunction
+  /** The function, or whatever else the bytes are. Throws `DeserializeError`, `PendingImport`. */
+  deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown
+  /** How many attachments the bytes of a function come with. Throws `DeserializeError`. */
+  attachmentCount(bytes: Uint8Array): number
+  /** False once something that was read later has changed what this value was made with. */
+  isCurrent(value: object): boolean
+}
+
+/** All that a task needs. Of `Error`s it throws those named above, and no others. */
+export interface TaskCodec extends Serializer, FunctionSerializer {
+  /** False once the same is true of the codec itself, which then has to be read again. */
+  readonly isUpToDate: boolean
+}
+
+/** What the serializer object of a client says that uses the default serializer. */
+export const DEFAULT_SERIALIZER_CONTENT = 'scaler-ts/default'
+
+const NO_ATTACHMENTS: readonly Uint8Array[] = []
+
+class DefaultCodec implements TaskCodec {
+  readonly isUpToDate = true
+
+  serialize(value: unknown): Uint8Array {
+    return processSerializer.serialize(value)
+  }
+
+  deserialize(bytes: Uint8Array): unknown {
+    return processSerializer.deserialize(bytes)
+  }
+
+  serializeFunction(fn: AnyFunction): ShippedFunction {
+    return processSerializer.serializeFunction(fn)
+  }
+
+  deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown {
+    return processSerializer.deserializeFunction(bytes, attachments)
+  }
+
+  attachmentCount(bytes: Uint8Array): number {
+    return processSerializer.attachmentCount(bytes)
+  }
+
+  isCurrent(fn: AnyFunction): boolean {
+    return processSerializer.isCurrent(fn)
+  }
+}
+
+/** The user's serializer, with its mistakes turned into errors that say whose they are. */
+class CustomCodec implements TaskCodec {
+  readonly #serializer: Serializer
+
+  constructor(serializer: Serializer) {
+    this.#serializer = serializer
+  }
+
+  /** A copy of a serializer is a value that was read by the default one. */
+  get isUpToDate(): boolean {
+    return defaultCodec.isCurrent(this.#serializer)
+  }
+
+  serialize(value: unknown): Uint8Array {
+    let bytes: unknown
+    try {
+      bytes = this.#serializer.serialize(value)
+    } catch (error) {
+      if (error instanceof SerializeError) throw error
+      throw new SerializeError(`the client's serializer failed: ${textOf(error)}`, { cause: error })
+    }
+    if (types.isUint8Array(bytes)) return bytes
+    const text = `the client's serializer returned ${kindOf(bytes)} instead of a Uint8Array`
+    throw new SerializeError(text)
+  }
+
+  /** It gets a copy: what it makes of it may be a view, which must not reach the next task. */
+  deserialize(bytes: Uint8Array): unknown {
+    try {
+      return this.#serializer.deserialize(new Uint8Array(bytes))
+    } catch (error) {
+      if (error instanceof DeserializeError) throw error
+      const text = `the client's serializer failed: ${textOf(error)}`
+      throw new DeserializeError(text, { cause: error })
+    }
+  }
+
+  serializeFunction(fn: AnyFunction): ShippedFunction {
+    return { bytes: this.serialize(fn), attachments: NO_ATTACHMENTS }
+  }
+
+  deserializeFunction(bytes: Uint8Array): unknown {
+    return this.deserialize(bytes)
+  }
+
+  attachmentCount(): number {
+    return 0
+  }
+
+  /** It may well have left functions to the default one. */
+  isCurrent(value: object): boolean {
+    return defaultCodec.isCurrent(value)
+  }
+}
+
+/** The default serializer. */
+export const defaultCodec: TaskCodec = new DefaultCodec()
+
+/** What a client with this serializer uses. */
+export function codecOf(serializer: Serializer): TaskCodec {
+  return serializer === defaultSerializer ? defaultCodec : new CustomCodec(serializer)
+}
+
+/**
+ * The content of the serializer object of a client: a text for the default one, any other as the
+ * default one serializes it. Throws `SerializeError` whose path begins with `serializer`.
+ */
+export function serializerContent(serializer: Serializer): Uint8Array {
+  if (serializer === defaultSerializer) return Buffer.from(DEFAULT_SERIALIZER_CONTENT)
+  try {
+    return defaultSerializer.serialize(serializer)
+  } catch (error) {
+    const { message, path, cause } = withPathPrefix(error, ['serializer'])
+    const text = `${message} (the client's serializer travels to the workers, like any function)`
+    throw new SerializeError(text, { path, cause })
+  }
+}
+
+/**
+ * What the content of a serializer object stands for. Throws `DeserializeError`, and what reading
+ * it by the default serializer throws.
+ */
+export function codecFrom(content: Uint8Array): TaskCodec {
+  if (Buffer.from(content).toString('latin1') === DEFAULT_SERIALIZER_CONTENT) return defaultCodec
+  const serializer = defaultSerializer.deserialize(content)
+  if (isSerializer(serializer)) return codecOf(serializer)
+  const text = `the client's serializer arrived as ${kindOf(serializer)} without its two methods`
+  throw new DeserializeError(text)
+}
+
+/** Whether a value has what a serializer needs; it may be a class with two static methods. */
+export function isSerializer(value: unknown): value is Serializer {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
+  const { serialize, deserialize } = value as Partial<Record<keyof Serializer, unknown>>
+  return typeof serialize === 'function' && typeof deserialize === 'function'
+}
+
+/** What a value is, in two words: `a string`, `undefined`, `a Promise`. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (typeof value !== 'object') return withArticle(typeof value)
+  // `[object Promise]`: without asking the value for anything but a tag.
+  return withArticle(Object.prototype.toString.call(value).slice('[object '.length, -1))
+}
+
+function withArticle(name: string): string {
+  return `${/^[aeio]/i.test(name) ? 'an' : 'a'} ${name}`
+}

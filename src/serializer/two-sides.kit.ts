@@ -1,0 +1,64 @@
+// For tests: two serializers that know as little of each other as those of two processes.
+
+import { ClassCodecs } from './class/class-codecs.js'
+import { Identities } from './class/identities.js'
+import { DefaultSerializer } from './default-serializer.js'
+import { ExplicitFunctions } from './function/explicit-function.js'
+import { SourceAnalyst } from './function/function-analyst.js'
+import type { FunctionAnalyst } from './function/function-parts.js'
+import { createModuleLoader } from './module/module-loader.js'
+import { ModuleNames } from './module/module-names.js'
+import { ModulePolicy } from './module/module-policy.js'
+import { NativeNames } from './native-names.js'
+
+/** A serializer as a process has it. */
+export interface Side {
+  readonly serializer: DefaultSerializer
+  readonly codecs: ClassCodecs
+}
+
+/** A new one, which has met nothing. */
+export function makeSide(given?: FunctionAnalyst): Side {
+  const natives = new NativeNames()
+  const loader = createModuleLoader({
+    workerName: () => 'the test',
+    cwd: () => process.cwd(),
+  })
+  const modules = new ModuleNames(new ModulePolicy(), loader)
+  const analyst =
+    given ?? new SourceAnalyst({ natives, modules, explicit: new ExplicitFunctions() })
+  const codecs = new ClassCodecs()
+  const identities = new Identities()
+  return {
+    serializer: new DefaultSerializer({ analyst, loader, natives, codecs, identities }),
+    codecs,
+  }
+}
+
+/** A client and a worker, for one test or several. */
+export class TwoSides {
+  readonly here: Side = makeSide()
+  readonly there: Side = makeSide()
+
+  /** From here to there, through memory that the reader does not own. */
+  send<T>(value: T): T {
+    return through(value, this.here, this.there)
+  }
+
+  /** From there to here. */
+  back<T>(value: T): T {
+    return through(value, this.there, this.here)
+  }
+
+  /** Both. */
+  andBack<T>(value: T): T {
+    return this.back(this.send(value))
+  }
+}
+
+function through<T>(value: T, from: Side, to: Side): T {
+  const bytes = Buffer.from(from.serializer.serialize(value))
+  const result = to.serializer.deserialize(bytes)
+  bytes.fill(0xff)
+  return result as T
+}

@@ -1,0 +1,51 @@
+// For tests of the processor: functions and values by their name in a table, so that no bytes need
+// to be made.
+
+import type { ShippedFunction, TaskCodec } from '../serializer/task-codec.js'
+
+/** A codec whose bytes are names. */
+export class TableCodec implements TaskCodec {
+  readonly isUpToDate = true
+  readonly values: Map<string, unknown> = new Map()
+  /** Functions that are not current any more. */
+  readonly stale: Set<unknown> = new Set()
+  /** Called with the name of whatever is read. */
+  onRead: (name: string) => void = () => {}
+  /** How many attachments a function has, by its name. */
+  readonly counts: Map<string, number> = new Map()
+  /** Of the function that was read last: the names of its attachments. */
+  lastAttachments: readonly string[] = []
+
+  serialize(value: unknown): Uint8Array {
+    if (typeof value === 'symbol') throw new TypeError('symbols cannot travel')
+    return Buffer.from(JSON.stringify(value) ?? '')
+  }
+
+  deserialize(bytes: Uint8Array): unknown {
+    const name = textOf(bytes)
+    this.onRead(name)
+    if (!this.values.has(name)) throw new TypeError(`no ${name}`)
+    return this.values.get(name)
+  }
+
+  serializeFunction(): ShippedFunction {
+    throw new Error('not on a worker')
+  }
+
+  deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown {
+    this.lastAttachments = attachments.map(textOf)
+    return this.deserialize(bytes)
+  }
+
+  attachmentCount(bytes: Uint8Array): number {
+    return this.counts.get(textOf(bytes)) ?? 0
+  }
+
+  isCurrent(fn: unknown): boolean {
+    return !this.stale.has(fn)
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString()
+}

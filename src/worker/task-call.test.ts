@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SerializeError } from '../base/errors.js'
+import { taskId } from '../base/ids.js'
+import { StoredObject } from './stored-object.js'
+import { TableCodec } from './table-codec.test.kit.js'
+import { readCall, serializeResult, type RunnableTask } from './task-call.js'
+
+function object(name: string): StoredObject {
+  return new StoredObject([Buffer.from(name)])
+}
+
+function task(codec: TableCodec, fn: string, inputs: RunnableTask['inputs']): RunnableTask {
+  return {
+    id: taskId('t'),
+    isProfiled: false,
+    serializer: { codec: () => codec },
+    fn: object(fn),
+    inputs,
+    refusal: undefined,
+    isSkipped: false,
+  }
+}
+
+test('the last inputs are the attachments of the function, all others its arguments', () => {
+  const codec = new TableCodec()
+  for (const name of ['x', 'y', 'z']) codec.values.set(name, name)
+  codec.values.set('f', () => 1)
+  codec.counts.set('f', 2)
+  const inputs = [Buffer.from('x'), object('y'), object('a'), object('b')]
+  const call = readCall(task(codec, 'f', inputs))
+  assert.deepEqual(call.values, ['x', 'y'])
+  assert.deepEqual(codec.lastAttachments, ['a', 'b'])
+  assert.deepEqual(readCall(task(codec, 'f', inputs.slice(2))).values, [])
+})
+
+test('arguments are read anew for each task', () => {
+  const codec = new TableCodec()
+  let reads = 0
+  codec.values.set('f', () => 1)
+  codec.values.set('x', 1)
+  codec.onRead = (name) => (reads += Number(name === 'x'))
+  const one = task(codec, 'f', [object('x'), object('x')])
+  readCall(one)
+  readCall(one)
+  assert.equal(reads, 4)
+})
+
+test('an argument that changes what the function was made with has it made anew', () => {
+  const codec = new TableCodec()
+  const made: unknown[] = []
+  codec.values.set('x', 1)
+  codec.deserializeFunction = () => made[made.push(() => made.length) - 1]
+  codec.onRead = () => codec.stale.add(made[0])
+  const call = readCall(task(codec, 'f', [object('x')]))
+  assert.equal(made.length, 2)
+  assert.equal(call.fn, made[1])
+})
+
+test('a result that cannot travel has a path that begins with it', () => {
+  const codec = new TableCodec()
+  codec.values.set('f', () => 1)
+  const call = readCall(task(codec, 'f', []))
+  assert.deepEqual(serializeResult(call, 5), Buffer.from('5'))
+  codec.serialize = () => {
+    throw new SerializeError('db: it lives here', { path: ['db'] })
+  }
+  assert.throws(
+    () => serializeResult(call, 5),
+    (error) => {
+      assert.ok(error instanceof SerializeError)
+      assert.deepEqual(error.path, ['result', 'db'])
+      assert.equal(error.message, 'result -> db: it lives here')
+      return true
+    },
+  )
+})

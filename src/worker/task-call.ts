@@ -1,0 +1,92 @@
+// From a task as it came to a call of a function, and from what that returns to bytes again. None
+// of it decides when: that is the matter of task-runner.ts.
+
+import { DeserializeError, SerializeError } from '../base/errors.js'
+import type { TaskId } from '../base/ids.js'
+import { textOf, withPathPrefix } from '../serializer/path.js'
+import { pendingImportOf } from '../serializer/pending-read.js'
+import type { TaskCodec } from '../serializer/task-codec.js'
+import type { StoredBytes, TaskFunction } from './stored-function.js'
+import type { StoredObject } from './stored-object.js'
+
+/** Longest result: it must fit into one frame, with some room for what is around it. */
+const MAX_RESULT_BYTES = 2 ** 32 - 2 ** 20
+
+/** A task with all that it needs. */
+export interface RunnableTask {
+  readonly id: TaskId
+  readonly isProfiled: boolean
+  /** That of the task's client. */
+  readonly serializer: Pick<StoredObject, 'codec'>
+  readonly fn: StoredObject
+  /** Objects, or values that came inside the task; the function's attachments come last. */
+  readonly inputs: readonly (StoredObject | Uint8Array)[]
+  /** Why it cannot be run: the serialized error that is its result. */
+  readonly refusal: Uint8Array | undefined
+  isSkipped: boolean
+}
+
+/** A task that was read. */
+export interface TaskCall {
+  readonly codec: TaskCodec
+  readonly fn: TaskFunction
+  /** Made for this task alone: what one changes must not reach the next. */
+  readonly values: readonly unknown[]
+}
+
+const NO_ATTACHMENTS: readonly StoredBytes[] = []
+
+/** Reads a task. Throws `DeserializeError`, or `PendingImport` if it cannot be read yet. */
+export function readCall({ serializer, fn: stored, inputs }: RunnableTask): TaskCall {
+  const codec = serializer.codec()
+  const count = inputs.length - stored.attachmentCount(codec)
+  const attachments = attachmentsFrom(inputs, count)
+  const fn = stored.function(codec, attachments)
+  const values: unknown[] = []
+  for (let index = 0; index < count; index += 1) values.push(readArgument(codec, inputs, index))
+  // An argument may have brought another state of a class that the function has, too.
+  const isCurrent = count === 0 || codec.isCurrent(fn)
+  return { codec, fn: isCurrent ? fn : stored.function(codec, attachments), values }
+}
+
+/** What the function returned, as bytes. Throws `SerializeError` with a path from `result`. */
+export function serializeResult({ codec }: TaskCall, value: unknown): Uint8Array {
+  let bytes: Uint8Array
+  try {
+    bytes = codec.serialize(value)
+  } catch (error) {
+    throw withPathPrefix(error, ['result'])
+  }
+  if (bytes.byteLength <= MAX_RESULT_BYTES) return bytes
+  const limit = `at most ${MAX_RESULT_BYTES} can travel`
+  throw new SerializeError(`the result has ${bytes.byteLength} bytes; ${limit}`)
+}
+
+function attachmentsFrom(
+  inputs: readonly (StoredObject | Uint8Array)[],
+  count: number,
+): readonly StoredBytes[] {
+  if (count === inputs.length) return NO_ATTACHMENTS
+  const attachments: StoredBytes[] = []
+  for (const input of count < 0 ? [] : inputs.slice(count)) {
+    if (!(input instanceof Uint8Array)) attachments.push(input)
+  }
+  if (count + attachments.length === inputs.length) return attachments
+  throw new DeserializeError('the function came without the objects that belong to it')
+}
+
+function readArgument(
+  codec: TaskCodec,
+  inputs: readonly (StoredObject | Uint8Array)[],
+  index: number,
+): unknown {
+  try {
+    const input = inputs[index] as StoredObject | Uint8Array
+    return codec.deserialize(input instanceof Uint8Array ? input : input.bytes)
+  } catch (error) {
+    const pending = pendingImportOf(error)
+    if (pending !== undefined) throw pending
+    const why = error instanceof DeserializeError ? error.message : textOf(error)
+    throw new DeserializeError(`argument ${index + 1} cannot be read: ${why}`, { cause: error })
+  }
+}

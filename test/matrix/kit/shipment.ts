@@ -1,0 +1,14 @@
+// What goes between a program of the matrix and its far side. Types only.
+
+/** A call: everything serialized apart, as for a task. */
+export interface Shipment {
+  readonly fn: Uint8Array
+  readonly args: readonly Uint8Array[]
+}
+
+/** What came of it. */
+export type Answer =
+  | { readonly kind: 'value'; readonly bytes: Uint8Array }
+  | { readonly kind: 'thrown'; readonly bytes: Uint8Array }
+  /** Function or arguments could not be deserialized. */
+  | { readonly kind: 'unreadable'; readonly text: string }

@@ -1,0 +1,40 @@
+// The same cases in every way to run JavaScript: each must give what the function gives when it is
+// simply called, or be refused where it says so. Never anything else.
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ENVIRONMENTS } from './environment.js'
+import { runEnvironment, type EnvironmentReport } from './matrix.js'
+import { missingPeers } from './peer.js'
+import { casesWith, failuresOf, tableOf } from './table.js'
+import { ROOT, Workplace } from './workplace.js'
+
+/** Environments at a time: each is one program at work, for it waits for its far side. */
+const CONCURRENCY = 2
+
+const missing = new Set(ENVIRONMENTS.flatMap(missingPeers))
+const present = ENVIRONMENTS.filter((environment) => missingPeers(environment).length === 0)
+const without = `no ${[...missing].join(', ')}: node scripts/peers.mjs`
+
+if (missing.size > 0) {
+  test(`${ENVIRONMENTS.length - present.length} environments of the matrix`, { skip: without })
+}
+
+test('functions travel however JavaScript is run', { concurrency: CONCURRENCY }, async (t) => {
+  const workplace = new Workplace(join(ROOT, 'dist'))
+  after(() => workplace.remove())
+  const reports = new Map<string, EnvironmentReport>()
+  const asked = { mode: 'ship', hasSmoke: true, words: [] } as const
+  const runs = present.map((environment) =>
+    t.test(environment.name, async () => {
+      const report = await runEnvironment(workplace, environment, asked)
+      reports.set(environment.name, report)
+      const failures = failuresOf(report)
+      assert.ok(failures === '', failures)
+    }),
+  )
+  await Promise.all(runs)
+  const inOrder = present.flatMap(({ name }) => reports.get(name) ?? [])
+  console.log(`${casesWith('declined', inOrder)}\n${tableOf(inOrder)}`)
+})

@@ -1,0 +1,5 @@
+// A file that the package exports under another path.
+
+export function deep() {
+  return 'deep inside'
+}
