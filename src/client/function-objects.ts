@@ -104,7 +104,7 @@ export class FunctionObjects {
     if (this.#warnedNames.has(name) || this.#warnedNames.size >= MAX_WARNED_NAMES) return
     this.#warnedNames.add(name)
     const size = `${(totalBytes / MIB).toFixed(1)} MiB`
-    const wayOut = 'pass what is large as an argument, or send it once with client.sendObject()'
+    const wayOut = 'pass what is large as an argument of the tasks that need it'
     const text = `${titleOf(name)} carries ${size} of captured values to every worker; ${wayOut}`
     process.emitWarning(text, { type: 'ScalerWarning', code: 'SCALER_LARGE_FUNCTION' })
   }

@@ -38,7 +38,10 @@ export class AnchorTable {
   readonly #byId = new Map<string, object>()
   /** Which anchor's unit has an object as its own. */
   readonly #homes = new Map<object, NumberedObjects>()
+  /** What must be an anchor, and is a part of some unit. */
   readonly #conflicts = new Map<object, 'object' | 'cell'>()
+  /** What is a part of two units. */
+  readonly #overlaps = new Map<object, 'object' | 'cell'>()
   readonly #cells = new Set<object>()
 
   constructor(identities: Identities, main: UnitWriter, seeds: Seeds = NO_SEEDS) {
@@ -49,7 +52,7 @@ export class AnchorTable {
 
   /** Whether it was never used and has no seeds. */
   get isFresh(): boolean {
-    return this.isEmpty && this.seeds.size === 0 && this.#conflicts.size === 0
+    return this.isEmpty && this.seeds.size === 0 && this.#conflicts.size + this.#overlaps.size === 0
   }
 
   get isEmpty(): boolean {
@@ -70,10 +73,11 @@ export class AnchorTable {
     const unit = new UnitWriter(context, place)
     const anchor = { id: this.#idOf(object), isClass, object, unit, cell }
     if (cell !== undefined) this.#cells.add(object)
-    const isTaken = origin.unit !== this.#main && this.#main.has(object)
-    if (isTaken || this.#homes.has(object)) this.conflict(object)
     this.#anchors.set(object, anchor)
-    this.#pending.push(anchor)
+    const isTaken = origin.unit !== this.#main && this.#main.has(object)
+    // What it holds belongs to whoever has it: to look at that now would only show more of them.
+    if (isTaken || this.#homes.has(object)) this.conflict(object)
+    else this.#pending.push(anchor)
     return anchor
   }
 
@@ -87,14 +91,12 @@ export class AnchorTable {
     this.#cells.add(key)
   }
 
-  /** Says that a unit has an object as its own. */
-  claim(object: object, unit: NumberedObjects): void {
-    if (unit !== this.#main) {
-      if (this.isOwned(object)) this.conflict(object)
-      this.#homes.set(object, unit)
-    } else if (this.#homes.has(object)) {
-      this.conflict(object)
-    }
+  /** Says that a unit has an object as its own. Returns false if another one has it. */
+  claim(object: object, unit: NumberedObjects): boolean {
+    const isTaken = this.#homes.has(object) || (unit !== this.#main && this.#main.has(object))
+    if (isTaken) this.#overlaps.set(object, this.#kindOf(object))
+    else if (unit !== this.#main) this.#homes.set(object, unit)
+    return !isTaken
   }
 
   /** Whether some unit has it as its own. */
@@ -104,18 +106,29 @@ export class AnchorTable {
 
   /** The object must be an anchor, or another kind of anchor, in the next round. */
   conflict(object: object): void {
-    this.#conflicts.set(object, this.#cells.has(object) ? 'cell' : 'object')
+    this.#conflicts.set(object, this.#kindOf(object))
+  }
+
+  /** What is a part of two units, as far as that is certain. */
+  get shared(): Iterable<object> {
+    return this.#conflicts.size > 0 ? [] : this.#overlaps.keys()
   }
 
   /** The seeds of the next round, or undefined if this one is good. */
   nextSeeds(): Seeds | undefined {
-    if (this.#conflicts.size === 0) return undefined
+    // As long as something belongs to the wrong unit, so does what it holds.
+    const added = this.#conflicts.size > 0 ? this.#conflicts : this.#overlaps
+    if (added.size === 0) return undefined
     const seeds = new Map(this.seeds)
     for (const { object, cell } of this.units) {
       seeds.set(object, cell === undefined ? 'object' : 'cell')
     }
-    for (const [object, kind] of this.#conflicts) seeds.set(object, kind)
+    for (const [object, kind] of added) seeds.set(object, kind)
     return seeds
+  }
+
+  #kindOf(object: object): 'object' | 'cell' {
+    return this.#cells.has(object) ? 'cell' : 'object'
   }
 
   /** The units of all anchors that the main unit needs, directly or not. */

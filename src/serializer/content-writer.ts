@@ -41,14 +41,14 @@ export class ContentWriter {
       case 'ordinary':
         this.#ordinary(object)
         break
+      case 'array':
+        this.#elements(object as readonly unknown[])
+        break
       case 'record':
         this.#record(object, special?.integrity ?? 0)
         break
       case 'arguments':
         this.record(object, argumentKeys(object), special?.integrity ?? 0)
-        break
-      case 'array':
-        this.#elements(object as readonly unknown[])
         break
       case 'map':
         this.#entries(object as ReadonlyMap<unknown, unknown>)
@@ -69,7 +69,9 @@ export class ContentWriter {
   /** Appends these properties. */
   record(object: object, keys: RecordKeys, integrity: number): void {
     this.#tables.shape(keys)
-    for (const key of keys) this.#property(object, key, integrity)
+    for (let index = 0; index < keys.length; index += 1) {
+      this.#property(object, keys[index] as string, integrity)
+    }
   }
 
   #ordinary(object: object): void {
@@ -78,7 +80,9 @@ export class ContentWriter {
       this.#sink.context.noteSpecial(object)
       return
     }
-    for (const key of keys) this.#property(object, key, 0)
+    for (let index = 0; index < keys.length; index += 1) {
+      this.#property(object, keys[index] as string, 0)
+    }
   }
 
   #record(object: object, integrity: number): void {

@@ -75,6 +75,7 @@ export class DefaultSerializer implements Serializer {
       identities,
       shipped,
       codes: new CodeEncoder(),
+      shared: new WeakSet(),
       encode: (object, codec, strictness) => instances.encode(object, codec, strictness),
     }
     this.#reading = {

@@ -19,7 +19,7 @@ export interface FunctionSink extends ValueSink {
   /** Appends a function that is a unit of its own. */
   makeAnchor(object: object, isClass: boolean): void
   /** Says that a function is this unit's own. */
-  claim(object: object): void
+  claim(object: object): boolean
   /** A place in the queue for what is being written. */
   item(object: object, kind: ContentKind, special: SpecialPlan | undefined): QueueItem
   /** Writes what comes before an item can be waiting, and then lets it wait. */

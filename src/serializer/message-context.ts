@@ -32,6 +32,8 @@ import type { MessageOptions, WriterTools } from './writer-tools.js'
 /** One message after the other. */
 export class MessageContext implements UnitContext {
   readonly main: UnitWriter
+  /** A property, as it is asked for each object. */
+  hasAnchors = false
   readonly views: ModuleViews = new ModuleViews()
   readonly #tools: WriterTools
   #options: MessageOptions = { strictness: 'strict' }
@@ -75,10 +77,6 @@ export class MessageContext implements UnitContext {
   get lineages(): Lineages {
     this.#lineages ??= new Lineages(this.#tools.natives, new ClassCheck(this), this.strictness)
     return this.#lineages
-  }
-
-  get hasAnchors(): boolean {
-    return !this.#anchors.isEmpty
   }
 
   /** Where the writing is. */
@@ -125,6 +123,7 @@ export class MessageContext implements UnitContext {
   beginRound(seeds: Seeds | undefined): void {
     if (!this.views.isEmpty) this.views.beginRound()
     this.main.reset()
+    this.hasAnchors = false
     this.#isSurprised = false
     this.#active = this.main
     if (!this.#anchors.isFresh || seeds !== undefined) {
@@ -159,6 +158,7 @@ export class MessageContext implements UnitContext {
 
   /** The seeds of the next round, or undefined if this one was good. */
   nextSeeds(): Seeds | undefined {
+    for (const object of this.#anchors.shared) this.#tools.shared.add(object)
     return this.#anchors.nextSeeds()
   }
 
@@ -228,6 +228,7 @@ export class MessageContext implements UnitContext {
   }
 
   makeAnchor(object: object, origin: AnchorOrigin): Anchor {
+    this.hasAnchors = true
     return this.#anchors.make(object, origin, this)
   }
 
@@ -249,12 +250,16 @@ export class MessageContext implements UnitContext {
     return this.#anchors.seeds.has(object)
   }
 
+  isShared(object: object): boolean {
+    return this.#tools.shared.has(object)
+  }
+
   noteCell(key: object): void {
     this.#anchors.noteCell(key)
   }
 
-  claim(object: object, unit: NumberedObjects): void {
-    this.#anchors.claim(object, unit)
+  claim(object: object, unit: NumberedObjects): boolean {
+    return this.#anchors.claim(object, unit)
   }
 
   attachmentOf(value: unknown): number | undefined {

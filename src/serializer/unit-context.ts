@@ -58,8 +58,11 @@ export interface UnitContext {
   isSeed(object: object): boolean
   /** Says that an object stands for a captured variable. */
   noteCell(key: object): void
-  /** Called for each object that a unit numbers as its own, if there are anchors. */
-  claim(object: object, unit: NumberedObjects): void
+  /**
+   * Called for each object that a unit numbers as its own, if there are anchors. Returns false if
+   * another unit has it: then the message has to be written again.
+   */
+  claim(object: object, unit: NumberedObjects): boolean
   /** The number of an attachment that stands for the value, or undefined. */
   attachmentOf(value: unknown): number | undefined
   noteCaptured(value: unknown): void

@@ -285,7 +285,8 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
     if (types.isProxy(object)) return this.refuseObject(object, refuseClass('Proxy'))
     const name = this.context.natives.objectNameOf(object)
     if (name !== undefined) return this.native(name)
-    const isNamespace = types.isModuleNamespaceObject(object)
+    // Cheaper to ask than whether it is a namespace, which always is closed.
+    const isNamespace = !Object.isExtensible(object) && types.isModuleNamespaceObject(object)
     if ((isCaptured || isNamespace) && this.#isExport(object)) return
     if (isNamespace) {
       this.#inline(this.context.views.of(object, Object.keys(object), this))
@@ -294,8 +295,9 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
     if (!this.context.views.isEmpty) this.context.views.noteWhole(object)
     const anchor = this.context.hasAnchors ? this.context.anchorOf(object) : undefined
     if (anchor !== undefined) this.#anchor(anchor)
-    else if (isCaptured && this.isAnchor) this.makeAnchor(object, false)
-    else this.#inline(object)
+    else if (this.isAnchor && (isCaptured || this.context.isShared(object))) {
+      this.makeAnchor(object, false)
+    } else this.#inline(object)
   }
 
   /** Writes what can be imported instead, if that is so. */
@@ -308,8 +310,7 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
   }
 
   #inline(object: object): void {
-    this.claim(object)
-    this.#objects.write(object)
+    if (this.claim(object)) this.#objects.write(object)
   }
 
   #function(fn: AnyFunction): void {
@@ -382,7 +383,7 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
   }
 
   /** Says that an object with a new number is this unit's own. */
-  claim(object: object): void {
-    if (this.context.hasAnchors) this.context.claim(object, this)
+  claim(object: object): boolean {
+    return !this.context.hasAnchors || this.context.claim(object, this)
   }
 }

@@ -16,6 +16,8 @@ export interface WriterTools {
   readonly identities: Identities
   readonly codes: CodeEncoder
   readonly codecs: ClassCodecs
+  /** What was once found in the units of two anchors, and is an anchor since. */
+  readonly shared: WeakSet<object>
   /** Functions that came from elsewhere: nobody needs to find out what they are made of. */
   readonly shipped: ShippedFunctions
   /** The bytes of an instance of a registered class. Throws `SerializeError`. */

@@ -73,7 +73,7 @@ pythonTest('what goes wrong at our end does not harm a Python scheduler', async 
     assert.equal(error.exitCode, 3)
     return true
   })
-  const notSerializable = (): unknown => ({ inner: [Symbol('here')] })
+  const notSerializable = (): unknown => ({ inner: [new WeakRef({})] })
   await assert.rejects(client.submit(notSerializable), SerializeError)
   await assert.rejects(client.map(notSerializable, [1, 2, 3]), SerializeError)
 

@@ -30,6 +30,7 @@ test('the first programs of the README print what they say', async (t) => {
   const [single, list, ...pairs] = stdout.trimEnd().split('\n')
   assert.equal(single, '16')
   assert.equal(list, '[ 1, 4, 9 ]')
+  assert.equal(pairs.pop(), '711394d3')
   assert.deepEqual(pairs.sort(), ['0 1', '1 4', '2 9'])
 })
 

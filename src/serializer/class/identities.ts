@@ -48,6 +48,7 @@ export class Identities {
   /** From now on the thing is what `id` means. */
   adopt(id: string, thing: Identified): void {
     const key = keyOf(thing)
+    if (this.#ids.get(key) === id && this.#things.get(id)?.deref() === key) return
     this.#ids.set(key, id)
     this.#things.set(id, new WeakRef(key))
     this.#lost.register(key, id)
