@@ -58,6 +58,8 @@ export interface UnitContext {
   isSeed(object: object): boolean
   /** Says that an object stands for a captured variable. */
   noteCell(key: object): void
+  /** Whether an object is known to belong to more than one anchor. */
+  isShared(object: object): boolean
   /**
    * Called for each object that a unit numbers as its own, if there are anchors. Returns false if
    * another unit has it: then the message has to be written again.

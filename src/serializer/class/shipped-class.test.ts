@@ -157,12 +157,18 @@ test('classes and helpers that are shared by several classes do not change with 
   const sides = new TwoSides()
   const used: number[] = []
   const use = (n: number): number => used.push(n)
+  const config = { inner: { part: { limit: 1 } } }
   class First {
+    static readonly part = config.inner.part
+    limit(): number {
+      return config.inner.part.limit
+    }
     one(): number {
       return use(1)
     }
   }
   class Second {
+    static readonly inner = config.inner
     two(): number {
       return use(2)
     }
@@ -170,7 +176,10 @@ test('classes and helpers that are shared by several classes do not change with 
       return new First()
     }
   }
-  const both = sides.send(() => [new First().one(), new Second().two()])
+  const both = sides.send(() => [
+    new First().one() + config.inner.part.limit - First.part.limit,
+    new Second().two(),
+  ])
   both()
   for (const value of [new Second(), new First(), [new Second(), new First()], { use, Second }]) {
     sides.send(value)
