@@ -8,7 +8,7 @@ import { median } from './figures.js'
 
 const AWAITS = 1_000_000
 const RESOLVED = Promise.resolve()
-const SUBMITS = 2_000
+const SUBMITS = 10_000
 const HOT_ROUNDS = 15
 const HOT_CALLS = 3_000_000
 

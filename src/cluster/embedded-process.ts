@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { ScalerError } from '../base/errors.js'
+import { ConfigError, ScalerError } from '../base/errors.js'
 import type { LogFields, Logger } from '../base/logger.js'
 import type { SchedulerOptions } from '../scheduler/scheduler-options.js'
 import type { AgentOptions } from '../worker/agent-options.js'
@@ -36,6 +36,16 @@ export type EmbeddedStart = Exclude<EmbeddedReport, { event: 'log' }>
 /** A child that does not end by itself after its stdin was closed is killed after this time. */
 const KILL_DELAY_MS = 6000
 
+/**
+ * A task may start a cluster; but a program that starts one whenever it is loaded, and is loaded by
+ * its own tasks, would do so for ever.
+ */
+const MAX_DEPTH = 3
+const DEPTH_VARIABLE = 'SCALER_EMBEDDED_DEPTH'
+const TOO_DEEP =
+  `a cluster inside of ${MAX_DEPTH} others: does a module that tasks import start one when it is ` +
+  'loaded? Start it in a function, or in another module'
+
 /** A scheduler or an agent in a process of its own, which ends with this one at the latest. */
 export class EmbeddedProcess {
   readonly #child: ChildProcess
@@ -47,11 +57,14 @@ export class EmbeddedProcess {
 
   /** Starts the process; it waits for `order`. */
   constructor(logger: Logger) {
+    const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
+    if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
     const main = fileURLToPath(new URL('./embedded-main.js', import.meta.url))
     // A group of its own: a terminal's Ctrl-C is for the program, which ends this process in order.
     const child = spawn(process.execPath, [main], {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
+      env: { ...process.env, [DEPTH_VARIABLE]: String(depth + 1) },
     })
     this.#child = child
     this.#exited = once(child, 'exit').catch(() => undefined)

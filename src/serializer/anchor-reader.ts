@@ -7,7 +7,7 @@ import { DeserializeError } from '../base/errors.js'
 import { ByteReader } from './byte-reader.js'
 import type { AnchorRegistry } from './class/anchor-registry.js'
 import { ANCHOR_CLASS } from './message-frame.js'
-import type { AnyFunction } from './native-names.js'
+import { ownValue, type AnyFunction } from './native-names.js'
 import type { ReaderContext } from './reader-tools.js'
 import { UnitReader } from './unit-reader.js'
 
@@ -61,6 +61,7 @@ export class AnchorReader {
 
   /** Reads the content of all that was made, and whatever that needs. */
   drain(): void {
+    this.#updateOthers()
     for (let index = 0; index < this.#units.length; index += 1) {
       const { unit } = this.#units[index] as { readonly unit: UnitReader }
       unit.drainShipment()
@@ -76,6 +77,16 @@ export class AnchorReader {
     return this.#classes
   }
 
+  /**
+   * A class that stays as it is may use, or extend, one that does not: all that are there already
+   * get the state that the message says.
+   */
+  #updateOthers(): void {
+    for (const { id, isClass } of this.#announced.values()) {
+      if (isClass && this.#registry.find(id) !== undefined) this.get(id)
+    }
+  }
+
   /** What is there and stays as it is: an original, or an unchanged copy. */
   #present({ id, isClass }: Announced): object | undefined {
     if (isClass && this.#registry.isOwn(id)) return this.#registry.find(id)
@@ -88,7 +99,7 @@ export class AnchorReader {
     this.#inProgress.add(id)
     const unit = new UnitReader(new ByteReader(bytes, offset), this.#context, uses)
     const existing = isClass ? this.#registry.find(id) : undefined
-    const object = unit.root(typeof existing === 'function' ? (existing as AnyFunction) : undefined)
+    const object = unit.root(isOpen(existing) ? existing : undefined)
     if ((typeof object !== 'object' || object === null) && typeof object !== 'function') {
       throw new DeserializeError('a class is something else')
     }
@@ -129,8 +140,26 @@ export class AnchorReader {
   /** Whether the object behind the identity is the same after this message. */
   #stays(id: string, kept: ReadonlySet<string>): boolean {
     if (kept.has(id)) return true
-    return this.#announced.get(id)?.isClass === true && this.#registry.find(id) !== undefined
+    return this.#announced.get(id)?.isClass === true && isOpen(this.#registry.find(id))
   }
+}
+
+/** Whether a class can get another state: one that was frozen, for instance, is made anew. */
+function isOpen(object: object | undefined): object is AnyFunction {
+  if (typeof object !== 'function') return false
+  const prototype = ownValue(object, 'prototype')
+  return isChangeable(object) && (!isObject(prototype) || isChangeable(prototype))
+}
+
+function isChangeable(object: object): boolean {
+  if (!Object.isExtensible(object)) return false
+  return Object.entries(Object.getOwnPropertyDescriptors(object)).every(
+    ([key, property]) => property.configurable === true || key === 'prototype',
+  )
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function readAnnounced(reader: ByteReader): Map<string, Announced> {

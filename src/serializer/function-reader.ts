@@ -22,7 +22,7 @@ import type { ExportReference } from './module/reference.js'
 import { ownValue, type AnyFunction } from './native-names.js'
 import type { ReaderContext } from './reader-tools.js'
 import { readReference } from './reference-codec.js'
-import type { MadeFunction } from './shipped-functions.js'
+import type { ClassOriginals, MadeFunction } from './shipped-functions.js'
 import type { FunctionCode, RuntimeName } from './source/function-site.js'
 import * as tag from './tag.js'
 
@@ -82,7 +82,9 @@ export class FunctionReader {
     if (name !== undefined) redefine(fn, 'name', name)
     redefine(fn, 'length', length)
     const { constants, references } = given
-    const made = { factory, instance, constants, references, keys: NO_KEYS, memberKeys: NO_KEYS }
+    const originals = factory.shipped.isClass ? originalsOf(fn) : undefined
+    const keys = NO_KEYS
+    const made = { factory, instance, constants, references, keys, memberKeys: keys, originals }
     context.tools.shipped.add(fn, made)
     return { fn, made }
   }
@@ -95,9 +97,11 @@ export class FunctionReader {
     if (factory.shipped.code.adoptName !== undefined) this.#staticPrivates(instance.privates)
     const flags = this.#source.reader.byte()
     if ((flags & FUNCTION_PROTOTYPE) !== 0) Object.setPrototypeOf(fn, this.#properties.prototype())
-    made.keys = this.#define(fn, made.keys, (flags & FUNCTION_PROPERTIES) !== 0)
+    const { own, members } = made.originals ?? {}
+    made.keys = this.#define(fn, [made.keys, own], (flags & FUNCTION_PROPERTIES) !== 0)
     const prototype = ownValue(fn, 'prototype')
-    made.memberKeys = this.#define(prototype, made.memberKeys, (flags & FUNCTION_MEMBERS) !== 0)
+    const hasMembers = (flags & FUNCTION_MEMBERS) !== 0
+    made.memberKeys = this.#define(prototype, [made.memberKeys, members], hasMembers)
     if ((flags & FUNCTION_PARENT_MEMBERS) !== 0) {
       Object.setPrototypeOf(prototype, this.#properties.prototype())
     }
@@ -193,15 +197,25 @@ export class FunctionReader {
   }
 
   /**
-   * Reads properties, if there are any. What the last state of a class had and this has not goes.
+   * Reads properties, if there are any. What the last state of a class had and this has not goes,
+   * and what its text says comes again.
    */
-  #define(object: unknown, old: MadeFunction['keys'], hasNew: boolean): MadeFunction['keys'] {
+  #define(
+    object: unknown,
+    [old, originals]: readonly [MadeFunction['keys'], PropertyDescriptorMap | undefined],
+    hasNew: boolean,
+  ): MadeFunction['keys'] {
     if (!hasNew && old.length === 0) return old
     if (typeof object !== 'function' && (typeof object !== 'object' || object === null)) {
       throw new DeserializeError('a class has members, but nothing to keep them')
     }
     const keys = hasNew ? this.#properties.define(object) : NO_KEYS
-    for (const key of old) if (!keys.includes(key)) Reflect.deleteProperty(object, key)
+    for (const key of old) {
+      if (keys.includes(key)) continue
+      const original = originals?.[key]
+      if (original === undefined) Reflect.deleteProperty(object, key)
+      else Reflect.defineProperty(object, key, original)
+    }
     return keys
   }
 }
@@ -212,6 +226,15 @@ interface Given extends Pick<FunctionInputs, 'constants' | 'early'> {
 }
 
 const NO_KEYS: MadeFunction['keys'] = []
+
+function originalsOf(fn: AnyFunction): ClassOriginals {
+  const prototype = ownValue(fn, 'prototype')
+  const isObject = typeof prototype === 'object' && prototype !== null
+  return {
+    own: Object.getOwnPropertyDescriptors<object>(fn),
+    members: isObject ? Object.getOwnPropertyDescriptors(prototype) : {},
+  }
+}
 
 function isLate(capture: number): boolean {
   return capture === CAPTURE_LATE || capture === CAPTURE_EARLY

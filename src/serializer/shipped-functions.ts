@@ -12,6 +12,12 @@ import type { AnyFunction } from './native-names.js'
 import { prototypeOf } from './prototype-chain.js'
 import type { CodeName } from './source/function-site.js'
 
+/** The properties that the text of a class has made. */
+export interface ClassOriginals {
+  readonly own: PropertyDescriptorMap
+  readonly members: PropertyDescriptorMap
+}
+
 /** A function and how it was made. */
 export interface MadeFunction {
   readonly factory: FunctionFactory
@@ -24,6 +30,8 @@ export interface MadeFunction {
   keys: readonly (string | symbol)[]
   /** The same for its `prototype`. */
   memberKeys: readonly (string | symbol)[]
+  /** Of a class: what its text has made, which may have been replaced by something else. */
+  readonly originals: ClassOriginals | undefined
 }
 
 /** The functions that were made by one reader. */

@@ -91,7 +91,8 @@ class CustomCodec implements TaskCodec {
       if (error instanceof SerializeError) throw error
       throw new SerializeError(`the client's serializer failed: ${textOf(error)}`, { cause: error })
     }
-    if (types.isUint8Array(bytes)) return bytes
+    // A copy: it may use its buffer again for the next value.
+    if (types.isUint8Array(bytes)) return new Uint8Array(bytes)
     const text = `the client's serializer returned ${kindOf(bytes)} instead of a Uint8Array`
     throw new SerializeError(text)
   }

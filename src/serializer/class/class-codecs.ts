@@ -2,8 +2,7 @@
 // can see or make again. The codec travels with the instances, so that they can come back.
 
 import { ConfigError } from '../../base/errors.js'
-import { ownValue, type AnyFunction } from '../native-names.js'
-import { prototypesFrom } from '../prototype-chain.js'
+import { isNative, ownValue, type AnyFunction } from '../native-names.js'
 
 /** How instances of one class travel. */
 export interface ClassCodec {
@@ -26,18 +25,24 @@ export type AnyClass<T> = abstract new (...parameters: never[]) => T
 /** The registered classes of a process. */
 export class ClassCodecs {
   readonly #byPrototype = new WeakMap<object, ClassCodec>()
+  /** Prototypes whose codecs came from elsewhere: a later one may replace them. */
+  readonly #adopted = new WeakSet<object>()
   #isEmpty = true
 
   /**
-   * From now on instances of the class, and of classes that extend it and are not registered
-   * themselves, travel this way. Throws `ConfigError` that names the wrong argument.
+   * From now on instances of the class itself travel this way; a class that extends it has to be
+   * registered, too. Throws `ConfigError` that names the wrong argument.
    */
   register<T>(constructor: AnyClass<T>, options: ClassCodecOptions<T>): void {
     const prototype = prototypeOfClass(constructor)
     if (prototype === undefined) {
       throw new ConfigError(`registerClass: the first argument is not a class`)
     }
+    if (isNative(constructor as unknown as AnyFunction)) {
+      throw new ConfigError(`registerClass: class ${constructor.name} is built in`)
+    }
     const { serialize, deserialize } = checked(options)
+    this.#adopted.delete(prototype)
     this.#byPrototype.set(prototype, {
       constructor: constructor as unknown as AnyFunction,
       serialize,
@@ -49,19 +54,16 @@ export class ClassCodecs {
   /** Takes in a codec that came along with instances, unless the class has one already. */
   adopt(codec: ClassCodec): void {
     const prototype = prototypeOfClass(codec.constructor)
-    if (prototype === undefined || this.#byPrototype.has(prototype)) return
+    if (prototype === undefined) return
+    if (this.#byPrototype.has(prototype) && !this.#adopted.has(prototype)) return
+    this.#adopted.add(prototype)
     this.#byPrototype.set(prototype, codec)
     this.#isEmpty = false
   }
 
-  /** The codec for instances that inherit from this prototype, the nearest first. */
+  /** The codec for instances with this prototype. */
   of(prototype: object): ClassCodec | undefined {
-    if (this.#isEmpty) return undefined
-    for (const next of prototypesFrom(prototype)) {
-      const codec = this.#byPrototype.get(next)
-      if (codec !== undefined) return codec
-    }
-    return undefined
+    return this.#isEmpty ? undefined : this.#byPrototype.get(prototype)
   }
 
   /** The codec of a class itself. */

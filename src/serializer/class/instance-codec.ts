@@ -64,7 +64,10 @@ export class InstanceCodec {
   read(bytes: Uint8Array): ClassCodec {
     const key = bytesToLatin1(bytes)
     const known = this.#arrived.get(key)
-    if (known !== undefined && this.#messages.isCurrent(known.root)) return known.codec
+    if (known !== undefined && this.#messages.isCurrent(known.root)) {
+      this.#codecs.adopt(known.codec)
+      return known.codec
+    }
     const root = this.#messages.read(bytes)
     const codec = checked(root)
     this.#codecs.adopt(codec)

@@ -153,6 +153,54 @@ test('variables that a class and a function share are shared', () => {
   assert.equal(again.task(1)[1], 7)
 })
 
+test('a class that stays as it is sees what changes in the class that it extends', () => {
+  const sides = new TwoSides()
+  let rate = 1
+  class Base {
+    static level = 1
+    rate(): number {
+      return rate
+    }
+  }
+  class Derived extends Base {}
+  const levelOf = (): number => Derived.level
+  const rateOf = (derived: Derived): number => derived.rate()
+  assert.equal(sides.send(levelOf)(), 1)
+  assert.equal(sides.send(rateOf)(sides.send(new Derived())), 1)
+  Base.level = 2
+  rate = 2
+  assert.equal(sides.send(levelOf)(), 2)
+  assert.equal(sides.send(rateOf)(sides.send(new Derived())), 2)
+})
+
+test('a method that was replaced and restored is what it was', () => {
+  const sides = new TwoSides()
+  class Tool {
+    use(): string {
+      return 'own'
+    }
+  }
+  const { use } = Object.getOwnPropertyDescriptors(Tool.prototype)
+  const call = (tool: Tool): string => tool.use()
+  assert.equal(sides.send(call)(sides.send(new Tool())), 'own')
+  Tool.prototype.use = () => 'other'
+  assert.equal(sides.send(call)(sides.send(new Tool())), 'other')
+  Object.defineProperty(Tool.prototype, 'use', use)
+  assert.equal(sides.send(call)(sides.send(new Tool())), 'own')
+})
+
+test('a frozen class shows what its statics hold now', () => {
+  const sides = new TwoSides()
+  class Frozen {
+    static readonly limits = { count: 1 }
+  }
+  Object.freeze(Frozen)
+  const countOf = (): number => Frozen.limits.count
+  assert.equal(sides.send(countOf)(), 1)
+  Frozen.limits.count = 2
+  assert.equal(sides.send(countOf)(), 2)
+})
+
 test('classes and helpers that are shared by several classes do not change with what comes along', () => {
   const sides = new TwoSides()
   const used: number[] = []

@@ -16,13 +16,14 @@ export interface CapturedCell {
   /** Whether the function itself assigns it. */
   readonly isAssigned: boolean
   key: CellKey
-  /** Whether another key certainly means another variable. */
-  isCertain: boolean
+  /** The snapshot that gave the key; those of one snapshot can be compared. */
+  snapshot: number
 }
 
 /** The captured variables of calls, by function. */
 export class CellKeys {
   readonly #inspector: Inspector
+  #snapshots = 0
   readonly #cells = new WeakMap<AnyFunction, Map<Binding, CapturedCell>>()
 
   constructor(inspector: Inspector) {
@@ -36,7 +37,7 @@ export class CellKeys {
     if (cells === undefined) this.#cells.set(fn, (cells = new Map<Binding, CapturedCell>()))
     let cell = cells.get(binding)
     if (cell === undefined) {
-      cell = { binding, scope, isAssigned, key: {}, isCertain: false }
+      cell = { binding, scope, isAssigned, key: {}, snapshot: 0 }
       cells.set(binding, cell)
     }
     return cell.key
@@ -49,6 +50,7 @@ export class CellKeys {
     const members = new Set<AnyFunction>()
     for (const group of doubtful.values()) for (const { fn } of group) members.add(fn)
     const contexts = this.#inspector.contextsOf([...members])
+    this.#snapshots += 1
     for (const [binding, group] of doubtful) {
       const byContext = new Map<number, CapturedCell[]>()
       for (const { fn, cell } of group) {
@@ -58,7 +60,7 @@ export class CellKeys {
         if (others === undefined) byContext.set(context, [cell])
         else others.push(cell)
       }
-      for (const cells of byContext.values()) unite(cells)
+      for (const cells of byContext.values()) unite(cells, this.#snapshots)
     }
     return 'again'
   }
@@ -77,18 +79,20 @@ export class CellKeys {
     }
     for (const [binding, group] of groups) {
       const isShared = group.length > 1 && group.some(({ cell }) => cell.isAssigned)
-      if (!isShared || group.every(({ cell }) => cell.isCertain)) groups.delete(binding)
+      const snapshot = group[0]?.cell.snapshot ?? 0
+      const isCompared = snapshot > 0 && group.every(({ cell }) => cell.snapshot === snapshot)
+      if (!isShared || isCompared) groups.delete(binding)
     }
     return groups
   }
 }
 
-/** A key that one of them has had for certain stays: it stands for the same variable. */
-function unite(cells: readonly CapturedCell[]): void {
-  const key = cells.find(({ isCertain }) => isCertain)?.key ?? {}
+/** A key that one of them got from a snapshot stays: others that are not here may have it. */
+function unite(cells: readonly CapturedCell[], snapshot: number): void {
+  const key = cells.find((cell) => cell.snapshot > 0)?.key ?? {}
   for (const cell of cells) {
     cell.key = key
-    cell.isCertain = true
+    cell.snapshot = snapshot
   }
 }
 

@@ -14,6 +14,9 @@ export interface ExplainOptions {
   readonly serialize: (value: unknown) => Uint8Array
 }
 
+/** So deep does the tree go. */
+const MAX_DEPTH = 50
+
 interface Line {
   readonly label: string
   readonly what: string
@@ -31,6 +34,7 @@ export function explainFunction(fn: AnyFunction, options: ExplainOptions): strin
 class Explanation {
   readonly #options: ExplainOptions
   readonly #seen = new Set<unknown>()
+  #depth = 0
 
   constructor(options: ExplainOptions) {
     this.#options = options
@@ -39,6 +43,16 @@ class Explanation {
   functionLine(label: string, fn: AnyFunction): Line {
     if (this.#seen.has(fn)) return leaf(label, 'as above')
     this.#seen.add(fn)
+    if (this.#depth > MAX_DEPTH) return leaf(label, 'and so on')
+    this.#depth += 1
+    try {
+      return this.#lineOf(label, fn)
+    } finally {
+      this.#depth -= 1
+    }
+  }
+
+  #lineOf(label: string, fn: AnyFunction): Line {
     const parts = this.#options.analyst.partsOf(fn)
     if (parts instanceof Refusal) return leaf(label, `CANNOT TRAVEL: ${parts.reason}`)
     switch (parts.kind) {

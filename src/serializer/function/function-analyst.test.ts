@@ -85,6 +85,36 @@ test('what was settled stays when another function comes in', () => {
   assert.equal(keyOf(seen), settled)
 })
 
+test('what several snapshots have told apart is compared again', () => {
+  const kit = new TestAnalyst()
+  const make = (): (() => number)[] => {
+    let count = 0
+    return [() => (count += 1), () => count++]
+  }
+  const [a, c] = make()
+  const [b, d] = make()
+  assert(a !== undefined && b !== undefined && c !== undefined && d !== undefined)
+  const keyOf = (fn: () => number): object => {
+    const content = kit.content(fn, 'count')
+    return content.kind === 'cell' ? content.key : assert.fail(content.kind)
+  }
+  for (const fn of [a, b, c, d]) keyOf(fn)
+  kit.analyst.settle([a, b])
+  kit.analyst.settle([c, d])
+  assert.equal(kit.analyst.settle([a, c]), 'again')
+  assert.equal(keyOf(a), keyOf(c))
+  assert.notEqual(keyOf(b), keyOf(c))
+})
+
+test('a class that no longer inherits what its text says is refused', () => {
+  const kit = new TestAnalyst()
+  class One {}
+  class Other {}
+  class Torn extends One {}
+  Object.setPrototypeOf(Torn.prototype, Other.prototype)
+  assert.match(kit.reason(Torn as unknown as AnyFunction), /inherits from was changed/)
+})
+
 test('functions that only read a variable of their call need no decision', () => {
   const kit = new TestAnalyst()
   const one = counter()

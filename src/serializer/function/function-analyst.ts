@@ -8,7 +8,7 @@ import type { ModuleNames } from '../module/module-names.js'
 import type { ExportReference, RuntimeRole } from '../module/reference.js'
 import { isNative, ownValue, type AnyFunction, type NativeNames } from '../native-names.js'
 import { refuseClass, type Refusal } from '../refusal.js'
-import type { FunctionSite } from '../source/function-site.js'
+import type { ClassSite, FunctionSite } from '../source/function-site.js'
 import { analyzeText } from '../source/script-analysis.js'
 import { CaptureReader, type ReadCapture } from './capture-reader.js'
 import { CellKeys } from './cell-keys.js'
@@ -20,8 +20,14 @@ import type {
   FunctionParts,
   SourceParts,
 } from './function-parts.js'
-import { refuseBuiltIn, refuseNative, refuseObstacle, refuseWithoutInspector } from './obstacle.js'
-import { ScriptTable } from './script-table.js'
+import {
+  refuseBuiltIn,
+  refuseNative,
+  refuseObstacle,
+  refuseTorn,
+  refuseWithoutInspector,
+} from './obstacle.js'
+import { ScriptTable, type KnownScript } from './script-table.js'
 
 /** What an analyst works with. */
 export interface AnalystOptions {
@@ -33,6 +39,8 @@ export interface AnalystOptions {
 /** What is known of a function for as long as it lives. */
 interface Known {
   readonly site: FunctionSite
+  /** Held, so that its variables stay the same ones for as long as one of its functions lives. */
+  readonly script: KnownScript | undefined
   readonly url: string
   /** Undefined where a variable has to be looked at each time. */
   readonly refresh: (() => SourceParts) | undefined
@@ -40,16 +48,11 @@ interface Known {
   readonly policyVersion: number
 }
 
-/** How many texts of functions without captures are known. */
-const MAX_PLAIN_TEXTS = 1_000
-
 /** The analyst of the default serializer. */
 export class SourceAnalyst implements FunctionAnalyst {
   readonly #options: AnalystOptions
   readonly #known = new WeakMap<AnyFunction, Known>()
   readonly #references = new WeakMap<AnyFunction, { parts: FunctionParts; policyVersion: number }>()
-  /** Functions that need nothing but their text, by text. The oldest goes first. */
-  readonly #plain = new Map<string, SourceParts>()
   /** The file of each `require` that a function has captured. */
   readonly #requires = new WeakMap<AnyFunction, string>()
   #tools: Tools | undefined
@@ -60,6 +63,8 @@ export class SourceAnalyst implements FunctionAnalyst {
   }
 
   partsOf(fn: AnyFunction): FunctionParts | Refusal {
+    const captures = this.#options.explicit.capturesOf(fn)
+    if (captures !== undefined) return explicitParts(fn, captures)
     const known = this.#known.get(fn)
     const { version } = this.#options.modules
     if (known?.refresh !== undefined && known.policyVersion === version) return known.refresh()
@@ -90,8 +95,6 @@ export class SourceAnalyst implements FunctionAnalyst {
     const url = this.#requires.get(fn)
     if (url !== undefined) return runtimeParts({ kind: 'require', url })
     if (isNative(fn)) return this.#boundParts(fn)
-    const captures = explicit.capturesOf(fn)
-    if (captures !== undefined) return explicitParts(fn, captures)
     const role = modules.roleOf(fn)
     return role === undefined ? undefined : runtimeParts(role)
   }
@@ -104,8 +107,6 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   #inspectedParts(fn: AnyFunction): FunctionParts | Refusal {
     const text = Function.prototype.toString.call(fn)
-    const plain = this.#plain.get(text)
-    if (plain !== undefined) return plain
     const tools = this.#inspection()
     if (tools === undefined) return this.#partsWithoutInspector(fn, text)
     const view = tools.inspector.functionView(fn)
@@ -123,7 +124,8 @@ export class SourceAnalyst implements FunctionAnalyst {
     if (site === undefined) return refuseObstacle(fn, undefined, url)
     const [obstacle] = site.obstacles
     if (obstacle !== undefined) return refuseObstacle(fn, obstacle, url)
-    return this.#sourceParts({ fn, text, site, view, url }, tools)
+    const isTorn = site.classSite !== undefined && hasTornChains(fn, site.classSite)
+    return isTorn ? refuseTorn(fn) : this.#sourceParts({ fn, site, view, url, script }, tools)
   }
 
   /** A function of a package, or of a module that goes by reference. */
@@ -140,7 +142,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   }
 
   #sourceParts(found: Found, tools: Tools): SourceParts {
-    const { fn, text, site, url } = found
+    const { fn, site, url, script } = found
     const reads: ReadCapture[] = []
     const code = tools.captures.codeOf(site, url)
     for (const name of code.names) {
@@ -159,20 +161,10 @@ export class SourceAnalyst implements FunctionAnalyst {
     const policyVersion = this.#options.modules.version
     const again = (): SourceParts =>
       partsWith(reads.map(({ capture, refresh }) => refresh?.() ?? capture))
-    this.#known.set(fn, { site, url, refresh: isConstant ? again : undefined, policyVersion })
+    const refresh = isConstant ? again : undefined
+    this.#known.set(fn, { site, script, url, refresh, policyVersion })
     const parts = partsWith(reads.map(({ capture }) => capture))
-    const isPlain = site.freeNames.length === 0 && site.classSite === undefined
-    if (isPlain && code.runtime.length === 0) this.#remember(text, parts)
     return parts
-  }
-
-  #remember(text: string, parts: SourceParts): void {
-    this.#plain.set(text, parts)
-    if (this.#plain.size <= MAX_PLAIN_TEXTS) return
-    for (const oldest of this.#plain.keys()) {
-      this.#plain.delete(oldest)
-      break
-    }
   }
 
   /** Only a function that uses nothing but globals can be understood by its text alone. */
@@ -181,7 +173,9 @@ export class SourceAnalyst implements FunctionAnalyst {
     if (site === undefined) return refuseObstacle(fn, undefined, '')
     const [obstacle] = site.obstacles
     if (obstacle !== undefined) return refuseObstacle(fn, obstacle, '')
-    const unknown = site.freeNames.filter(({ name }) => !(name in globalThis))
+    const unknown = site.freeNames.filter(
+      ({ name, isOnlyTypeof }) => !isOnlyTypeof && !(name in globalThis),
+    )
     if (unknown.length > 0 || site.classSite?.hasParent === true) {
       return refuseWithoutInspector(fn, unknown)
     }
@@ -215,7 +209,7 @@ interface Tools {
 
 interface Found {
   readonly fn: AnyFunction
-  readonly text: string
+  readonly script: KnownScript | undefined
   readonly site: FunctionSite
   readonly view: FunctionView
   readonly url: string
@@ -240,6 +234,17 @@ function classPartsOf(
   }
 }
 
+/** Whether somebody has changed what a class inherits from on one of its two sides. */
+function hasTornChains(fn: AnyFunction, { hasParent, extendsNull }: ClassSite): boolean {
+  const parent: unknown = Object.getPrototypeOf(fn)
+  const members = ownValue(fn, 'prototype')
+  const above: unknown =
+    typeof members === 'object' && members !== null ? Object.getPrototypeOf(members) : undefined
+  if (extendsNull) return above !== null || parent !== Function.prototype
+  if (!hasParent) return above !== Object.prototype || parent !== Function.prototype
+  return typeof parent !== 'function' || ownValue(parent, 'prototype') !== above
+}
+
 function runtimeParts({ kind, url }: RuntimeRole): FunctionParts {
   return { kind: 'runtime', role: kind, url }
 }
@@ -254,7 +259,8 @@ function explicitParts(
   const [obstacle] = site.obstacles
   if (obstacle !== undefined) return refuseObstacle(fn, obstacle, '')
   const missing = site.freeNames.filter(
-    ({ name }) => !Object.hasOwn(given, name) && !(name in globalThis),
+    ({ name, isOnlyTypeof }) =>
+      !isOnlyTypeof && !Object.hasOwn(given, name) && !(name in globalThis),
   )
   if (missing.length > 0) return refuseWithoutInspector(fn, missing)
   const captures = site.code.names

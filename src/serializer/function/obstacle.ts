@@ -7,7 +7,7 @@ import type { FreeName, FunctionSite, Obstacle } from '../source/function-site.j
 const TEXTS: Readonly<Record<Obstacle, readonly [why: string, wayOut: string]>> = {
   this: [
     'it uses the `this` of what surrounds it',
-    'write `const self = this` before it and use that, or pass what it needs as an argument',
+    'make it a method, write `const self = this` before it and use that, or pass what it needs',
   ],
   'new.target': ['it uses the `new.target` of what surrounds it', 'keep that in a constant'],
   super: [
@@ -58,6 +58,15 @@ export function refuseBuiltIn(fn: AnyFunction, url: string): Refusal {
     titleOf(fn),
     `${url} has made it, and nothing names it`,
     'make it inside the function, or wrap it in a function of your own',
+  )
+}
+
+/** A class whose prototypes were set by hand. */
+export function refuseTorn(fn: AnyFunction): Refusal {
+  return new Refusal(
+    titleOf(fn),
+    'what it inherits from was changed after it was defined',
+    'define it with the class that it extends',
   )
 }
 

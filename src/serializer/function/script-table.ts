@@ -21,6 +21,9 @@ const LINE_END = /\r\n?|[\n\u2028\u2029]/g
 export class ScriptTable {
   readonly #inspector: Inspector
   readonly #known = new Map<string, KnownScript>()
+  /** Texts that a program evaluates have no file: there can be any number of them. */
+  readonly #passing = new Map<string, WeakRef<KnownScript>>()
+  readonly #gone = new FinalizationRegistry<string>((id) => this.#passing.delete(id))
   readonly #lineStarts = new WeakMap<Script, readonly number[]>()
 
   constructor(inspector: Inspector) {
@@ -29,7 +32,7 @@ export class ScriptTable {
 
   /** The script that has this id in V8. Undefined if V8 has forgotten it. */
   get(id: string): KnownScript | undefined {
-    const known = this.#known.get(id)
+    const known = this.#known.get(id) ?? this.#passing.get(id)?.deref()
     if (known !== undefined) return known
     const script = this.#inspector.script(id)
     return script === undefined ? undefined : this.#add(script)
@@ -111,7 +114,12 @@ export class ScriptTable {
   #add(script: Script): KnownScript {
     const analysis = analyzeScript(script.source, script.isModule)
     const known = { script, analysis }
-    this.#known.set(script.id, known)
+    if (script.url !== '') {
+      this.#known.set(script.id, known)
+      return known
+    }
+    this.#passing.set(script.id, new WeakRef(known))
+    this.#gone.register(known, script.id)
     return known
   }
 
