@@ -1,6 +1,7 @@
 // The client: what users submit with. Everything it does is done elsewhere; this is its face.
 
 import type { ComboOptions } from '../cluster/combo.js'
+import { ownCopies } from '../serializer/process-serializer.js'
 import { ClientConnection } from './client-connection.js'
 import { checkClientOptions, splitClientOptions, type ClientOptions } from './client-options.js'
 import { firstAnswer } from './connect-attempt.js'
@@ -35,6 +36,7 @@ export class Client implements AsyncDisposable {
    */
   constructor(address: string, options: ClientOptions = {}) {
     const settings = checkClientOptions(options)
+    ownCopies()
     this.address = address
     this.#connection = new ClientConnection({ address, settings })
     this.#submitter = new Submitter(this.#connection)

@@ -71,7 +71,7 @@ export class AnchorTable {
   make(object: object, origin: AnchorOrigin, context: UnitContext): AnchorUnit {
     const { isClass, place, cell } = origin
     const unit = new UnitWriter(context, place)
-    const anchor = { id: this.#idOf(object), isClass, object, unit, cell }
+    const anchor = { id: this.#idOf(object, origin.isClass), isClass, object, unit, cell }
     if (cell !== undefined) this.#cells.add(object)
     this.#anchors.set(object, anchor)
     const isTaken = origin.unit !== this.#main && this.#main.has(object)
@@ -153,8 +153,10 @@ export class AnchorTable {
   static readonly nowhere: Place = { holder: undefined, step: '', origin: undefined }
 
   /** A copy that came from elsewhere may have the identity of another one that is here, too. */
-  #idOf(object: object): string {
+  #idOf(object: object, isClass: boolean): string {
     let id = this.#identities.idOf(object)
+    const isCopy = isClass && !this.#identities.isOwn(id)
+    if (isCopy && !this.#identities.keepsForeign) id = this.#identities.renew(object)
     const other = this.#byId.get(id)
     if (other !== undefined && other !== object) id = this.#identities.renew(object)
     this.#byId.set(id, object)

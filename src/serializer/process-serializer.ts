@@ -19,6 +19,8 @@ class ProcessSerializer {
   readonly policy = new ModulePolicy()
   readonly explicit = new ExplicitFunctions()
   readonly codecs = new ClassCodecs()
+  readonly identities = new Identities()
+  isServing = false
   readonly analyst: SourceAnalyst
   readonly serializer: DefaultSerializer
 
@@ -31,8 +33,7 @@ class ProcessSerializer {
     const modules = new ModuleNames(this.policy, loader)
     const { explicit, codecs } = this
     this.analyst = new SourceAnalyst({ natives, modules, explicit })
-    const identities = new Identities()
-    const { analyst } = this
+    const { analyst, identities } = this
     this.serializer = new DefaultSerializer({ analyst, loader, natives, codecs, identities })
     natives.know('scaler-ts#defaultSerializer', this.serializer)
     const module = { kind: 'own', file: 'index.js' } as const
@@ -113,6 +114,17 @@ export function task(
     throw new ConfigError('task: expected { captures } after the function')
   }
   return own.explicit.withCaptures(target, about)
+}
+
+/** For a processor: the classes that it got are its clients', and go back as such. */
+export function serveClients(): void {
+  own.isServing = true
+  own.identities.keepsForeign = true
+}
+
+/** For a client: the classes that it got are its own, which it may change and send. */
+export function ownCopies(): void {
+  if (!own.isServing) own.identities.keepsForeign = false
 }
 
 /** Any value, with a short text in the place of whatever cannot travel inside it. */

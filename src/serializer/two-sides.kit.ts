@@ -15,6 +15,7 @@ import { NativeNames } from './native-names.js'
 export interface Side {
   readonly serializer: DefaultSerializer
   readonly codecs: ClassCodecs
+  readonly identities: Identities
 }
 
 /** A new one, which has met nothing. */
@@ -32,6 +33,7 @@ export function makeSide(given?: FunctionAnalyst): Side {
   return {
     serializer: new DefaultSerializer({ analyst, loader, natives, codecs, identities }),
     codecs,
+    identities,
   }
 }
 
@@ -39,6 +41,10 @@ export function makeSide(given?: FunctionAnalyst): Side {
 export class TwoSides {
   readonly here: Side = makeSide()
   readonly there: Side = makeSide()
+
+  constructor() {
+    this.here.identities.keepsForeign = false
+  }
 
   /** From here to there, through memory that the reader does not own. */
   send<T>(value: T): T {

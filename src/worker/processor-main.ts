@@ -6,6 +6,7 @@
 
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import { serveClients } from '../serializer/process-serializer.js'
 import { encode } from '../wire/message.js'
 import { encodeExitNote } from './exit-note.js'
 import { FrameParser, INBOX_FD, KIND_EXIT_NOTE, KIND_MESSAGE, OUTBOX_FD } from './link.js'
@@ -26,6 +27,7 @@ function startGuardian(progress: Int32Array): void {
 }
 
 function main(): void {
+  serveClients()
   const progress = new Int32Array(new SharedArrayBuffer(4))
   const outbox = new Outbox(OUTBOX_FD, () => process.exit(0))
   const meter = new TaskMeter()

@@ -14,6 +14,11 @@ export class Identities {
   /** The random word of this process. */
   readonly #origin = `${randomBytes(ORIGIN_BYTES).toString('base64url')}.`
   #count = 0
+  /**
+   * Whether classes that came from elsewhere are sent on under the identity that they came with: a
+   * worker's copies are those of its client. A client's copies are its own, which it may change.
+   */
+  keepsForeign = true
   readonly #ids = new WeakMap<object, string>()
   readonly #things = new Map<string, WeakRef<object>>()
   readonly #lost = new FinalizationRegistry<string>((id) => this.#forget(id))

@@ -173,6 +173,22 @@ test('a class that stays as it is sees what changes in the class that it extends
   assert.equal(sides.send(rateOf)(sides.send(new Derived())), 2)
 })
 
+test('a class that came from a task can be changed here', () => {
+  const sides = new TwoSides()
+  class Made {
+    static level = 1
+    use(): string {
+      return 'theirs'
+    }
+  }
+  const Here = sides.back(Made)
+  Here.level = 2
+  Here.prototype.use = () => 'ours'
+  const both = sides.send(() => [Here.level, new Here().use()])
+  assert.deepEqual(both(), [2, 'ours'])
+  assert.ok(sides.back(sides.send(new Here())) instanceof Here)
+})
+
 test('a method that was replaced and restored is what it was', () => {
   const sides = new TwoSides()
   class Tool {
