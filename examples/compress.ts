@@ -128,6 +128,8 @@ async function main(): Promise<number> {
     console.error(`demo: ${folder}: ${isFolder === undefined ? 'no such folder' : 'not a folder'}`)
     return 2
   }
+  let client: Client | undefined
+  const interruption = endOnSignal(() => client?.close())
   const unreadable: Unreadable = new Map()
   const files = (await listFiles(folder, unreadable)).slice(0, options.limit)
   const batches = toBatches(files, BATCH_BYTES)
@@ -137,8 +139,6 @@ async function main(): Promise<number> {
     printUnreadable(unreadable)
     return 0
   }
-  let client: Client | undefined
-  const interruption = endOnSignal(() => client?.close())
   try {
     client = await openClient(options)
     const start = performance.now()
