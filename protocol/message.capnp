@@ -33,6 +33,25 @@ struct Task {
   parentTaskId @6 :Data $id(task) $extension;
   # The task inside which this one was submitted.
 
+  name @7 :Text $extension;
+  # For people; empty: the name of the function.
+
+  timeoutMs @8 :UInt32 $extension;
+  # It may run for so long; 0 = for ever.
+
+  retries @9 :UInt32 $extension;
+  # How often it is run again after it has failed.
+
+  workerDeathLimit @10 :UInt32 $extension;
+  # It fails with workerDied when so many workers were lost with it; 0 = the scheduler's default.
+
+  attempt @11 :UInt32 $extension;
+  # How often it was begun before. Set by schedulers.
+
+  keepsResult @12 :Bool $extension;
+  # The worker had better keep a result that becomes an object: another task needs it. Set by
+  # schedulers.
+
   struct Argument {
     # One argument of a task.
 
@@ -87,6 +106,34 @@ struct TaskResult {
 
   inlineResults @4 :List(Data) $extension;
   # The serialized result or error itself, instead of an object (docs/protocol.md#inline).
+
+  worker @5 :Data $id(identity) $extension;
+  # The worker that ran it.
+
+  failedTaskId @6 :Data $id(task) $extension;
+  # Of a node of a graph that failed because another did: that other one.
+}
+
+struct TaskUpdate $extension {
+  # What a task that runs is doing: worker -> scheduler -> client (docs/protocol.md#task-updates).
+
+  taskId @0 :Data $id(task);
+  # The task.
+
+  update @1 :TaskUpdateType;
+  # What has changed.
+
+  done @2 :Float64;
+  # progress: how much of it is done.
+
+  total @3 :Float64;
+  # progress: how much there is; 0 = unknown.
+
+  enum TaskUpdateType {
+    waiting @0;   # It only waits for tasks that it has submitted itself.
+    resumed @1;   # It goes on.
+    progress @2;  # It tells how far it is.
+  }
 }
 
 struct GraphTask {
@@ -103,6 +150,9 @@ struct GraphTask {
 
   graph @3 :List(Task);
   # All nodes, in any order.
+
+  isOpen @4 :Bool $extension;
+  # More nodes follow in further messages of the same graph (docs/protocol.md#graph-parts).
 }
 
 struct GraphTaskCancel {
@@ -126,6 +176,9 @@ struct ClientHeartbeat {
 
   runtime @3 :Text $extension;
   # What runs its functions, for example `node/20.20.2`; absent means `python`.
+
+  worker @4 :Data $id(identity) $extension;
+  # The worker inside of whose tasks this client lives; empty: of none.
 }
 
 struct ClientHeartbeatEcho {
@@ -385,5 +438,6 @@ struct Message {
     clientDisconnect @21 :ClientDisconnect;
     clientShutdownResponse @22 :ClientShutdownResponse;
     processorInitialized @23 :ProcessorInitialized;
+    taskUpdate @24 :TaskUpdate;
   }
 }

@@ -62,6 +62,8 @@ export {
   type TaskCapability,
   type TaskManagerStatus,
   type TaskResult,
+  type TaskUpdate,
+  type TaskUpdateType,
   type TaskStatus,
   type WorkerHeartbeat,
   type WorkerHeartbeatEcho,

@@ -98,6 +98,8 @@ function typeName(type) {
       return `UInt${type.bits}`
     case 'int':
       return `Int${type.bits}`
+    case 'float':
+      return `Float${type.bits}`
     case 'text':
       return 'Text'
     case 'data':

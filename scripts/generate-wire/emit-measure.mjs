@@ -15,13 +15,18 @@ export function emitMeasures(struct) {
 function emitIsExtended({ name, fields }) {
   const tests = fields
     .filter((field) => field.isExtension)
-    .map((field) => `value.${field.name}${isPointer(field.type) ? '.length > 0' : ' !== 0'}`)
+    .map((field) => `value.${field.name}${testOf(field.type)}`)
   return `
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtended${name}(value: ${name}): boolean {
   return ${tests.join(' || ')}
 }
 `
+}
+
+function testOf(type) {
+  if (type.kind === 'bool') return ''
+  return isPointer(type) ? '.length > 0' : ' !== 0'
 }
 
 /** The function for the words of a struct and all behind it. */

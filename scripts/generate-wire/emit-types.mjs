@@ -7,6 +7,7 @@ export function typeOf(type) {
       return 'boolean'
     case 'uint':
     case 'int':
+    case 'float':
     case 'bitSet':
       return 'number'
     case 'text':

@@ -246,6 +246,7 @@ const SIMPLE_TYPES = new Map([
   [Type_Which.UINT32, { kind: 'uint', bits: 32 }],
   [Type_Which.UINT64, { kind: 'uint', bits: 64 }],
   [Type_Which.INT64, { kind: 'int', bits: 64 }],
+  [Type_Which.FLOAT64, { kind: 'float', bits: 64 }],
   [Type_Which.TEXT, { kind: 'text' }],
 ])
 

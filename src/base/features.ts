@@ -4,8 +4,14 @@
 /** Bit 0: small arguments and results travel inside Task and TaskResult. */
 export const FEATURE_INLINE = 1
 
+/** Bit 1: TaskUpdate, parents of tasks, and the options of a Task. */
+export const FEATURE_TASK_UPDATES = 2
+
+/** Bit 2: graphs in parts, with inline arguments, that can be cancelled. */
+export const FEATURE_GRAPHS = 4
+
 /** All that this version understands. */
-export const OUR_FEATURES: number = FEATURE_INLINE
+export const OUR_FEATURES: number = FEATURE_INLINE | FEATURE_TASK_UPDATES | FEATURE_GRAPHS
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

@@ -10,6 +10,7 @@ import type { Serializer } from '../serializer/serializer.js'
 import { codecOf } from '../serializer/task-codec.js'
 import type { Future } from './future.js'
 import { testClient, turn, until } from './memory-link.test.kit.js'
+import { PLAIN_RESULT } from '../wire/plain.js'
 
 const double = (x: number): number => 2 * x
 const long = (text: string): number => text.length
@@ -197,7 +198,7 @@ test('results for tasks that nobody knows are ignored', async () => {
     status: 'success',
     metadata: Buffer.alloc(3),
     results: [],
-    inlineResults: [],
+    ...PLAIN_RESULT,
   } as const
   client.link.inject(Buffer.from(encode(stray)))
   assert.equal(await client.submitter.submit(double, [2]), 4)

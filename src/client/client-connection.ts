@@ -6,7 +6,7 @@ import { unreachable } from '../base/assert.js'
 import { NO_BYTES } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
 import { OUR_FEATURES } from '../base/features.js'
-import type { Identity, TaskId } from '../base/ids.js'
+import { identity, type Identity, type TaskId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { ClientMachine } from '../core/client/client-machine.js'
 import type { ClientAction, ClientEvent, TaskSubmission } from '../core/client/events.js'
@@ -343,6 +343,7 @@ export class ClientConnection {
       latencyUS,
       features: OUR_FEATURES,
       runtime: `node/${process.versions.node}`,
+      worker: identity(''),
     })
   }
 

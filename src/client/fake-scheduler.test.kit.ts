@@ -15,6 +15,7 @@ import type {
   TaskStatus,
 } from '../wire/message.js'
 import { joinChunks, splitChunks } from '../wire/object-content.js'
+import { PLAIN_RESULT } from '../wire/plain.js'
 
 /** What kind of scheduler it is. */
 export interface FakeSchedulerOptions {
@@ -212,6 +213,7 @@ export class FakeScheduler {
   ): void {
     const metadata = Buffer.alloc(result.status === 'success' ? 16 : 0)
     if (metadata.length > 0) metadata.writeFloatBE(0.0015, 0)
-    this.#send(task.source, { kind: 'taskResult', taskId: task.taskId, metadata, ...result })
+    const { taskId } = task
+    this.#send(task.source, { kind: 'taskResult', ...PLAIN_RESULT, taskId, metadata, ...result })
   }
 }

@@ -56,6 +56,8 @@ export type {
   TaskCancel,
   TaskCancelFlags,
   TaskResult,
+  TaskUpdate,
+  TaskUpdateType,
   WorkerHeartbeat,
   WorkerHeartbeatEcho,
 } from './generated/message.js'

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { ProtocolError } from '../base/errors.js'
 import { MAX_SEGMENTS, MAX_TEXT_BYTES } from './limits.js'
 import { decode, type Message } from './message.js'
+import { PLAIN_TASK } from './plain.js'
 
 /** Words in hex, one segment. */
 function frame(...words: readonly string[]): Buffer {
@@ -139,8 +140,7 @@ describe('framing', () => {
         metadata: new Uint8Array(0),
         funcObjectId: '',
         functionArgs: [],
-        capabilities: [],
-        parentTaskId: '',
+        ...PLAIN_TASK,
         bytes: undefined,
       },
     )
@@ -149,8 +149,8 @@ describe('framing', () => {
 
 describe('values that are unknown', () => {
   test('a kind of message is refused with its number', () => {
-    const bytes = frame(structPointer(0, 1, 1), word(24), structPointer(-1, 0, 0))
-    assertRefused(bytes, /^Message: unknown kind 24, known are 0 to 23$/)
+    const bytes = frame(structPointer(0, 1, 1), word(25), structPointer(-1, 0, 0))
+    assertRefused(bytes, /^Message: unknown kind 25, known are 0 to 24$/)
   })
 
   test('an enumerant is refused with its field and number', () => {

@@ -173,6 +173,11 @@ export class Reader {
     return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(value, Number.MAX_SAFE_INTEGER))
   }
 
+  /** The number at `at`, 0 where the section ends before it; whatever it is, also none. */
+  float64(at: number, sectionEnd: number): number {
+    return at + 8 > sectionEnd ? 0 : this.#bytes.readDoubleLE(at)
+  }
+
   /** The low 53 bits at `at`, none where the section ends before it. */
   bitSet(at: number, sectionEnd: number): number {
     if (at + 8 > sectionEnd) return 0

@@ -117,6 +117,11 @@ export class Writer {
     this.#int64(at, clamp(value, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER))
   }
 
+  /** Any number, and what is none. */
+  float64(at: number, value: number): void {
+    this.#bytes.writeDoubleLE(value, at)
+  }
+
   /** The same as `uint64`: more than 53 bits cannot be had. */
   bitSet(at: number, value: number): void {
     this.uint64(at, value)

@@ -4,7 +4,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { Fifo } from '../base/fifo.js'
-import type { TaskId } from '../base/ids.js'
+import { identity, taskId, type TaskId } from '../base/ids.js'
 import type { PendingImport } from '../serializer/module/reference.js'
 import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
 import { encodeFrame, type TaskResult } from '../wire/message.js'
@@ -23,6 +23,9 @@ const LONG_TASK_MS = 1
 
 /** A result waits no longer for the next one, in milliseconds. */
 const MAX_HOLD_MS = 0.2
+
+const NO_WORKER = identity('')
+const NO_TASK = taskId('')
 
 /** Nothing is told when the resource goes, so nobody has to watch for that. */
 const UNWATCHED = { requireManualDestroy: true }
@@ -190,8 +193,16 @@ export class TaskRunner {
     metadata: Uint8Array,
   ): void {
     if (this.#outbox.bytes === 0) this.#heldSince = this.#meter.endedAt
-    const kind = 'taskResult'
-    const result: TaskResult = { kind, taskId: id, status, metadata, results: [], inlineResults }
+    const result: TaskResult = {
+      kind: 'taskResult',
+      taskId: id,
+      status,
+      metadata,
+      results: [],
+      inlineResults,
+      worker: NO_WORKER,
+      failedTaskId: NO_TASK,
+    }
     this.#outbox.add(KIND_MESSAGE, encodeFrame(result))
   }
 

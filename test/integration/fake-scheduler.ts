@@ -21,6 +21,7 @@ import { decodeProfileResult, type ProfileResult } from '#src/wire/profile.js'
 import { encodeTaskFlags } from '#src/wire/task-flags.js'
 import { serializerIdOf } from '#src/worker/object-id.js'
 import { until } from './condition.js'
+import { PLAIN_TASK } from '#src/wire/plain.js'
 
 const CLIENT: Identity = identity('1|Client|00112233445566778899aabbccddeeff')
 
@@ -153,8 +154,7 @@ export class FakeScheduler {
       metadata: encodeTaskFlags({ profiling: options.profiling ?? false, priority: 0 }),
       funcObjectId: objectId(functionId),
       functionArgs,
-      capabilities: [],
-      parentTaskId: taskId(''),
+      ...PLAIN_TASK,
     }
     this.send(task, options.worker)
     return { id, outcome }

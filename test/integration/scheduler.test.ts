@@ -9,6 +9,7 @@ import { DealerSocket } from '#src/transport/dealer.js'
 import { SubSocket } from '#src/transport/sub.js'
 import { decode, encode, type Message } from '#src/wire/message.js'
 import { until } from './condition.js'
+import { PLAIN_TASK } from '#src/wire/plain.js'
 
 const IDLE = { cpu: 0, rss: 0 }
 const heartbeat: Message = {
@@ -17,6 +18,7 @@ const heartbeat: Message = {
   latencyUS: 0,
   features: 0,
   runtime: '',
+  worker: identity(''),
 }
 
 /** A peer that says what a test makes it say. */
@@ -107,8 +109,7 @@ test('monitors get the state of everything every second and each step of a task'
         metadata: new Uint8Array(0),
         funcObjectId: '' as never,
         functionArgs: [],
-        capabilities: [],
-        parentTaskId: taskId(''),
+        ...PLAIN_TASK,
       }),
     )
     await until('a StateTask', () =>

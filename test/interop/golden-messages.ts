@@ -6,6 +6,7 @@ import { NO_BYTES } from '#src/base/bytes.js'
 import { identity, schedulerId, taskId, type ObjectId } from '#src/base/ids.js'
 import type { Message, ObjectContent, ProcessorStatus, Resource, Task } from '#src/wire/message.js'
 import { objectIdFrom } from '#src/wire/object-content.js'
+import { PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
 
 /** A message and its bytes. */
 export interface GoldenMessage {
@@ -39,8 +40,7 @@ const TASK: Task = {
   metadata: NONE,
   funcObjectId: '' as ObjectId,
   functionArgs: [],
-  capabilities: [],
-  parentTaskId: taskId(''),
+  ...PLAIN_TASK,
 }
 
 /** The id of the client's object with this content key. */
@@ -135,7 +135,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
       status: 'success',
       metadata: hex('3fc0000000000000000010003e800000'),
       results: [objectIdOf('r')],
-      inlineResults: [],
+      ...PLAIN_RESULT,
     },
   },
   {
@@ -151,7 +151,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
       status: 'canceled',
       metadata: NONE,
       results: [],
-      inlineResults: [],
+      ...PLAIN_RESULT,
     },
   },
   {
@@ -183,6 +183,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
           functionArgs: [{ type: 'task', data: latin1('U'.repeat(16)) }],
         },
       ],
+      isOpen: false,
     },
   },
   {
@@ -307,6 +308,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
       latencyUS: 777,
       features: 0,
       runtime: '',
+      worker: identity(''),
     },
   },
   {

@@ -91,6 +91,12 @@ const task: fc.Arbitrary<Task> = fc.record({
   ),
   capabilities,
   parentTaskId: fc.oneof(fc.constant(taskId('')), taskIds),
+  name: fc.oneof(fc.constant(''), text),
+  timeoutMs: fc.oneof(fc.constant(0), uint32),
+  retries: fc.oneof(fc.constant(0), uint32),
+  workerDeathLimit: fc.oneof(fc.constant(0), uint32),
+  attempt: fc.oneof(fc.constant(0), uint32),
+  keepsResult: bool,
 })
 
 const worker: fc.Arbitrary<WorkerStatus> = fc.record({
@@ -124,6 +130,8 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     metadata: bytes,
     results: list(objectIds),
     inlineResults: fc.oneof(fc.constant<readonly Uint8Array[]>([]), list(bytes)),
+    worker: fc.oneof(fc.constant(identity('')), identities),
+    failedTaskId: fc.oneof(fc.constant(taskId('')), taskIds),
   }),
   fc.record({
     kind: fc.constant('graphTask' as const),
@@ -131,6 +139,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     source: identities,
     targets: list(taskIds),
     graph: list(task),
+    isOpen: bool,
   }),
   fc.record({ kind: fc.constant('graphTaskCancel' as const), taskId: taskIds }),
   fc.record({
@@ -155,6 +164,14 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     latencyUS: uint32,
     features,
     runtime,
+    worker: fc.oneof(fc.constant(identity('')), identities),
+  }),
+  fc.record({
+    kind: fc.constant('taskUpdate' as const),
+    taskId: taskIds,
+    update: fc.constantFrom('waiting' as const, 'resumed' as const, 'progress' as const),
+    done: fc.double({ noNaN: true }),
+    total: fc.double({ noNaN: true }),
   }),
   fc.record({
     kind: fc.constant('clientHeartbeatEcho' as const),

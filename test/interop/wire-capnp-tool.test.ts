@@ -17,6 +17,7 @@ import {
 import { comparable } from './comparable.js'
 import { GOLDEN_MESSAGES } from './golden-messages.js'
 import { anyMessage } from './message-arbitrary.js'
+import { PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
 
 const SEED = Number(process.env['SCALER_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const MESSAGES = 600
@@ -176,14 +177,20 @@ describe('the capnp tool', { skip: skipWithoutCapnp() }, () => {
   })
 })
 
-const EXTENSIONS = [
-  'capabilities',
-  'parentTaskId',
-  'inlineResults',
-  'features',
-  'runtime',
-  'schedulerId',
-]
+/** The fields of each message that 1.9.9 does not have. */
+const EXTENSIONS: Readonly<Partial<Record<Message['kind'], readonly string[]>>> = {
+  task: Object.keys(PLAIN_TASK),
+  taskResult: Object.keys(PLAIN_RESULT),
+  graphTask: ['isOpen'],
+  clientHeartbeat: ['features', 'runtime', 'worker'],
+  clientHeartbeatEcho: ['schedulerId', 'features'],
+  workerHeartbeat: ['features', 'runtime', 'capabilities'],
+  workerHeartbeatEcho: ['schedulerId', 'features'],
+}
+
+function isExtension(message: Message, field: string): boolean {
+  return EXTENSIONS[message.kind]?.includes(field) === true
+}
 
 /** Whether no text in a value of JSON has quotes, brackets, comments or what else is special there. */
 function isPlain(json: unknown): boolean {
@@ -191,15 +198,16 @@ function isPlain(json: unknown): boolean {
   return typeof json !== 'object' || json === null || Object.values(json).every(isPlain)
 }
 
-/** Whether a message has an argument of the type that 1.9.9 does not have. */
+/** Whether a message is of a kind, or has an argument of a type, that 1.9.9 does not have. */
 function hasNewEnumerant(message: Message): boolean {
+  if (message.kind === 'taskUpdate') return true
   if (message.kind === 'graphTask') return message.graph.some(hasNewEnumerant)
   return message.kind === 'task' && message.functionArgs.some(({ type }) => type === 'inline')
 }
 
 /** The message without the extension fields. */
 function withoutExtensions(message: Message): Message {
-  const fields = Object.entries(message).filter(([key]) => !EXTENSIONS.includes(key))
+  const fields = Object.entries(message).filter(([key]) => !isExtension(message, key))
   const base = Object.fromEntries(fields) as unknown as Message
   return base.kind === 'graphTask'
     ? { ...base, graph: base.graph.map((task) => withoutExtensions(task) as typeof task) }
@@ -210,7 +218,7 @@ function withoutExtensions(message: Message): Message {
 function emptied(message: Message): Message {
   const fields = Object.entries(message).map(([key, value]) => [
     key,
-    EXTENSIONS.includes(key) ? emptyLike(value) : value,
+    isExtension(message, key) ? emptyLike(value) : value,
   ])
   const base = Object.fromEntries(fields) as Message
   return base.kind === 'graphTask'
@@ -220,5 +228,6 @@ function emptied(message: Message): Message {
 
 function emptyLike(value: unknown): unknown {
   if (typeof value === 'number') return 0
+  if (typeof value === 'boolean') return false
   return typeof value === 'string' ? '' : []
 }

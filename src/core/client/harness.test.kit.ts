@@ -15,6 +15,7 @@ import type { Message, TaskResult } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
 import { ClientMachine } from './client-machine.js'
 import type { ClientAction, ClientCoreOptions, ClientEvent, TaskSubmission } from './events.js'
+import { PLAIN_RESULT } from '../../wire/plain.js'
 
 /** The identity of the client under test. */
 export const ME: Identity = identity('1|Client|me')
@@ -157,7 +158,7 @@ export function taskResult(owner: string, fields: Partial<TaskResult>): TaskResu
     status: 'success',
     metadata: NO_BYTES,
     results: [],
-    inlineResults: [],
+    ...PLAIN_RESULT,
     ...fields,
   }
 }

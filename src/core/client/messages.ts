@@ -37,6 +37,12 @@ export function taskMessage<Owner>(source: Identity, task: TaskRecord<Owner>): T
     functionArgs,
     capabilities: [],
     parentTaskId: NO_PARENT,
+    name: '',
+    timeoutMs: 0,
+    retries: 0,
+    workerDeathLimit: 0,
+    attempt: 0,
+    keepsResult: false,
   }
 }
 

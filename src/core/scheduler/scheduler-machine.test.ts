@@ -364,7 +364,7 @@ test('a client may end the cluster, unless it is protected', () => {
 test('a graph is answered, not left to hang', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   const [graph, target] = [taskId('g'), taskId('n')]
-  const message = { kind: 'graphTask', taskId: graph, source: peer('C') } as const
+  const message = { kind: 'graphTask', taskId: graph, source: peer('C'), isOpen: false } as const
   scheduler.receive('C', { ...message, targets: [target], graph: [] })
   assert.deepEqual(scheduler.lines(), ['C <- result n noWorker', 'C <- result g noWorker'])
   scheduler.receive('C', { kind: 'graphTaskCancel', taskId: graph })

@@ -20,6 +20,7 @@ import {
 import type { SchedulerAction } from './events.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { SchedulerMachine } from './scheduler-machine.js'
+import { PLAIN_RESULT, PLAIN_TASK } from '../../wire/plain.js'
 
 const IDLE = { cpu: 0, rss: 0 }
 
@@ -36,7 +37,7 @@ export const PYTHON: PeerKind = { features: 0, runtime: '' }
 
 /** What a client says first. */
 export function clientHeartbeat(kind: PeerKind = OURS): ClientHeartbeat {
-  return { kind: 'clientHeartbeat', resource: IDLE, latencyUS: 0, ...kind }
+  return { kind: 'clientHeartbeat', resource: IDLE, latencyUS: 0, worker: identity(''), ...kind }
 }
 
 /** What a worker says first. */
@@ -63,8 +64,7 @@ export function task(id: string, source: string, priority = 0): Task {
     metadata: encodeTaskFlags({ profiling: false, priority }),
     funcObjectId: objectId('f'),
     functionArgs: [],
-    capabilities: [],
-    parentTaskId: taskId(''),
+    ...PLAIN_TASK,
   }
 }
 
@@ -79,7 +79,7 @@ export function result(id: string, status: TaskStatus = 'success', seconds = 1):
       ? encodeProfileResult({ durationSeconds: seconds, peakMemoryBytes: 0, cpuSeconds: 0 })
       : NO_BYTES,
     results: hasEnded ? [objectId(`r-${id}`)] : [],
-    inlineResults: [],
+    ...PLAIN_RESULT,
   }
 }
 

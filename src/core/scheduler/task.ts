@@ -10,6 +10,7 @@ import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { publishTask } from './publication.js'
 import type { SchedulerState } from './state.js'
 import type { WorkerPool } from './worker-pool.js'
+import { PLAIN_RESULT } from '../../wire/plain.js'
 
 /** A client submits a task. One that it has already submitted is ignored: it was sent again. */
 export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {
@@ -198,7 +199,7 @@ function forget(state: SchedulerState, task: TaskEntry): void {
 }
 
 function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
-  return { kind: 'taskResult', taskId, status, metadata: NO_BYTES, results: [], inlineResults: [] }
+  return { kind: 'taskResult', taskId, status, metadata: NO_BYTES, results: [], ...PLAIN_RESULT }
 }
 
 function count(state: SchedulerState, status: TaskStatus): void {

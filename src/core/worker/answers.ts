@@ -10,6 +10,7 @@ import { encodeProfileResult } from '../../wire/profile.js'
 import type { WorkerCoreOptions } from './options.js'
 import type { Output } from './output.js'
 import type { WorkerTask } from './worker-task.js'
+import { PLAIN_RESULT } from '../../wire/plain.js'
 
 /** Sends TaskResults, and the objects that belong to them. */
 export class Answers {
@@ -44,6 +45,7 @@ export class Answers {
         status: 'failed',
         metadata: profileOf(durationMs),
         results: [],
+        ...PLAIN_RESULT,
         inlineResults: [this.#options.encodeError(error)],
       },
       task.source,
@@ -91,5 +93,5 @@ function resultOf(
   metadata: Uint8Array,
   results: readonly ObjectId[],
 ): TaskResult {
-  return { kind: 'taskResult', taskId, status, metadata, results, inlineResults: [] }
+  return { kind: 'taskResult', taskId, status, metadata, results, ...PLAIN_RESULT }
 }

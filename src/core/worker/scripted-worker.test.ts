@@ -18,6 +18,7 @@ import { encodeTaskFlags } from '../../wire/task-flags.js'
 import type { LastRun, WorkerAction, WorkerEvent } from './events.js'
 import type { WorkerCoreOptions } from './options.js'
 import { WorkerMachine } from './worker-machine.js'
+import { PLAIN_RESULT, PLAIN_TASK } from '../../wire/plain.js'
 
 export const WORKER: Identity = identity('1|worker|00')
 export const CLIENT: Identity = identity('2|Client|00')
@@ -48,8 +49,7 @@ export function taskOf(id: string, facts: TaskFacts = {}): Task {
     metadata: encodeTaskFlags({ profiling: false, priority: facts.priority ?? 0 }),
     funcObjectId: objectId(facts.fn ?? 'fn'),
     functionArgs: [inline, ...objects],
-    capabilities: [],
-    parentTaskId: taskId(''),
+    ...PLAIN_TASK,
   }
   return { ...task, bytes: encode(task) }
 }
@@ -66,6 +66,7 @@ export function resultOf(
     status: facts.status ?? 'success',
     metadata: encodeProfileResult({ durationSeconds, peakMemoryBytes: 0, cpuSeconds: 0 }),
     results: [],
+    ...PLAIN_RESULT,
     inlineResults: facts.chunks ?? [latin1ToBytes(`result of ${id}`)],
   }
 }

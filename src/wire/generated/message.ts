@@ -69,6 +69,17 @@ export type ArgumentType = 'task' | 'objectID' | 'inline'
 export const ARGUMENT_TYPE: readonly ArgumentType[] = ['task', 'objectID', 'inline']
 
 /**
+ * `TaskUpdate.TaskUpdateType` of the schema.
+ * - `waiting`: It only waits for tasks that it has submitted itself.
+ * - `resumed`: It goes on.
+ * - `progress`: It tells how far it is.
+ */
+export type TaskUpdateType = 'waiting' | 'resumed' | 'progress'
+
+/** The names of `TaskUpdateType` by their numbers. */
+export const TASK_UPDATE_TYPE: readonly TaskUpdateType[] = ['waiting', 'resumed', 'progress']
+
+/**
  * `ObjectInstruction.ObjectInstructionType` of the schema.
  * - `create`: Store the objects, or use them too.
  * - `delete`: The user does not need the objects any more.
@@ -139,6 +150,18 @@ export interface Task {
   readonly capabilities: readonly TaskCapability[]
   /** The task inside which this one was submitted. Not in 1.9.9. */
   readonly parentTaskId: TaskId
+  /** For people; empty: the name of the function. Not in 1.9.9. */
+  readonly name: string
+  /** It may run for so long; 0 = for ever. Not in 1.9.9. */
+  readonly timeoutMs: number
+  /** How often it is run again after it has failed. Not in 1.9.9. */
+  readonly retries: number
+  /** It fails with workerDied when so many workers were lost with it; 0 = the scheduler's default. Not in 1.9.9. */
+  readonly workerDeathLimit: number
+  /** How often it was begun before. Set by schedulers. Not in 1.9.9. */
+  readonly attempt: number
+  /** The worker had better keep a result that becomes an object: another task needs it. Set by schedulers. Not in 1.9.9. */
+  readonly keepsResult: boolean
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -148,7 +171,7 @@ export interface Task {
 
 /** Reads the struct that was entered last. */
 export function readTask(reader: Reader, bytes: Uint8Array | undefined): Task {
-  const { pointersAt, structEnd } = reader
+  const { structAt, pointersAt, structEnd } = reader
   return {
     kind: 'task',
     taskId: reader.id(pointersAt, structEnd) as TaskId,
@@ -158,6 +181,12 @@ export function readTask(reader: Reader, bytes: Uint8Array | undefined): Task {
     functionArgs: readTaskArgumentList(reader, pointersAt + 32, structEnd),
     capabilities: readTaskCapabilityList(reader, pointersAt + 40, structEnd),
     parentTaskId: reader.id(pointersAt + 48, structEnd) as TaskId,
+    name: reader.text(pointersAt + 56, structEnd),
+    timeoutMs: reader.uint32(structAt, pointersAt),
+    retries: reader.uint32(structAt + 4, pointersAt),
+    workerDeathLimit: reader.uint32(structAt + 8, pointersAt),
+    attempt: reader.uint32(structAt + 12, pointersAt),
+    keepsResult: reader.bool(structAt, 128, pointersAt),
     bytes,
   }
 }
@@ -181,7 +210,16 @@ export function readTaskList(
 
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedTask(value: Task): boolean {
-  return value.capabilities.length > 0 || value.parentTaskId.length > 0
+  return (
+    value.capabilities.length > 0 ||
+    value.parentTaskId.length > 0 ||
+    value.name.length > 0 ||
+    value.timeoutMs !== 0 ||
+    value.retries !== 0 ||
+    value.workerDeathLimit !== 0 ||
+    value.attempt !== 0 ||
+    value.keepsResult
+  )
 }
 
 /** Words of all that is behind the pointers of the struct. */
@@ -195,20 +233,21 @@ export function measureTask(value: Task, referenceFrom: number, isExtended: bool
   return isExtended
     ? words +
         measureTaskCapabilityList(value.capabilities, referenceFrom) +
-        idWords(value.parentTaskId)
+        idWords(value.parentTaskId) +
+        textWords(value.name)
     : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeTask(value: Task, referenceFrom: number): number {
   const isExtended = isExtendedTask(value)
-  return (isExtended ? 7 : 5) + measureTask(value, referenceFrom, isExtended)
+  return (isExtended ? 11 : 5) + measureTask(value, referenceFrom, isExtended)
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
 export function measureTaskList(values: readonly Task[], referenceFrom: number): number {
   const isExtended = values.some(isExtendedTask)
-  let words = structListWords(values.length, isExtended ? 7 : 5)
+  let words = structListWords(values.length, isExtended ? 11 : 5)
   for (const value of values) words += measureTask(value, referenceFrom, isExtended)
   return words
 }
@@ -216,12 +255,17 @@ export function measureTaskList(values: readonly Task[], referenceFrom: number):
 /** Adds the struct behind a pointer. */
 export function addTask(writer: Writer, pointerAt: number, value: Task): void {
   const isExtended = isExtendedTask(value)
-  writeTask(writer, writer.struct(pointerAt, 0, isExtended ? 7 : 5), value, isExtended)
+  writeTask(
+    writer,
+    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 8 : 5),
+    value,
+    isExtended,
+  )
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean): void {
-  const pointersAt = at
+  const pointersAt = at + (isExtended ? 24 : 0)
   writer.id(pointersAt, value.taskId)
   writer.id(pointersAt + 8, value.source)
   writer.data(pointersAt + 16, value.metadata)
@@ -230,15 +274,22 @@ function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean)
   if (!isExtended) return
   addTaskCapabilityList(writer, pointersAt + 40, value.capabilities)
   writer.id(pointersAt + 48, value.parentTaskId)
+  writer.text(pointersAt + 56, value.name)
+  writer.uint32(at, value.timeoutMs)
+  writer.uint32(at + 4, value.retries)
+  writer.uint32(at + 8, value.workerDeathLimit)
+  writer.uint32(at + 12, value.attempt)
+  writer.bool(at, 128, value.keepsResult)
 }
 
 /** Adds a list of the struct behind a pointer. */
 export function addTaskList(writer: Writer, pointerAt: number, values: readonly Task[]): void {
   const isExtended = values.some(isExtendedTask)
-  let at = writer.structList(pointerAt, values.length, 0, isExtended ? 7 : 5)
+  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 8 : 5)
   for (const value of values) {
+    writer.zero(at, isExtended ? 3 : 0)
     writeTask(writer, at, value, isExtended)
-    at += isExtended ? 56 : 40
+    at += isExtended ? 88 : 40
   }
 }
 
@@ -414,6 +465,10 @@ export interface TaskResult {
   readonly results: readonly ObjectId[]
   /** The serialized result or error itself, instead of an object (docs/protocol.md#inline). Not in 1.9.9. */
   readonly inlineResults: readonly Uint8Array[]
+  /** The worker that ran it. Not in 1.9.9. */
+  readonly worker: Identity
+  /** Of a node of a graph that failed because another did: that other one. Not in 1.9.9. */
+  readonly failedTaskId: TaskId
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -431,13 +486,15 @@ export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): T
     metadata: reader.data(pointersAt + 8, structEnd),
     results: readIdList(reader, pointersAt + 16, structEnd) as readonly ObjectId[],
     inlineResults: readDataList(reader, pointersAt + 24, structEnd),
+    worker: reader.id(pointersAt + 32, structEnd) as Identity,
+    failedTaskId: reader.id(pointersAt + 40, structEnd) as TaskId,
     bytes,
   }
 }
 
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedTaskResult(value: TaskResult): boolean {
-  return value.inlineResults.length > 0
+  return value.inlineResults.length > 0 || value.worker.length > 0 || value.failedTaskId.length > 0
 }
 
 /** Words of all that is behind the pointers of the struct. */
@@ -448,19 +505,24 @@ export function measureTaskResult(
 ): number {
   const words =
     idWords(value.taskId) + dataWords(value.metadata, referenceFrom) + idListWords(value.results)
-  return isExtended ? words + dataListWords(value.inlineResults, referenceFrom) : words
+  return isExtended
+    ? words +
+        dataListWords(value.inlineResults, referenceFrom) +
+        idWords(value.worker) +
+        idWords(value.failedTaskId)
+    : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeTaskResult(value: TaskResult, referenceFrom: number): number {
   const isExtended = isExtendedTaskResult(value)
-  return (isExtended ? 5 : 4) + measureTaskResult(value, referenceFrom, isExtended)
+  return (isExtended ? 7 : 4) + measureTaskResult(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
 export function addTaskResult(writer: Writer, pointerAt: number, value: TaskResult): void {
   const isExtended = isExtendedTaskResult(value)
-  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 4 : 3), value, isExtended)
+  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 6 : 3), value, isExtended)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
@@ -472,6 +534,63 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   writer.idList(pointersAt + 16, value.results)
   if (!isExtended) return
   writer.dataList(pointersAt + 24, value.inlineResults)
+  writer.id(pointersAt + 32, value.worker)
+  writer.id(pointersAt + 40, value.failedTaskId)
+}
+
+/** What a task that runs is doing: worker -> scheduler -> client (docs/protocol.md#task-updates). (docs/protocol.md#struct-taskupdate) */
+export interface TaskUpdate {
+  readonly kind: 'taskUpdate'
+  /** The task. */
+  readonly taskId: TaskId
+  /** What has changed. */
+  readonly update: TaskUpdateType
+  /** progress: how much of it is done. */
+  readonly done: number
+  /** progress: how much there is; 0 = unknown. */
+  readonly total: number
+  /**
+   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
+   * changed copy must not keep it.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskUpdate(reader: Reader, bytes: Uint8Array | undefined): TaskUpdate {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'taskUpdate',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    update: nameOf(TASK_UPDATE_TYPE, reader.uint16(structAt, pointersAt), 'TaskUpdate.update'),
+    done: reader.float64(structAt + 8, pointersAt),
+    total: reader.float64(structAt + 16, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskUpdate(value: TaskUpdate, _referenceFrom: number): number {
+  return idWords(value.taskId)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskUpdate(value: TaskUpdate, referenceFrom: number): number {
+  return 4 + measureTaskUpdate(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskUpdate(writer: Writer, pointerAt: number, value: TaskUpdate): void {
+  writeTaskUpdate(writer, writer.struct(pointerAt, 3, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskUpdate(writer: Writer, at: number, value: TaskUpdate): void {
+  const pointersAt = at + 24
+  writer.id(pointersAt, value.taskId)
+  writer.uint16(at, codeOf(TASK_UPDATE_TYPE, value.update, 'TaskUpdate.update'))
+  writer.float64(at + 8, value.done)
+  writer.float64(at + 16, value.total)
 }
 
 /** Tasks that depend on each other: client -> scheduler. (docs/protocol.md#struct-graphtask) */
@@ -485,6 +604,8 @@ export interface GraphTask {
   readonly targets: readonly TaskId[]
   /** All nodes, in any order. */
   readonly graph: readonly Task[]
+  /** More nodes follow in further messages of the same graph (docs/protocol.md#graph-parts). Not in 1.9.9. */
+  readonly isOpen: boolean
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -494,44 +615,58 @@ export interface GraphTask {
 
 /** Reads the struct that was entered last. */
 export function readGraphTask(reader: Reader, bytes: Uint8Array | undefined): GraphTask {
-  const { pointersAt, structEnd } = reader
+  const { structAt, pointersAt, structEnd } = reader
   return {
     kind: 'graphTask',
     taskId: reader.id(pointersAt, structEnd) as TaskId,
     source: reader.id(pointersAt + 8, structEnd) as Identity,
     targets: readIdList(reader, pointersAt + 16, structEnd) as readonly TaskId[],
     graph: readTaskList(reader, pointersAt + 24, structEnd),
+    isOpen: reader.bool(structAt, 0, pointersAt),
     bytes,
   }
 }
 
+/** Whether any field is set that 1.9.9 does not have. */
+function isExtendedGraphTask(value: GraphTask): boolean {
+  return value.isOpen
+}
+
 /** Words of all that is behind the pointers of the struct. */
-export function measureGraphTask(value: GraphTask, referenceFrom: number): number {
-  return (
+export function measureGraphTask(
+  value: GraphTask,
+  referenceFrom: number,
+  isExtended: boolean,
+): number {
+  const words =
     idWords(value.taskId) +
     idWords(value.source) +
     idListWords(value.targets) +
     measureTaskList(value.graph, referenceFrom)
-  )
+  return isExtended ? words + 0 : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeGraphTask(value: GraphTask, referenceFrom: number): number {
-  return 4 + measureGraphTask(value, referenceFrom)
+  const isExtended = isExtendedGraphTask(value)
+  return (isExtended ? 5 : 4) + measureGraphTask(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
 export function addGraphTask(writer: Writer, pointerAt: number, value: GraphTask): void {
-  writeGraphTask(writer, writer.struct(pointerAt, 0, 4), value)
+  const isExtended = isExtendedGraphTask(value)
+  writeGraphTask(writer, writer.struct(pointerAt, isExtended ? 1 : 0, 4), value, isExtended)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
-function writeGraphTask(writer: Writer, at: number, value: GraphTask): void {
-  const pointersAt = at
+function writeGraphTask(writer: Writer, at: number, value: GraphTask, isExtended: boolean): void {
+  const pointersAt = at + (isExtended ? 8 : 0)
   writer.id(pointersAt, value.taskId)
   writer.id(pointersAt + 8, value.source)
   writer.idList(pointersAt + 16, value.targets)
   addTaskList(writer, pointersAt + 24, value.graph)
+  if (!isExtended) return
+  writer.bool(at, 0, value.isOpen)
 }
 
 /** Cancel a graph: client -> scheduler. (docs/protocol.md#struct-graphtaskcancel) */
@@ -595,6 +730,8 @@ export interface ClientHeartbeat {
   readonly features: number
   /** What runs its functions, for example `node/20.20.2`; absent means `python`. Not in 1.9.9. */
   readonly runtime: string
+  /** The worker inside of whose tasks this client lives; empty: of none. Not in 1.9.9. */
+  readonly worker: Identity
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -614,13 +751,14 @@ export function readClientHeartbeat(
     latencyUS: reader.uint32(structAt, pointersAt),
     features: reader.bitSet(structAt + 8, pointersAt),
     runtime: reader.text(pointersAt + 8, structEnd),
+    worker: reader.id(pointersAt + 16, structEnd) as Identity,
     bytes,
   }
 }
 
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedClientHeartbeat(value: ClientHeartbeat): boolean {
-  return value.features !== 0 || value.runtime.length > 0
+  return value.features !== 0 || value.runtime.length > 0 || value.worker.length > 0
 }
 
 /** Words of all that is behind the pointers of the struct. */
@@ -630,13 +768,13 @@ export function measureClientHeartbeat(
   isExtended: boolean,
 ): number {
   const words = sizeResource(value.resource, referenceFrom)
-  return isExtended ? words + textWords(value.runtime) : words
+  return isExtended ? words + textWords(value.runtime) + idWords(value.worker) : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeClientHeartbeat(value: ClientHeartbeat, referenceFrom: number): number {
   const isExtended = isExtendedClientHeartbeat(value)
-  return (isExtended ? 4 : 2) + measureClientHeartbeat(value, referenceFrom, isExtended)
+  return (isExtended ? 5 : 2) + measureClientHeartbeat(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
@@ -648,7 +786,7 @@ export function addClientHeartbeat(
   const isExtended = isExtendedClientHeartbeat(value)
   writeClientHeartbeat(
     writer,
-    writer.struct(pointerAt, isExtended ? 2 : 1, isExtended ? 2 : 1),
+    writer.struct(pointerAt, isExtended ? 2 : 1, isExtended ? 3 : 1),
     value,
     isExtended,
   )
@@ -667,6 +805,7 @@ function writeClientHeartbeat(
   if (!isExtended) return
   writer.bitSet(at + 8, value.features)
   writer.text(pointersAt + 8, value.runtime)
+  writer.id(pointersAt + 16, value.worker)
 }
 
 /** The answer to each ClientHeartbeat: scheduler -> client. (docs/protocol.md#struct-clientheartbeatecho) */
@@ -1760,6 +1899,7 @@ export type Message =
   | ClientDisconnect
   | ClientShutdownResponse
   | ProcessorInitialized
+  | TaskUpdate
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -1814,8 +1954,10 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readClientShutdownResponse(reader.enterStruct(pointersAt, structEnd), bytes)
     case 23:
       return readProcessorInitialized(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 24:
+      return readTaskUpdate(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 23`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 24`)
   }
 }
 
@@ -1870,6 +2012,8 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeClientShutdownResponse(message, referenceFrom)
     case 'processorInitialized':
       return 3 + sizeProcessorInitialized(message, referenceFrom)
+    case 'taskUpdate':
+      return 3 + sizeTaskUpdate(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -1974,6 +2118,10 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'processorInitialized':
       writer.uint16(at, 23)
       addProcessorInitialized(writer, at + 8, message)
+      break
+    case 'taskUpdate':
+      writer.uint16(at, 24)
+      addTaskUpdate(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)
