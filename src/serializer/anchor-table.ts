@@ -8,6 +8,8 @@
 // what is there stays as it is; if not, a class is changed in place, anything else is made anew.
 //
 // An object belongs to one unit. Where two need the same, it becomes an anchor in the next round.
+// In a list that is linked both ways that shows one node more in each round: if there have been
+// many, everything in the unit becomes an anchor.
 
 import type { Identities } from './class/identities.js'
 import type { AnchorBytes } from './message-frame.js'
@@ -42,6 +44,8 @@ export class AnchorTable {
   readonly #conflicts = new Map<object, 'object' | 'cell'>()
   /** What is a part of two units. */
   readonly #overlaps = new Map<object, 'object' | 'cell'>()
+  /** Units of anchors that have something of which another unit has a part. */
+  readonly #contested = new Set<NumberedObjects>()
   readonly #cells = new Set<object>()
 
   constructor(identities: Identities, main: UnitWriter, seeds: Seeds = NO_SEEDS) {
@@ -93,7 +97,9 @@ export class AnchorTable {
 
   /** Says that a unit has an object as its own. Returns false if another one has it. */
   claim(object: object, unit: NumberedObjects): boolean {
-    const isTaken = this.#homes.has(object) || (unit !== this.#main && this.#main.has(object))
+    const home = this.#homes.get(object)
+    const isTaken = home !== undefined || (unit !== this.#main && this.#main.has(object))
+    if (home !== undefined) this.#contested.add(home)
     if (isTaken) this.#overlaps.set(object, this.#kindOf(object))
     else if (unit !== this.#main) this.#homes.set(object, unit)
     return !isTaken
@@ -107,6 +113,16 @@ export class AnchorTable {
   /** The object must be an anchor, or another kind of anchor, in the next round. */
   conflict(object: object): void {
     this.#conflicts.set(object, this.#kindOf(object))
+  }
+
+  /**
+   * From now on all that contested units have counts as a part of two. Of what only the message
+   * itself has nothing does: an anchor is the same thing in the next message.
+   */
+  takeApart(): void {
+    for (const [object, home] of this.#homes) {
+      if (this.#contested.has(home)) this.#overlaps.set(object, this.#kindOf(object))
+    }
   }
 
   /** What is a part of two units, as far as that is certain. */

@@ -156,7 +156,7 @@ function readName(reader: ByteReader): CodeName {
     isPrivateStore: false,
     line,
   }
-  const free = { name: source, binding, line, members: undefined, callsMembers: false }
+  const free = { name: source, binding, line, members: undefined, calledMembers: [] }
   return {
     name,
     free: { ...free, isAssigned: isCell, isOnlyTypeof: false },

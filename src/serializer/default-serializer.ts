@@ -135,9 +135,9 @@ export class DefaultSerializer implements Serializer {
     return readAttachmentCount(new ByteReader(asBuffer(bytes), 1))
   }
 
-  /** False once a class that this function uses was changed by something that was read later. */
-  isCurrent(fn: AnyFunction): boolean {
-    return this.#reading.anchors.isCurrent(fn)
+  /** False once a class that this value uses was changed by something that was read later. */
+  isCurrent(value: object): boolean {
+    return this.#reading.anchors.isCurrent(value)
   }
 
   #write(value: unknown, options: MessageOptions): Written {

@@ -102,7 +102,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isAssigned: isCell,
     isOnlyTypeof: false,
     members: undefined,
-    callsMembers: false,
+    calledMembers: [],
     line: 0,
   }
   return { name, free, isCell, isEarly }

@@ -21,6 +21,8 @@ import { Refusal, refuseUnsteady } from './refusal.js'
 import { Blame, Stop } from './unit-context.js'
 import type { MessageOptions, WriterTools } from './writer-tools.js'
 
+/** So many rounds are taken to find out which objects must be anchors, and no others. */
+const PATIENT_ROUNDS = 8
 /** A message that needs more rounds than this changes while it is read. */
 const MAX_ROUNDS = 200
 
@@ -62,7 +64,7 @@ export class GraphWriter {
       if (round > 0) context.beginRound(seeds)
       if (!this.#round(value)) continue
       if (context.isPlain) return messageBytes({ main: context.main.finish() })
-      seeds = context.nextSeeds()
+      seeds = context.nextSeeds(round >= PATIENT_ROUNDS)
       if (seeds !== undefined) continue
       seeds = context.seeds
       const settled = context.settle()

@@ -156,8 +156,9 @@ export class MessageContext implements UnitContext {
     }
   }
 
-  /** The seeds of the next round, or undefined if this one was good. */
-  nextSeeds(): Seeds | undefined {
+  /** The seeds of the next round, or undefined if this one was good. `isSlow`: there were many. */
+  nextSeeds(isSlow: boolean): Seeds | undefined {
+    if (isSlow) this.#anchors.takeApart()
     for (const object of this.#anchors.shared) this.#tools.shared.add(object)
     return this.#anchors.nextSeeds()
   }

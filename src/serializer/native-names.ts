@@ -47,12 +47,15 @@ export function isNative(fn: AnyFunction): boolean {
 
 /** Finds the names of functions and objects, and the other way round. */
 export class NativeNames {
-  /** By function. Filled again whenever Node has loaded more modules. */
+  /** By function. Grows whenever Node has loaded more modules. */
   readonly #names = new Map<unknown, string>()
   readonly #objectNames = new Map<object, string>()
   /** Exported classes by their `prototype`. */
   readonly #classes = new Map<object, AnyFunction>()
   readonly #told = new Map<string, object>()
+  /** What `require` gives for a module of Node, by identity. */
+  readonly #modules = new Map<unknown, string>()
+  /** How much of Node's list of loaded modules was taken in. */
   #loadedCount = 0
 
   /** The name by which another process finds the function or class, or undefined. */
@@ -69,6 +72,12 @@ export class NativeNames {
   /** The name of an object that is no function, or undefined. Ask `refresh` before. */
   objectNameOf(object: object): string | undefined {
     return this.#objectNames.get(object)
+  }
+
+  /** `node:fs` for what `require('fs')` gives; undefined for anything else. */
+  moduleIdOf(value: object): string | undefined {
+    this.refresh()
+    return this.#modules.get(value)
   }
 
   /** From now on the object has this name, here and wherever the same was said. */
@@ -97,23 +106,29 @@ export class NativeNames {
   refresh(): void {
     const loaded = (process as { readonly moduleLoadList?: readonly string[] }).moduleLoadList ?? []
     if (loaded.length === this.#loadedCount) return
-    this.#loadedCount = loaded.length
-    for (const name of GLOBAL_OBJECTS) this.#addObject(globalNamed(name), name)
-    for (const entry of loaded) {
+    if (this.#loadedCount === 0) this.#addGlobals()
+    // Looking at a module may load others, which join the end of the list.
+    for (; this.#loadedCount < loaded.length; this.#loadedCount += 1) {
+      const entry = loaded[this.#loadedCount] ?? ''
       // `fs.promises` is there before anybody has loaded the module of that name.
       const id = entry.replace('NativeModule ', '').replace(/^internal\/(?=.*\/promises$)/, '')
       if (isBuiltin(id)) this.#addModule(`node:${id.replace('node:', '')}`)
     }
-    for (const owner of [...LANGUAGE_OWNERS, ...NODE_OWNERS]) {
-      this.#add(globalNamed(owner), `${owner}.`)
-    }
+  }
+
+  #addGlobals(): void {
+    for (const name of GLOBAL_OBJECTS) this.#addObject(globalNamed(name), name)
     for (const owner of LANGUAGE_OWNERS) {
-      this.#add(globalNamed(`${owner}.prototype`), `${owner}.prototype.`)
+      this.#add(globalNamed(owner), `${owner}.`, isNative)
+      this.#add(globalNamed(`${owner}.prototype`), `${owner}.prototype.`, isNative)
     }
+    for (const owner of NODE_OWNERS) this.#add(globalNamed(owner), `${owner}.`)
   }
 
   #addModule(id: string): void {
     const module: unknown = process.getBuiltinModule(id)
+    // Some have several names, for example `path` and `path/posix`: the first will do.
+    if (isObject(module) && !this.#modules.has(module)) this.#modules.set(module, id)
     if (typeof module === 'function') this.#addFunction(module as AnyFunction, id, '')
     this.#addObject(module, id)
     this.#add(module, `${id}#`)
@@ -125,12 +140,13 @@ export class NativeNames {
     }
   }
 
-  #add(owner: unknown, prefix: string): void {
+  /** `isKnown` tells the function that everybody has from one that a program put in its place. */
+  #add(owner: unknown, prefix: string, isKnown: (fn: AnyFunction) => boolean = () => true): void {
     if (!isObject(owner)) return
     for (const key of Object.getOwnPropertyNames(owner)) {
       const value = ownValue(owner, key)
       if (typeof value !== 'function' || key === 'constructor') continue
-      this.#addFunction(value as AnyFunction, prefix + key, key)
+      if (isKnown(value as AnyFunction)) this.#addFunction(value as AnyFunction, prefix + key, key)
     }
   }
 

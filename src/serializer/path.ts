@@ -63,6 +63,22 @@ function indexStep(index: number): string {
   return `[${index}]`
 }
 
+/**
+ * Where a line of a file is, in short: `app.ts:12`. `line` is counted from 0. Undefined if there is
+ * no file.
+ */
+export function placeText(location: string, line: number): string | undefined {
+  const path = location.replace(/[?#].*$/, '')
+  const file = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
+  return file === '' ? undefined : `${file}:${line + 1}`
+}
+
+/** A captured variable in full: `db (captured at app.ts:12)`. Its first use is at that place. */
+export function captureText(name: string, location: string, line: number): string {
+  const place = placeText(location, line)
+  return place === undefined ? name : `${name} (captured at ${place})`
+}
+
 /** Whatever was thrown, as one line. Never throws. */
 export function textOf(thrown: unknown): string {
   try {

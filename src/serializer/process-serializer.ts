@@ -30,14 +30,12 @@ class ProcessSerializer {
       workerName: () => `process ${process.pid} on ${hostname()}`,
       cwd: () => process.cwd(),
     })
-    const modules = new ModuleNames(this.policy, loader)
+    const modules = new ModuleNames(this.policy, natives, loader)
     const { explicit, codecs } = this
     this.analyst = new SourceAnalyst({ natives, modules, explicit })
     const { analyst, identities } = this
     this.serializer = new DefaultSerializer({ analyst, loader, natives, codecs, identities })
     natives.know('scaler-ts#defaultSerializer', this.serializer)
-    const module = { kind: 'own', file: 'index.js' } as const
-    modules.know(this.serializer, { module, form: 'import', path: ['defaultSerializer'] })
   }
 }
 

@@ -1,7 +1,6 @@
 // Functions that were made here from what came from elsewhere. What they are made of is known, so
 // that they can be sent on, or back, without finding it out again.
 
-import { basename } from 'node:path'
 import type { ShippedCode } from './code-codec.js'
 import { Cell } from './cell.js'
 import type { Capture, FunctionParts } from './function/function-parts.js'
@@ -9,8 +8,8 @@ import type { FunctionFactory, FunctionInstance } from './function/function-fact
 import { CAPTURE_ABSENT, CAPTURE_CONSTANT } from './function-writer.js'
 import type { ExportReference } from './module/reference.js'
 import type { AnyFunction } from './native-names.js'
+import { captureText } from './path.js'
 import { prototypeOf } from './prototype-chain.js'
-import type { CodeName } from './source/function-site.js'
 
 /** The properties that the text of a class has made. */
 export interface ClassOriginals {
@@ -92,7 +91,8 @@ function capturesOf({ factory, instance, constants, references }: MadeFunction):
     const reference = references.get(index)
     const content: Capture['content'] =
       reference === undefined ? contentOf(value) : { kind: 'reference', reference }
-    captures.push({ name: name.name, step: stepOf(name, url), content })
+    const step = captureText(name.free.name, url, name.free.line)
+    captures.push({ name: name.name, step, content })
   }
   return captures
 }
@@ -103,9 +103,4 @@ function contentOf(value: unknown): Capture['content'] {
     return { kind: 'privateStore', store: value as WeakMap<object, unknown> }
   }
   return { kind: 'value', value }
-}
-
-function stepOf({ free }: CodeName, url: string): string {
-  const file = basename(url)
-  return file === '' ? free.name : `${free.name} (captured at ${file}:${free.line + 1})`
 }

@@ -65,8 +65,8 @@ class DefaultCodec implements TaskCodec {
     return processSerializer.attachmentCount(bytes)
   }
 
-  isCurrent(fn: AnyFunction): boolean {
-    return processSerializer.isCurrent(fn)
+  isCurrent(value: object): boolean {
+    return processSerializer.isCurrent(value)
   }
 }
 

@@ -25,7 +25,7 @@ export function makeSide(given?: FunctionAnalyst): Side {
     workerName: () => 'the test',
     cwd: () => process.cwd(),
   })
-  const modules = new ModuleNames(new ModulePolicy(), loader)
+  const modules = new ModuleNames(new ModulePolicy(), natives, loader)
   const analyst =
     given ?? new SourceAnalyst({ natives, modules, explicit: new ExplicitFunctions() })
   const codecs = new ClassCodecs()

@@ -7,6 +7,7 @@ import { readBinaryTable } from './binary-table.js'
 import type { ByteReader } from './byte-reader.js'
 import { Cell } from './cell.js'
 import type { ClassCodec } from './class/class-codecs.js'
+import { deserialized } from './class/instance-codec.js'
 import { ContentReader } from './content-reader.js'
 import { createError } from './error-class.js'
 import { FunctionReader, type PendingFunction } from './function-reader.js'
@@ -334,7 +335,7 @@ export class UnitReader {
     const travelled = number === 0 ? this.#codecs.at(-1) : this.#codecs[number - 1]
     if (travelled === undefined) throw new DeserializeError('an instance has no codec')
     const codec = tools.codecs.ofClass(travelled.constructor) ?? travelled
-    return needObject(codec.deserialize(tools.readNested(this.#message()) as never))
+    return deserialized(codec, tools.readNested(this.#message()))
   }
 
   #message(): Uint8Array {

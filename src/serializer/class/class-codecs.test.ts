@@ -90,7 +90,7 @@ test('an instance may hold others, but not lead back to itself', () => {
     () => sides.send({ cyclic }),
     (error: unknown) => {
       assert.ok(error instanceof SerializeError)
-      assert.deepEqual(error.path, ['cyclic', '[0]', 'back'])
+      assert.deepEqual(error.path, ['cyclic', 'what serialize returns for Box', '[0]', 'back'])
       return /a Box cannot .*leads back to it/.test(error.message)
     },
   )
@@ -114,16 +114,44 @@ test('what a codec returns or throws is reported with the way to the instance', 
     () => sides.send({ list: [new Odd()] }),
     (error: SerializeError) => {
       assert.deepEqual([error.path, error.cause], [['list', '[0]'], cause])
-      return /TypeError: no/.test(error.message)
+      return error.message.endsWith(': serialize, as registered for Odd, failed: TypeError: no')
     },
   )
   sides.here.codecs.register(Odd, {
     serialize: () => Promise.resolve(),
     deserialize: () => new Odd(),
   })
-  assert.throws(() => sides.send({ odd: new Odd() }), /^SerializeError: odd: a Promise cannot/)
+  const promise = /^SerializeError: odd -> what serialize returns for Odd: a Promise cannot/
+  assert.throws(() => sides.send({ odd: new Odd() }), promise)
+  const pending = Promise.resolve()
+  sides.here.codecs.register(Odd, { serialize: () => pending === null, deserialize: () => ({}) })
+  const codec =
+    /^SerializeError: odd -> the codec of Odd -> serialize -> pending .*: a Promise cannot/
+  assert.throws(() => sides.send({ odd: new Odd() }), codec)
+})
+
+test('what a codec does wrong where it arrives is reported with the class', () => {
+  const sides = new TwoSides()
+  class Odd {}
   sides.here.codecs.register(Odd, { serialize: () => 1, deserialize: () => 5 })
-  assert.throws(() => sides.send([new Odd()]), { name: 'DeserializeError' })
+  assert.throws(() => sides.send([new Odd()]), {
+    name: 'DeserializeError',
+    message: 'deserialize, as registered for Odd, returned no object, but 5',
+  })
+  sides.here.codecs.register(Odd, {
+    serialize: () => 1,
+    deserialize: () => {
+      throw new TypeError('no')
+    },
+  })
+  assert.throws(
+    () => sides.send([new Odd()]),
+    (error: Error) => {
+      assert.equal(error.name, 'DeserializeError')
+      assert.equal(error.message, 'deserialize, as registered for Odd, failed: TypeError: no')
+      return error.cause instanceof TypeError
+    },
+  )
 })
 
 test('wrong arguments are named', () => {

@@ -3,9 +3,10 @@
 
 import { bytesToLatin1 } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
+import { PendingImport } from '../module/reference.js'
 import { ownValue, type AnyFunction } from '../native-names.js'
+import { serializeErrorAt, textOf, withPathPrefix } from '../path.js'
 import { refuseCodedCycle, refuseDepth } from '../refusal.js'
-import { serializeErrorAt } from '../path.js'
 import type { EncodedInstance } from '../unit-context.js'
 import type { Strictness } from '../value-sink.js'
 import type { ClassCodec, ClassCodecs } from './class-codecs.js'
@@ -44,7 +45,7 @@ export class InstanceCodec {
 
   /** Throws `SerializeError`, also for an instance that leads back to itself. */
   encode(object: object, codec: ClassCodec, strictness: Strictness): EncodedInstance {
-    const name = String(ownValue(codec.constructor, 'name'))
+    const name = nameOf(codec.constructor)
     if (this.#inProgress.has(object)) throw serializeErrorAt([], refuseCodedCycle(name).reason)
     if (this.#inProgress.size >= MAX_DEPTH) {
       throw serializeErrorAt([], refuseDepth(`an instance of ${name}`).reason)
@@ -52,11 +53,20 @@ export class InstanceCodec {
     this.#inProgress.add(object)
     try {
       const { constructor, serialize, deserialize } = codec
-      const value = this.#messages.write(serialize(object as never), strictness)
+      const content = serialized(object, codec)
+      const value = this.#write(content, strictness, `what serialize returns for ${name}`)
       const travelling: TravellingCodec = { constructor, serialize, deserialize }
-      return { codec: this.#messages.write(travelling, 'strict'), value }
+      return { codec: this.#write(travelling, 'strict', `the codec of ${name}`), value }
     } finally {
       this.#inProgress.delete(object)
+    }
+  }
+
+  #write(value: unknown, strictness: Strictness, step: string): Uint8Array {
+    try {
+      return this.#messages.write(value, strictness)
+    } catch (error) {
+      throw withPathPrefix(error, [step])
     }
   }
 
@@ -80,6 +90,37 @@ export class InstanceCodec {
     }
     return codec
   }
+}
+
+function serialized(object: object, { constructor, serialize }: ClassCodec): unknown {
+  try {
+    return serialize(object as never)
+  } catch (error) {
+    const reason = `serialize, as registered for ${nameOf(constructor)}, failed: ${textOf(error)}`
+    throw serializeErrorAt([], reason, error)
+  }
+}
+
+/**
+ * The instance that `deserialize` makes of a value. Throws `DeserializeError` that names the class
+ * if it fails, and `PendingImport`.
+ */
+export function deserialized({ constructor, deserialize }: ClassCodec, value: unknown): object {
+  const what = `deserialize, as registered for ${nameOf(constructor)},`
+  let instance: unknown
+  try {
+    instance = deserialize(value as never)
+  } catch (error) {
+    if (error instanceof PendingImport) throw error
+    throw new DeserializeError(`${what} failed: ${textOf(error)}`, { cause: error })
+  }
+  if (typeof instance === 'object' && instance !== null) return instance
+  if (typeof instance === 'function') return instance
+  throw new DeserializeError(`${what} returned no object, but ${String(instance)}`)
+}
+
+function nameOf(constructor: AnyFunction): string {
+  return String(ownValue(constructor, 'name'))
 }
 
 function checked(value: unknown): ClassCodec {

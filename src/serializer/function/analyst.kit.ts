@@ -1,5 +1,6 @@
 // For tests: an analyst as the default serializer has it, and what it says in short.
 
+import { Inspector } from '../inspect/inspector.js'
 import { ModuleNames } from '../module/module-names.js'
 import { ModulePolicy } from '../module/module-policy.js'
 import { NativeNames, type AnyFunction } from '../native-names.js'
@@ -12,11 +13,15 @@ import type { Capture, FunctionParts, SourceParts } from './function-parts.js'
 export class TestAnalyst {
   readonly policy: ModulePolicy = new ModulePolicy()
   readonly explicit: ExplicitFunctions = new ExplicitFunctions()
-  readonly analyst: SourceAnalyst = new SourceAnalyst({
-    natives: new NativeNames(),
-    modules: new ModuleNames(this.policy),
-    explicit: this.explicit,
-  })
+  readonly natives: NativeNames = new NativeNames()
+  readonly analyst: SourceAnalyst
+
+  /** `openInspector`: for a process that has another one, or none. */
+  constructor(openInspector: () => Inspector | undefined = () => Inspector.open()) {
+    const { natives, explicit } = this
+    const modules = new ModuleNames(this.policy, natives)
+    this.analyst = new SourceAnalyst({ natives, modules, explicit, openInspector })
+  }
 
   /** The parts, which must not be a refusal. */
   parts(fn: AnyFunction): FunctionParts {

@@ -4,6 +4,7 @@ import { types } from 'node:util'
 import type { FunctionView } from '../inspect/function-view.js'
 import type { ModuleNames } from '../module/module-names.js'
 import { ownValue, type AnyFunction } from '../native-names.js'
+import { captureText } from '../path.js'
 import { Refusal } from '../refusal.js'
 import type {
   Binding,
@@ -14,14 +15,16 @@ import type {
 } from '../source/function-site.js'
 import type { CellKeys } from './cell-keys.js'
 import type { Capture } from './function-parts.js'
-import { moduleKeys } from './module-object.js'
+import { ModuleObjects } from './module-object.js'
 import type { ScriptTable } from './script-table.js'
 
 /** A capture, and whether it will be the same the next time. */
 export interface ReadCapture {
   readonly capture: Capture
-  /** Makes it anew without a look at the scopes; undefined if that takes one. */
-  readonly refresh: (() => Capture) | undefined
+  /** As long as `isCurrent` says so; else the variable must be looked at again. */
+  readonly isConstant: boolean
+  /** The use that shows that parts of a module are enough; undefined where all of it travels. */
+  readonly partialUse: FreeName | undefined
 }
 
 /** The function whose captures are read. */
@@ -43,9 +46,13 @@ export interface CaptureReaderOptions {
 
 type Content = Capture['content']
 
+/** What a variable holds. */
+type Found = Omit<ReadCapture, 'capture'> & { readonly content: Content }
+
 /** Reads captured variables. */
 export class CaptureReader {
   readonly #options: CaptureReaderOptions
+  readonly #modules = new ModuleObjects()
 
   constructor(options: CaptureReaderOptions) {
     this.#options = options
@@ -67,17 +74,18 @@ export class CaptureReader {
       Object.hasOwn(variables, free.name),
     )
     if (scope < 0 && free.binding === undefined) return undefined
-    const step = `${free.name} (captured at ${fileName(owner.url)}:${free.line + 1})`
-    const made = this.#contentOf(owner, name, scope)
-    const capture = { name: name.name, step, content: made.content }
-    const { again } = made
-    return {
-      capture,
-      refresh: again === undefined ? undefined : () => ({ ...capture, content: again() }),
-    }
+    const step = captureText(free.name, owner.url, free.line)
+    const { content, ...about } = this.#contentOf(owner, name, scope)
+    return { capture: { name: name.name, step, content }, ...about }
   }
 
-  #contentOf(owner: CaptureOwner, name: CodeName, scope: number): Made {
+  /** Whether what is constant is still enough: a module may have got other functions. */
+  isCurrent({ capture: { content }, partialUse }: ReadCapture): boolean {
+    if (partialUse === undefined || content.kind !== 'members') return true
+    return this.#modules.isEnough(content.module, partialUse)
+  }
+
+  #contentOf(owner: CaptureOwner, name: CodeName, scope: number): Found {
     const { free } = name
     const { binding } = free
     const imported = binding === undefined ? undefined : this.#imported(binding, owner.url)
@@ -105,17 +113,18 @@ export class CaptureReader {
     owner: CaptureOwner,
     { free, isCell }: CodeName,
     { value, scope }: { readonly value: unknown; readonly scope: number },
-  ): Made {
+  ): Found {
     const { binding } = free
     if (isNodeRequire(value)) this.#options.onRequire(value, owner.url)
     if (binding?.isPrivateStore === true && isWeak(value)) {
       return constant({ kind: 'privateStore', store: value })
     }
     const isModule = binding?.isModuleObject === true || isOwnModule(binding)
-    const names = isCell ? undefined : moduleKeys(value, free.members, isModule)
-    if (names !== undefined) {
-      const content = this.#moduleContent(value as object, names, { binding, url: owner.url })
-      return binding?.isConstant === true ? constant(content) : changing(content)
+    const keys = isCell ? undefined : this.#modules.keysOf(value, free, isModule)
+    if (keys !== undefined) {
+      const content = this.#moduleContent(value as object, keys.names, { binding, url: owner.url })
+      const partialUse = keys.isPartial ? free : undefined
+      return { content, isConstant: binding?.isConstant === true, partialUse }
     }
     const variable = this.#variableOf(binding, owner.url)
     if (isCell && variable !== undefined) {
@@ -157,17 +166,12 @@ export class CaptureReader {
   }
 }
 
-interface Made {
-  readonly content: Content
-  readonly again: (() => Content) | undefined
+function constant(content: Content): Found {
+  return { content, isConstant: true, partialUse: undefined }
 }
 
-function constant(content: Content): Made {
-  return { content, again: () => content }
-}
-
-function changing(content: Content): Made {
-  return { content, again: undefined }
+function changing(content: Content): Found {
+  return { content, isConstant: false, partialUse: undefined }
 }
 
 /** Node 20 shows `undefined` for what is not initialised yet. */
@@ -194,11 +198,6 @@ function isNodeRequire(value: unknown): value is AnyFunction {
     typeof ownValue(value, 'cache') === 'object' &&
     Object.hasOwn(value, 'main')
   )
-}
-
-function fileName(url: string): string {
-  const path = url.replace(/[?#].*$/, '')
-  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1) || 'unknown'
 }
 
 function refuseUninitialized(name: string): Refusal {

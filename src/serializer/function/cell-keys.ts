@@ -2,6 +2,7 @@
 // is another one at each call, and two closures over the same name may or may not share it. Only a
 // heap snapshot can tell, so it is asked when, and only when, the answer matters.
 
+import type { HeapExcess } from '../inspect/context-finder.js'
 import type { Inspector } from '../inspect/inspector.js'
 import type { AnyFunction } from '../native-names.js'
 import { Refusal } from '../refusal.js'
@@ -20,13 +21,16 @@ export interface CapturedCell {
   snapshot: number
 }
 
+/** What tells which variables are one. */
+export type ContextSource = Pick<Inspector, 'contextsOf' | 'heapExcess'>
+
 /** The captured variables of calls, by function. */
 export class CellKeys {
-  readonly #inspector: Inspector
+  readonly #inspector: ContextSource
   #snapshots = 0
   readonly #cells = new WeakMap<AnyFunction, Map<Binding, CapturedCell>>()
 
-  constructor(inspector: Inspector) {
+  constructor(inspector: ContextSource) {
     this.#inspector = inspector
   }
 
@@ -55,7 +59,7 @@ export class CellKeys {
       const byContext = new Map<number, CapturedCell[]>()
       for (const { fn, cell } of group) {
         const context = contexts?.get(fn)?.[cell.scope]
-        if (context === undefined) return refuseDoubt(binding)
+        if (context === undefined) return refuseDoubt(binding, this.#inspector.heapExcess)
         const others = byContext.get(context)
         if (others === undefined) byContext.set(context, [cell])
         else others.push(cell)
@@ -96,10 +100,17 @@ function unite(cells: readonly CapturedCell[], snapshot: number): void {
   }
 }
 
-function refuseDoubt({ name }: Binding): Refusal {
+function refuseDoubt({ name }: Binding, excess: HeapExcess | undefined): Refusal {
+  const why =
+    'several functions use it, one of them changes it, and it cannot be told whether they share it'
   return new Refusal(
     `the variable ${name}`,
-    'several functions use it, one of them changes it, and it cannot be told whether they share it',
+    excess === undefined ? why : `${why}: ${excessText(excess)}`,
     'keep it in an object that they all use, or pass one object that has the functions as methods',
   )
+}
+
+function excessText({ heapBytes, limitBytes }: HeapExcess): string {
+  const [heap, limit] = [heapBytes, limitBytes].map((bytes) => Math.ceil(bytes / 1024 ** 2))
+  return `only a snapshot of the heap shows it; that has ${heap} MiB, and the limit is ${limit} MiB`
 }

@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { runInThisContext } from 'node:vm'
 import type { AnyFunction } from '../native-names.js'
 import { Refusal } from '../refusal.js'
-import { TestAnalyst } from './analyst.kit.js'
+import * as kits from './analyst.kit.js'
 import * as exports from './cell-keys.js'
-import { moduleKeys } from './module-object.js'
+
+const { TestAnalyst } = kits
 
 const rate = 0.03
 const table = [1, 2, 3]
@@ -44,6 +46,16 @@ test('a variable that a function changes is a cell with its value now, one for a
   assert(after.kind === 'cell' && assigned.kind === 'cell')
   assert.equal(after.value, level)
   assert.equal(after.key, assigned.key)
+})
+
+test('a function of a script that begins in the middle of a file is found in it', () => {
+  const kit = new TestAnalyst()
+  const text = '(() => { const n = 1; return [() => n,\n  () => -n] })()'
+  const place = { filename: 'page.html', lineOffset: 7, columnOffset: 20 }
+  for (const fn of runInThisContext(text, place) as (() => number)[]) {
+    const [name] = kit.source(fn).code.names
+    assert.equal(name?.free.binding?.kind, 'const')
+  }
 })
 
 test('variables of calls are told apart exactly where two functions share one', () => {
@@ -111,8 +123,34 @@ test('a class that no longer inherits what its text says is refused', () => {
   class One {}
   class Other {}
   class Torn extends One {}
+  const torn = Torn as unknown as AnyFunction
+  assert.equal(kit.source(torn).classParts?.parent, One)
   Object.setPrototypeOf(Torn.prototype, Other.prototype)
-  assert.match(kit.reason(Torn as unknown as AnyFunction), /inherits from was changed/)
+  assert.match(kit.reason(torn), /inherits from was changed/)
+  Object.setPrototypeOf(Torn, Other)
+  assert.equal(kit.source(torn).classParts?.parent, Other)
+})
+
+test('a class that inherits from a proxy is refused, whenever that began; nobody asks it', () => {
+  const kit = new TestAnalyst()
+  class Base {}
+  class Derived extends Base {
+    static readonly #made = 7
+    static get made(): number {
+      return Derived.#made
+    }
+  }
+  const derived = Derived as unknown as AnyFunction
+  assert.deepEqual(kit.source(derived).classParts?.staticPrivates, [{ name: '#made', value: 7 }])
+  const refuse = (): never => assert.fail('the proxy was asked')
+  const traps: ProxyHandler<AnyFunction> = {
+    getOwnPropertyDescriptor: refuse,
+    getPrototypeOf: refuse,
+    get: refuse,
+  }
+  Object.setPrototypeOf(Derived, new Proxy(Base as unknown as AnyFunction, traps))
+  assert.match(kit.reason(derived), /^class Derived .*it inherits from a Proxy/)
+  assert.match(new TestAnalyst().reason(derived), /^class Derived .*it inherits from a Proxy/)
 })
 
 test('functions that only read a variable of their call need no decision', () => {
@@ -134,17 +172,15 @@ test('imports of Node are references, by name, as a namespace and as a value in 
   assert.equal(kit.parts(readFileSync).kind, 'native')
 })
 
-test('of a module of the user’s own only the members that are used travel', () => {
+test('a module of this package is imported, and of one of the user’s own what is used travels', () => {
   const kit = new TestAnalyst()
   const fn = (): unknown => exports.CellKeys
-  const content = kit.content(fn, 'exports')
-  assert(content.kind === 'reference' || content.kind === 'members')
-  const whole = { used: 1, unused: 2 }
-  assert.deepEqual(moduleKeys(exports, ['CellKeys'], false), ['CellKeys'])
-  assert.deepEqual(moduleKeys(exports, undefined, false), ['CellKeys'])
-  assert.equal(moduleKeys(whole, ['used'], false), undefined)
-  assert.deepEqual(moduleKeys(whole, ['used'], true), ['used'])
-  assert.deepEqual(moduleKeys({ __esModule: true, used: 1 }, ['used'], false), ['used'])
+  const module = { kind: 'own', file: 'serializer/function/cell-keys.js' }
+  const reference = { module, form: 'import', path: [] }
+  assert.deepEqual(kit.content(fn, 'exports'), { kind: 'reference', reference })
+  const own = (): unknown => kits.TestAnalyst
+  const names = ['TestAnalyst']
+  assert.deepEqual(kit.content(own, 'kits'), { kind: 'members', module: kits, names })
 })
 
 test('a variable that is not initialised yet is refused', () => {
@@ -242,12 +278,12 @@ test('a captured name that was not given is named, with both ways to give it', (
 
 test('an export by its module’s URL is a reference, and runs here, too', async () => {
   const kit = new TestAnalyst()
-  const url = new URL('module-object.js', import.meta.url).href
-  const fn = kit.explicit.ofExport(url, 'moduleKeys')
+  const url = new URL('../path.js', import.meta.url).href
+  const fn = kit.explicit.ofExport(url, 'captureText')
   const parts = kit.parts(fn)
   assert(parts.kind === 'reference')
-  assert.deepEqual(parts.reference.path, ['moduleKeys'])
-  assert.equal(await fn({}, undefined, false), undefined)
+  assert.deepEqual(parts.reference.path, ['captureText'])
+  assert.equal(await fn('db', 'app.ts', 2), 'db (captured at app.ts:3)')
 })
 
 test('wrong arguments of task name what is wrong', () => {

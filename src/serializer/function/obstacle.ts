@@ -1,6 +1,7 @@
 // Why a function cannot travel, for its user: what, why, and a way out.
 
 import { ownValue, type AnyFunction } from '../native-names.js'
+import { placeText } from '../path.js'
 import { Refusal } from '../refusal.js'
 import type { FreeName, FunctionSite, Obstacle } from '../source/function-site.js'
 
@@ -38,9 +39,8 @@ export function refuseObstacle(
     return new Refusal(titleOf(fn), 'its text cannot be read', 'write it as an ordinary function')
   }
   const [why, wayOut] = TEXTS[obstacle.kind]
-  const file = url.slice(url.lastIndexOf('/') + 1)
-  const place = file === '' ? '' : ` (${file}:${obstacle.line + 1})`
-  return new Refusal(titleOf(fn), `${why}${place}`, wayOut)
+  const place = placeText(url, obstacle.line)
+  return new Refusal(titleOf(fn), place === undefined ? why : `${why} (${place})`, wayOut)
 }
 
 /** Native code that has no name. */
@@ -49,6 +49,15 @@ export function refuseNative(fn: AnyFunction): Refusal {
     titleOf(fn),
     'its code is native and nothing names it',
     'call it inside a function of your own',
+  )
+}
+
+/** What `bind` has made, where nobody sees of what. */
+export function refuseBound(fn: AnyFunction): Refusal {
+  return new Refusal(
+    titleOf(fn),
+    '`bind` has made it, and this process has no inspector to see of what',
+    'write an arrow function that calls the other one, and give both with task(…, { captures })',
   )
 }
 
@@ -70,13 +79,38 @@ export function refuseTorn(fn: AnyFunction): Refusal {
   )
 }
 
-/** What a function uses cannot be seen. */
-export function refuseWithoutInspector(fn: AnyFunction, names: readonly FreeName[]): Refusal {
-  const list = names.map(({ name }) => name).join(', ')
-  const example = names[0]?.name ?? 'name'
+/** A function or class that inherits from a proxy. */
+export function refuseBehindProxy(fn: AnyFunction): Refusal {
   return new Refusal(
     titleOf(fn),
-    `it uses ${list || 'what surrounds it'}, and this process has no inspector to see that`,
+    'it inherits from a Proxy, so that what it has captured cannot be seen',
+    'let it inherit from what the Proxy stands for',
+  )
+}
+
+/** A class with a private static field whose value nobody sees. */
+export function refusePrivateStatic(fn: AnyFunction, name: string): Refusal {
+  return new Refusal(
+    titleOf(fn),
+    `it has the private static field ${name}, and this process has no inspector to see it`,
+    'keep what that holds in a variable before the class, or in a static field that is not private',
+  )
+}
+
+/** What a function uses is not known. `isGiven`: its user has said what it uses, but not that. */
+export function refuseMissing(
+  fn: AnyFunction,
+  names: readonly FreeName[],
+  isGiven: boolean,
+): Refusal {
+  const list = names.map(({ name }) => name).join(', ')
+  const example = names[0]?.name ?? 'name'
+  const why = isGiven
+    ? 'that is not among the captures that were given for it'
+    : 'this process has no inspector to see that'
+  return new Refusal(
+    titleOf(fn),
+    `it uses ${list}, and ${why}`,
     `give them, submit(task(fn, { captures: { ${example} } })), or name the module, ` +
       "submit(task(import.meta.url, 'exportName'))",
   )

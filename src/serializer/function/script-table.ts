@@ -15,8 +15,6 @@ export interface KnownScript {
 /** How far re-exports are followed. */
 const MAX_HOPS = 20
 
-const LINE_END = /\r\n?|[\n\u2028\u2029]/g
-
 /** Analyses each script once. */
 export class ScriptTable {
   readonly #inspector: Inspector
@@ -24,7 +22,6 @@ export class ScriptTable {
   /** Texts that a program evaluates have no file: there can be any number of them. */
   readonly #passing = new Map<string, WeakRef<KnownScript>>()
   readonly #gone = new FinalizationRegistry<string>((id) => this.#passing.delete(id))
-  readonly #lineStarts = new WeakMap<Script, readonly number[]>()
 
   constructor(inspector: Inspector) {
     this.#inspector = inspector
@@ -41,10 +38,13 @@ export class ScriptTable {
   /** The function with this text that stands at a location. */
   siteAt(
     { script, analysis }: KnownScript,
-    location: FunctionLocation,
+    { line, column }: FunctionLocation,
     text: string,
   ): FunctionSite | undefined {
-    return analysis?.siteAt(this.#offsetOf(script, location), text)
+    if (analysis === undefined) return undefined
+    const row = line - script.startLine
+    const offset = analysis.offsetAt(row, row === 0 ? column - script.startColumn : column)
+    return analysis.siteAt(offset, text)
   }
 
   /** What the module at `url` exports: exported name to local name, or undefined if not loaded. */
@@ -121,21 +121,6 @@ export class ScriptTable {
     this.#passing.set(script.id, new WeakRef(known))
     this.#gone.register(known, script.id)
     return known
-  }
-
-  #offsetOf(script: Script, { line, column }: FunctionLocation): number {
-    const row = line - script.startLine
-    const start = this.#startsOf(script)[row] ?? script.source.length
-    return start + column - (row === 0 ? script.startColumn : 0)
-  }
-
-  #startsOf(script: Script): readonly number[] {
-    const known = this.#lineStarts.get(script)
-    if (known !== undefined) return known
-    const starts = [0]
-    for (const end of script.source.matchAll(LINE_END)) starts.push(end.index + end[0].length)
-    this.#lineStarts.set(script, starts)
-    return starts
   }
 }
 

@@ -2,8 +2,8 @@
 // variables they have captured, what hides in bound functions and in private fields. Only looks: no
 // code of the user runs, nothing is changed.
 
-import { types } from 'node:util'
 import type { AnyFunction } from '../native-names.js'
+import { leadsToProxy } from '../prototype-chain.js'
 import { ContextFinder, type HeapExcess } from './context-finder.js'
 import type { BoundView, FunctionView, Script } from './function-view.js'
 import { internal, locationIn, type Properties } from './properties.js'
@@ -66,7 +66,7 @@ export class Inspector {
 
   /**
    * Where the function comes from and what it has captured. A function that V8 knows nothing about
-   * (native, bound, a proxy) has no location and no scopes.
+   * (native, bound, a proxy, what inherits from one) has no location and no scopes.
    */
   functionView(fn: AnyFunction): FunctionView {
     const properties = this.#propertiesOf(fn)
@@ -143,6 +143,7 @@ export class Inspector {
     functions: readonly AnyFunction[],
   ): ReadonlyMap<AnyFunction, readonly number[]> | undefined {
     const scopes = new Map(functions.map((fn) => [fn, this.functionView(fn).scopes] as const))
+    this.#contexts.excess = undefined
     try {
       this.#scripts.refresh()
       return this.#contexts.find(scopes)
@@ -156,7 +157,10 @@ export class Inspector {
     return this.#contexts.excess
   }
 
-  /** Undefined if V8 cannot be asked. */
+  /**
+   * Undefined if V8 cannot be asked: it looks at the names in the prototypes, too, so that a proxy
+   * among them would notice.
+   */
   #propertiesOf(owner: object): Properties | undefined {
     if (leadsToProxy(owner)) return undefined
     try {
@@ -165,14 +169,4 @@ export class Inspector {
       return undefined
     }
   }
-}
-
-/** V8 looks at the names in the prototypes, too: a proxy among them would notice. */
-function leadsToProxy(owner: object): boolean {
-  let link: unknown = owner
-  while (link !== null) {
-    if (types.isProxy(link)) return true
-    link = Object.getPrototypeOf(link)
-  }
-  return false
 }

@@ -4,10 +4,9 @@
 import { types } from 'node:util'
 import { isBuiltin } from 'node:module'
 import { dirname } from 'node:path'
-import { ownValue, type AnyFunction } from '../native-names.js'
+import { ownValue, type AnyFunction, type NativeNames } from '../native-names.js'
 import type { Refusal } from '../refusal.js'
 import type { ImportOrigin } from '../source/function-site.js'
-import { BuiltinModules } from './builtin-modules.js'
 import { fileUrlOf, packageFileOf, pathOf } from './file-location.js'
 import { LoadedExports } from './loaded-exports.js'
 import type { ModulePolicy } from './module-policy.js'
@@ -19,17 +18,12 @@ import { refuseUnexported } from './refuse-import.js'
 /** What is exported by the ES module at a URL, by exported name; undefined if that is none. */
 export type ExportsOf = (url: string) => ReadonlyMap<string, string> | undefined
 
-/** URLs of the ES modules that are loaded, at least of those in packages. */
-export type ModuleUrls = () => Iterable<string>
-
 /** What the client asks about modules. */
 export class ModuleNames {
   readonly #policy: ModulePolicy
   readonly #origins: OriginResolver
-  /** Told by `know`; whatever is registered does not matter to these. */
-  readonly #told = new WeakMap<object, ExportReference>()
   #known = new WeakMap<object, ExportReference>()
-  readonly #builtins = new BuiltinModules()
+  readonly #natives: NativeNames
   /** What `goesByReference` said. */
   readonly #files = new Map<string, boolean>()
   #loaded: LoadedExports
@@ -38,8 +32,9 @@ export class ModuleNames {
   #version: number
 
   /** `roles` is the loader of this process: its functions may travel on. */
-  constructor(policy: ModulePolicy, roles?: Pick<ModuleLoader, 'roleOf'>) {
+  constructor(policy: ModulePolicy, natives: NativeNames, roles?: Pick<ModuleLoader, 'roleOf'>) {
     this.#policy = policy
+    this.#natives = natives
     this.#roles = roles
     this.#origins = new OriginResolver(policy)
     this.#loaded = this.#newIndex()
@@ -77,11 +72,6 @@ export class ModuleNames {
     return this.#origins.originReference(origin, parentUrl)
   }
 
-  /** From now on the value has this reference. For objects of this package's own. */
-  know(value: object, reference: ExportReference): void {
-    this.#told.set(value, reference)
-  }
-
   /**
    * The reference of a function, class, module namespace or exports object; undefined if no other
    * process could import it. `fileUrl` is the URL or path of the script that defines a function.
@@ -91,16 +81,13 @@ export class ModuleNames {
     value: AnyFunction | object,
     fileUrl: string | undefined,
     exportsOf: ExportsOf,
-    moduleUrls: ModuleUrls = () => [],
   ): ExportReference | undefined {
-    const told = this.#told.get(value)
-    if (told !== undefined) return told
     this.#forgetIfChanged()
     const known = this.#known.get(value)
     if (known !== undefined) return known
     let found: ExportReference | undefined
     try {
-      found = this.#find(value, fileUrl, exportsOf, moduleUrls)
+      found = this.#find(value, fileUrl, exportsOf)
     } catch {
       // A module that failed to load, or a path that is none.
     }
@@ -112,11 +99,10 @@ export class ModuleNames {
     value: AnyFunction | object,
     fileUrl: string | undefined,
     exportsOf: ExportsOf,
-    moduleUrls: ModuleUrls,
   ): ExportReference | undefined {
     if (types.isProxy(value)) return undefined
-    if (types.isModuleNamespaceObject(value)) return this.#namespaceReference(value, moduleUrls)
-    const id = this.#builtins.idOf(value)
+    if (types.isModuleNamespaceObject(value)) return this.#namespaceReference(value)
+    const id = this.#natives.moduleIdOf(value)
     if (id !== undefined) return builtinReference(id, 'require')
     if (typeof value !== 'function') return this.#requireReference(value, undefined)
     const path = fileUrl === undefined ? undefined : pathOf(fileUrl)
@@ -152,22 +138,17 @@ export class ModuleNames {
       : { module, form: 'import', path: [key] }
   }
 
-  /** A namespace does not say what it is that of: all that could be are compared. */
-  #namespaceReference(value: object, moduleUrls: ModuleUrls): ExportReference | undefined {
+  /** A namespace does not say what it is that of, but what `require` gives for it may. */
+  #namespaceReference(value: object): ExportReference | undefined {
     const whole = valueIn(value, 'default')
-    if ((typeof whole === 'object' && whole !== null) || typeof whole === 'function') {
-      const id = this.#builtins.idOf(whole)
-      if (id !== undefined && this.#namespaceAt(id) === value) return builtinReference(id, 'import')
-      const found = this.#loaded.find(whole, undefined, () => false)
-      const url = found?.path.length === 0 ? fileUrlOf(found.filename) : undefined
-      const reference = url === undefined ? undefined : this.#wholeReference(value, url)
-      if (reference !== undefined) return reference
+    if ((typeof whole !== 'object' || whole === null) && typeof whole !== 'function') {
+      return undefined
     }
-    for (const url of moduleUrls()) {
-      const reference = this.#wholeReference(value, url)
-      if (reference !== undefined) return reference
-    }
-    return undefined
+    const id = this.#natives.moduleIdOf(whole)
+    if (id !== undefined && this.#namespaceAt(id) === value) return builtinReference(id, 'import')
+    const found = this.#loaded.find(whole, undefined, () => false)
+    const url = found?.path.length === 0 ? fileUrlOf(found.filename) : undefined
+    return url === undefined ? undefined : this.#wholeReference(value, url)
   }
 
   /** The reference to all that the module at the URL exports, if that is the value. */

@@ -68,8 +68,8 @@ export interface FreeName {
    * undefined if it is used in any other way.
    */
   readonly members: readonly string[] | undefined
-  /** Some property is called as a method, `name.property()`, so that `name` is its `this`. */
-  readonly callsMembers: boolean
+  /** Properties that are called as methods, `name.property()`, so that `name` is their `this`. */
+  readonly calledMembers: readonly string[]
   /** Line of its first use in the script, from 0. */
   readonly line: number
 }

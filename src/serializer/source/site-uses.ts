@@ -2,12 +2,12 @@
 // elsewhere.
 
 import type * as acorn from 'acorn'
-import { calleeName } from './initializer.js'
 import type { Obstacle } from './function-site.js'
+import { idleThisOf } from './own-this.js'
 import type { ParsedText } from './parse.js'
 import { Scope } from './scope.js'
 import { ScopeWalk, type Access, type WalkListener } from './scope-walk.js'
-import { eachChild, isClassNode, isFunction, type Node } from './syntax.js'
+import { isClassNode, type Node } from './syntax.js'
 
 /** One place where a name of the surroundings is used. */
 export interface Use {
@@ -102,13 +102,9 @@ export class SiteUses implements WalkListener {
     this.#targets.add(node)
   }
 
-  /** Compilers call `__awaiter(this, …, function* () {…})` whether or not `this` is used. */
   onCall(node: acorn.CallExpression): void {
-    const [self] = node.arguments
-    const body = node.arguments.at(-1)
-    if (self?.type !== 'ThisExpression' || body?.type !== 'FunctionExpression') return
-    const name = calleeName(node.callee) ?? ''
-    if (AWAITER.test(name) && body.generator && !usesThis(body)) this.unusedThis.add(self)
+    const self = idleThisOf(node)
+    if (self !== undefined) this.unusedThis.add(self)
   }
 
   /** Of a class, static fields travel as values and blocks have done their work. */
@@ -134,23 +130,4 @@ export class SiteUses implements WalkListener {
   }
 }
 
-const AWAITER = /^__(?:awaiter|async)\d*$/
 const LISTS: ReadonlySet<string> = new Set(['BlockStatement', 'StaticBlock', 'SwitchCase'])
-
-/** Whether a function uses its own `this`, in arrow functions too. */
-function usesThis(fn: Node): boolean {
-  let isFound = false
-  const visit = (node: Node): void => {
-    if (node.type === 'ThisExpression') isFound = true
-    else if (isClassNode(node)) visitHead(node)
-    else if (!isFunction(node) || node.type === 'ArrowFunctionExpression') eachChild(node, visit)
-  }
-  const visitHead = (node: acorn.Class): void => {
-    if (node.superClass) visit(node.superClass)
-    for (const member of node.body.body) {
-      if (member.type !== 'StaticBlock' && member.computed) visit(member.key)
-    }
-  }
-  eachChild(fn, visit)
-  return isFound
-}

@@ -152,7 +152,7 @@ function freeNameOf(
       ({ parent }) => parent?.type === 'UnaryExpression' && parent.operator === 'typeof',
     ),
     members: isMembers ? [...new Set(members)] : undefined,
-    callsMembers: uses.some(callsMember),
+    calledMembers: [...new Set(uses.flatMap((use) => calledMemberOf(use) ?? []))],
     line: lineOf(first?.node.start ?? 0),
   }
 }
@@ -164,12 +164,13 @@ function memberOf({ node, parent, access, isTarget }: Use): string | undefined {
   return staticName(parent.property, parent.computed)
 }
 
-function callsMember({ node, parent, around }: Use): boolean {
-  if (parent?.type !== 'MemberExpression' || parent.object !== node) return false
-  return (
+/** The property that is called as a method. */
+function calledMemberOf({ node, parent, around }: Use): string | undefined {
+  if (parent?.type !== 'MemberExpression' || parent.object !== node) return undefined
+  const isCalled =
     (around?.type === 'CallExpression' && around.callee === parent) ||
     (around?.type === 'TaggedTemplateExpression' && around.tag === parent)
-  )
+  return isCalled ? staticName(parent.property, parent.computed) : undefined
 }
 
 function obstaclesOf(

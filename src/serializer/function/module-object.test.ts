@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { describe, test } from 'node:test'
+import { PackageTree } from '../module/package-tree.kit.js'
+import type { AnyFunction } from '../native-names.js'
+import * as path from '../path.js'
+import { TwoSides } from '../two-sides.kit.js'
+import { TestAnalyst } from './analyst.kit.js'
+import { ModuleObjects, type ModuleUse } from './module-object.js'
+
+const using = (members?: readonly string[], calledMembers: readonly string[] = []): ModuleUse => ({
+  members,
+  calledMembers,
+})
+
+describe('of an object that stands for a module', () => {
+  const modules = new ModuleObjects()
+  const partial = (...names: string[]): object => ({ names, isPartial: true })
+
+  test('the members that are used travel', () => {
+    assert.deepEqual(modules.keysOf(path, using(['NamedStep']), false), partial('NamedStep'))
+    const compiled = { __esModule: true, used: 1 }
+    assert.deepEqual(modules.keysOf(compiled, using(['used']), false), partial('used'))
+  })
+
+  test('all of a namespace travels if that is not known', () => {
+    const all = { names: Object.keys(path), isPartial: false }
+    assert.deepEqual(modules.keysOf(path, using(), false), all)
+    assert.equal(modules.keysOf({ __esModule: true, used: 1 }, using(), false), undefined)
+  })
+
+  test('nothing is left out of another object, unless it is declared as a module', () => {
+    const other = { used: 1, unused: 2 }
+    assert.equal(modules.keysOf(other, using(['used']), false), undefined)
+    assert.deepEqual(modules.keysOf(other, using(['used']), true), partial('used'))
+    assert.equal(modules.keysOf(3, using(['used']), true), undefined)
+  })
+
+  test('all travels if a method that is called, or a getter, uses its `this`', () => {
+    const module = {
+      __esModule: true,
+      unit: 2,
+      plain: () => 1,
+      own() {
+        return this.unit
+      },
+      get twice() {
+        return this.unit * 2
+      },
+    }
+    const keysOf = (use: ModuleUse): unknown => modules.keysOf(module, use, false)
+    assert.deepEqual(keysOf(using(['plain'], ['plain'])), partial('plain'))
+    assert.equal(keysOf(using(['plain', 'own'], ['plain', 'own'])), undefined)
+    assert.deepEqual(keysOf(using(['own'])), partial('own'))
+    assert.equal(keysOf(using(['twice'])), undefined)
+  })
+
+  test('nothing of a proxy is asked', () => {
+    const refuse = (): never => assert.fail('asked')
+    const proxy = new Proxy({}, { get: refuse, getOwnPropertyDescriptor: refuse, has: refuse })
+    assert.deepEqual(modules.keysOf(proxy, using(['a'], ['a']), true), partial('a'))
+    assert.equal(modules.keysOf(proxy, using(['a'], ['a']), false), undefined)
+  })
+})
+
+test('what CommonJS files export is known, also of those that are loaded later or again', (t) => {
+  const tree = new PackageTree(t, {
+    'app/one.cjs': 'exports.a = 1',
+    'app/two.cjs': 'exports.a = 2',
+    'app/asks.cjs': 'exports.isKnown = globalThis.askForTest(exports)',
+  })
+  const require = createRequire(tree.path('app/main.cjs'))
+  const modules = new ModuleObjects()
+  const isKnown = (value: unknown): boolean =>
+    modules.keysOf(value, using(['a']), false) !== undefined
+  const one = require('./one.cjs') as unknown
+  assert.equal(isKnown(one), true)
+  assert.equal(isKnown({ a: 1 }), false)
+  assert.equal(isKnown(require('./two.cjs')), true)
+  Reflect.deleteProperty(require.cache, tree.path('app/one.cjs'))
+  const again = require('./one.cjs') as unknown
+  assert.notEqual(again, one)
+  assert.equal(isKnown(again), true)
+  Object.assign(globalThis, { askForTest: isKnown })
+  t.after(() => Reflect.deleteProperty(globalThis, 'askForTest'))
+  // While it is loaded, and afterwards.
+  const asking = require('./asks.cjs') as { readonly isKnown: boolean }
+  assert.equal(asking.isKnown, true)
+  assert.equal(isKnown(asking), true)
+})
+
+describe('a CommonJS module whose methods use `this`', () => {
+  const LIB = `
+    exports.unit = 2
+    exports.unused = 'never'
+    exports.twice = function (value) { return this.unit * value }
+    exports.once = (value) => value
+  `
+  const TASKS = `
+    const lib = require('./lib.cjs')
+    exports.twice = (value) => lib.twice(value)
+    exports.once = (value) => lib.once(value)
+  `
+  const tasksOf = (tree: PackageTree): Readonly<Record<string, AnyFunction>> =>
+    createRequire(tree.path('app/main.cjs'))('./tasks.cjs') as Readonly<Record<string, AnyFunction>>
+
+  test('travels as a whole where one is called on it', (t) => {
+    const tasks = tasksOf(new PackageTree(t, { 'app/lib.cjs': LIB, 'app/tasks.cjs': TASKS }))
+    const { twice, once } = tasks
+    assert(twice !== undefined && once !== undefined)
+    const sides = new TwoSides()
+    assert.equal((sides.send(twice) as (value: number) => number)(21), 42)
+    assert.equal((sides.send(once) as (value: number) => number)(21), 21)
+    const kit = new TestAnalyst()
+    assert.equal(kit.content(twice, 'lib').kind, 'value')
+    const content = kit.content(once, 'lib')
+    assert(content.kind === 'members')
+    assert.deepEqual(content.names, ['once'])
+  })
+
+  test('travels as a whole once it has got such a method', (t) => {
+    const tree = new PackageTree(t, { 'app/lib.cjs': LIB, 'app/tasks.cjs': TASKS })
+    const { once } = tasksOf(tree)
+    assert(once !== undefined)
+    const kit = new TestAnalyst()
+    assert.equal(kit.content(once, 'lib').kind, 'members')
+    assert.equal(kit.content(once, 'lib').kind, 'members')
+    const lib = createRequire(tree.path('app/main.cjs'))('./lib.cjs') as Record<string, unknown>
+    lib['once'] = lib['twice']
+    assert.equal(kit.content(once, 'lib').kind, 'value')
+    const sides = new TwoSides()
+    assert.equal((sides.send(once) as (value: number) => number)(21), 42)
+  })
+})

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { NativeNames, type AnyFunction } from './native-names.js'
+
+test('functions, classes and objects that every process has are known by name, both ways', () => {
+  const names = new NativeNames()
+  const functions: [AnyFunction, string][] = [
+    [Math.max, 'Math.max'],
+    [Array.prototype.map as AnyFunction, 'Array.prototype.map'],
+    [fs.readFile, 'node:fs#readFile'],
+    [setTimeout, 'node:timers#setTimeout'],
+  ]
+  for (const [fn, name] of functions) {
+    assert.equal(names.nameOf(fn), name)
+    assert.equal(names.find(name), fn)
+  }
+  assert.equal(names.objectNameOf(Math), 'Math')
+  assert.equal(names.objectNameOf(path.posix), 'node:path')
+  assert.equal(names.moduleIdOf(fs), 'node:fs')
+  assert.equal(names.moduleIdOf({ ...fs }), undefined)
+})
+
+test('what a module of Node has is known once somebody has loaded it', () => {
+  const names = new NativeNames()
+  const ids = ['node:dgram', 'node:repl', 'node:cluster', 'node:http2']
+  names.refresh()
+  const { moduleLoadList } = process as unknown as { moduleLoadList: readonly string[] }
+  const isLoaded = (id: string): boolean =>
+    moduleLoadList.includes(`NativeModule ${id.slice('node:'.length)}`)
+  const id = ids.find((candidate) => !isLoaded(candidate))
+  assert(id !== undefined, 'all of them were loaded before')
+  const module = process.getBuiltinModule(id) as Readonly<Record<string, AnyFunction>>
+  assert.equal(names.moduleIdOf(module), id)
+  const [key, fn] = Object.entries(module).find(([, value]) => typeof value === 'function') ?? []
+  assert(key !== undefined && fn !== undefined)
+  assert.match(names.nameOf(fn) ?? '', new RegExp(`^${id}#`))
+  assert.equal(names.nameOf(fs.readFile as AnyFunction), 'node:fs#readFile')
+})
+
+test('what a program put into a global class is not known by the name that it has there', (t) => {
+  const owner = Array as unknown as Record<string, unknown>
+  const fn = (): number => 1
+  owner['ofOurs'] = fn
+  t.after(() => delete owner['ofOurs'])
+  assert.equal(new NativeNames().nameOf(fn), undefined)
+})
