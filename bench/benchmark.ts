@@ -8,6 +8,8 @@ export interface BenchOptions {
   /** Size of the argument of a no-op task, and so of its result; 0 = a small number. */
   readonly payloadBytes: number
   readonly repetitions: number
+  /** How many nodes graphs have. */
+  readonly graphNodes: readonly number[]
 }
 
 /** One value of one repetition. */

@@ -7,9 +7,12 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Benchmark, BenchOptions, Sample } from './benchmark.js'
 import { machine, ratios, toJson, toTable, type Figure } from './figures.js'
 import { functions } from './functions.js'
+import { graphs } from './graph.js'
+import { nested } from './nested.js'
 import { objects } from './objects.js'
 import { limit, piscina, workerPool } from './pools.js'
 import { queuedTasks } from './queued.js'
+import { longMap, sharedObject } from './shared-object.js'
 import { startUp } from './start-up.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
 
@@ -21,6 +24,10 @@ const BENCHMARKS: readonly Benchmark[] = [
   workerPool,
   latency,
   objects,
+  sharedObject,
+  longMap,
+  nested,
+  graphs,
   functions,
   startUp,
   queuedTasks,
@@ -34,12 +41,16 @@ interface CommandLine extends BenchOptions {
 function commandLine(): CommandLine {
   const names = BENCHMARKS.map(({ name }) => name)
   const only = new Option('--only <names...>', 'only these benchmarks').choices(names)
+  const graphNodes = new Option('--graph-nodes <numbers...>', 'sizes of graphs, up to 1000000')
+    .argParser(wholeNumbers(1))
+    .default([1_000, 10_000], '1000 10000')
   const command = new Command('npm run bench --')
     .description('Measure the engine beside what Node allows and beside thread pools.')
     .option('--workers <number>', 'workers', wholeNumber(1), availableParallelism())
     .option('--tasks <number>', 'no-op tasks per measurement', wholeNumber(1), 100_000)
     .option('--payload <bytes>', 'size of argument and result of a no-op', wholeNumber(0), 0)
     .option('--repetitions <number>', 'measurements of each; the median counts', wholeNumber(1), 3)
+    .addOption(graphNodes)
     .option('--json [file]', 'write JSON to a file, or to stdout instead of the table')
     .addOption(only)
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
@@ -53,6 +64,18 @@ function wholeNumber(min: number): (text: string) => number {
     const value = Number(text)
     if (Number.isSafeInteger(value) && value >= min) return value
     throw new InvalidArgumentError(`Expected a whole number, at least ${min}.`)
+  }
+}
+
+/** Several of them, one argument each. */
+function wholeNumbers(min: number): (text: string, before: number[] | undefined) => number[] {
+  const parse = wholeNumber(min)
+  let isGiven = false
+  return (text, before) => {
+    // The first one takes the place of the default.
+    const numbers = isGiven ? (before ?? []) : []
+    isGiven = true
+    return [...numbers, parse(text)]
   }
 }
 

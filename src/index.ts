@@ -1,16 +1,24 @@
 // The package `scaler-ts`: everything that programs use, by name.
 
 export { Client, type Lift } from './client/client.js'
+export { currentClient } from './client/current-client.js'
 export type { ClientOptions } from './client/client-options.js'
 export { Future } from './client/future.js'
+export { GraphFuture } from './client/graph/graph-future.js'
+export type { Graph, NodeValue } from './client/graph/graph-types.js'
+export { literal, type Literal } from './client/graph/literal.js'
 export { MapFuture, type MapItem, type MapOptions } from './client/map-future.js'
+export type { TaskOptions } from './client/task-options.js'
 export type { TaskProfile } from './client/task-profile.js'
+export type { ObjectReference } from './client/object-reference.js'
+export type { SendObjectOptions } from './client/object-references.js'
 export type { ResultOptions } from './client/timed-wait.js'
 export { asCompleted } from './client/as-completed.js'
 export { wait, type WaitOptions, type WaitResult } from './client/wait.js'
 export { Cluster } from './cluster/cluster.js'
 export type { ClusterOptions } from './cluster/cluster-options.js'
 export { SchedulerClusterCombo, type ComboOptions } from './cluster/combo.js'
+export { currentTask, type TaskContext } from './runtime/task-scope.js'
 export { Scheduler, type SchedulerEnd } from './scheduler/scheduler.js'
 export type { SchedulerOptions } from './scheduler/scheduler-options.js'
 export type { AnyClass, ClassCodecOptions } from './serializer/class/class-codecs.js'
@@ -32,6 +40,8 @@ export {
   ConnectError,
   DeserializeError,
   DisconnectedError,
+  GraphCycleError,
+  GraphKeyError,
   MissingObjectError,
   NoWorkerError,
   ProcessorDiedError,

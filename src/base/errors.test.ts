@@ -18,6 +18,8 @@ const all: readonly errors.ScalerError[] = [
   new errors.SerializeError('x'),
   new errors.DeserializeError('x'),
   new errors.MissingObjectError('x'),
+  new errors.GraphKeyError('x', 'y'),
+  new errors.GraphCycleError(['x', 'y', 'x']),
   new errors.ConfigError('x'),
   new errors.ProtocolError('x'),
   new errors.TimeoutError('x'),

@@ -1,6 +1,9 @@
 // Every error that a user of the library can meet. Each has a stable `code`; the class names follow
 // those of the system its users know.
 
+/** So many keys of a long cycle are printed at each end. */
+const CYCLE_ENDS = 10
+
 /** Ids and causes that errors carry. */
 export interface ScalerErrorOptions {
   readonly cause?: unknown
@@ -152,6 +155,33 @@ export class MissingObjectError extends ScalerError {
   }
 }
 
+/** A graph has no node with a key that was requested, or that another node needs. */
+export class GraphKeyError extends ScalerError {
+  /** The key that is missing. */
+  readonly key: string
+  /** The key of the node that needs it; undefined if it was requested. */
+  readonly neededBy: string | undefined
+
+  constructor(key: string, neededBy: string | undefined, options?: ScalerErrorOptions) {
+    const why = neededBy === undefined ? 'was requested' : `the node ${quote(neededBy)} needs`
+    super('ERR_SCALER_GRAPH_KEY', `the graph has no node ${quote(key)}, which ${why}`, options)
+    this.key = key
+    this.neededBy = neededBy
+  }
+}
+
+/** Nodes of a graph that need each other: none of them can be computed. */
+export class GraphCycleError extends ScalerError {
+  /** The keys of the nodes, each needing the next; the last one is the first one. */
+  readonly cycle: readonly string[]
+
+  constructor(cycle: readonly string[], options?: ScalerErrorOptions) {
+    const keys = shorten(cycle).join(' -> ')
+    super('ERR_SCALER_GRAPH_CYCLE', `the graph has a cycle: ${keys}`, options)
+    this.cycle = cycle
+  }
+}
+
 /** An option, flag or address is wrong: the message names it, its value and what is allowed. */
 export class ConfigError extends ScalerError {
   constructor(message: string, options?: ScalerErrorOptions) {
@@ -171,4 +201,15 @@ export class TimeoutError extends ScalerError {
   constructor(message: string, options?: ScalerErrorOptions) {
     super('ERR_SCALER_TIMEOUT', message, options)
   }
+}
+
+function quote(key: string): string {
+  return JSON.stringify(key)
+}
+
+/** What fits on a line of the middle of a long cycle. */
+function shorten(cycle: readonly string[]): readonly string[] {
+  const left = cycle.length - 2 * CYCLE_ENDS
+  if (left <= 1) return cycle
+  return [...cycle.slice(0, CYCLE_ENDS), `… ${left} more …`, ...cycle.slice(-CYCLE_ENDS)]
 }

@@ -45,6 +45,17 @@ export class Fifo<T> {
     return node
   }
 
+  /** Adds in front of an item that is in this queue. */
+  insertBefore(item: T, next: FifoNode<T>): FifoNode<T> {
+    const { previous } = next
+    if (previous === undefined) return this.unshift(item)
+    const node: FifoNode<T> = { item, previous, next, queue: this }
+    previous.next = node
+    next.previous = node
+    this.#size += 1
+    return node
+  }
+
   /** Takes the item that has waited longest. */
   shift(): T | undefined {
     const node = this.#first

@@ -13,6 +13,9 @@ interface Options {
   readonly workerNames?: string
   readonly heartbeatInterval: number
   readonly deathTimeoutSeconds: number
+  readonly cancelGraceSeconds: number
+  readonly spareProcessors: number
+  readonly objectCacheBytes: number
 }
 
 const MAX_WORKERS = 4_096
@@ -42,6 +45,24 @@ const command = newCommand('scaler_cluster', 'Run workers that take tasks from a
     numberArgument(1, 1_000_000, 'fraction'),
     300,
   )
+  .option(
+    '--cancel-grace-seconds <seconds>',
+    'a cancelled task that listens to its abort signal may take so long to end',
+    numberArgument(0, 3_600, 'fraction'),
+    1,
+  )
+  .option(
+    '--spare-processors <number>',
+    'processes that wait to replace one that was killed; each takes some 50 MB',
+    numberArgument(0, 16),
+    1,
+  )
+  .option(
+    '--object-cache-bytes <bytes>',
+    'so much of objects each worker keeps that none of its tasks needs',
+    numberArgument(0, 2 ** 40),
+    1024 ** 3,
+  )
 
 await runCommand<Options>({
   command,
@@ -61,6 +82,9 @@ await runCommand<Options>({
       names,
       heartbeatIntervalMs: Math.round(options.heartbeatInterval * 1_000),
       deathTimeoutMs: Math.round(options.deathTimeoutSeconds * 1_000),
+      cancelGraceMs: Math.round(options.cancelGraceSeconds * 1_000),
+      spareProcessors: options.spareProcessors,
+      objectCacheBytes: options.objectCacheBytes,
       logger,
     })
     logger.info(`Cluster: waiting for the scheduler at ${address}`, { address })

@@ -2,48 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DisconnectedError, ProtocolError } from '../base/errors.js'
 import type { LogFields, Logger } from '../base/logger.js'
-import type { Clock } from '../runtime/clock.js'
 import { encode } from '../wire/message.js'
 import { schedulerId, type TaskId } from '../base/ids.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
 import type { Serializer } from '../serializer/serializer.js'
 import { codecOf } from '../serializer/task-codec.js'
 import type { Future } from './future.js'
-import { testClient, turn, until } from './memory-link.test.kit.js'
+import { ManualClock, testClient, turn, until } from './memory-link.test.kit.js'
 import { PLAIN_RESULT } from '../wire/plain.js'
 
 const double = (x: number): number => 2 * x
 const long = (text: string): number => text.length
-
-/** A clock that is moved by hand. */
-class ManualClock implements Clock {
-  #now = 0
-  #timers: { readonly at: number; readonly callback: () => void }[] = []
-
-  now(): number {
-    return this.#now
-  }
-
-  after(delayMs: number, callback: () => void): () => void {
-    const timer = { at: this.#now + delayMs, callback }
-    this.#timers.push(timer)
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer)
-    }
-  }
-
-  advance(durationMs: number): void {
-    const end = this.#now + durationMs
-    for (;;) {
-      const [next] = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
-      if (next === undefined) break
-      this.#timers = this.#timers.filter((other) => other !== next)
-      this.#now = Math.max(this.#now, next.at)
-      next.callback()
-    }
-    this.#now = end
-  }
-}
 
 class Log implements Logger {
   readonly lines: { readonly text: string; readonly fields: LogFields | undefined }[] = []

@@ -1,27 +1,24 @@
-// The client's shell: a socket to the scheduler, the machine, and the two-way traffic between
-// them. It turns frames into events and actions into frames, and tells the owners of tasks how
-// they ended.
+// One client's connection to its scheduler, for all that is submitted over it: tells the owners of
+// tasks how they ended, and decides what keeps the process alive.
 
 import { unreachable } from '../base/assert.js'
 import { NO_BYTES } from '../base/bytes.js'
-import { ProtocolError } from '../base/errors.js'
-import { OUR_FEATURES } from '../base/features.js'
-import { identity, type Identity, type TaskId } from '../base/ids.js'
+import { ClientClosedError } from '../base/errors.js'
+import { identity, idToHex, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import { ClientMachine } from '../core/client/client-machine.js'
-import type { ClientAction, ClientEvent, TaskSubmission } from '../core/client/events.js'
+import type { TaskSubmission } from '../core/client/submission.js'
 import type { Clock } from '../runtime/clock.js'
-import { Driver } from '../runtime/driver.js'
-import { ProcessSampler } from '../runtime/process-statistics.js'
-import type { DealerHandler } from '../transport/dealer.js'
-import type { IncomingMessage } from '../transport/socket.js'
-import { decode, encodeFrame, type Message } from '../wire/message.js'
 import { serializerName } from '../wire/object-content.js'
 import type { ClientSettings } from './client-options.js'
 import { openDealer, type ClientSocket, type ClientSocketSetup } from './client-socket.js'
 import { clientSerializer, type ClientSerializer } from './client-serializer.js'
+import { ClientTraffic, type OtherAction, type TrafficEvent } from './client-traffic.js'
+import { Feeders } from './feeders.js'
 import { newClientIdentity, ObjectIds } from './ids.js'
 import { ResultReader } from './result-reader.js'
+import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
+import { StoredResults } from './stored-results.js'
 import type { TaskOwner } from './task-owner.js'
 
 /** A `map` pulls no input while tasks of so many bytes wait to be sent. */
@@ -33,18 +30,12 @@ const MAX_HELD_BYTES = 1024 ** 3
 export interface ConnectionSetup {
   readonly address: string
   readonly settings: ClientSettings
-  /** Instead of that of the settings. For tests. */
-  readonly serializer?: ClientSerializer
+  /** The worker inside of whose tasks the client lives. It does not keep that process alive. */
+  readonly worker?: Identity | undefined
+  /** Instead of that of the settings. */
+  readonly serializer?: ClientSerializer | undefined
   readonly clock?: Clock
   readonly openSocket?: (setup: ClientSocketSetup) => ClientSocket
-}
-
-/** Somebody who would submit more if there were room. */
-export interface Feeder {
-  /** There is room now. May be called when there is none any more. */
-  feed(): void
-  /** The client was closed. */
-  onClosed(): void
 }
 
 /** What has happened on the way to a scheduler. */
@@ -57,6 +48,8 @@ export interface ConnectionWatcher {
   onEnd(): void
 }
 
+const NOBODY = identity('')
+
 /**
  * The connection of one client. Keeps the process alive while something is unfinished, else not.
  */
@@ -66,75 +59,60 @@ export class ClientConnection {
   readonly settings: ClientSettings
   readonly serializer: ClientSerializer
   readonly objectIds: ObjectIds
+  readonly feeders: Feeders = new Feeders()
   readonly #logger: Logger
+  readonly #isNested: boolean
   readonly #results: ResultReader
+  readonly #storedResults: StoredResults
   readonly #machine: ClientMachine<TaskOwner>
-  readonly #driver: Driver<ClientEvent<TaskOwner>, ClientAction<TaskOwner>>
-  readonly #socket: ClientSocket
-  readonly #sampler = new ProcessSampler()
-  /** Events that came while another one was handled, in order. */
-  readonly #postponed: ClientEvent<TaskOwner>[] = []
-  #isHandling = false
-  /** Feeders for which there was no room. */
-  readonly #starved = new Set<Feeder>()
-  readonly #feeders = new Set<Feeder>()
+  readonly #traffic: ClientTraffic
   readonly #watchers = new Set<ConnectionWatcher>()
   /** What keeps the process alive. */
   #retainCount = 0
-  /** The transport has told that it is full, and will tell when it is not any more. */
-  #isCongested = false
-  #isFlushWanted = false
-  #lastQueuedBytes = 0
-  #hasDrained = false
-  #malformedCount = 0
   #hasClosed = false
+  #hasOpened = false
   #isSocketClosing = false
+  #shutdown: ShutdownCall | undefined
+  /** Called when the scheduler has been told what it has to be told. */
+  #onQuiet: (() => void)[] = []
   readonly #closed: Promise<void>
   #resolveClosed: () => void = () => {}
-  readonly #flush = (): void => {
-    if (this.#isCongested) this.#isFlushWanted = true
-    else this.#post({ type: 'writable' })
-    this.#feedStarved()
-  }
 
   /** Connects in the background. Throws `ConfigError` for a wrong address. */
   constructor(setup: ConnectionSetup) {
-    const { address, settings } = setup
+    const { address, settings, worker = NOBODY } = setup
     this.address = address
     this.settings = settings
     this.serializer = setup.serializer ?? clientSerializer(settings.serializer)
-    this.#results = new ResultReader(this.serializer.codec)
     this.identity = newClientIdentity()
     this.objectIds = new ObjectIds(this.identity)
     this.#logger = settings.logger
+    this.#isNested = worker !== NOBODY
+    this.#results = new ResultReader(this.serializer.codec)
+    this.#storedResults = new StoredResults((taskId) =>
+      this.request({ type: 'resultDropped', taskId }),
+    )
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve
     })
-    this.#machine = new ClientMachine({
+    this.#machine = this.#newMachine()
+    this.#traffic = new ClientTraffic({
+      address,
       identity: this.identity,
-      serializer: {
-        id: this.objectIds.serializer,
-        name: serializerName(),
-        content: this.serializer.content,
-      },
-      timeoutMs: settings.timeoutMs,
-      heartbeatIntervalMs: settings.heartbeatIntervalMs,
-      inlineLimitBytes: settings.inlineLimitBytes,
-      reconnect: settings.reconnect,
-      objectIdOf: (content) => this.objectIds.of(content),
-    })
-    this.#driver = new Driver({
+      worker,
+      logger: settings.logger,
       machine: this.#machine,
-      tick: { type: 'tick' },
-      perform: (action) => this.#perform(action),
-      onFault: (error) => this.#onFault(error),
-      ...(setup.clock === undefined ? {} : { clock: setup.clock }),
+      handler: {
+        perform: (action) => this.#perform(action),
+        onHandled: () => this.#onHandled(),
+        onFailure: (reason) => {
+          for (const watcher of this.#watchers) watcher.onFailure(reason)
+        },
+        onFault: (error) => this.#onFault(error),
+      },
+      openSocket: setup.openSocket ?? openDealer,
+      clock: setup.clock,
     })
-    const openSocket = setup.openSocket ?? openDealer
-    const { identity } = this
-    const handler = this.#handler()
-    this.#socket = openSocket({ address, identity, handler, logger: settings.logger })
-    this.#socket.unref()
   }
 
   /** Whether the user has closed the client. */
@@ -155,57 +133,75 @@ export class ClientConnection {
     return isBounded || machine.heldBytes < MAX_HELD_BYTES
   }
 
-  /** Whether an unfinished task was handed to the scheduler. */
+  /** Whether a task was handed to the scheduler. */
   isSent(id: TaskId): boolean {
     return this.#machine.isSent(id) || this.#results.has(id)
   }
 
+  /** Whether the result of a task can be an argument without having been here. */
+  has(id: TaskId): boolean {
+    return this.#machine.has(id)
+  }
+
+  /** The value of a task, serialized, if it is here and cannot be read yet. */
+  payloadOf(id: TaskId): Uint8Array | undefined {
+    return this.#results.payloadOf(id)
+  }
+
   /** Submits a task. Its owner is told of its end, possibly before this returns. */
   submit(task: TaskSubmission<TaskOwner>): void {
-    this.#post({ type: 'taskSubmitted', task })
+    this.#traffic.post({ type: 'taskSubmitted', task })
   }
 
   /** Cancels a task that has not ended. */
   cancel(taskId: TaskId): void {
-    if (!this.#results.end(taskId, 'cancelled')) this.#post({ type: 'cancelRequested', taskId })
-    this.#feedStarved()
+    if (!this.#results.end(taskId, 'cancelled')) this.request({ type: 'cancelRequested', taskId })
   }
 
   /** Cancels all unfinished tasks with an owner that `isMeant`. Takes time for all there are. */
   cancelAll(isMeant: (owner: TaskOwner) => boolean): void {
     for (const { owner, taskId } of this.#machine.unfinished()) {
-      if (isMeant(owner)) this.#post({ type: 'cancelRequested', taskId })
+      if (isMeant(owner)) this.request({ type: 'cancelRequested', taskId })
     }
     this.#results.endAll('cancelled', isMeant)
-    this.#feedStarved()
+  }
+
+  /** Tells `owner` the value of an object that is pinned, as if its task had returned it. */
+  readObject(owner: TaskOwner, id: ObjectId): void {
+    const payload = this.#machine.contentOf(id)
+    if (payload === undefined) return owner.end('missingObject', idToHex(id), undefined)
+    const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined }
+    this.#results.finish({ owner, isSuccess: true, payload, ...report })
+  }
+
+  /** Fetches a result that was offered; `owner` is told. */
+  want(owner: TaskOwner): void {
+    this.#storedResults.take(owner)
+    this.request({ type: 'resultWanted', taskId: owner.taskId, owner })
+  }
+
+  /** Leaves a result that was offered where it is, for as long as `owner` is in memory. */
+  leave(owner: TaskOwner): void {
+    const resting = this.#storedResults.leave(owner)
+    this.request({ type: 'resultLeft', taskId: owner.taskId, owner: resting })
+  }
+
+  /** Whatever else is asked of the core. */
+  request(event: TrafficEvent): void {
+    this.#traffic.post(event)
+    this.#onHandled()
   }
 
   /** Something is unfinished: the process stays alive until as many calls of `release`. */
   retain(): void {
     this.#retainCount += 1
-    if (this.#retainCount === 1) this.#socket.ref()
+    if (this.#retainCount === 1 && !this.#isNested) this.#traffic.ref()
   }
 
   /** See `retain`. */
   release(): void {
     this.#retainCount -= 1
-    if (this.#retainCount === 0) this.#socket.unref()
-  }
-
-  /** A feeder that is told when the client is closed, until `detach`. */
-  attach(feeder: Feeder): void {
-    this.#feeders.add(feeder)
-  }
-
-  /** See `attach`. */
-  detach(feeder: Feeder): void {
-    this.#feeders.delete(feeder)
-    this.#starved.delete(feeder)
-  }
-
-  /** Calls `feed` once there is room. */
-  awaitRoom(feeder: Feeder): void {
-    this.#starved.add(feeder)
+    if (this.#retainCount === 0) this.#traffic.unref()
   }
 
   /** Tells `watcher` what happens, until the returned function is called. */
@@ -215,116 +211,83 @@ export class ClientConnection {
   }
 
   /**
+   * Cancels every task and deletes every object. Resolves when the scheduler was told, or at once
+   * if there is none; it is told then when it is back. Rejects with `ClientClosedError`.
+   */
+  clear(): Promise<void> {
+    if (this.#hasClosed) return Promise.reject(new ClientClosedError())
+    this.request({ type: 'clearRequested' })
+    this.#results.endAll('cleared', () => true)
+    this.feeders.clear()
+    if (this.#machine.isQuiet) return Promise.resolve()
+    this.retain()
+    return new Promise((resolve) => {
+      this.#onQuiet.push(() => {
+        this.release()
+        resolve()
+      })
+    })
+  }
+
+  /**
    * Ends every task, leaves the scheduler, closes. Resolves when that is written; may be
    * repeated.
    */
   close(): Promise<void> {
     this.#hasClosed = true
-    this.#post({ type: 'closeRequested' })
+    this.#traffic.post({ type: 'closeRequested' })
     this.#results.endAll('closed', () => true)
-    for (const feeder of this.#feeders) feeder.onClosed()
+    this.feeders.close()
     return this.#closed
   }
 
-  #handler(): DealerHandler {
-    return {
-      onConnect: () => {
-        this.#isCongested = false
-        this.#isFlushWanted = false
-        this.#post({ type: 'connected' })
-      },
-      onDisconnect: (reason) => {
-        const text = reason === '' ? 'the scheduler closed the connection' : reason
-        this.#logger.info('lost the connection to the scheduler', { reason: text })
-        this.#post({ type: 'disconnected', reason: text })
-        for (const watcher of this.#watchers) watcher.onFailure(text)
-      },
-      onConnectFailed: (reason) => {
-        this.#logger.debug('could not connect to the scheduler', { reason })
-        this.#post({ type: 'connectFailed', reason })
-        for (const watcher of this.#watchers) watcher.onFailure(reason)
-      },
-      onMessages: (messages) => {
-        for (const message of messages) this.#onMessage(message)
-        this.#feedStarved()
-      },
-      onProgress: () => this.#post({ type: 'progressed' }),
-      onDrain: () => this.#onDrain(),
+  /** Stops the whole cluster, and ends this client. Rejects as `Client.shutdown`. */
+  async shutdown(): Promise<void> {
+    if (this.#hasClosed) throw new ClientClosedError()
+    let call = this.#shutdown
+    if (call === undefined) {
+      call = new ShutdownCall()
+      this.#shutdown = call
+      this.retain()
+      this.request({ type: 'shutdownRequested' })
     }
+    await call.promise
+    await this.close()
   }
 
-  #onDrain(): void {
-    this.#hasDrained = true
-    this.#isCongested = false
-    if (!this.#isFlushWanted) return
-    this.#isFlushWanted = false
-    this.#flush()
+  #newMachine(): ClientMachine<TaskOwner> {
+    const { settings, objectIds, serializer } = this
+    return new ClientMachine({
+      identity: this.identity,
+      serializer: {
+        id: objectIds.serializer,
+        name: serializerName(),
+        content: serializer.content,
+      },
+      timeoutMs: settings.timeoutMs,
+      heartbeatIntervalMs: settings.heartbeatIntervalMs,
+      inlineLimitBytes: settings.inlineLimitBytes,
+      reconnect: settings.reconnect,
+      objectIdOf: (content) => objectIds.of(content),
+    })
   }
 
-  #onMessage(frames: IncomingMessage): void {
-    let message: Message
-    try {
-      if (!(frames instanceof Uint8Array)) throw new ProtocolError('more than one frame')
-      message = decode(frames)
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error
-      this.#onMalformed(error)
-      return
-    }
-    this.#post({ type: 'messageReceived', message })
-  }
-
-  /** Logs the first, second, fourth, … so that a hostile peer cannot fill the log. */
-  #onMalformed(error: ProtocolError): void {
-    this.#malformedCount += 1
-    const count = this.#malformedCount
-    if ((count & (count - 1)) !== 0) return
-    this.#logger.warn('dropped a malformed message', { count, error: error.message })
-    for (const watcher of this.#watchers) watcher.onFailure(`malformed message: ${error.message}`)
-  }
-
-  /** Handles an event now, or after the one that is being handled: an owner may act at once. */
-  #post(event: ClientEvent<TaskOwner>): void {
-    if (this.#isHandling) {
-      this.#postponed.push(event)
-      return
-    }
-    this.#isHandling = true
-    try {
-      this.#driver.handle(event)
-      if (this.#postponed.length > 0) this.#handlePostponed()
-    } finally {
-      this.#isHandling = false
-    }
-  }
-
-  #handlePostponed(): void {
-    // The list may grow meanwhile.
-    for (const event of this.#postponed) this.#driver.handle(event)
-    this.#postponed.length = 0
-  }
-
-  #perform(action: ClientAction<TaskOwner>): void {
+  #perform(action: OtherAction): void {
     switch (action.type) {
-      case 'send':
-        return this.#send(action.message)
       case 'finishTask':
         return this.#results.finish(action)
       case 'endTask':
-        return action.owner.end(action.reason, action.detail)
-      case 'requestFlush':
-        if (action.when === 'soon') queueMicrotask(this.#flush)
-        else setImmediate(this.#flush)
-        return
-      case 'sendHeartbeat':
-        return this.#sendHeartbeat(action.latencyUS)
-      case 'probeLink':
-        return this.#probe()
+        return action.owner.end(action.reason, action.detail, action.failedTaskId)
+      case 'offerResult':
+        return action.owner.offer(action.metadata, action.worker)
+      case 'reportProgress':
+        return action.owner.progress(action.done, action.total)
       case 'announceOpen':
+        this.#hasOpened = true
         for (const watcher of this.#watchers) watcher.onOpen()
         return
-      case 'log':
-        return this.#logger[action.level](action.text, action.fields)
+      case 'answerShutdown':
+        return this.#onShutdownAnswer(action.answer, action.detail)
       case 'closeLink':
         return this.#closeSocket()
       default:
@@ -332,53 +295,42 @@ export class ClientConnection {
     }
   }
 
-  #send(message: Message): void {
-    if (!this.#socket.send(encodeFrame(message))) this.#isCongested = true
+  #onHandled(): void {
+    if (this.#traffic.isHandling) return
+    if (this.feeders.areStarved && this.hasRoom(true)) this.feeders.feed()
+    if (this.#onQuiet.length > 0 && this.#machine.isQuiet) this.#tellQuiet()
   }
 
-  #sendHeartbeat(latencyUS: number): void {
-    this.#send({
-      kind: 'clientHeartbeat',
-      resource: this.#sampler.sample().resource,
-      latencyUS,
-      features: OUR_FEATURES,
-      runtime: `node/${process.versions.node}`,
-      worker: identity(''),
-    })
+  #tellQuiet(): void {
+    const callbacks = this.#onQuiet
+    this.#onQuiet = []
+    for (const callback of callbacks) callback()
   }
 
-  /** A heartbeat can be stuck behind gigabytes: as long as they move, the scheduler lives. */
-  #probe(): void {
-    const { queuedBytes } = this.#socket
-    const hasMoved = this.#hasDrained || queuedBytes < this.#lastQueuedBytes
-    this.#lastQueuedBytes = queuedBytes
-    this.#hasDrained = false
-    if (hasMoved) this.#post({ type: 'progressed' })
-  }
-
-  #feedStarved(): void {
-    if (this.#isHandling || this.#starved.size === 0 || !this.hasRoom(true)) return
-    // A copy: who gets too little waits again.
-    const feeders = [...this.#starved]
-    this.#starved.clear()
-    for (const feeder of feeders) feeder.feed()
+  #onShutdownAnswer(answer: ShutdownAnswer, detail: string): void {
+    const call = this.#shutdown
+    if (call === undefined) return
+    this.#shutdown = undefined
+    this.release()
+    if (answer === 'accepted') this.#hasClosed = true
+    call.answer(answer, detail, this.#hasOpened)
   }
 
   #closeSocket(): void {
     if (this.#isSocketClosing) return
     this.#isSocketClosing = true
     for (const watcher of this.#watchers) watcher.onEnd()
-    void this.#socket.close().then(() => {
-      this.#post({ type: 'linkClosed' })
-      this.#resolveClosed()
-    })
+    void this.#traffic.close().then(this.#resolveClosed)
   }
 
-  /** The machine has thrown: a bug of ours. What it was responsible for is ended here. */
+  /** What the machine was responsible for is ended here. */
   #onFault(error: unknown): void {
     this.#logger.error('the client failed and is closed', { error: String(error) })
-    for (const { owner } of this.#machine.unfinished()) owner.fail(error, NO_BYTES)
+    const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined }
+    for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
     this.#hasClosed = true
+    this.#onShutdownAnswer('closed', String(error))
+    this.#tellQuiet()
     this.#closeSocket()
   }
 }

@@ -2,19 +2,41 @@
 
 import type { ComboOptions } from '../cluster/combo.js'
 import { ownCopies } from '../serializer/process-serializer.js'
-import { ClientConnection } from './client-connection.js'
+import type { Liftable } from './argument-sources.js'
+import type { ConnectionSetup } from './client-connection.js'
 import { checkClientOptions, splitClientOptions, type ClientOptions } from './client-options.js'
+import { ClientSession } from './client-session.js'
+import { letClientsTravel } from './client-travel.js'
 import { firstAnswer } from './connect-attempt.js'
 import type { Future } from './future.js'
+import type { GraphFuture } from './graph/graph-future.js'
+import type { GraphHint, NodeValue } from './graph/graph-types.js'
 import type { MapFuture, MapItem, MapOptions } from './map-future.js'
+import type { ObjectReference } from './object-reference.js'
+import type { SendObjectOptions } from './object-references.js'
 import { Submitter } from './submitter.js'
+import {
+  changeTaskSettings,
+  defaultTaskSettings,
+  type TaskOptions,
+  type TaskSettings,
+} from './task-options.js'
 
-/** The arguments of a function as they may be given to `submit`: each as it is. */
-export type Lift<A extends unknown[]> = { [I in keyof A]: A[I] }
+/**
+ * The arguments of a function as they may be given to `submit`: each as it is, as a future of it,
+ * or as a reference to it.
+ */
+export type Lift<A extends unknown[]> = { [I in keyof A]: Liftable<A[I]> }
 
-/** What a client may own that ends with it. */
-interface EmbeddedCluster {
-  shutdown(): Promise<void>
+/** A client seen with certain options. */
+class ClientView {
+  readonly session: ClientSession
+  readonly settings: TaskSettings
+
+  constructor(session: ClientSession, settings: TaskSettings) {
+    this.session = session
+    this.settings = settings
+  }
 }
 
 /**
@@ -24,22 +46,49 @@ interface EmbeddedCluster {
 export class Client implements AsyncDisposable {
   /** Where the scheduler is, as given. */
   readonly address: string
-  readonly #connection: ClientConnection
+  readonly #session: ClientSession
+  readonly #settings: TaskSettings
   readonly #submitter: Submitter
-  #cluster: EmbeddedCluster | undefined
-  #closing: Promise<void> | undefined
 
   /**
    * Returns at once and connects in the background, for as long as it takes. Throws `ConfigError`
    * for a wrong address (`tcp://host:port`, `ipc:///path`) or option. Does not keep the process
-   * alive by itself.
+   * alive by itself; a process that ends without having closed it is told in a warning.
    */
-  constructor(address: string, options: ClientOptions = {}) {
-    const settings = checkClientOptions(options)
-    ownCopies()
-    this.address = address
-    this.#connection = new ClientConnection({ address, settings })
-    this.#submitter = new Submitter(this.#connection)
+  constructor(address: string, options?: ClientOptions)
+  /** @internal */
+  constructor(view: ClientView)
+  constructor(given: string | ClientView, options: ClientOptions = {}) {
+    const { session, settings } = given instanceof ClientView ? given : openView(given, options)
+    this.address = session.address
+    this.#session = session
+    this.#settings = settings
+    this.#submitter = new Submitter(session.parts, settings)
+  }
+
+  /** Whether a value is a client, or a view of one. @internal */
+  static isClient(value: unknown): value is Client {
+    return typeof value === 'object' && value !== null && #session in value
+  }
+
+  /** Whether it can be used no longer. @internal */
+  static isClosed(client: Client): boolean {
+    return client.#session.connection.isClosed
+  }
+
+  /** The options of a view. @internal */
+  static settingsOf(client: Client): TaskSettings {
+    return client.#settings
+  }
+
+  /** Another view of a client. @internal */
+  static viewWith(client: Client, settings: TaskSettings): Client {
+    return new Client(new ClientView(client.#session, settings))
+  }
+
+  /** A client for the tasks of one process. @internal */
+  static inside(setup: ConnectionSetup): Client {
+    return new Client(newView(setup))
   }
 
   /**
@@ -49,7 +98,7 @@ export class Client implements AsyncDisposable {
    */
   static async connect(address: string, options: ClientOptions = {}): Promise<Client> {
     const client = new Client(address, options)
-    const connection = client.#connection
+    const { connection } = client.#session
     connection.retain()
     try {
       await firstAnswer(connection, connection.settings.timeoutMs)
@@ -74,7 +123,7 @@ export class Client implements AsyncDisposable {
     const cluster = await SchedulerClusterCombo.start(split.cluster)
     try {
       const client = await Client.connect(cluster.address, split.client)
-      client.#cluster = cluster
+      client.#session.own(cluster)
       return client
     } catch (error) {
       await cluster.shutdown()
@@ -84,13 +133,15 @@ export class Client implements AsyncDisposable {
 
   /** The name of this client in the cluster: `<pid>|Client|<32 hex digits>`. */
   get identity(): string {
-    return this.#connection.identity
+    return this.#session.connection.identity
   }
 
   /**
    * Runs `fn(...args)` on a worker. The future gets what `fn` returns (awaited, if it is a
-   * promise) or throws. Function and arguments are serialized before this returns. Throws
-   * `TypeError` if `fn` is not a function; every other failure comes through the future.
+   * promise) or throws. Function and arguments are serialized before this returns. An argument that
+   * is a future is waited for; the result then goes from task to task, and not through here if it
+   * is large. Throws `TypeError` if `fn` is not a function; every other failure comes through the
+   * future.
    */
   submit<A extends unknown[], R>(fn: (...args: A) => R, ...args: Lift<A>): Future<Awaited<R>> {
     return this.#submitter.submit(fn, args) as Future<Awaited<R>>
@@ -104,7 +155,7 @@ export class Client implements AsyncDisposable {
    */
   map<T, R, O extends MapOptions = Record<never, never>>(
     fn: (input: T) => R,
-    inputs: Iterable<T> | AsyncIterable<T>,
+    inputs: Iterable<Liftable<T>> | AsyncIterable<Liftable<T>>,
     options?: O,
   ): MapFuture<Awaited<R>, MapItem<Awaited<R>, O>> {
     const future = this.#submitter.map(fn, inputs, options ?? {}, false)
@@ -114,11 +165,57 @@ export class Client implements AsyncDisposable {
   /** As `map`, with a list of arguments for each input: runs `fn(...input)`. */
   starmap<A extends unknown[], R, O extends MapOptions = Record<never, never>>(
     fn: (...args: A) => R,
-    inputs: Iterable<readonly [...A]> | AsyncIterable<readonly [...A]>,
+    inputs: Iterable<readonly [...Lift<A>]> | AsyncIterable<readonly [...Lift<A>]>,
     options?: O,
   ): MapFuture<Awaited<R>, MapItem<Awaited<R>, O>> {
     const future = this.#submitter.map(fn, inputs, options ?? {}, true)
     return future as MapFuture<Awaited<R>, MapItem<Awaited<R>, O>>
+  }
+
+  /**
+   * Computes the requested keys of a graph of calls that need each other's results (`Graph` says
+   * what a node is). Only what the keys need is computed, each node once; what is computed in
+   * between stays in the cluster, and is freed when nothing needs it. The graph is read and
+   * serialized before this returns. Throws `TypeError` if `graph` is not an object or `keys` no
+   * array of strings. Every other failure comes through the future: `GraphKeyError` for a key that
+   * is not there, `GraphCycleError` for nodes that need each other, and what the calls throw, with
+   * the key of the node that failed as `nodeKey`.
+   */
+  get<G extends GraphHint, K extends keyof G & string>(
+    graph: G,
+    keys: readonly K[],
+  ): GraphFuture<{ [P in K]: NodeValue<G[P]> }> {
+    return this.#submitter.get(graph, keys) as GraphFuture<{ [P in K]: NodeValue<G[P]> }>
+  }
+
+  /**
+   * Stores a value in the cluster once, as it is at this moment, and returns what takes its place
+   * as an argument. Throws `SerializeError` if it cannot travel, `ClientClosedError`, and
+   * `ConfigError` for a bad option.
+   */
+  sendObject<T>(value: T, options: SendObjectOptions = {}): ObjectReference<T> {
+    return this.#session.parts.references.send(value, options) as ObjectReference<T>
+  }
+
+  /**
+   * This client with other options for all that is submitted through the view that is returned;
+   * those that are not given stay as they are here, and signals add up. Everything else is shared:
+   * closing a view closes the client. Throws `ConfigError` for a bad option.
+   */
+  with(options: TaskOptions): Client {
+    const { signals } = this.#session
+    const settings = changeTaskSettings(this.#settings, options, signals)
+    return new Client(new ClientView(this.#session, settings))
+  }
+
+  /**
+   * Cancels what this client has unfinished, with `TaskCancelledError`, and deletes all that it
+   * has stored: references become invalid, as do results that nobody has fetched. The client can be
+   * used on. Resolves when the scheduler was told, or at once if there is none. Rejects with
+   * `ClientClosedError`.
+   */
+  clear(): Promise<void> {
+    return this.#session.clear()
   }
 
   /**
@@ -128,18 +225,12 @@ export class Client implements AsyncDisposable {
    * can be reached; may be called again.
    */
   disconnect(): Promise<void> {
-    if (!this.#connection.isClosed) {
-      const closing = this.#connection.close()
-      this.#submitter.failures.warn()
-      return closing
-    }
-    return this.#connection.close()
+    return this.#session.disconnect()
   }
 
   /** As `disconnect`, and ends the cluster of `Client.local`. May be called again. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
+    return this.#session.close()
   }
 
   /** As `close`. */
@@ -147,8 +238,23 @@ export class Client implements AsyncDisposable {
     return this.close()
   }
 
-  async #close(): Promise<void> {
-    await this.disconnect()
-    await this.#cluster?.shutdown()
+  /**
+   * Stops the scheduler and all workers, and closes this client: unfinished futures end with
+   * `TaskCancelledError`. Rejects, and changes nothing, with `ProtectedModeError` if the scheduler
+   * does not allow it, with `ConnectError` or `DisconnectedError` if it cannot be reached within
+   * `timeoutMs`, and with `ClientClosedError`.
+   */
+  shutdown(): Promise<void> {
+    return this.#session.shutdown()
   }
+}
+
+function openView(address: string, options: ClientOptions): ClientView {
+  return newView({ address, settings: checkClientOptions(options) })
+}
+
+function newView(setup: ConnectionSetup): ClientView {
+  ownCopies()
+  letClientsTravel<Client>(Client)
+  return new ClientView(new ClientSession(setup), defaultTaskSettings(setup.settings.profiling))
 }

@@ -21,11 +21,11 @@ function watchWarnings(context: TestContext): Warning[] {
 
 test('failures that nobody has looked at are told once, counted', async (context) => {
   const warnings = watchWarnings(context)
-  const { submitter } = testClient()
+  const { submitter, parts } = testClient()
   const futures = [submitter.submit(boom, []), submitter.submit(boom, [])]
   await until(() => futures.every((future) => future.state === 'failed'))
-  submitter.failures.warn()
-  submitter.failures.warn()
+  parts.failures.warn()
+  parts.failures.warn()
   assert.equal(warnings.length, 1)
   assert.match(String(warnings[0]?.message), /^2 futures have failed that nobody awaited.*boom/)
   assert.deepEqual(warnings[0]?.options, {
@@ -36,34 +36,34 @@ test('failures that nobody has looked at are told once, counted', async (context
 
 test('failures that somebody has looked at, before or after, are not told', async (context) => {
   const warnings = watchWarnings(context)
-  const { submitter } = testClient()
+  const { submitter, parts } = testClient()
   const early = submitter.submit(boom, [])
   const late = submitter.submit(boom, [])
   await assert.rejects(early)
   await until(() => late.state === 'failed')
   await assert.rejects(late)
-  submitter.failures.warn()
+  parts.failures.warn()
   assert.deepEqual(warnings, [])
 })
 
 test('cancelled futures are no failures', async (context) => {
   const warnings = watchWarnings(context)
-  const { submitter, connection } = testClient()
+  const { submitter, parts, connection } = testClient()
   submitter.submit(boom, []).cancel()
   submitter.submit(boom, [])
   submitter.map(boom, [1, 2, 3], {}, false)
   submitter.map(boom, [1, 2, 3], {}, false).cancel()
   await connection.close()
-  submitter.failures.warn()
+  parts.failures.warn()
   assert.deepEqual(warnings, [])
 })
 
 test('a failed map that nobody uses is one failure', async (context) => {
   const warnings = watchWarnings(context)
-  const { submitter, connection } = testClient()
+  const { submitter, parts, connection } = testClient()
   submitter.map(boom, [1, 2, 3], {}, false)
   await until(() => connection.unfinishedTasks === 0)
-  submitter.failures.warn()
+  parts.failures.warn()
   assert.match(String(warnings[0]?.message), /^a future has failed that nobody awaited/)
 })
 

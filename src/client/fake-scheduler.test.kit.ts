@@ -3,11 +3,19 @@
 // without them.
 
 import { NO_BYTES, bytesToLatin1 } from '../base/bytes.js'
-import { FEATURE_INLINE } from '../base/features.js'
-import { objectId, schedulerId, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
+import { FEATURE_GRAPHS, FEATURE_INLINE, FEATURE_TASK_UPDATES } from '../base/features.js'
+import {
+  identity,
+  objectId,
+  schedulerId,
+  type Identity,
+  type ObjectId,
+  type TaskId,
+} from '../base/ids.js'
 import { serializeError } from '../serializer/error-codec.js'
 import { defaultCodec, type TaskCodec } from '../serializer/task-codec.js'
 import type {
+  ClientHeartbeat,
   Message,
   ObjectInstruction,
   ObjectRequest,
@@ -16,6 +24,7 @@ import type {
 } from '../wire/message.js'
 import { joinChunks, splitChunks } from '../wire/object-content.js'
 import { PLAIN_RESULT } from '../wire/plain.js'
+import { FakeGraphs } from './graph/fake-graphs.kit.js'
 
 /** What kind of scheduler it is. */
 export interface FakeSchedulerOptions {
@@ -23,6 +32,8 @@ export interface FakeSchedulerOptions {
   readonly id?: string
   /** Results up to this size travel inside the TaskResult, if it is not a 1.9.9 one. */
   readonly inlineLimitBytes?: number
+  /** It takes graphs. Default: they come as tasks. */
+  readonly takesGraphs?: boolean
   /** What it runs functions by. Default: that of the default serializer. */
   readonly codec?: TaskCodec
 }
@@ -36,11 +47,18 @@ export class FakeScheduler {
   readonly objects: Map<ObjectId, Uint8Array> = new Map()
   /** Tasks that have not ended, in order of arrival. */
   readonly unfinished: Map<TaskId, Task> = new Map()
+  readonly graphs: FakeGraphs | undefined
   heartbeats = 0
   /** Heartbeats are not answered. */
   isMute = false
   /** Tasks are not run until `release`. */
   isHolding = false
+  /** Clients may not shut the cluster down. */
+  isProtected = false
+  /** What the contents of all objects took that clients have sent, in bytes. */
+  uploadedBytes = 0
+  /** The last heartbeat. */
+  heartbeat: ClientHeartbeat | undefined
   /** The most tasks that were unfinished at a time. */
   maxUnfinished = 0
   id: string
@@ -56,6 +74,13 @@ export class FakeScheduler {
     this.id = options.id ?? 'scheduler-id-001'
     this.#inlineLimitBytes = options.inlineLimitBytes ?? 8_192
     this.#codec = options.codec ?? defaultCodec
+    if (options.takesGraphs !== true) return
+    this.graphs = new FakeGraphs({
+      run: (task) => this.#onTask(task.source, task),
+      drop: (id) => this.unfinished.delete(id),
+      copyOf: (id) => this.#storeResult(this.objects.get(id) ?? NO_BYTES),
+      send,
+    })
   }
 
   get isOurs(): boolean {
@@ -90,6 +115,7 @@ export class FakeScheduler {
 
   handle(from: Identity, message: Message): void {
     if (message.kind === 'clientHeartbeat') {
+      this.heartbeat = message
       this.#onHeartbeat(from)
       return
     }
@@ -107,12 +133,24 @@ export class FakeScheduler {
         if (task !== undefined) this.refuse(task, 'canceled')
         return
       }
+      case 'graphTask':
+        if (this.graphs === undefined) this.faults.push('a graph')
+        return this.graphs?.onPart(message)
+      case 'graphTaskCancel':
+        return this.graphs?.onCancel(message.taskId)
       case 'clientDisconnect':
-        this.#clients.delete(from)
+        if (message.disconnectType === 'disconnect') this.#clients.delete(from)
+        else this.#send(from, { kind: 'clientShutdownResponse', accepted: !this.isProtected })
         return
       default:
         this.faults.push(`unexpected ${message.kind}`)
     }
+  }
+
+  /** Tells the client how far a task is. */
+  report(task: Task, done: number, total: number): void {
+    const { taskId, source } = task
+    this.#send(source, { kind: 'taskUpdate', taskId, update: 'progress', done, total })
   }
 
   /** Ends a task without a result. */
@@ -128,17 +166,23 @@ export class FakeScheduler {
       this.#reply(task, { status, results: [], inlineResults: [payload] })
       return
     }
+    const id = this.#storeResult(payload)
+    this.#reply(task, { status, results: [id], inlineResults: [] })
+  }
+
+  #storeResult(content: Uint8Array): ObjectId {
     this.#resultCount += 1
     const id = objectId(`result ${this.#resultCount}`.padEnd(24))
-    this.objects.set(id, payload)
-    this.#reply(task, { status, results: [id], inlineResults: [] })
+    this.objects.set(id, content)
+    return id
   }
 
   #onHeartbeat(from: Identity): void {
     this.heartbeats += 1
     this.#clients.add(from)
     if (this.isMute) return
-    const features = this.isOurs ? FEATURE_INLINE : 0
+    const graphs = this.graphs === undefined ? 0 : FEATURE_GRAPHS
+    const features = this.isOurs ? FEATURE_INLINE | FEATURE_TASK_UPDATES | graphs : 0
     this.#send(from, { kind: 'clientHeartbeatEcho', schedulerId: schedulerId(this.id), features })
   }
 
@@ -158,8 +202,13 @@ export class FakeScheduler {
     if (message.objectUser !== from) this.faults.push('an object with a foreign user')
     for (const [index, id] of objectIds.entries()) {
       if (message.instructionType === 'delete') this.objects.delete(id)
-      else this.objects.set(id, Buffer.from(joinChunks(objectBytes[index] ?? [])))
+      else this.#store(id, joinChunks(objectBytes[index] ?? []))
     }
+  }
+
+  #store(id: ObjectId, content: Uint8Array): void {
+    this.uploadedBytes += content.byteLength
+    this.objects.set(id, Buffer.from(content))
   }
 
   #onRequest(from: Identity, message: ObjectRequest): void {
@@ -211,9 +260,12 @@ export class FakeScheduler {
       readonly inlineResults: readonly Uint8Array[]
     },
   ): void {
+    if (this.graphs?.onEnd(task, result) === true) return
     const metadata = Buffer.alloc(result.status === 'success' ? 16 : 0)
     if (metadata.length > 0) metadata.writeFloatBE(0.0015, 0)
     const { taskId } = task
-    this.#send(task.source, { kind: 'taskResult', ...PLAIN_RESULT, taskId, metadata, ...result })
+    const told = this.isOurs ? { worker: identity('worker 1') } : {}
+    const plain = { kind: 'taskResult', ...PLAIN_RESULT, ...told } as const
+    this.#send(task.source, { ...plain, taskId, metadata, ...result })
   }
 }

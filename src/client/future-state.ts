@@ -4,14 +4,16 @@
 
 import { NO_BYTES } from '../base/bytes.js'
 import { TaskCancelledError } from '../base/errors.js'
-import type { TaskId } from '../base/ids.js'
+import { identity, type Identity, type TaskId } from '../base/ids.js'
 import type { TaskEndReason } from '../core/client/events.js'
 import type { ClientConnection } from './client-connection.js'
-import type { FailureCount } from './failure-count.js'
-import { outcomeError } from './outcome-error.js'
+import type { FutureHome } from './future-home.js'
+import { outcomeError, storedResultError } from './outcome-error.js'
+import type { Cancellable } from './signal-watch.js'
 import { addSite, moveToSite, type SubmitSite } from './submit-site.js'
-import type { TaskOwner } from './task-owner.js'
-import { taskProfile, type TaskProfile } from './task-profile.js'
+import type { TaskOwner, TaskReport } from './task-owner.js'
+import type { TaskProfile } from './task-profile.js'
+import { ProgressReport, type ProgressListener, type TaskProgress } from './task-progress.js'
 
 /** The states of a future that has ended. */
 export type EndState = 'done' | 'failed' | 'cancelled'
@@ -21,58 +23,96 @@ export interface EndListener {
   onEnd(state: FutureState): void
 }
 
+/** What a task returned, or why it did not. */
+export type FutureOutcome =
+  | { readonly isSuccess: true; readonly value: unknown }
+  | { readonly isSuccess: false; readonly error: unknown }
+
+/**
+ * `cancelling`: still open, and not for long. Of those that are done: `stored`, the value is in the
+ * cluster, and nobody wants it; `fetching`, it is on its way from there; `lost`, it is gone.
+ */
+type Status = 'open' | 'cancelling' | 'stored' | 'fetching' | 'lost' | EndState
+
 interface Settlers {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-/** The inside of one future. */
-export class FutureState implements TaskOwner {
+const NOTHING: TaskReport = { metadata: NO_BYTES, worker: identity(''), failedTaskId: undefined }
+
+/** The inside of one future. There may be millions: each field counts. */
+export class FutureState implements TaskOwner, Cancellable {
   readonly taskId: TaskId
-  readonly #connection: ClientConnection
-  readonly #failures: FailureCount
+  #home: FutureHome
   #site: SubmitSite | undefined
-  #endState: EndState | undefined
-  /** The value, or the error. */
-  #outcome: unknown
-  #cancelReason: unknown
+  #status: Status = 'open'
   #isObserved = false
+  /** The value, or the error; while cancelling, the reason. */
+  #outcome: unknown
   #promise: Promise<unknown> | undefined
+  /** Of the promise, until it is settled. */
   #settlers: Settlers | undefined
   #listeners: Set<EndListener> | undefined
   #profile: TaskProfile | undefined
+  #progress: ProgressReport | undefined
 
   /** The process stays alive until it has ended. */
-  constructor(
-    taskId: TaskId,
-    connection: ClientConnection,
-    failures: FailureCount,
-    site: SubmitSite | undefined,
-  ) {
+  constructor(taskId: TaskId, home: FutureHome, site: SubmitSite | undefined) {
     this.taskId = taskId
-    this.#connection = connection
-    this.#failures = failures
+    this.#home = home
     this.#site = site
-    connection.retain()
+    home.connection.retain()
+    home.context?.begin(this)
   }
 
   get state(): 'pending' | 'running' | EndState {
-    if (this.#endState !== undefined) return this.#endState
-    return this.#connection.isSent(this.taskId) ? 'running' : 'pending'
+    switch (this.#status) {
+      case 'open':
+      case 'cancelling':
+        return this.#home.connection.isSent(this.taskId) ? 'running' : 'pending'
+      case 'stored':
+      case 'fetching':
+      case 'lost':
+        return 'done'
+      default:
+        return this.#status
+    }
   }
 
+  /** Whether its task has. The value may still have to be fetched. */
   get hasEnded(): boolean {
-    return this.#endState !== undefined
+    return this.#status !== 'open' && this.#status !== 'cancelling'
+  }
+
+  /** What has come of it; undefined as long as that is not here. */
+  get outcome(): FutureOutcome | undefined {
+    if (!this.#isSettled) return undefined
+    if (this.#status === 'done') return { isSuccess: true, value: this.#outcome }
+    return { isSuccess: false, error: this.#outcome }
   }
 
   get profile(): TaskProfile | undefined {
     return this.#profile
   }
 
+  /** What the task has told last of how far it is. */
+  get progressSoFar(): TaskProgress | undefined {
+    return this.#progress?.last
+  }
+
+  /** Whether it is a future of the client with this connection. */
+  isOf(connection: ClientConnection): boolean {
+    return this.#home.connection === connection
+  }
+
   /** The native promise of the outcome. Whoever asks looks after its rejection. */
   get promise(): Promise<unknown> {
     this.markObserved()
-    this.#promise ??= this.#makePromise()
+    if (this.#promise === undefined) {
+      this.#promise = this.#makePromise()
+      if (this.#status === 'stored') this.#fetch()
+    }
     return this.#promise
   }
 
@@ -80,14 +120,15 @@ export class FutureState implements TaskOwner {
   markObserved(): void {
     if (this.#isObserved) return
     this.#isObserved = true
-    if (this.#endState === 'failed') this.#failures.subtract()
+    if (this.#status === 'failed') this.#home.failures.subtract()
   }
 
-  /** False if it had ended. */
+  /** False if it had ended, or is being cancelled. */
   cancel(reason: unknown): boolean {
-    if (this.#endState !== undefined) return false
-    this.#cancelReason = reason
-    this.#connection.cancel(this.taskId)
+    if (this.#status !== 'open') return false
+    this.#status = 'cancelling'
+    this.#outcome = reason
+    this.#home.connection.cancel(this.taskId)
     return true
   }
 
@@ -102,56 +143,135 @@ export class FutureState implements TaskOwner {
     this.#listeners?.delete(listener)
   }
 
-  succeed(value: unknown, metadata: Uint8Array): void {
-    this.#profile = taskProfile(metadata)
+  /** Tells `listener` how far the task is, until the returned function is called. */
+  onProgress(listener: ProgressListener): () => void {
+    this.#progress ??= new ProgressReport()
+    return this.#progress.listen(listener)
+  }
+
+  succeed(value: unknown, report: TaskReport): void {
+    if (this.hasEnded) return this.#arrive('done', value)
+    this.#profile = this.#home.profileOf(report.metadata, report.worker)
     this.#end('done', value)
   }
 
-  fail(error: unknown, metadata: Uint8Array): void {
-    this.#profile = taskProfile(metadata)
+  fail(error: unknown, report: TaskReport): void {
+    if (this.hasEnded) return this.#lose(error)
+    this.#profile = this.#home.profileOf(report.metadata, report.worker)
     if (this.#site !== undefined) addSite(error, this.#site)
+    this.#home.names?.explain(error, this.taskId, report.failedTaskId)
     this.#end('failed', error)
   }
 
-  end(reason: TaskEndReason, detail: string): void {
-    const error = outcomeError(this.taskId, reason, detail, this.#cancelReason)
+  end(reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
+    if (this.hasEnded) return this.#lose(storedResultError(this.taskId, reason, detail))
+    const { names } = this.#home
+    const cause = this.#outcome ?? names?.cancelReason
+    const error = outcomeError(this.taskId, { reason, detail, failedTaskId, cause })
     if (this.#site !== undefined) moveToSite(error, this.#site)
-    this.#end(error instanceof TaskCancelledError ? 'cancelled' : 'failed', error)
+    const isCancelled = error instanceof TaskCancelledError
+    if (!isCancelled || failedTaskId !== undefined) names?.explain(error, this.taskId, failedTaskId)
+    this.#end(isCancelled ? 'cancelled' : 'failed', error)
+  }
+
+  offer(metadata: Uint8Array, worker: Identity): void {
+    const { connection } = this.#home
+    if (this.#promise !== undefined && !this.#isSettled) return connection.want(this)
+    connection.leave(this)
+    if (this.hasEnded) return
+    this.#profile = this.#home.profileOf(metadata, worker)
+    this.#status = 'stored'
+    this.#leave()
+  }
+
+  progress(done: number, total: number): void {
+    if (this.hasEnded) return
+    this.#progress ??= new ProgressReport()
+    this.#progress.tell({ done, total })
   }
 
   /** The task was never submitted. */
   refuse(error: unknown): void {
     this.#site = undefined
-    this.fail(error, NO_BYTES)
+    this.fail(error, NOTHING)
   }
 
-  #end(state: EndState, outcome: unknown): void {
-    if (this.#endState !== undefined) return
-    this.#endState = state
+  /** The task was never submitted: a signal had aborted before. */
+  abort(reason: unknown): void {
+    this.#outcome = reason
+    this.end('cancelled', '')
+  }
+
+  /** The task was never submitted: it needs the value of another one, which has none. */
+  inherit(other: FutureState): void {
+    if (!other.hasEnded) return other.listen({ onEnd: () => this.inherit(other) })
+    const { outcome } = other
+    if (other.state === 'cancelled') this.end('cancelled', '', other.taskId)
+    else this.refuse(outcome?.isSuccess === false ? outcome.error : undefined)
+  }
+
+  /** Whether the value, or the error, is here. */
+  get #isSettled(): boolean {
+    return this.hasEnded && this.#status !== 'stored' && this.#status !== 'fetching'
+  }
+
+  #end(status: EndState, outcome: unknown): void {
+    this.#status = status
     this.#outcome = outcome
+    if (status === 'failed' && !this.#isObserved) this.#home.failures.add(outcome)
+    this.#settle()
+    this.#leave()
+  }
+
+  /** Nothing more will happen, as far as those know who are told now. */
+  #leave(): void {
+    const { connection, context, after } = this.#home
+    this.#home = after
     this.#site = undefined
-    this.#connection.release()
-    if (state === 'failed' && !this.#isObserved) this.#failures.add(outcome)
-    const settlers = this.#settlers
-    this.#settlers = undefined
-    if (state === 'done') settlers?.resolve(outcome)
-    else settlers?.reject(outcome)
+    connection.release()
+    context?.end(this)
     const listeners = this.#listeners
     this.#listeners = undefined
     for (const listener of listeners ?? []) listener.onEnd(this)
   }
 
+  #fetch(): void {
+    const { connection } = this.#home
+    this.#status = 'fetching'
+    connection.retain()
+    connection.want(this)
+  }
+
+  /** What was stored is here, or why it never will be. */
+  #arrive(status: 'done' | 'failed' | 'lost', outcome: unknown): void {
+    if (this.#isSettled) return
+    const wasFetching = this.#status === 'fetching'
+    this.#status = status
+    this.#outcome = outcome
+    if (wasFetching) this.#home.connection.release()
+    this.#settle()
+  }
+
+  /** The value that was stored cannot be had any more. */
+  #lose(error: unknown): void {
+    this.#arrive(this.#status === 'fetching' ? 'failed' : 'lost', error)
+  }
+
+  #settle(): void {
+    const settlers = this.#settlers
+    this.#settlers = undefined
+    if (this.#status === 'done') settlers?.resolve(this.#outcome)
+    else settlers?.reject(this.#outcome)
+  }
+
   #makePromise(): Promise<unknown> {
-    switch (this.#endState) {
-      case undefined:
-        return new Promise((resolve, reject) => {
-          this.#settlers = { resolve, reject }
-        })
-      case 'done':
-        return Promise.resolve(this.#outcome)
-      case 'failed':
-      case 'cancelled':
-        return Promise.reject(this.#outcome)
+    if (this.#isSettled) {
+      return this.#status === 'done'
+        ? Promise.resolve(this.#outcome)
+        : Promise.reject(this.#outcome)
     }
+    return new Promise((resolve, reject) => {
+      this.#settlers = { resolve, reject }
+    })
   }
 }

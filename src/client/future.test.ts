@@ -121,7 +121,7 @@ test('the profile is there once the future has ended', async () => {
   const future = submit(testClient(), double, 1)
   assert.equal(future.profile, undefined)
   await future
-  assert.deepEqual(future.profile, { durationMs: 1.5 })
+  assert.deepEqual(future.profile, { durationMs: 1.5, worker: 'worker 1' })
 })
 
 test('what is submitted travels as it is at that moment', async () => {

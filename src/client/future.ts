@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { idToHex } from '../base/ids.js'
 import type { FutureState } from './future-state.js'
 import type { TaskProfile } from './task-profile.js'
+import type { TaskProgress } from './task-progress.js'
 import { waitForOutcome, type ResultOptions } from './timed-wait.js'
 
 /**
@@ -40,7 +41,8 @@ export class Future<T> implements Promise<T> {
 
   /**
    * `pending`: the task has not left this process. `running`: the cluster has it; clients are not
-   * told when a worker begins. `done`, `failed` and `cancelled` are final.
+   * told when a worker begins. `done`, `failed` and `cancelled` are final. A large value is `done`
+   * while it is still in the cluster: it is fetched when somebody asks for it.
    */
   get state(): 'pending' | 'running' | 'done' | 'failed' | 'cancelled' {
     return this.#state.state
@@ -49,6 +51,14 @@ export class Future<T> implements Promise<T> {
   /** What running the task has cost; undefined until it has ended, and if it did not run. */
   get profile(): TaskProfile | undefined {
     return this.#state.profile
+  }
+
+  /**
+   * What the task has told last of how far it is (`currentTask().setProgress`); undefined if it has
+   * told nothing.
+   */
+  get progress(): TaskProgress | undefined {
+    return this.#state.progressSoFar
   }
 
   get [Symbol.toStringTag](): string {
@@ -71,6 +81,14 @@ export class Future<T> implements Promise<T> {
    */
   result(options: ResultOptions = {}): Promise<T> {
     return waitForOutcome(this.#state, options) as Promise<T>
+  }
+
+  /**
+   * Calls `listener` when the task tells how far it is: `done` of `total`, 0 = unknown; until the
+   * returned function is called. What comes in quick succession may be left out.
+   */
+  onProgress(listener: (done: number, total: number) => void): () => void {
+    return this.#state.onProgress(listener)
   }
 
   then<A = T, B = never>(

@@ -4,13 +4,18 @@
 import { ClientClosedError, TaskCancelledError } from '../base/errors.js'
 import type { TaskId } from '../base/ids.js'
 import type { TaskEndReason } from '../core/client/events.js'
-import type { ClientConnection, Feeder } from './client-connection.js'
+import type { ArgumentSource } from '../core/client/submission.js'
+import { FailedInput } from './argument-sources.js'
+import type { ClientConnection } from './client-connection.js'
 import type { FailureCount } from './failure-count.js'
+import type { Feeder } from './feeders.js'
 import type { FunctionObject } from './function-objects.js'
 import type { TaskIds } from './ids.js'
 import type { InputReader, MapInput } from './map-input.js'
 import { MapResults, type MapConsumerActions, type MapEnd } from './map-results.js'
-import { outcomeError } from './outcome-error.js'
+import { outcomeError, type OutcomeDetails } from './outcome-error.js'
+import type { Cancellable } from './signal-watch.js'
+import type { SubmitContext } from './submit-context.js'
 import { addSite, moveToSite, type SubmitSite } from './submit-site.js'
 import type { TaskOwner } from './task-owner.js'
 
@@ -23,10 +28,10 @@ export interface MapSetup {
   readonly failures: FailureCount
   readonly ids: TaskIds
   readonly function: FunctionObject
-  readonly flags: Uint8Array
+  readonly context: SubmitContext
   readonly input: MapInput
-  /** The serialized arguments for one input. Throws `SerializeError`. */
-  readonly argsOf: (input: unknown, index: number) => readonly Uint8Array[]
+  /** The arguments for one input. Throws as `ArgumentSources.ofAll`. */
+  readonly argsOf: (input: unknown, index: number) => readonly ArgumentSource[]
   readonly isOrdered: boolean
   /** Tasks in flight at most; while iterating, with the results that wait to be taken. */
   readonly concurrency: number
@@ -36,7 +41,7 @@ export interface MapSetup {
 }
 
 /** One map. */
-export class MapRun implements Feeder, InputReader, MapConsumerActions {
+export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancellable {
   readonly results: MapResults
   readonly #setup: MapSetup
   readonly #connection: ClientConnection
@@ -70,7 +75,8 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
 
   /** Pulls the first inputs at once: what they are now is what travels. */
   start(): void {
-    this.#connection.attach(this)
+    this.#connection.feeders.attach(this)
+    this.#setup.context.begin(this)
     this.#pull()
     this.#isStarting = false
   }
@@ -89,6 +95,10 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
   onClosed(): void {
     const message = 'the map was cancelled: its client was closed'
     this.#stop('cancelled', new TaskCancelledError(message, { cause: new ClientClosedError() }))
+  }
+
+  onCleared(): void {
+    this.#stop('cancelled', new TaskCancelledError('the map was cancelled: its client was cleared'))
   }
 
   onConsumed(): void {
@@ -118,6 +128,11 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
     this.#afterStart(() => this.#stop('failed', error))
   }
 
+  /** A task has returned a large value: it is wanted here. */
+  onTaskOffered(task: MapTask): void {
+    this.#connection.want(task)
+  }
+
   /** A task has returned. */
   onTaskDone(index: number, value: unknown): void {
     this.#inFlight -= 1
@@ -135,11 +150,12 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
   }
 
   /** A task has ended in another way. */
-  onTaskEnded(task: MapTask, reason: TaskEndReason, detail: string): void {
+  onTaskEnded(task: MapTask, details: OutcomeDetails): void {
     this.#inFlight -= 1
     if (this.#hasEnded) return
-    if (reason === 'closed') return this.onClosed()
-    const error = outcomeError(task.taskId, reason, detail)
+    if (details.reason === 'closed') return this.onClosed()
+    if (details.reason === 'cleared') return this.onCleared()
+    const error = outcomeError(task.taskId, details)
     moveToSite(error, this.#setup.site)
     this.#afterStart(() => this.#fail(task.index, error))
   }
@@ -209,7 +225,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
     if (this.#hasEnded || this.#isInputOver || !this.#hasAppetite) return false
     const isBounded = this.#setup.isBounded || this.#inFlight === 0
     if (this.#connection.hasRoom(isBounded)) return true
-    this.#connection.awaitRoom(this)
+    this.#connection.feeders.awaitRoom(this)
     return false
   }
 
@@ -224,19 +240,38 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
     const index = this.#inputCount
     this.#inputCount += 1
     this.results.add()
-    let args: readonly Uint8Array[]
+    let args: readonly ArgumentSource[]
     try {
       args = this.#setup.argsOf(input, index)
     } catch (error) {
-      this.#afterStart(() => this.#fail(index, error))
+      if (error instanceof FailedInput) this.#inherit(index, error)
+      else this.#afterStart(() => this.#fail(index, error))
       return
     }
-    const { flags, ids } = this.#setup
+    const { context, ids } = this.#setup
+    const { options } = context
     const { function: stored, attachments } = this.#setup.function
     const taskId = ids.next()
     const owner = new MapTask(this, index, taskId)
     this.#inFlight += 1
-    this.#connection.submit({ taskId, function: stored, attachments, args, flags, owner })
+    this.#connection.submit({ taskId, function: stored, attachments, args, options, owner })
+  }
+
+  /** The input needs a future that has not gone well, or will not. */
+  #inherit(index: number, { state }: FailedInput): void {
+    if (!state.hasEnded) {
+      this.#inFlight += 1
+      state.listen({
+        onEnd: () => {
+          this.#inFlight -= 1
+          this.#inherit(index, new FailedInput(state))
+        },
+      })
+      return
+    }
+    const { outcome } = state
+    const error = outcome?.isSuccess === false ? outcome.error : undefined
+    this.#afterStart(() => this.#fail(index, error))
   }
 
   #finish(): void {
@@ -259,7 +294,8 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions {
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#isInputOver = true
-    this.#connection.detach(this)
+    this.#connection.feeders.detach(this)
+    this.#setup.context.end(this)
     this.#updateRetain()
     this.results.finish(end)
   }
@@ -304,7 +340,14 @@ export class MapTask implements TaskOwner {
     this.#run.onTaskFailed(this.index, error)
   }
 
-  end(reason: TaskEndReason, detail: string): void {
-    this.#run.onTaskEnded(this, reason, detail)
+  end(reason: TaskEndReason, detail: string, failedTaskId: TaskId | undefined): void {
+    this.#run.onTaskEnded(this, { reason, detail, failedTaskId })
   }
+
+  offer(): void {
+    this.#run.onTaskOffered(this)
+  }
+
+  /** A map does not tell how far its tasks are. */
+  progress(): void {}
 }

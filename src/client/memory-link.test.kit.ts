@@ -12,7 +12,39 @@ import { ClientConnection } from './client-connection.js'
 import { checkClientOptions, type ClientOptions } from './client-options.js'
 import type { ClientSocket, ClientSocketSetup } from './client-socket.js'
 import { FakeScheduler, type FakeSchedulerOptions } from './fake-scheduler.test.kit.js'
-import { Submitter } from './submitter.js'
+import { SignalWatches } from './signal-watch.js'
+import { Submitter, SubmitterParts } from './submitter.js'
+import { changeTaskSettings, defaultTaskSettings, type TaskOptions } from './task-options.js'
+
+/** A clock that is moved by hand. */
+export class ManualClock implements Clock {
+  #now = 0
+  #timers: { readonly at: number; readonly callback: () => void }[] = []
+
+  now(): number {
+    return this.#now
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const timer = { at: this.#now + delayMs, callback }
+    this.#timers.push(timer)
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer)
+    }
+  }
+
+  advance(durationMs: number): void {
+    const end = this.#now + durationMs
+    for (;;) {
+      const [next] = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+      if (next === undefined) break
+      this.#timers = this.#timers.filter((other) => other !== next)
+      this.#now = Math.max(this.#now, next.at)
+      next.callback()
+    }
+    this.#now = end
+  }
+}
 
 /** A link of one client to a scheduler, both in this process. */
 export class MemoryLink implements ClientSocket {
@@ -109,6 +141,9 @@ export class MemoryLink implements ClientSocket {
 export interface TestClient {
   readonly connection: ClientConnection
   readonly submitter: Submitter
+  readonly parts: SubmitterParts
+  /** Another submitter of the same client, with these options, the later ones on top. */
+  readonly with: (...options: readonly TaskOptions[]) => Submitter
   readonly link: MemoryLink
   readonly scheduler: FakeScheduler
 }
@@ -117,6 +152,8 @@ export interface TestClient {
 export interface TestClientOptions extends FakeSchedulerOptions {
   readonly client?: ClientOptions
   readonly clock?: Clock
+  /** As of a client inside of tasks. */
+  readonly worker?: Identity
   /** Instead of the client's serializer. That of the scheduler is `codec`. */
   readonly clientCodec?: TaskCodec
   /** False: the test connects it. */
@@ -132,12 +169,27 @@ export function testClient(options: TestClientOptions = {}): TestClient {
     settings: checkClientOptions(options.client ?? {}),
     ...(codec === undefined ? {} : { serializer: { codec, content: NO_BYTES, check: () => {} } }),
     openSocket: (setup) => (link = new MemoryLink(setup, options)),
+    ...(options.worker === undefined ? {} : { worker: options.worker }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   })
   assert(link !== undefined)
   const made = link
   if (options.isConnected !== false) setImmediate(() => made.connect())
-  return { connection, submitter: new Submitter(connection), link: made, scheduler: made.scheduler }
+  const parts = new SubmitterParts(connection)
+  const settings = defaultTaskSettings(connection.settings.profiling)
+  const watches = new SignalWatches()
+  return {
+    connection,
+    parts,
+    submitter: new Submitter(parts, settings),
+    with: (...options) =>
+      new Submitter(
+        parts,
+        options.reduce((chosen, given) => changeTaskSettings(chosen, given, watches), settings),
+      ),
+    link: made,
+    scheduler: made.scheduler,
+  }
 }
 
 /** Waits for a condition, looking again every turn of the event loop. Fails after five seconds. */

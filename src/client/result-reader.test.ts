@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_BYTES } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
-import { taskId, type TaskId } from '../base/ids.js'
+import { identity, taskId, type TaskId } from '../base/ids.js'
 import { serializeError } from '../serializer/error-codec.js'
 import { PendingImport } from '../serializer/module/reference.js'
 import { codecOf } from '../serializer/task-codec.js'
 import { testClient, turn, until } from './memory-link.test.kit.js'
 import { ResultReader } from './result-reader.js'
-import type { TaskOwner } from './task-owner.js'
+import type { TaskOwner, TaskReport } from './task-owner.js'
 
 /** Notes how its task ended. */
 class Owner implements TaskOwner {
@@ -19,7 +19,7 @@ class Owner implements TaskOwner {
     this.taskId = taskId(id)
   }
 
-  succeed(value: unknown, metadata: Uint8Array): void {
+  succeed(value: unknown, { metadata }: TaskReport): void {
     this.ends.push(['value', value, Buffer.from(metadata).toString()])
   }
 
@@ -30,7 +30,13 @@ class Owner implements TaskOwner {
   end(reason: string): void {
     this.ends.push([reason])
   }
+
+  offer(): void {}
+
+  progress(): void {}
 }
+
+const NOBODY = { worker: identity(''), failedTaskId: undefined }
 
 /** A serializer that reads text, once so many imports are done. */
 class Setup {
@@ -64,7 +70,7 @@ function success(
   payload = Buffer.from('text'),
   metadata = Buffer.from('profile'),
 ) {
-  return { owner, isSuccess: true, payload, metadata }
+  return { owner, isSuccess: true, payload, metadata, ...NOBODY }
 }
 
 test('a result that can be read is told at once', () => {
@@ -134,7 +140,7 @@ test('all that wait can be ended that are meant', () => {
 test('an error arrives as itself', () => {
   const owner = new Owner()
   const payload = serializeError(new RangeError('no'))
-  new Setup(0).reader.finish({ owner, isSuccess: false, payload, metadata: NO_BYTES })
+  new Setup(0).reader.finish({ owner, isSuccess: false, payload, metadata: NO_BYTES, ...NOBODY })
   const [[kind, error]] = owner.ends as [[string, unknown]]
   assert.equal(kind, 'error')
   assert.ok(error instanceof RangeError)

@@ -10,15 +10,14 @@ import type { PendingImport } from '../serializer/module/reference.js'
 import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
 import type { Serializer } from '../serializer/serializer.js'
 import { SourcePositions } from './source-position.js'
-import type { TaskOwner } from './task-owner.js'
+import type { TaskOwner, TaskReport } from './task-owner.js'
 
 /** A task that returned or threw. */
-export interface FinishedTask {
+export interface FinishedTask extends TaskReport {
   readonly owner: TaskOwner
   readonly isSuccess: boolean
   /** A value, or an error. Like the profile, it is read during the call only. */
   readonly payload: Uint8Array
-  readonly metadata: Uint8Array
 }
 
 /** The results of one client. */
@@ -26,7 +25,7 @@ export class ResultReader {
   readonly #serializer: Serializer
   readonly #positions = new SourcePositions()
   /** Tasks whose result cannot be read yet. */
-  readonly #late = new Map<TaskId, TaskOwner>()
+  readonly #late = new Map<TaskId, FinishedTask>()
 
   constructor(serializer: Serializer) {
     this.#serializer = serializer
@@ -37,6 +36,12 @@ export class ResultReader {
     return this.#late.has(id)
   }
 
+  /** The value of such a task, serialized; undefined if it is no such task, or has failed. */
+  payloadOf(id: TaskId): Uint8Array | undefined {
+    const task = this.#late.get(id)
+    return task?.isSuccess === true ? task.payload : undefined
+  }
+
   /** Tells the owner what came of a task, now or as soon as that can be read. */
   finish(task: FinishedTask): void {
     let value: unknown
@@ -44,7 +49,7 @@ export class ResultReader {
       value = this.#read(task)
     } catch (error) {
       const pending = pendingImportOf(error)
-      if (pending === undefined) task.owner.fail(error, task.metadata)
+      if (pending === undefined) task.owner.fail(error, task)
       else void this.#finishLater(task, pending)
       return
     }
@@ -53,16 +58,16 @@ export class ResultReader {
 
   /** Ends a task whose result cannot be read yet. False if there is none. */
   end(id: TaskId, reason: TaskEndReason): boolean {
-    const owner = this.#late.get(id)
-    if (owner === undefined) return false
+    const task = this.#late.get(id)
+    if (task === undefined) return false
     this.#late.delete(id)
-    owner.end(reason, '')
+    task.owner.end(reason, '', undefined)
     return true
   }
 
   /** Ends all such tasks with an owner that `isMeant`. */
   endAll(reason: TaskEndReason, isMeant: (owner: TaskOwner) => boolean): void {
-    for (const [id, owner] of this.#late) if (isMeant(owner)) this.end(id, reason)
+    for (const [id, { owner }] of this.#late) if (isMeant(owner)) this.end(id, reason)
   }
 
   /** What the task returned, or threw. */
@@ -78,18 +83,18 @@ export class ResultReader {
   async #finishLater(task: FinishedTask, pending: PendingImport): Promise<void> {
     const { owner } = task
     const { taskId } = owner
-    this.#late.set(taskId, owner)
     const kept = { ...task, payload: copyOf(task.payload), metadata: copyOf(task.metadata) }
+    this.#late.set(taskId, kept)
     try {
       const value = await readWhenImported(pending, () => this.#read(kept))
       if (this.#late.delete(taskId)) deliver(kept, value)
     } catch (error) {
-      if (this.#late.delete(taskId)) owner.fail(error, kept.metadata)
+      if (this.#late.delete(taskId)) owner.fail(error, kept)
     }
   }
 }
 
-function deliver({ owner, isSuccess, metadata }: FinishedTask, value: unknown): void {
-  if (isSuccess) owner.succeed(value, metadata)
-  else owner.fail(value, metadata)
+function deliver(task: FinishedTask, value: unknown): void {
+  if (task.isSuccess) task.owner.succeed(value, task)
+  else task.owner.fail(value, task)
 }

@@ -1,21 +1,27 @@
 // From calls to tasks: serializes functions and arguments as they are at that moment, and submits
-// them.
+// them. One per view of a client.
 
-import { ClientClosedError, ConfigError } from '../base/errors.js'
+import { ClientClosedError, ConfigError, TaskCancelledError } from '../base/errors.js'
 import { booleanOption, numberOption } from '../base/option.js'
-import { withPathPrefix } from '../serializer/path.js'
-import { encodeTaskFlags } from '../wire/task-flags.js'
+import type { ArgumentSource } from '../core/client/submission.js'
+import { ArgumentSources, FailedInput, inputError } from './argument-sources.js'
 import type { ClientConnection } from './client-connection.js'
 import { FailureCount } from './failure-count.js'
 import { FunctionObjects, type AnyFunction, type FunctionObject } from './function-objects.js'
+import { FutureHome } from './future-home.js'
 import { FutureState } from './future-state.js'
 import { Future } from './future.js'
+import type { GraphFuture } from './graph/graph-future.js'
+import { submitGraph } from './graph/graph-submitter.js'
 import { TaskIds } from './ids.js'
 import { MapFuture, type MapOptions } from './map-future.js'
 import { openInput } from './map-input.js'
 import { MapResults } from './map-results.js'
 import { MapRun } from './map-run.js'
+import { ObjectReferences } from './object-references.js'
+import { SubmitContexts, type SubmitContext } from './submit-context.js'
 import { captureSite } from './submit-site.js'
+import type { TaskSettings } from './task-options.js'
 
 /**
  * The stack of a `submit` is kept while not more tasks than this are unfinished: with more,
@@ -26,37 +32,52 @@ const MAX_CONCURRENCY = 2 ** 32 - 1
 /** Enough for thousands of workers; more would only wait, and fill caches and tables. */
 const DEFAULT_CONCURRENCY = 10_000
 
-/** Submits tasks over one connection. */
-export class Submitter {
+/** What all views of one client share to submit with. */
+export class SubmitterParts {
+  readonly connection: ClientConnection
   readonly failures: FailureCount = new FailureCount()
-  readonly #connection: ClientConnection
-  readonly #functions: FunctionObjects
-  readonly #ids = new TaskIds()
-  readonly #flags: Uint8Array
+  /** Of futures that nobody watches. */
+  readonly home: FutureHome
+  readonly functions: FunctionObjects
+  readonly ids: TaskIds = new TaskIds()
+  readonly references: ObjectReferences
+  readonly sources: ArgumentSources
 
   constructor(connection: ClientConnection) {
-    const { serializer, objectIds, settings } = connection
-    this.#connection = connection
-    this.#functions = new FunctionObjects(serializer.codec, objectIds)
-    this.#flags = encodeTaskFlags({ profiling: settings.profiling, priority: 0 })
+    const { serializer, objectIds } = connection
+    this.connection = connection
+    this.home = new FutureHome(connection, this.failures)
+    this.functions = new FunctionObjects(serializer.codec, objectIds)
+    this.references = new ObjectReferences(connection)
+    this.sources = new ArgumentSources(connection, this.references)
+  }
+}
+
+/** Submits tasks over one connection, with certain options. */
+export class Submitter {
+  readonly #parts: SubmitterParts
+  readonly #connection: ClientConnection
+  readonly #contexts: SubmitContexts
+
+  constructor(parts: SubmitterParts, settings: TaskSettings) {
+    this.#parts = parts
+    this.#connection = parts.connection
+    this.#contexts = new SubmitContexts(settings)
   }
 
   /** One task. Throws `TypeError` if `fn` is no function; every other failure is the future's. */
   submit(fn: AnyFunction, args: readonly unknown[]): Future<unknown> {
     checkFunction(fn)
     const connection = this.#connection
-    const taskId = this.#ids.next()
+    const { home, ids } = this.#parts
+    const context = this.#contexts.current
     const hasSite = connection.unfinishedTasks < MAX_TASKS_WITH_SITE
     const site = hasSite ? captureSite() : undefined
-    const state = new FutureState(taskId, connection, this.failures, site)
-    try {
-      const { function: stored, attachments } = this.#functionObject(fn)
-      const bytes = this.#argumentBytes(args)
-      const flags = this.#flags
-      connection.submit({ taskId, function: stored, attachments, args: bytes, flags, owner: state })
-    } catch (error) {
-      state.refuse(error)
-    }
+    const place = context.isWatched ? home.with({ context }) : home
+    const state = new FutureState(ids.next(), place, site)
+    const { aborted } = context
+    if (aborted === undefined) this.#submitTask(state, fn, args, context)
+    else state.abort(aborted.reason)
     return new Future(state)
   }
 
@@ -74,62 +95,87 @@ export class Submitter {
     checkFunction(fn)
     const checked = checkMapOptions(options, this.#connection.settings.maxUnfinishedTasks)
     if (!isIterable(inputs)) throw new TypeError(`map: expected an iterable, got ${typeof inputs}`)
+    const context = this.#contexts.current
     const site = captureSite()
+    const { aborted } = context
+    if (aborted !== undefined) return this.#cancelledMap(aborted.reason, checked.isOrdered)
     try {
       const run = new MapRun({
         connection: this.#connection,
-        failures: this.failures,
-        ids: this.#ids,
+        failures: this.#parts.failures,
+        ids: this.#parts.ids,
         function: this.#functionObject(fn),
-        flags: this.#flags,
+        context,
         input: openInput(inputs),
-        argsOf: (input, index) => this.#inputBytes(input, index, isSpread),
+        argsOf: (input, index) => this.#inputSources(input, index, isSpread),
         ...checked,
         site,
       })
       run.start()
       return new MapFuture({ results: run.results, cancel: (reason) => run.cancel(reason) })
     } catch (error) {
-      return this.#refusedMap(error, checked.isOrdered)
+      return this.#endedMap('failed', error, checked.isOrdered)
     }
   }
 
-  #refusedMap(error: unknown, isOrdered: boolean): MapFuture<unknown, unknown> {
+  /**
+   * A graph. Throws `TypeError` for what is no graph or no list of keys; every other failure comes
+   * through the graph's future.
+   */
+  get(graph: unknown, keys: unknown): GraphFuture<Record<string, unknown>> {
+    const call = { context: this.#contexts.current, site: captureSite() }
+    return submitGraph(graph, keys, this.#parts, call)
+  }
+
+  #submitTask(
+    state: FutureState,
+    fn: AnyFunction,
+    args: readonly unknown[],
+    { options }: SubmitContext,
+  ): void {
+    try {
+      const { function: stored, attachments } = this.#functionObject(fn)
+      const sources = this.#parts.sources.ofAll(args)
+      const { taskId } = state
+      const task = { taskId, function: stored, attachments, args: sources, options, owner: state }
+      this.#connection.submit(task)
+    } catch (error) {
+      if (error instanceof FailedInput) state.inherit(error.state)
+      else state.refuse(error)
+    }
+  }
+
+  #cancelledMap(cause: unknown, isOrdered: boolean): MapFuture<unknown, unknown> {
+    const error = new TaskCancelledError('the map was cancelled', { cause })
+    return this.#endedMap('cancelled', error, isOrdered)
+  }
+
+  #endedMap(
+    kind: 'failed' | 'cancelled',
+    error: unknown,
+    isOrdered: boolean,
+  ): MapFuture<unknown, unknown> {
     const nobody = { onConsumed: () => {}, onAbandoned: () => {} }
-    const results = new MapResults(isOrdered, this.failures, nobody)
-    results.finish({ kind: 'failed', error, isInputRead: false })
+    const results = new MapResults(isOrdered, this.#parts.failures, nobody)
+    results.finish({ kind, error, isInputRead: false })
     return new MapFuture({ results, cancel: () => false })
   }
 
   #functionObject(fn: AnyFunction): FunctionObject {
     if (this.#connection.isClosed) throw new ClientClosedError()
     this.#connection.serializer.check()
-    return this.#functions.of(fn)
+    return this.#parts.functions.of(fn)
   }
 
-  #argumentBytes(args: readonly unknown[]): Uint8Array[] {
-    const { codec } = this.#connection.serializer
-    const bytes: Uint8Array[] = []
-    for (const argument of args) {
-      try {
-        bytes.push(codec.serialize(argument))
-      } catch (error) {
-        throw withPathPrefix(error, [`argument ${bytes.length + 1}`])
-      }
-    }
-    return bytes
-  }
-
-  #inputBytes(input: unknown, index: number, isSpread: boolean): Uint8Array[] {
+  #inputSources(input: unknown, index: number, isSpread: boolean): readonly ArgumentSource[] {
     if (isSpread && !Array.isArray(input)) {
       throw new TypeError(`starmap: input ${index} must be an array of arguments`)
     }
+    const { sources } = this.#parts
     try {
-      return isSpread
-        ? this.#argumentBytes(input as unknown[])
-        : [this.#connection.serializer.codec.serialize(input)]
+      return isSpread ? sources.ofAll(input as unknown[]) : [sources.of(input)]
     } catch (error) {
-      throw withPathPrefix(error, [`input ${index}`])
+      throw inputError(error, `input ${index}`)
     }
   }
 }

@@ -10,7 +10,7 @@ test('a profile has milliseconds and bytes', () => {
     peakMemoryBytes: 4096,
     cpuSeconds: 0.25,
   })
-  assert.deepEqual(taskProfile(metadata), {
+  assert.deepEqual(taskProfile(metadata, ''), {
     durationMs: 1500,
     cpuTimeMs: 250,
     peakMemoryBytes: 4096,
@@ -23,10 +23,15 @@ test('what was not measured is absent', () => {
     peakMemoryBytes: 0,
     cpuSeconds: 0,
   })
-  assert.deepEqual(taskProfile(metadata), { durationMs: 0.1 })
+  assert.deepEqual(taskProfile(metadata, ''), { durationMs: 0.1 })
 })
 
 test('no profile, or one that cannot be read, is undefined', () => {
-  assert.equal(taskProfile(NO_BYTES), undefined)
-  assert.equal(taskProfile(Buffer.alloc(15)), undefined)
+  assert.equal(taskProfile(NO_BYTES, 'w'), undefined)
+  assert.equal(taskProfile(Buffer.alloc(15), 'w'), undefined)
+})
+
+test('the worker is there if it has said who it is', () => {
+  const metadata = encodeProfileResult({ durationSeconds: 1, peakMemoryBytes: 0, cpuSeconds: 0 })
+  assert.deepEqual(taskProfile(metadata, 'worker 1'), { durationMs: 1000, worker: 'worker 1' })
 })

@@ -11,21 +11,24 @@ export interface TaskProfile {
   readonly cpuTimeMs?: number
   /** Memory beyond what the process had before, in bytes. Measured as `cpuTimeMs`. */
   readonly peakMemoryBytes?: number
-  /** Where it ran. Absent: results do not say so in this version of the protocol. */
+  /** The name of the worker that ran it. Absent if that does not say so, as those of Python. */
   readonly worker?: string
 }
 
 /** The profile in a TaskResult's metadata (docs/protocol.md#profile-result); undefined if none. */
-export function taskProfile(metadata: Uint8Array): TaskProfile | undefined {
+export function taskProfile(metadata: Uint8Array, worker: string): TaskProfile | undefined {
   if (metadata.byteLength === 0) return undefined
   try {
-    const profile = decodeProfileResult(metadata)
-    if (profile === undefined) return undefined
-    const { durationSeconds, cpuSeconds, peakMemoryBytes } = profile
+    const found = decodeProfileResult(metadata)
+    if (found === undefined) return undefined
+    const { durationSeconds, cpuSeconds, peakMemoryBytes } = found
     const durationMs = toMilliseconds(durationSeconds)
     // Zero in both means that nobody has looked.
-    if (cpuSeconds === 0 && peakMemoryBytes === 0) return { durationMs }
-    return { durationMs, cpuTimeMs: toMilliseconds(cpuSeconds), peakMemoryBytes }
+    if (cpuSeconds === 0 && peakMemoryBytes === 0) {
+      return worker === '' ? { durationMs } : { durationMs, worker }
+    }
+    const costs = { durationMs, cpuTimeMs: toMilliseconds(cpuSeconds), peakMemoryBytes }
+    return worker === '' ? costs : { ...costs, worker }
   } catch (error) {
     if (error instanceof ProtocolError) return undefined
     throw error

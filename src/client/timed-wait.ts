@@ -34,7 +34,7 @@ export async function waitForOutcome(
   }
   signal?.throwIfAborted()
   const { promise } = state
-  if (state.hasEnded || (limit === undefined && signal === undefined)) return promise
+  if (state.outcome !== undefined || (limit === undefined && signal === undefined)) return promise
   return raced(state, promise, limit, signal)
 }
 

@@ -47,16 +47,21 @@ export class SchedulerClusterCombo implements AsyncDisposable {
    */
   static async start(options: ComboOptions = {}): Promise<SchedulerClusterCombo> {
     const { workers, address, workerNames, logger = silentLogger, ...rest } = options
-    const { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes, ...schedulerRest } = rest
+    const { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes, ...others } = rest
+    const { cancelGraceMs, spareProcessors, objectCacheBytes, ...schedulerRest } = others
     const count = numberOption('workers', workers, availableParallelism(), { min: 1, max: 4096 })
     const schedulerOptions = {
       ...schedulerRest,
       protected: options.protected ?? true,
       address: address ?? 'tcp://127.0.0.1:0',
     }
-    const workerOptions = { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes }
     const agentOptions = {
-      ...workerOptions,
+      heartbeatIntervalMs,
+      deathTimeoutMs,
+      inlineLimitBytes,
+      cancelGraceMs,
+      spareProcessors,
+      objectCacheBytes,
       names: workerNames,
       workers: count,
       killDelayMs: PROCESSOR_KILL_DELAY_MS,

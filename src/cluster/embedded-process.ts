@@ -82,7 +82,8 @@ export class EmbeddedProcess {
         const how = signal === null ? `exit code ${code}` : signal
         const why = lastWords.slice(-20).join('\n')
         const text = `a part of the embedded cluster ended with ${how}: ${why}`
-        if (this.#hasStarted && !this.#isEnding) {
+        // A client may have shut the cluster down.
+        if (this.#hasStarted && !this.#isEnding && code !== 0) {
           logger.error(text)
           process.emitWarning(text, { code: 'SCALER_EMBEDDED_ENDED' })
         }

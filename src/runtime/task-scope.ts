@@ -74,15 +74,21 @@ export class TaskScopes {
     return this.#storage?.getStore() ?? this.#only
   }
 
+  /** The same where it is certain: undefined while nothing is followed. */
+  get followed(): TaskScope | undefined {
+    return this.#storage?.getStore()
+  }
+
   /**
    * Calls `fn` as a part of the task, in an asynchronous context of its own: `enterWith` in one
    * task does not reach the next.
    */
   run<R>(scope: TaskScope, fn: () => R): R {
     const storage = this.#storage
-    if (storage !== undefined) return storage.run(scope, fn)
+    const resource = new AsyncResource('ScalerTask', UNWATCHED)
+    if (storage !== undefined) return resource.runInAsyncScope(() => storage.run(scope, fn))
     this.#only = scope
-    return new AsyncResource('ScalerTask', UNWATCHED).runInAsyncScope(fn)
+    return resource.runInAsyncScope(fn)
   }
 
   /** The task has ended. */

@@ -165,11 +165,20 @@ test('name and message may be getters of the class that read private fields', ()
 
 test('every error class of this library arrives as itself', () => {
   const death = { exitCode: 3, signal: undefined, stderr: 'last words' }
+  const others: readonly unknown[] = [
+    errors.ScalerError,
+    errors.ProcessorDiedError,
+    errors.GraphKeyError,
+    errors.GraphCycleError,
+  ]
   const thrown = [
     ...Object.values(errors)
-      .filter((Class) => Class !== errors.ScalerError && Class !== errors.ProcessorDiedError)
+      .filter((Class) => !others.includes(Class))
       .map((Class) => new (Class as typeof errors.ConfigError)('what happened', { cause: 1 })),
     new errors.ProcessorDiedError('it died', death),
+    new errors.GraphKeyError('a', 'b', { cause: 1 }),
+    new errors.GraphKeyError('a', undefined),
+    new errors.GraphCycleError(['a', 'b', 'a']),
     new errors.ScalerError('ERR_SCALER_SOMETHING', 'base'),
     new errors.SerializeError('a -> b: no', { path: ['a', 'b'] }),
   ]

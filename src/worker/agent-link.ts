@@ -3,7 +3,7 @@
 
 import type { Duplex, Readable } from 'node:stream'
 import type { OutgoingFrame } from '../transport/socket.js'
-import { FrameBatch, FrameParser, KIND_MESSAGE } from './link.js'
+import { FrameBatch, FrameParser } from './link.js'
 
 /** Written at once when so much waits, in bytes. */
 const FLUSH_BYTES = 64 * 1024
@@ -43,10 +43,10 @@ export class AgentLink {
     })
   }
 
-  /** Sends a message. Small pieces are copied; large ones must not be changed any more. */
-  send(frame: OutgoingFrame): void {
+  /** Sends a frame. Small pieces are copied; large ones must not be changed any more. */
+  send(kind: number, frame: OutgoingFrame): void {
     if (this.#isClosed) return
-    this.#batch.add(KIND_MESSAGE, frame)
+    this.#batch.add(kind, frame)
     if (this.#batch.bytes >= FLUSH_BYTES) this.#flush()
     else this.#planFlush()
   }

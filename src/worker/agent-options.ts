@@ -24,6 +24,21 @@ export interface AgentOptions {
   readonly inlineLimitBytes?: number | undefined
   /** 3,000: a processor that is to end is killed this long after SIGTERM. 0 to 3,600,000. */
   readonly killDelayMs?: number | undefined
+  /**
+   * 1,000: a task that is cancelled, or has run for too long, and that listens to its abort signal,
+   * has this time to end by itself. 0 to 3,600,000.
+   */
+  readonly cancelGraceMs?: number | undefined
+  /**
+   * 1: processors that are started in advance, for all workers together, so that one that is killed
+   * with its task is replaced at once. Each takes some 50 MB of memory. 0 to 16.
+   */
+  readonly spareProcessors?: number | undefined
+  /**
+   * 1,073,741,824 (1 GiB): objects of more than so many bytes together are forgotten, per worker,
+   * the longest unused first, but never what a task of the worker needs. 0 to 2^40.
+   */
+  readonly objectCacheBytes?: number | undefined
   /** Command line options of Node for the processors, such as `--max-old-space-size=…`. None. */
   readonly execArgv?: readonly string[] | undefined
   /** The processors' environment. Default: that of this process. */
@@ -41,12 +56,16 @@ export interface CheckedAgentOptions {
   readonly heartbeatIntervalMs: number
   readonly deathTimeoutMs: number
   readonly inlineLimitBytes: number
+  readonly cancelGraceMs: number
+  readonly spareProcessors: number
+  readonly objectCacheBytes: number
   readonly processor: ProcessorOptions
   readonly logger: Logger
 }
 
 const HOUR_MS = 3_600_000
 const MAX_NAME_LENGTH = 128
+const MAX_SPARES = 16
 
 /** Every option's name. The compiler wants the record complete. */
 const NAMES: Readonly<Record<keyof AgentOptions, true>> = {
@@ -57,6 +76,9 @@ const NAMES: Readonly<Record<keyof AgentOptions, true>> = {
   deathTimeoutMs: true,
   inlineLimitBytes: true,
   killDelayMs: true,
+  cancelGraceMs: true,
+  spareProcessors: true,
+  objectCacheBytes: true,
   execArgv: true,
   env: true,
   cwd: true,
@@ -74,7 +96,8 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   parseConnectAddress(options.address)
   const count = workerCount(options.workers)
   const { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes, killDelayMs } = options
-  const killBounds = { min: 0, max: HOUR_MS }
+  const { cancelGraceMs, spareProcessors, objectCacheBytes } = options
+  const upToAnHour = { min: 0, max: HOUR_MS }
   return {
     address: options.address,
     names: checkNames(options.names, count),
@@ -90,11 +113,20 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
       min: 0,
       max: 16 * 1024 ** 2,
     }),
+    cancelGraceMs: numberOption('cancelGraceMs', cancelGraceMs, 1_000, upToAnHour),
+    spareProcessors: numberOption('spareProcessors', spareProcessors, 1, {
+      min: 0,
+      max: MAX_SPARES,
+    }),
+    objectCacheBytes: numberOption('objectCacheBytes', objectCacheBytes, 1024 ** 3, {
+      min: 0,
+      max: 2 ** 40,
+    }),
     processor: {
       execArgv: checkExecArgv(options.execArgv),
       env: options.env ?? process.env,
       cwd: checkCwd(options.cwd),
-      killDelayMs: numberOption('killDelayMs', killDelayMs, 3_000, killBounds),
+      killDelayMs: numberOption('killDelayMs', killDelayMs, 3_000, upToAnHour),
     },
     logger: options.logger ?? silentLogger,
   }

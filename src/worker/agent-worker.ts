@@ -17,6 +17,7 @@ import type { CheckedAgentOptions } from './agent-options.js'
 import type { ConnectReport } from './connect-report.js'
 import { newResultId, serializerIdOf } from './object-id.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
+import type { SparePool } from './spare-pool.js'
 
 /** A scheduler whose link has died without a word is noticed after this silence. */
 const PING_INTERVAL_MS = 10_000
@@ -39,6 +40,8 @@ export interface AgentWorkerOptions {
   /** Watches this process, for all of its workers. */
   readonly sampler: ProcessSampler
   readonly report: ConnectReport
+  /** Processors for workers that have lost theirs. */
+  readonly spares: SparePool
 }
 
 /** One worker of an agent. */
@@ -49,9 +52,11 @@ export class AgentWorker {
   readonly ready: Promise<void>
   /** Resolves when the worker has ended, with its connection and its processor. */
   readonly ended: Promise<AgentEnd>
+  readonly #identity: Identity
   readonly #settings: CheckedAgentOptions
   readonly #logger: Logger
   readonly #sampler: ProcessSampler
+  readonly #spares: SparePool
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #socket: DealerSocket
   #processor: ProcessorHost | undefined
@@ -62,7 +67,9 @@ export class AgentWorker {
   #resolveEnded: (end: AgentEnd) => void = () => {}
 
   /** Connects and starts its processor. */
-  constructor({ identity, settings, logger, sampler, report }: AgentWorkerOptions) {
+  constructor({ identity, settings, logger, sampler, report, spares }: AgentWorkerOptions) {
+    this.#identity = identity
+    this.#spares = spares
     this.#settings = settings
     this.#logger = logger
     this.#sampler = sampler
@@ -154,8 +161,10 @@ export class AgentWorker {
         return this.#processor?.send(encodeFrame(action.message))
       case 'startProcessor':
         return this.#startProcessor(action.processor)
-      case 'askProgress':
-        return this.#processor?.askProgress()
+      case 'stopTask':
+        return this.#processor?.stop({ id: action.taskId, reason: action.reason })
+      case 'askStatus':
+        return this.#processor?.askStatus(action.dispatchNumber)
       case 'killProcessor':
         return this.#processor?.kill()
       case 'registered':
@@ -179,12 +188,19 @@ export class AgentWorker {
   }
 
   #startProcessor(processor: number): void {
+    const { address, inlineLimitBytes, processor: options } = this.#settings
     const handle = (event: WorkerEvent): void => this.#driver.handle(event)
-    this.#processor = hostProcessor(this.#settings.processor, this.#logger, {
-      onReady: (pid) => handle({ type: 'processorReady', processor, pid }),
-      onResult: (result) => handle({ type: 'taskAnswered', processor, result }),
-      onProgress: (progress) => handle({ type: 'processorProgressed', processor, progress }),
-      onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
+    this.#processor = this.#spares.take() ?? hostProcessor(options, this.#logger)
+    this.#processor.serve({
+      facts: { address, worker: this.#identity, inlineLimitBytes },
+      logger: this.#logger,
+      handler: {
+        onReady: (pid) => handle({ type: 'processorReady', processor, pid }),
+        onResult: (result) => handle({ type: 'taskAnswered', processor, result }),
+        onUpdate: (update) => handle({ type: 'taskUpdated', processor, update }),
+        onStatus: (status) => handle({ type: 'statusTold', processor, status }),
+        onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
+      },
     })
   }
 
@@ -227,6 +243,8 @@ function newMachine(identity: Identity, settings: CheckedAgentOptions): WorkerMa
     heartbeatIntervalMs: settings.heartbeatIntervalMs,
     deathTimeoutMs: settings.deathTimeoutMs,
     inlineLimitBytes: settings.inlineLimitBytes,
+    cancelGraceMs: settings.cancelGraceMs,
+    objectCacheBytes: settings.objectCacheBytes,
     serializerIdOf,
     newResultId,
     encodeError: encodeOwnError,

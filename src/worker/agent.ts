@@ -9,6 +9,7 @@ import { ProcessSampler } from '../runtime/process-statistics.js'
 import { checkAgentOptions, type AgentOptions, type CheckedAgentOptions } from './agent-options.js'
 import { AgentWorker, type AgentEnd } from './agent-worker.js'
 import { ConnectReport } from './connect-report.js'
+import { SparePool } from './spare-pool.js'
 import { withFields } from './worker-logger.js'
 
 export type { AgentEnd } from './agent-worker.js'
@@ -21,13 +22,19 @@ export class Agent {
   readonly ended: Promise<AgentEnd>
   readonly #workers: AgentWorker[] = []
   readonly #started: Promise<void>
+  readonly #spares: SparePool
   #isStopping = false
 
   private constructor(settings: CheckedAgentOptions) {
+    const { processor, spareProcessors: count, logger } = settings
+    this.#spares = new SparePool({ processor, count, logger })
     this.#started = this.#start(settings)
     this.ready = this.#started.then(() => this.#allReady())
     // Who does not ask is not told.
-    this.ready.catch(() => {})
+    this.ready.then(
+      () => this.#spares.fill(),
+      () => {},
+    )
     this.ended = this.#started.then(() => this.#allEnded())
   }
 
@@ -46,7 +53,7 @@ export class Agent {
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#started
-    await Promise.all(this.#workers.map((worker) => worker.stop()))
+    await Promise.all([this.#spares.close(), ...this.#workers.map((worker) => worker.stop())])
   }
 
   /**
@@ -55,13 +62,14 @@ export class Agent {
   async #start(settings: CheckedAgentOptions): Promise<void> {
     const sampler = new ProcessSampler()
     const report = new ConnectReport(settings.address)
+    const spares = this.#spares
     for (const [index, name] of settings.names.entries()) {
       if (index > 0) await nextTurn()
       if (this.#isStopping) return
       const logger = withFields(settings.logger, { worker: name, index })
       const identity = newWorkerIdentity(name)
       logger.info(`Worker[${index}] started`, { identity })
-      const worker = new AgentWorker({ identity, settings, logger, sampler, report })
+      const worker = new AgentWorker({ identity, settings, logger, sampler, report, spares })
       this.#workers.push(worker)
       void worker.ended.then(({ reason, isFailure }) => {
         logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
@@ -76,6 +84,7 @@ export class Agent {
   /** The first failure is the reason, if there is one. */
   async #allEnded(): Promise<AgentEnd> {
     const ends = await Promise.all(this.#workers.map((worker) => worker.ended))
+    await this.#spares.close()
     const failure = ends.find((end) => end.isFailure)
     return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
   }

@@ -1,10 +1,11 @@
 // What runs between an agent and its processor: frames of a length (4 bytes, little-endian), a kind
 // (1 byte) and so many bytes. One pipe leads each way.
 //
-//   agent ── fd 3 ──► processor     messages: tasks, objects, cancels, deletes
-//   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results; the exit note
-//   agent ◄─ fd 4 ──► guardian      a byte asks for the progress, 4 bytes tell it; its end is the
-//                                   agent's death (guardian.ts)
+//   agent ── fd 3 ──► processor     whose it is; messages: tasks, objects, deletes; orders to stop
+//   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results, updates; log lines; the
+//                                   exit note
+//   agent ◄─ fd 4 ──► guardian      questions how far a task is, and answers (status-frame.ts); its
+//                                   end is the agent's death (guardian.ts)
 
 import { asBuffer } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
@@ -24,6 +25,15 @@ export const KIND_MESSAGE = 0
 
 /** The last frame of a processor: what it ran when it ended (exit-note.ts). */
 export const KIND_EXIT_NOTE = 1
+
+/** The first frame that a processor gets: whose it is (host-frame.ts). */
+export const KIND_HOST = 2
+
+/** A task shall stop (stop-frame.ts). */
+export const KIND_STOP = 3
+
+/** A task has written a log line (log-frame.ts). */
+export const KIND_LOG = 4
 
 const HEADER_BYTES = 5
 const MAX_LENGTH = 2 ** 32 - 1
@@ -193,6 +203,6 @@ export class FrameParser {
 }
 
 function checkKind(kind: number | undefined): number {
-  if (kind === KIND_MESSAGE || kind === KIND_EXIT_NOTE) return kind
+  if (kind !== undefined && kind <= KIND_LOG) return kind
   throw new ProtocolError(`a frame of the unknown kind ${kind}`)
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ProcessorDeath } from '../base/errors.js'
 import { silentLogger } from '../base/logger.js'
-import type { LastRun } from '../core/worker/events.js'
-import { hostProcessor, type ProcessorHostHandler } from './processor-host.js'
+import { identity } from '../base/ids.js'
+import type { LastRun, RunStatus } from '../core/worker/events.js'
+import { hostProcessor, type ProcessorHost, type ProcessorHostHandler } from './processor-host.js'
 import { spawnProcessor, type ProcessorOptions } from './spawn-processor.js'
 
 const OPTIONS: ProcessorOptions = {
@@ -22,7 +23,7 @@ interface Exit {
 class Listener implements ProcessorHostHandler {
   readonly ready: Promise<number>
   readonly exit: Promise<Exit>
-  readonly progress: number[] = []
+  readonly statuses: RunStatus[] = []
   #onReady: (pid: number) => void = () => {}
   #onExit: (exit: Exit) => void = () => {}
 
@@ -39,8 +40,12 @@ class Listener implements ProcessorHostHandler {
     assert.fail('nothing was asked')
   }
 
-  onProgress(progress: number): void {
-    this.progress.push(progress)
+  onUpdate(): void {
+    assert.fail('nothing was asked')
+  }
+
+  onStatus(status: RunStatus): void {
+    this.statuses.push(status)
   }
 
   onExit(death: ProcessorDeath, lastRun: LastRun): void {
@@ -48,22 +53,29 @@ class Listener implements ProcessorHostHandler {
   }
 }
 
+function start(listener: Listener, options: ProcessorOptions = OPTIONS): ProcessorHost {
+  const host = hostProcessor(options, silentLogger)
+  const facts = { address: 'tcp://127.0.0.1:1', worker: identity('w'), inlineLimitBytes: 1 }
+  host.serve({ facts, logger: silentLogger, handler: listener })
+  return host
+}
+
 test('a processor reports in, and ends when it is asked', async () => {
   const listener = new Listener()
-  const host = hostProcessor(OPTIONS, silentLogger, listener)
+  const host = start(listener)
   assert.ok((await listener.ready) > 1)
   await Promise.all([host.end(), host.end()])
   const { death, lastRun } = await listener.exit
   assert.deepEqual(death, { exitCode: 0, signal: undefined, stderr: '' })
   assert.equal(lastRun, 'nothing')
   host.send(Buffer.alloc(8))
-  host.askProgress()
+  host.askStatus(0)
   host.kill()
 })
 
 test('a processor that is killed says nothing', async () => {
   const listener = new Listener()
-  const host = hostProcessor(OPTIONS, silentLogger, listener)
+  const host = start(listener)
   await listener.ready
   host.kill()
   const { death, lastRun } = await listener.exit
@@ -73,9 +85,9 @@ test('a processor that is killed says nothing', async () => {
 
 test('a process that cannot be started is a death like others', async () => {
   const listener = new Listener()
-  const host = hostProcessor({ ...OPTIONS, cwd: '/no/such/folder' }, silentLogger, listener)
+  const host = start(listener, { ...OPTIONS, cwd: '/no/such/folder' })
   host.send(Buffer.alloc(8))
-  host.askProgress()
+  host.askStatus(0)
   host.kill()
   const { death, lastRun } = await listener.exit
   assert.equal(death.exitCode, undefined)

@@ -1,19 +1,32 @@
-// Hosts one processor process for a worker: starts it, speaks with it, passes on what it prints,
-// ends it, and tells how it ended.
+// Hosts one processor process: starts it, speaks with it for a worker, passes on what it prints, ends
+// it, and tells how it ended.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
 import type { ProcessorDeath } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
-import type { LastRun } from '../core/worker/events.js'
+import type { LastRun, RunStatus } from '../core/worker/events.js'
 import type { OutgoingFrame } from '../transport/socket.js'
-import { decode, type TaskResult } from '../wire/message.js'
+import { decode, type TaskResult, type TaskUpdate } from '../wire/message.js'
 import { AgentLink } from './agent-link.js'
 import { ByteTail } from './byte-tail.js'
 import { decodeExitNote } from './exit-note.js'
-import { INBOX_FD, KIND_EXIT_NOTE, LIFELINE_FD, OUTBOX_FD } from './link.js'
+import { encodeHost, type HostFacts } from './host-frame.js'
+import {
+  INBOX_FD,
+  KIND_EXIT_NOTE,
+  KIND_HOST,
+  KIND_LOG,
+  KIND_MESSAGE,
+  KIND_STOP,
+  LIFELINE_FD,
+  OUTBOX_FD,
+} from './link.js'
+import { decodeLog } from './log-frame.js'
 import { readLines } from './output-reader.js'
 import { spawnProcessor, type ProcessorOptions } from './spawn-processor.js'
+import { decodeStatus, encodeQuestion, STATUS_BYTES } from './status-frame.js'
+import { encodeStop, type StopOrder } from './stop-frame.js'
 
 /** What is kept of stderr for `ProcessorDiedError`, in bytes. */
 const STDERR_TAIL_BYTES = 4096
@@ -29,84 +42,103 @@ const PIPE_TIMEOUT_MS = 1000
  */
 const DRAIN_TIMEOUT_MS = 1000
 
-/** What a host tells, never from within its constructor. Nothing after `onExit`. */
+/** What a host tells, never from within `serve`. Nothing after `onExit`. */
 export interface ProcessorHostHandler {
   onReady(pid: number): void
   onResult(result: TaskResult): void
-  onProgress(progress: number): void
+  onUpdate(update: TaskUpdate): void
+  onStatus(status: RunStatus): void
   onExit(death: ProcessorDeath, lastRun: LastRun): void
+}
+
+/** For whom a processor works. */
+export interface ProcessorService {
+  readonly facts: HostFacts
+  /** Gets what it prints, line by line, and what its tasks log. */
+  readonly logger: Logger
+  readonly handler: ProcessorHostHandler
 }
 
 /** One processor process. */
 export interface ProcessorHost {
+  /** Resolves when it is gone. */
+  readonly exited: Promise<void>
+  /** Whether it has reported in. */
+  readonly isReady: boolean
+  /** From now on it works for this worker. Once, and before anything is sent. */
+  serve(service: ProcessorService): void
   /** Passes on a message in its bytes. Large pieces must not be changed afterwards. */
   send(frame: OutgoingFrame): void
-  /** Asks how far it is: `onProgress` follows, even while user code runs. */
-  askProgress(): void
+  /** Has it skip or stop a task. */
+  stop(order: StopOrder): void
+  /** Asks how far a task is: `onStatus` follows, even while user code runs. */
+  askStatus(dispatchNumber: number): void
   /** Ends it: SIGTERM first, SIGKILL after `killDelayMs`. What it has written still comes. */
   kill(): void
   /** Ends it in good order: it is asked, then told, then killed. Resolves after `onExit`. */
   end(): Promise<void>
 }
 
-/** Starts a processor. `logger` gets what it prints, line by line. */
-export function hostProcessor(
-  options: ProcessorOptions,
-  logger: Logger,
-  handler: ProcessorHostHandler,
-): ProcessorHost {
+/** Starts a processor. `logger` gets what it prints before it works for anybody. */
+export function hostProcessor(options: ProcessorOptions, logger: Logger): ProcessorHost {
   const child = spawnProcessor(options)
   return child instanceof Error
-    ? new UnstartedProcessor(child, handler)
-    : new RunningProcessor(child, options.killDelayMs, logger, handler)
+    ? new UnstartedProcessor(child)
+    : new RunningProcessor(child, options.killDelayMs, logger)
 }
 
 /** A process that the system did not let us start: too many processes, too many open files, … */
 class UnstartedProcessor implements ProcessorHost {
-  readonly #exited: Promise<void>
+  readonly isReady = false
+  readonly exited: Promise<void> = Promise.resolve()
+  readonly #error: Error
+  #served: Promise<void> | undefined
 
-  constructor(error: Error, handler: ProcessorHostHandler) {
-    this.#exited = new Promise((resolve) => {
+  constructor(error: Error) {
+    this.#error = error
+  }
+
+  serve({ handler }: ProcessorService): void {
+    this.#served = new Promise((resolve) => {
       setImmediate(() => {
-        handler.onExit({ stderr: `the process could not be started: ${error.message}` }, 'nothing')
+        const stderr = `the process could not be started: ${this.#error.message}`
+        handler.onExit({ stderr }, 'nothing')
         resolve()
       })
     })
   }
 
   send(): void {}
-  askProgress(): void {}
+  stop(): void {}
+  askStatus(): void {}
   kill(): void {}
 
-  end(): Promise<void> {
-    return this.#exited
+  async end(): Promise<void> {
+    await this.#served
   }
 }
 
 class RunningProcessor implements ProcessorHost {
+  readonly exited: Promise<void>
   readonly #child: ChildProcess
   readonly #killDelayMs: number
-  readonly #logger: Logger
-  readonly #handler: ProcessorHostHandler
+  #logger: Logger
+  /** Undefined before it works for anybody. */
+  #handler: ProcessorHostHandler | undefined
+  #isReady = false
   readonly #lifeline: Duplex
   readonly #link: AgentLink
   readonly #stderr = new ByteTail(STDERR_TAIL_BYTES)
-  readonly #exited: Promise<void>
   #lastRun: LastRun = 'unknown'
+  #death: ProcessorDeath | undefined
   #killTimer: NodeJS.Timeout | undefined
   #pipeTimer: NodeJS.Timeout | undefined
   #isGone = false
 
-  constructor(
-    child: ChildProcess,
-    killDelayMs: number,
-    logger: Logger,
-    handler: ProcessorHostHandler,
-  ) {
+  constructor(child: ChildProcess, killDelayMs: number, logger: Logger) {
     this.#child = child
     this.#killDelayMs = killDelayMs
     this.#logger = logger
-    this.#handler = handler
     const pipes = child.stdio as unknown as readonly Duplex[]
     this.#lifeline = pipes[LIFELINE_FD] as Duplex
     this.#link = new AgentLink(pipes[INBOX_FD] as Duplex, pipes[OUTBOX_FD] as Duplex, {
@@ -118,15 +150,33 @@ class RunningProcessor implements ProcessorHost {
     }
     this.#watchLifeline()
     this.#watchOutput()
-    this.#exited = this.#watchExit()
+    this.exited = this.#watchExit()
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  serve({ facts, logger, handler }: ProcessorService): void {
+    this.#logger = logger
+    this.#link.send(KIND_HOST, encodeHost(facts))
+    setImmediate(() => {
+      this.#handler = handler
+      if (this.#isReady) handler.onReady(this.#child.pid ?? 0)
+      if (this.#death !== undefined) handler.onExit(this.#death, this.#lastRun)
+    })
   }
 
   send(frame: OutgoingFrame): void {
-    this.#link.send(frame)
+    this.#link.send(KIND_MESSAGE, frame)
   }
 
-  askProgress(): void {
-    if (!this.#lifeline.destroyed) this.#lifeline.write(Buffer.of(0))
+  stop(order: StopOrder): void {
+    this.#link.send(KIND_STOP, encodeStop(order))
+  }
+
+  askStatus(dispatchNumber: number): void {
+    if (!this.#lifeline.destroyed) this.#lifeline.write(encodeQuestion(dispatchNumber))
   }
 
   kill(): void {
@@ -140,7 +190,7 @@ class RunningProcessor implements ProcessorHost {
     this.#link.end()
     clearTimeout(this.#pipeTimer)
     if (!this.#isGone) this.#killTimer ??= setTimeout(() => this.kill(), PATIENCE_MS)
-    await this.#exited
+    await this.exited
   }
 
   #onFrame(kind: number, bytes: Buffer): void {
@@ -148,9 +198,20 @@ class RunningProcessor implements ProcessorHost {
       this.#lastRun = decodeExitNote(bytes)
       return
     }
+    if (kind === KIND_LOG) {
+      const { level, text, fields } = decodeLog(bytes)
+      this.#logger[level](text, { processorId: this.#child.pid, ...fields })
+      return
+    }
     const message = decode(bytes)
-    if (message.kind === 'taskResult') this.#handler.onResult(message)
-    else if (message.kind === 'processorInitialized') this.#handler.onReady(this.#child.pid ?? 0)
+    if (message.kind === 'taskResult') this.#handler?.onResult(message)
+    else if (message.kind === 'taskUpdate') this.#handler?.onUpdate(message)
+    else if (message.kind === 'processorInitialized') this.#onReady()
+  }
+
+  #onReady(): void {
+    this.#isReady = true
+    this.#handler?.onReady(this.#child.pid ?? 0)
   }
 
   #onGarbage(error: unknown): void {
@@ -168,12 +229,12 @@ class RunningProcessor implements ProcessorHost {
   }
 
   #watchLifeline(): void {
-    let bytes = Buffer.alloc(0)
+    let bytes: Buffer = Buffer.alloc(0)
     this.#lifeline.on('error', () => {})
     this.#lifeline.on('data', (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk])
-      for (; bytes.length >= 4; bytes = bytes.subarray(4)) {
-        if (!this.#isGone) this.#handler.onProgress(bytes.readUInt32LE(0))
+      for (; bytes.length >= STATUS_BYTES; bytes = bytes.subarray(STATUS_BYTES)) {
+        if (!this.#isGone) this.#handler?.onStatus(decodeStatus(bytes, 0))
       }
     })
   }
@@ -198,12 +259,12 @@ class RunningProcessor implements ProcessorHost {
     await this.#drain()
     this.#link.close()
     for (const stream of this.#child.stdio) stream?.destroy()
-    const death = {
+    this.#death = {
       exitCode: exitCode ?? undefined,
       signal: signal ?? undefined,
       stderr: this.#stderr.toString(),
     }
-    this.#handler.onExit(death, this.#lastRun)
+    this.#handler?.onExit(this.#death, this.#lastRun)
   }
 
   /** Its last results, exit note and words on stderr may still be in the pipes. */

@@ -6,38 +6,62 @@
 
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import { taskScopes } from '../runtime/task-scope.js'
 import { serveClients } from '../serializer/process-serializer.js'
 import { encode } from '../wire/message.js'
 import { encodeExitNote } from './exit-note.js'
+import type { GuardianInput, GuardianMessage } from './guardian.js'
 import { FrameParser, INBOX_FD, KIND_EXIT_NOTE, KIND_MESSAGE, OUTBOX_FD } from './link.js'
 import { Outbox } from './outbox.js'
 import { Processor } from './processor.js'
+import { ObjectStore } from './stored-object.js'
+import { newBoardCells, TaskBoard } from './task-board.js'
 import { TaskMeter } from './task-meter.js'
 import { TaskRunner } from './task-runner.js'
 
-function startGuardian(progress: Int32Array): void {
+/** Returns how to tell it something. */
+function startGuardian(cells: Int32Array): (message: GuardianMessage) => void {
+  const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+  const workerData: GuardianInput = { cells, originMs }
   const guardian = new Worker(new URL('./guardian.js', import.meta.url), {
-    workerData: progress,
+    workerData,
     // It inherits nothing that user code or the command line may have asked for.
     execArgv: [],
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   })
   guardian.unref()
+  return (message) => guardian.postMessage(message)
 }
 
 function main(): void {
   serveClients()
-  const progress = new Int32Array(new SharedArrayBuffer(4))
+  const cells = newBoardCells()
+  let tellGuardian = (_message: GuardianMessage): void => {}
   const outbox = new Outbox(OUTBOX_FD, () => process.exit(0))
-  const meter = new TaskMeter()
-  const runner = new TaskRunner({ outbox, meter, progress })
-  const processor = new Processor(runner)
-  const parser = new FrameParser((kind, bytes) => processor.onFrame(kind, bytes))
-  process.on('exit', () => {
-    outbox.add(KIND_EXIT_NOTE, encodeExitNote(runner.running))
-    outbox.flush()
+  const objects = new ObjectStore()
+  const runner = new TaskRunner({
+    outbox,
+    meter: new TaskMeter(),
+    board: new TaskBoard(cells, {
+      wake: () => tellGuardian(undefined),
+      move: (larger) => tellGuardian(larger),
+    }),
+    scopes: taskScopes,
+    keep: (id, chunks) => objects.keep(id, chunks),
+    retire: () => {
+      writeExitNote()
+      // What was given up may have handlers that would keep this process.
+      process.kill(process.pid, 'SIGKILL')
+    },
   })
+  const writeExitNote = (): void => {
+    outbox.add(KIND_EXIT_NOTE, encodeExitNote(runner.exitNote))
+    outbox.flush()
+  }
+  process.on('exit', writeExitNote)
+  const processor = new Processor(runner, objects)
+  const parser = new FrameParser((kind, bytes) => processor.onFrame(kind, bytes))
   const inbox = new Socket({ fd: INBOX_FD, readable: true, writable: false })
   inbox.on('data', (chunk: Buffer) => {
     parser.feed(chunk)
@@ -48,7 +72,7 @@ function main(): void {
   inbox.on('end', () => process.exit(0))
   outbox.add(KIND_MESSAGE, encode({ kind: 'processorInitialized' }))
   outbox.flush()
-  startGuardian(progress)
+  tellGuardian = startGuardian(cells)
 }
 
 main()

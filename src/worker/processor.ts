@@ -1,5 +1,5 @@
-// What a processor does with the messages of its agent: keeps objects, queues tasks with what they
-// need, skips cancelled ones.
+// What a processor does with the frames of its agent: keeps objects, queues tasks with what they
+// need, has tasks stopped.
 
 import { DeserializeError, MissingObjectError } from '../base/errors.js'
 import { idToHex, objectIdOf, type ObjectId } from '../base/ids.js'
@@ -7,10 +7,12 @@ import { SerializerIds } from '../core/worker/serializer-ids.js'
 import { decode, type Message, type ObjectInstruction, type Task } from '../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../wire/task-flags.js'
 import { pickledRuntimeError } from './foreign-error.js'
-import { KIND_MESSAGE } from './link.js'
+import { decodeHost } from './host-frame.js'
+import { KIND_HOST, KIND_MESSAGE, KIND_STOP } from './link.js'
 import { serializerIdOf } from './object-id.js'
 import { serializeFailure } from './own-frames.js'
-import { ObjectStore, StoredObject } from './stored-object.js'
+import { decodeStop } from './stop-frame.js'
+import { StoredObject, type ObjectStore } from './stored-object.js'
 import type { RunnableTask } from './task-call.js'
 import type { TaskRunner } from './task-runner.js'
 
@@ -19,24 +21,28 @@ const NO_OBJECT = new StoredObject([])
 /** The inside of one processor process, apart from its pipes. */
 export class Processor {
   readonly #runner: TaskRunner
-  readonly #objects = new ObjectStore()
+  readonly #objects: ObjectStore
   readonly #serializerIds = new SerializerIds(serializerIdOf)
 
-  constructor(runner: TaskRunner) {
+  constructor(runner: TaskRunner, objects: ObjectStore) {
     this.#runner = runner
+    this.#objects = objects
   }
 
-  /** One frame from the agent. Throws `ProtocolError` if it is not a message. */
+  /** One frame from the agent. Throws `ProtocolError` if it is not what it should be. */
   onFrame(kind: number, bytes: Buffer): void {
     if (kind === KIND_MESSAGE) this.#onMessage(decode(bytes))
+    else if (kind === KIND_HOST) this.#runner.setHost(decodeHost(bytes))
+    else if (kind === KIND_STOP) {
+      const { id, reason } = decodeStop(bytes)
+      this.#runner.stop(id, reason)
+    }
   }
 
   #onMessage(message: Message): void {
     switch (message.kind) {
       case 'task':
         return this.#runner.add(this.#runnableOf(message))
-      case 'taskCancel':
-        return this.#runner.skip(message.taskId)
       case 'objectResponse':
         return this.#objects.store(message.objectContent)
       case 'objectInstruction':
@@ -65,8 +71,22 @@ export class Processor {
     }
     const serializer = find(this.#serializerIds.of(task.source))
     const refusal = refusalOf(task, serializer, missing)
-    const { taskId: id } = task
-    return { id, isProfiled: isProfiled(task), serializer, fn, inputs, refusal, isSkipped: false }
+    const flags = task.metadata.byteLength === 5 ? decodeTaskFlags(task.metadata) : undefined
+    const { priority, profiling } = flags ?? DEFAULT_TASK_FLAGS
+    return {
+      id: task.taskId,
+      source: task.source,
+      name: task.name,
+      priority,
+      attempt: task.attempt,
+      timeoutMs: task.timeoutMs,
+      isProfiled: profiling,
+      keepsResult: task.keepsResult,
+      serializer,
+      fn,
+      inputs,
+      refusal,
+    }
   }
 }
 
@@ -85,9 +105,4 @@ function refusalOf(
     return serializeFailure(new DeserializeError('an argument of the task is another task'))
   }
   return undefined
-}
-
-function isProfiled({ metadata }: Task): boolean {
-  const flags = metadata.byteLength === 5 ? decodeTaskFlags(metadata) : DEFAULT_TASK_FLAGS
-  return flags.profiling
 }

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { NO_BYTES } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
 import { identity, objectId, taskId } from '../base/ids.js'
+import { defaultSerializer } from '../serializer/process-serializer.js'
 import { defaultCodec, serializerContent } from '../serializer/task-codec.js'
-import { decodeExitNote, encodeExitNote } from './exit-note.js'
+import { decodeExitNote, encodeExitNote, exitNoteOf } from './exit-note.js'
 import { newResultId, serializerIdOf } from './object-id.js'
 import { ObjectStore, StoredObject } from './stored-object.js'
 
@@ -40,6 +41,7 @@ test('objects are kept in memory of their own, and tasks keep what is deleted', 
 test('serializers are told apart by their content', () => {
   const ours = new StoredObject([Buffer.from('scaler-ts/'), Buffer.from('default')])
   assert.equal(ours.codec(), defaultCodec)
+  assert.equal(ours.clientSerializer(), defaultSerializer)
   assert.equal(ours.isPickle, false)
   const python = new StoredObject([Buffer.from('8005953d', 'hex')])
   assert.throws(() => python.codec(), { name: 'DeserializeError' })
@@ -54,6 +56,9 @@ test('a serializer of a client’s own is read once, and so is the reason why it
   assert.equal(object.codec(), codec)
   assert.notEqual(codec, defaultCodec)
   assert.equal(codec.deserialize(NO_BYTES), 'read')
+  const copy = object.clientSerializer()
+  assert.equal(copy.deserialize(NO_BYTES), 'read')
+  assert.equal(object.clientSerializer(), copy)
   const garbage = new StoredObject([Buffer.from([0xff])])
   const failures = [1, 2].map(() => {
     try {
@@ -69,10 +74,16 @@ test('a serializer of a client’s own is read once, and so is the reason why it
 
 test('an exit note says what ran', () => {
   const read = (bytes: Uint8Array): unknown => decodeExitNote(Buffer.from(bytes))
-  assert.equal(read(encodeExitNote(undefined)), 'nothing')
-  const id = taskId('\0\xff16 bytes of id')
-  assert.deepEqual(read(encodeExitNote(id)), { taskId: id })
-  assert.deepEqual(read(encodeExitNote(taskId(''))), { taskId: '' })
-  assert.equal(read(Buffer.alloc(0)), 'unknown')
-  assert.equal(read(Buffer.of(9)), 'unknown')
+  assert.equal(read(encodeExitNote(exitNoteOf([]))), 'nothing')
+  assert.equal(read(encodeExitNote('retired')), 'retired')
+  const ids = ['\0\xff16 bytes of id', '', 'another'].map(taskId)
+  assert.deepEqual(read(encodeExitNote(exitNoteOf(ids))), { taskIds: ids })
+  assert.deepEqual(read(encodeExitNote(exitNoteOf([taskId('')]))), { taskIds: [''] })
+  const many = exitNoteOf(Array.from({ length: 5_000 }, (_, index) => taskId(String(index))))
+  assert.ok(typeof many === 'object' && many.taskIds.length === 1_000)
+  const whole = encodeExitNote(exitNoteOf(ids))
+  for (const cut of [2, 5, whole.length - 1]) assert.equal(read(whole.subarray(0, cut)), 'unknown')
+  for (const bytes of [Buffer.alloc(0), Buffer.of(9), Buffer.of(1)]) {
+    assert.equal(read(bytes), 'unknown')
+  }
 })

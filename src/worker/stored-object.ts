@@ -5,7 +5,16 @@ import { DeserializeError } from '../base/errors.js'
 import type { ObjectId } from '../base/ids.js'
 import { textOf } from '../serializer/path.js'
 import { pendingImportOf } from '../serializer/pending-read.js'
-import { codecFrom, type TaskCodec } from '../serializer/task-codec.js'
+import { defaultSerializer } from '../serializer/process-serializer.js'
+import type { Serializer } from '../serializer/serializer.js'
+import {
+  codecFrom,
+  codecOf,
+  DEFAULT_SERIALIZER_CONTENT,
+  defaultCodec,
+  isSerializer,
+  type TaskCodec,
+} from '../serializer/task-codec.js'
 import type { ObjectContent } from '../wire/message.js'
 import { joinChunks } from '../wire/object-content.js'
 import { StoredFunction, type StoredBytes, type TaskFunction } from './stored-function.js'
@@ -13,12 +22,17 @@ import { StoredFunction, type StoredBytes, type TaskFunction } from './stored-fu
 /** Chunks of less are views of a read buffer, which they would keep in memory. */
 const LARGE_CHUNK_BYTES = 16 * 1024
 
+interface ClientCodec {
+  readonly codec: TaskCodec
+  readonly serializer: Serializer
+}
+
 /** One object. Tasks that need it keep it when it is deleted from the store. */
 export class StoredObject implements StoredBytes {
   readonly token: object = {}
   #chunks: readonly Uint8Array[]
   #function: StoredFunction | undefined
-  #codec: { readonly codec: TaskCodec } | { readonly failure: DeserializeError } | undefined
+  #codec: ClientCodec | { readonly failure: DeserializeError } | undefined
   /** If it is a function: how long its last call took; Infinity before the first. */
   lastCallMs: number = Infinity
 
@@ -53,13 +67,12 @@ export class StoredObject implements StoredBytes {
    * it cannot be had yet.
    */
   codec(): TaskCodec {
-    let read = this.#codec
-    if (read === undefined || ('codec' in read && !read.codec.isUpToDate)) {
-      read = this.#readCodec()
-      this.#codec = read
-    }
-    if ('failure' in read) throw read.failure
-    return read.codec
+    return this.#clientCodec().codec
+  }
+
+  /** The same as what the client was given: itself or a copy, as long as the codec is the same. */
+  clientSerializer(): Serializer {
+    return this.#clientCodec().serializer
   }
 
   /** Whether the content is a pickle, and so comes from Python. */
@@ -67,9 +80,19 @@ export class StoredObject implements StoredBytes {
     return this.bytes[0] === 0x80
   }
 
-  #readCodec(): { readonly codec: TaskCodec } | { readonly failure: DeserializeError } {
+  #clientCodec(): ClientCodec {
+    let read = this.#codec
+    if (read === undefined || ('codec' in read && !read.codec.isUpToDate)) {
+      read = this.#readCodec()
+      this.#codec = read
+    }
+    if ('failure' in read) throw read.failure
+    return read
+  }
+
+  #readCodec(): ClientCodec | { readonly failure: DeserializeError } {
     try {
-      return { codec: codecFrom(this.bytes) }
+      return readClientCodec(this.bytes)
     } catch (error) {
       const pending = pendingImportOf(error)
       if (pending !== undefined) throw pending
@@ -78,6 +101,17 @@ export class StoredObject implements StoredBytes {
       return { failure: new DeserializeError(text, { cause: error }) }
     }
   }
+}
+
+/** Throws what reading a value throws. */
+function readClientCodec(content: Uint8Array): ClientCodec {
+  if (Buffer.from(content).toString('latin1') === DEFAULT_SERIALIZER_CONTENT) {
+    return { codec: defaultCodec, serializer: defaultSerializer }
+  }
+  const serializer = defaultSerializer.deserialize(content)
+  if (isSerializer(serializer)) return { codec: codecOf(serializer), serializer }
+  // Throws, and says what it is instead.
+  return { codec: codecFrom(content), serializer: defaultSerializer }
 }
 
 /** The objects by id. */
@@ -97,6 +131,11 @@ export class ObjectStore {
     for (const [index, id] of objectIds.entries()) {
       this.#objects.set(id, new StoredObject(objectBytes[index] ?? []))
     }
+  }
+
+  /** Takes one object in that was made here. */
+  keep(id: ObjectId, chunks: readonly Uint8Array[]): void {
+    this.#objects.set(id, new StoredObject(chunks))
   }
 
   delete(ids: readonly ObjectId[]): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SerializeError } from '../base/errors.js'
-import { taskId } from '../base/ids.js'
+import { runnableTask } from './runnable-task.kit.js'
 import { StoredObject } from './stored-object.js'
 import { TableCodec } from './table-codec.test.kit.js'
 import { readCall, serializeResult, type RunnableTask } from './task-call.js'
@@ -11,15 +11,7 @@ function object(name: string): StoredObject {
 }
 
 function task(codec: TableCodec, fn: string, inputs: RunnableTask['inputs']): RunnableTask {
-  return {
-    id: taskId('t'),
-    isProfiled: false,
-    serializer: { codec: () => codec },
-    fn: object(fn),
-    inputs,
-    refusal: undefined,
-    isSkipped: false,
-  }
+  return runnableTask('t', fn, codec, { inputs })
 }
 
 test('the last inputs are the attachments of the function, all others its arguments', () => {

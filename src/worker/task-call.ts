@@ -2,7 +2,7 @@
 // of it decides when: that is the matter of task-runner.ts.
 
 import { DeserializeError, SerializeError } from '../base/errors.js'
-import type { TaskId } from '../base/ids.js'
+import type { Identity, TaskId } from '../base/ids.js'
 import { textOf, withPathPrefix } from '../serializer/path.js'
 import { pendingImportOf } from '../serializer/pending-read.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
@@ -15,15 +15,26 @@ const MAX_RESULT_BYTES = 2 ** 32 - 2 ** 20
 /** A task with all that it needs. */
 export interface RunnableTask {
   readonly id: TaskId
+  /** The client whose task it is. */
+  readonly source: Identity
+  /** Empty: that of the function. */
+  readonly name: string
+  /** More is more urgent. */
+  readonly priority: number
+  /** How often it was begun before. */
+  readonly attempt: number
+  /** It may run for so long; 0 = for ever. The agent sees to it. */
+  readonly timeoutMs: number
   readonly isProfiled: boolean
+  /** A result that becomes an object is kept here, for tasks that need it. */
+  readonly keepsResult: boolean
   /** That of the task's client. */
-  readonly serializer: Pick<StoredObject, 'codec'>
+  readonly serializer: Pick<StoredObject, 'codec' | 'clientSerializer'>
   readonly fn: StoredObject
   /** Objects, or values that came inside the task; the function's attachments come last. */
   readonly inputs: readonly (StoredObject | Uint8Array)[]
   /** Why it cannot be run: the serialized error that is its result. */
   readonly refusal: Uint8Array | undefined
-  isSkipped: boolean
 }
 
 /** A task that was read. */

@@ -1,5 +1,9 @@
 // Measures what a task takes. The clock is always read; CPU time and memory cost more to read than
 // a tiny task takes to run, so they are measured only where they are asked for or can matter.
+//
+// CPU time can only be read for the whole process. Of tasks that run one after the other each gets
+// its own. One that waits for tasks of its own gets none meanwhile. While several go on at once, the
+// one that has started or gone on last gets all.
 
 import { encodeProfileResult } from '../wire/profile.js'
 
@@ -8,19 +12,32 @@ const MIN_CPU_MS = 1
 
 const KIB = 1024
 
-/** Measures one task after another. */
+/** What a meter notes about a task. */
+export interface Measured {
+  readonly isProfiled: boolean
+  /** By the meter's clock, in milliseconds. */
+  startedAt: number
+  /** Whether it gets CPU time: it runs and does not wait. */
+  isMetered: boolean
+  /** CPU time that it has got so far, in milliseconds. */
+  cpuMs: number
+  /** Memory of the process, now and at most ever, when it began; only if it is profiled. */
+  rssBytes: number
+  maxRssBytes: number
+}
+
+/** Measures tasks that run one after the other, or while others wait. */
 export class TaskMeter {
   readonly #now: () => number
-  #startedAt = 0
   #endedAt = 0
-  #isProfiled = false
+  #lastMs = 0
+  /** The last one gets the CPU time. Some may not be metered any more. */
+  readonly #tasks: Measured[] = []
   /**
    * CPU time of the process when it was last read, and what tasks took since without reading it.
    */
   #cpuMs = 0
   #unreadMs = 0
-  #rssBytes = 0
-  #maxRssBytes = 0
 
   /** `now` tells the milliseconds since some point. */
   constructor(now: () => number = () => performance.now()) {
@@ -32,65 +49,86 @@ export class TaskMeter {
     return this.#endedAt
   }
 
-  /** How long the last task took, in milliseconds. */
+  /** How long the last task took that has ended, in milliseconds. */
   get lastMs(): number {
-    return this.#endedAt - this.#startedAt
+    return this.#lastMs
   }
 
   /** The process comes back from having nothing to do, or from others' callbacks. */
   beginTurn(): void {
     this.#endedAt = this.#now()
-    this.#startedAt = this.#endedAt
+    this.#lastMs = 0
     this.#cpuMs = cpuTimeMs()
     this.#unreadMs = 0
   }
 
-  /** A task starts where the last one ended. */
-  start(isProfiled: boolean): void {
-    this.#isProfiled = isProfiled
-    this.#startedAt = this.#endedAt
-    if (!isProfiled) return
-    this.#rssBytes = process.memoryUsage.rss()
-    this.#maxRssBytes = process.resourceUsage().maxRSS * KIB
+  /** A task starts where the last one ended. No other one is metered. */
+  start(task: Measured): void {
+    task.isMetered = true
+    task.startedAt = this.#endedAt
+    this.#tasks.push(task)
+    if (!task.isProfiled) return
+    task.rssBytes = process.memoryUsage.rss()
+    task.maxRssBytes = process.resourceUsage().maxRSS * KIB
     this.#cpuMs = cpuTimeMs()
     this.#unreadMs = 0
-    this.#startedAt = this.#now()
+    task.startedAt = this.#now()
   }
 
-  /** The task has ended. */
-  stop(): void {
+  /** A task only waits from now on. */
+  pause(task: Measured): void {
+    this.#charge()
+    this.#leave(task)
+  }
+
+  /** A task that has waited goes on. */
+  resume(task: Measured): void {
+    if (this.#tasks.length > 0) this.#charge()
+    task.isMetered = true
+    this.#tasks.push(task)
+  }
+
+  /** A task has ended. */
+  stop(task: Measured): void {
     this.#endedAt = this.#now()
+    this.#lastMs = this.#endedAt - task.startedAt
+    if (!task.isMetered) return
+    if (task.isProfiled || this.#lastMs >= MIN_CPU_MS) this.#charge()
+    else this.#unreadMs += this.#lastMs
+    this.#leave(task)
   }
 
-  /** The 16 bytes of its profile, after `stop`. */
-  profile(): Uint8Array {
-    const durationMs = this.lastMs
+  /**
+   * The 16 bytes of the profile of the task that has ended last. `seenBytes` is the most memory
+   * that was seen while it ran.
+   */
+  profile(task: Measured, seenBytes: number): Uint8Array {
     return encodeProfileResult({
-      durationSeconds: durationMs / 1000,
-      cpuSeconds: this.#readCpuMs(durationMs) / 1000,
-      peakMemoryBytes: this.#isProfiled ? this.#readPeakBytes() : 0,
+      durationSeconds: this.#lastMs / 1000,
+      cpuSeconds: task.cpuMs / 1000,
+      peakMemoryBytes: task.isProfiled ? peakBytes(task, seenBytes) : 0,
     })
   }
 
-  #readCpuMs(durationMs: number): number {
-    if (!this.#isProfiled && durationMs < MIN_CPU_MS) {
-      this.#unreadMs += durationMs
-      return 0
-    }
+  #charge(): void {
     const nowMs = cpuTimeMs()
-    const usedMs = nowMs - this.#cpuMs - this.#unreadMs
+    const task = this.#tasks.at(-1)
+    if (task !== undefined) task.cpuMs += Math.max(nowMs - this.#cpuMs - this.#unreadMs, 0)
     this.#cpuMs = nowMs
     this.#unreadMs = 0
-    return Math.max(usedMs, 0)
   }
 
-  /** The kernel keeps the highest value ever: it says something only if it has risen. */
-  #readPeakBytes(): number {
-    const maxRssBytes = process.resourceUsage().maxRSS * KIB
-    const hasRisen = maxRssBytes > this.#maxRssBytes
-    const peakBytes = hasRisen ? maxRssBytes : process.memoryUsage.rss()
-    return Math.max(peakBytes - this.#rssBytes, 0)
+  #leave(task: Measured): void {
+    task.isMetered = false
+    while (this.#tasks.at(-1)?.isMetered === false) this.#tasks.pop()
   }
+}
+
+/** The kernel keeps the highest value ever: it says something only if it has risen. */
+function peakBytes({ rssBytes, maxRssBytes }: Measured, seenBytes: number): number {
+  const maxBytes = process.resourceUsage().maxRSS * KIB
+  const endBytes = maxBytes > maxRssBytes ? maxBytes : process.memoryUsage.rss()
+  return Math.max(endBytes, seenBytes) - rssBytes
 }
 
 function cpuTimeMs(): number {

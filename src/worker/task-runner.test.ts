@@ -7,72 +7,10 @@ import { taskId } from '../base/ids.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
 import { deserializeError } from '../serializer/error-codec.js'
 import { PendingImport } from '../serializer/module/reference.js'
-import type { OutgoingFrame } from '../transport/socket.js'
-import { decode, type TaskResult } from '../wire/message.js'
-import type { Outbox } from './outbox.js'
+import type { TaskResult } from '../wire/message.js'
+import type { RunnableFacts } from './runnable-task.kit.js'
 import { StoredObject } from './stored-object.js'
-import { TableCodec } from './table-codec.test.kit.js'
-import { TaskMeter } from './task-meter.js'
-import type { RunnableTask } from './task-call.js'
-import { TaskRunner } from './task-runner.js'
-
-/** An outbox that notes what leaves it together. */
-class FakeOutbox {
-  readonly batches: TaskResult[][] = []
-  #waiting: TaskResult[] = []
-
-  get bytes(): number {
-    return this.#waiting.length
-  }
-
-  add(_kind: number, frame: OutgoingFrame): void {
-    const pieces = frame instanceof Uint8Array ? [frame] : frame
-    const message = decode(Buffer.concat(pieces))
-    assert.equal(message.kind, 'taskResult')
-    this.#waiting.push(message)
-  }
-
-  flush(): void {
-    if (this.#waiting.length > 0) this.batches.push(this.#waiting)
-    this.#waiting = []
-  }
-
-  get results(): TaskResult[] {
-    return this.batches.flat()
-  }
-}
-
-class Setup {
-  readonly codec = new TableCodec()
-  readonly outbox = new FakeOutbox()
-  readonly progress = new Int32Array(new SharedArrayBuffer(4))
-  readonly runner = new TaskRunner({
-    outbox: this.outbox as unknown as Outbox,
-    meter: new TaskMeter(() => this.now),
-    progress: this.progress,
-  })
-  now = 1000
-  readonly #objects = new Map<string, StoredObject>()
-
-  /** A function under a name, as one object. */
-  define(name: string, fn: (...args: never[]) => unknown): void {
-    this.codec.values.set(name, fn)
-    this.#objects.set(name, new StoredObject([Buffer.from(name)]))
-  }
-
-  add(id: string, fn: string, more: Partial<RunnableTask> = {}): void {
-    const object = this.#objects.get(fn) ?? new StoredObject([Buffer.from(fn)])
-    const task = { id: taskId(id), isProfiled: false, fn: object, inputs: [], refusal: undefined }
-    const serializer = { codec: () => this.codec }
-    this.runner.add({ ...task, serializer, isSkipped: false, ...more })
-  }
-
-  get lines(): string[] {
-    return this.outbox.results.map(({ taskId: id, status, inlineResults }) => {
-      return `${id} ${status} ${Buffer.concat(inlineResults).toString()}`
-    })
-  }
-}
+import { Setup } from './task-runner.kit.js'
 
 test('tasks run in order, and their results leave together', () => {
   const setup = new Setup()
@@ -92,7 +30,7 @@ test('tasks run in order, and their results leave together', () => {
     'd success 40',
   ])
   assert.equal(setup.outbox.batches.length, 3)
-  assert.equal(setup.progress[0], 10)
+  assert.equal(setup.runner.exitNote, 'nothing')
 })
 
 test('each result has the profile of its task', () => {
@@ -150,8 +88,11 @@ test('a task that waits holds up the next, but not the results before it', async
   setup.add('b', 'wait')
   setup.add('c', 'one')
   setup.runner.run()
-  assert.equal(setup.runner.running, 'b')
-  assert.equal(setup.progress[0], 5)
+  assert.deepEqual(setup.runner.exitNote, { taskIds: ['b'] })
+  assert.deepEqual(
+    [1, 2, 3].map((number) => setup.statusOf(number).isStarted),
+    [false, true, false],
+  )
   await nextTurn()
   assert.deepEqual(setup.lines.slice(1), ['a success 1'])
   setup.add('d', 'one')
@@ -165,7 +106,7 @@ test('a task that waits holds up the next, but not the results before it', async
     'c success 1',
     'd success 1',
   ])
-  assert.equal(setup.runner.running, undefined)
+  assert.equal(setup.runner.exitNote, 'nothing')
 })
 
 test('promises that are rejected and thenables that are odd', async () => {
@@ -190,16 +131,17 @@ test('promises that are rejected and thenables that are odd', async () => {
   assert.deepEqual(states, ['reject failed', 'twice success', 'throws failed'])
 })
 
-test('skipped tasks are answered in their turn without running', () => {
+test('skipped tasks are answered without running', async () => {
   const setup = new Setup()
   let count = 0
   setup.define('count', () => (count += 1))
   for (const id of ['a', 'b', 'c']) setup.add(id, 'count')
-  setup.runner.skip(taskId('b'))
-  setup.runner.skip(taskId('unknown'))
+  setup.runner.stop(taskId('b'), 'cancelled')
+  setup.runner.stop(taskId('unknown'), 'cancelled')
+  await nextTurn()
+  assert.deepEqual(setup.lines, ['b canceled '])
   setup.runner.run()
-  assert.deepEqual(setup.lines, ['a success 1', 'b canceled ', 'c success 2'])
-  assert.equal(setup.progress[0], 6)
+  assert.deepEqual(setup.lines, ['b canceled ', 'a success 1', 'c success 2'])
 })
 
 test('a result leaves before a function that was never measured, or is slow, is called', () => {
@@ -256,7 +198,7 @@ test('a task that needs an import waits for it, and those behind it wait for the
   setup.add('a', 'function', { inputs: [Buffer.from('argument')] })
   setup.add('b', 'one')
   setup.runner.run()
-  assert.equal(setup.runner.running, 'a')
+  assert.deepEqual(setup.runner.exitNote, { taskIds: ['a'] })
   assert.deepEqual(setup.lines, [])
   for (let turns = 0; turns < 20 && setup.lines.length < 2; turns += 1) await nextTurn()
   assert.deepEqual(setup.lines, ['a success 5', 'b success 1'])
@@ -397,7 +339,7 @@ test('a task shows the stack of its error without the frames of its processor', 
   assert.doesNotMatch((error.cause as Error).stack ?? '', /task-runner|node:internal|async_hooks/)
 })
 
-type RunnablePart = { readonly fn: string } & Partial<Omit<RunnableTask, 'fn'>>
+type RunnablePart = { readonly fn: string } & Omit<RunnableFacts, 'fn'>
 
 function serializerOf(value: unknown): StoredObject {
   return new StoredObject([defaultSerializer.serialize(value)])

@@ -1,19 +1,29 @@
-// Runs the tasks of a processor one after the other. A burst of tiny ones is run in one turn of the
-// event loop and its results leave together; but no result waits for a task that may take long, and
-// after some milliseconds the event loop gets its turn, so that cancels are read.
+// Runs the tasks of a processor, one at a time; but while all that were started only wait for tasks
+// that they have submitted themselves, the next one starts. A burst of tiny ones is run in one turn
+// of the event loop and its results leave together; but no result waits for a task that may take
+// long, and after some milliseconds the event loop gets its turn, so that orders are read.
+//
+// Whether a task waits is looked at once per turn, after all that has happened in it: one that
+// awaits its children one by one waits only once.
 
 import { AsyncResource } from 'node:async_hooks'
-import { Fifo } from '../base/fifo.js'
-import { identity, taskId, type TaskId } from '../base/ids.js'
+import { NO_BYTES } from '../base/bytes.js'
+import { identity, type ObjectId, type TaskId } from '../base/ids.js'
+import type { StopReason } from '../core/worker/events.js'
+import type { TaskHost, TaskScopes } from '../runtime/task-scope.js'
 import type { PendingImport } from '../serializer/module/reference.js'
 import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
-import { encodeFrame, type TaskResult } from '../wire/message.js'
-import { splitChunks } from '../wire/object-content.js'
-import { KIND_MESSAGE } from './link.js'
+import { exitNoteOf, type ExitNote } from './exit-note.js'
+import type { HostFacts } from './host-frame.js'
+import type { LogLevel, LogWords } from './log-frame.js'
 import type { Outbox } from './outbox.js'
 import { serializeFailure } from './own-frames.js'
-import { readCall, serializeResult, type RunnableTask, type TaskCall } from './task-call.js'
+import { RunQueue } from './run-queue.js'
+import { RunReports } from './run-reports.js'
+import type { TaskBoard } from './task-board.js'
+import { serializeResult, type RunnableTask, type TaskCall } from './task-call.js'
 import type { TaskMeter } from './task-meter.js'
+import { TaskRun, type RunHandler } from './task-run.js'
 
 /** A turn of the event loop is not kept longer, in milliseconds. */
 const MAX_BURST_MS = 5
@@ -21,201 +31,279 @@ const MAX_BURST_MS = 5
 /** After a task that lasted longer, the event loop gets its turn, in milliseconds. */
 const LONG_TASK_MS = 1
 
-/** A result waits no longer for the next one, in milliseconds. */
-const MAX_HOLD_MS = 0.2
-
-const NO_WORKER = identity('')
-const NO_TASK = taskId('')
-
-/** Nothing is told when the resource goes, so nobody has to watch for that. */
-const UNWATCHED = { requireManualDestroy: true }
-
 /** What a runner works with. */
 export interface TaskRunnerOptions {
   readonly outbox: Outbox
   readonly meter: TaskMeter
-  /** One cell that others can read while user code runs; see `#mark`. */
-  readonly progress: Int32Array
+  readonly board: TaskBoard
+  readonly scopes: TaskScopes
+  /** Keeps a result as an object for tasks to come. */
+  readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
+  /** Nothing is left but what was given up: this process had better end. */
+  readonly retire: () => void
 }
 
-/** Runs tasks in order. */
-export class TaskRunner {
-  readonly #outbox: Outbox
+/** Runs tasks. */
+export class TaskRunner implements RunHandler {
   readonly #meter: TaskMeter
-  readonly #progress: Int32Array
-  readonly #queue = new Fifo<RunnableTask>()
-  #running: RunnableTask | undefined
+  readonly #board: TaskBoard
+  readonly #scopes: TaskScopes
+  readonly #retire: () => void
+  readonly #reports: RunReports
+  /** Where no task runs: what is planned from here takes nothing of a task along. */
+  readonly #outside = new AsyncResource('ScalerTaskRunner')
+  readonly #queue = new RunQueue<TaskRun>()
+  /** The task whose synchronous part runs. */
+  #current: TaskRun | undefined
+  /** Started tasks that are to end later. Invariant: none is over or given up. */
+  readonly #pending = new Map<TaskId, TaskRun>()
+  /** How many of these do not only wait. */
+  #activeCount = 0
+  #givenUpCount = 0
+  /** Tasks that may have begun to wait, or to go on. */
+  #noted: TaskRun[] = []
+  #arrivals = 0
+  #isFollowing = false
   #isYielding = false
-  #isFlushPlanned = false
+  #isRetired = false
   #burstEnd = 0
-  /** When the oldest result was put into the outbox that has not left it. */
-  #heldSince = 0
+  #host: TaskHost = { address: '', worker: identity(''), clients: new Map() }
 
-  constructor(options: TaskRunnerOptions) {
-    this.#outbox = options.outbox
-    this.#meter = options.meter
-    this.#progress = options.progress
+  constructor({ outbox, meter, board, scopes, keep, retire }: TaskRunnerOptions) {
+    this.#meter = meter
+    this.#board = board
+    this.#scopes = scopes
+    this.#retire = retire
+    this.#reports = new RunReports({ outbox, outside: this.#outside, keep })
   }
 
-  /** The task that runs: also while it waits for something. */
-  get running(): TaskId | undefined {
-    return this.#running?.id
+  /** The worker whose tasks run here. */
+  get host(): TaskHost {
+    return this.#host
   }
 
-  /** Adds a task behind all others. Nothing runs before `run`. */
+  /** The worker is known from now on. Nothing runs before. */
+  setHost({ address, worker, inlineLimitBytes }: HostFacts): void {
+    this.#host = { address, worker, clients: this.#host.clients }
+    this.#reports.setWorker(worker, inlineLimitBytes)
+  }
+
+  /** What this process can say when it ends now. Asked by the code that ends it, if that can be. */
+  get exitNote(): ExitNote {
+    if (this.#isRetired) return 'retired'
+    if (this.#current !== undefined) return exitNoteOf([this.#current.id])
+    const { followed } = this.#scopes
+    if (followed instanceof TaskRun) {
+      return exitNoteOf(followed.isOver || followed.isGivenUp ? [] : [followed.id])
+    }
+    const active = [...this.#pending.values()].filter(({ isWaiting }) => !isWaiting)
+    return exitNoteOf(active.map(({ id }) => id))
+  }
+
+  /** Adds a task behind all others of its priority. Nothing runs before `run`. */
   add(task: RunnableTask): void {
-    this.#queue.push(task)
+    this.#queue.push(new TaskRun(task, this.#arrivals, this))
+    this.#arrivals += 1
   }
 
-  /** A task that has not begun is skipped when its turn comes. */
-  skip(id: TaskId): void {
-    for (const task of this.#queue) if (task.id === id) task.isSkipped = true
+  /** A task that has not begun is skipped. Another is told, or given up. */
+  stop(id: TaskId, reason: StopReason): void {
+    const skipped = this.#queue.skip(id)
+    if (skipped !== undefined) {
+      this.#reports.canceled(skipped)
+      return
+    }
+    const run = this.#pending.get(id)
+    if (run === undefined) return
+    if (reason !== 'givenUp') this.#scopes.run(run, () => run.stop(reason))
+    // Alone it takes the process with it, which is the agent's to decide.
+    const isForced = reason === 'givenUp' || (!run.isListening && this.#pending.size > 1)
+    if (isForced) this.#giveUp(run)
   }
 
   /** Runs what is there, unless a task is running. */
   run(): void {
-    if (this.#running !== undefined || this.#isYielding || this.#queue.size === 0) return
-    this.#beginTurn()
+    if (!this.#mayStart()) return
+    this.#meter.beginTurn()
+    this.#burstEnd = this.#meter.endedAt + MAX_BURST_MS
     this.#runBurst()
   }
 
-  #beginTurn(): void {
-    this.#meter.beginTurn()
-    this.#burstEnd = this.#meter.endedAt + MAX_BURST_MS
+  onChildren(run: TaskRun): void {
+    if (!this.#isFollowing) {
+      this.#isFollowing = true
+      this.#scopes.follow()
+    }
+    if (run.isPending) this.#note(run)
+  }
+
+  onListen(run: TaskRun): void {
+    this.#board.listen(run.slot)
+  }
+
+  onProgress(run: TaskRun): void {
+    this.#reports.progress(run)
+  }
+
+  onLog(run: TaskRun, level: LogLevel, words: LogWords): void {
+    this.#reports.log(run, level, words)
+  }
+
+  #mayStart(): boolean {
+    if (this.#current !== undefined || this.#isYielding || this.#activeCount > 0) return false
+    if (this.#givenUpCount > 0 && this.#pending.size === 0 && !this.#isRetired) {
+      this.#isRetired = true
+      this.#retire()
+    }
+    return this.#queue.size > 0 && !this.#isRetired
   }
 
   #runBurst(): void {
     for (;;) {
-      const task = this.#queue.shift()
-      if (task === undefined) return this.#outbox.flush()
-      if (!this.#runTask(task)) return this.#planFlush()
+      const run = this.#queue.shift()
+      if (run === undefined) return this.#reports.flush()
+      if (!this.#start(run)) return this.#reports.planFlush()
       if (this.#isTurnOver()) return this.#yield()
     }
   }
 
-  /** Returns false if the task has to wait for something. */
-  #runTask(task: RunnableTask): boolean {
-    if (task.isSkipped) {
-      this.#mark()
-      this.#mark()
-      this.#answer(task, 'canceled', [], new Uint8Array(0))
-      return true
-    }
-    if (this.#mayHoldUp(task)) this.#outbox.flush()
-    this.#running = task
-    this.#mark()
-    this.#meter.start(task.isProfiled)
-    return this.#call(task)
-  }
-
-  /** In an asynchronous context of its own: `enterWith` in one task must not reach the next. */
-  #call(task: RunnableTask): boolean {
-    if (task.refusal !== undefined) {
-      this.#finish(task, 'failed', task.refusal)
-      return true
-    }
-    const scope = new AsyncResource('ScalerTask', UNWATCHED)
-    let call: TaskCall
+  /** Returns false if the task is not over yet. */
+  #start(run: TaskRun): boolean {
+    const { task } = run
+    if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
+    this.#current = run
+    this.#meter.start(run)
+    run.slot = this.#board.enter(run.dispatchNumber, run.startedAt, run.isProfiled)
+    if (task.refusal !== undefined) return this.#finish(run, 'failed', task.refusal)
     try {
-      call = scope.runInAsyncScope(readCall, undefined, task)
+      return this.#end(run, this.#scopes.run(run, () => run.readAndPerform()))
     } catch (error) {
-      const pending = pendingImportOf(error)
-      if (pending === undefined) return this.#fail(task, error)
-      void this.#callLater(task, pending, scope)
+      const pending = run.call === undefined ? pendingImportOf(error) : undefined
+      if (pending === undefined) return this.#fail(run, error)
+      this.#hold(run)
+      void this.#startLater(run, pending)
       return false
     }
-    return this.#perform(task, call, scope)
   }
 
   /** Something has to be imported before the task can be read. */
-  async #callLater(
-    task: RunnableTask,
-    pending: PendingImport,
-    scope: AsyncResource,
-  ): Promise<void> {
-    const read = (): TaskCall => scope.runInAsyncScope(readCall, undefined, task)
-    let hasEnded: boolean
+  async #startLater(run: TaskRun, pending: PendingImport): Promise<void> {
     try {
-      hasEnded = this.#perform(task, await readWhenImported(pending, read), scope)
+      await readWhenImported(pending, () => this.#scopes.run(run, () => run.read()))
+      if (run.isGivenUp) this.#finish(run, 'failed', NO_BYTES)
+      else this.#end(run, this.#scopes.run(run, () => run.perform()))
     } catch (error) {
-      hasEnded = this.#fail(task, error)
+      this.#fail(run, error)
     }
-    if (hasEnded) this.#goOn()
+    if (run.isOver) this.#goOn()
   }
 
-  #perform(task: RunnableTask, call: TaskCall, scope: AsyncResource): boolean {
-    try {
-      const value: unknown = scope.runInAsyncScope(call.fn, undefined, ...call.values)
-      if (isThenable(value)) {
-        void this.#settle(task, call, value)
-        return false
-      }
-      this.#finish(task, 'success', serializeResult(call, value))
-    } catch (error) {
-      return this.#fail(task, error)
-    }
-    return true
+  /** The function has returned something. Returns false if the task is not over yet. */
+  #end(run: TaskRun, value: unknown): boolean {
+    if (!isThenable(value)) return this.#succeed(run, value)
+    this.#hold(run)
+    void this.#settle(run, value)
+    return false
   }
 
-  async #settle(task: RunnableTask, call: TaskCall, value: PromiseLike<unknown>): Promise<void> {
+  async #settle(run: TaskRun, value: PromiseLike<unknown>): Promise<void> {
     try {
-      this.#finish(task, 'success', serializeResult(call, await value))
+      this.#succeed(run, await value)
     } catch (error) {
-      this.#fail(task, error)
+      this.#fail(run, error)
     }
     this.#goOn()
   }
 
+  #hold(run: TaskRun): void {
+    this.#current = undefined
+    if (run.childCount > 0) this.#note(run)
+    if (run.isPending) return
+    run.isPending = true
+    this.#pending.set(run.id, run)
+    this.#activeCount += 1
+  }
+
   #goOn(): void {
-    if (this.#isTurnOver()) this.#yield()
+    if (!this.#mayStart()) {
+      if (this.#activeCount > 0) this.#reports.planFlush()
+      else this.#reports.flush()
+    } else if (this.#isTurnOver()) this.#yield()
     else this.#runBurst()
   }
 
-  /** Returns that the task has ended. */
-  #fail(task: RunnableTask, error: unknown): true {
-    this.#finish(task, 'failed', serializeFailure(error))
+  #succeed(run: TaskRun, value: unknown): true {
+    if (run.isGivenUp) return this.#finish(run, 'success', NO_BYTES)
+    return this.#finish(run, 'success', serializeResult(run.call as TaskCall, value))
+  }
+
+  #fail(run: TaskRun, error: unknown): true {
+    return this.#finish(run, 'failed', run.isGivenUp ? NO_BYTES : serializeFailure(error))
+  }
+
+  /** Returns that the task is over. */
+  #finish(run: TaskRun, status: 'success' | 'failed', payload: Uint8Array): true {
+    const meter = this.#meter
+    this.#current = undefined
+    meter.stop(run)
+    run.isOver = true
+    this.#scopes.end(run)
+    const seenBytes = this.#board.leave(run.slot, run.isGivenUp)
+    if (run.isGivenUp) {
+      this.#givenUpCount -= 1
+      return true
+    }
+    if (run.isPending) this.#release(run)
+    run.task.fn.lastCallMs = meter.lastMs
+    const profile = meter.profile(run, seenBytes)
+    this.#reports.result(run, status, payload, { profile, now: meter.endedAt })
     return true
   }
 
-  #finish(task: RunnableTask, status: 'success' | 'failed', payload: Uint8Array): void {
-    this.#meter.stop()
-    task.fn.lastCallMs = this.#meter.lastMs
-    const chunks = payload.byteLength === 0 ? [payload] : splitChunks(payload)
-    this.#running = undefined
-    this.#mark()
-    this.#answer(task, status, chunks, this.#meter.profile())
+  /** The task is not among those that are to end later any more. */
+  #release(run: TaskRun): void {
+    this.#pending.delete(run.id)
+    if (!run.isWaiting) this.#activeCount -= 1
   }
 
-  #answer(
-    { id }: RunnableTask,
-    status: TaskResult['status'],
-    inlineResults: readonly Uint8Array[],
-    metadata: Uint8Array,
-  ): void {
-    if (this.#outbox.bytes === 0) this.#heldSince = this.#meter.endedAt
-    const result: TaskResult = {
-      kind: 'taskResult',
-      taskId: id,
-      status,
-      metadata,
-      results: [],
-      inlineResults,
-      worker: NO_WORKER,
-      failedTaskId: NO_TASK,
+  /** Its neighbours go on as if it had ended. */
+  #giveUp(run: TaskRun): void {
+    run.isGivenUp = true
+    this.#givenUpCount += 1
+    this.#release(run)
+    this.#board.giveUp(run.slot)
+    this.#meter.pause(run)
+    this.#scopes.end(run)
+    this.#reports.canceled(run)
+    this.#note(run)
+  }
+
+  /** Has it looked at after this turn, and from outside of any task. */
+  #note(run: TaskRun): void {
+    if (run.isNoted) return
+    run.isNoted = true
+    if (this.#noted.push(run) > 1) return
+    this.#outside.runInAsyncScope(() => setImmediate(() => this.#lookAtNoted()))
+  }
+
+  #lookAtNoted(): void {
+    const noted = this.#noted
+    this.#noted = []
+    for (const run of noted) {
+      run.isNoted = false
+      if (!run.isOver && !run.isGivenUp) this.#setWaiting(run, run.childCount > 0)
     }
-    this.#outbox.add(KIND_MESSAGE, encodeFrame(result))
+    if (this.#mayStart()) this.run()
+    else this.#reports.flush()
   }
 
-  /** Whether results that wait could wait for this task too long. */
-  #mayHoldUp({ fn }: RunnableTask): boolean {
-    if (this.#outbox.bytes === 0) return false
-    if (!(fn.lastCallMs < MAX_HOLD_MS)) return true
-    return this.#meter.endedAt - this.#heldSince > MAX_HOLD_MS
-  }
-
-  /** Counts starts and ends together: odd while a task runs. Wraps around at 2^32. */
-  #mark(): void {
-    Atomics.add(this.#progress, 0, 1)
+  #setWaiting(run: TaskRun, isWaiting: boolean): void {
+    if (run.isWaiting === isWaiting) return
+    run.isWaiting = isWaiting
+    this.#activeCount += isWaiting ? -1 : 1
+    if (isWaiting) this.#meter.pause(run)
+    else this.#meter.resume(run)
+    this.#reports.waits(run, isWaiting)
   }
 
   #isTurnOver(): boolean {
@@ -225,22 +313,12 @@ export class TaskRunner {
 
   /** Lets the event loop have its turn. What is done is told before. */
   #yield(): void {
-    this.#outbox.flush()
+    this.#reports.flush()
     if (this.#queue.size === 0) return
     this.#isYielding = true
     setImmediate(() => {
       this.#isYielding = false
       this.run()
-    })
-  }
-
-  /** While a task waits, earlier results leave with the end of this turn. */
-  #planFlush(): void {
-    if (this.#isFlushPlanned || this.#outbox.bytes === 0) return
-    this.#isFlushPlanned = true
-    setImmediate(() => {
-      this.#isFlushPlanned = false
-      this.#outbox.flush()
     })
   }
 }

@@ -1,7 +1,12 @@
 // Local clusters: starting and ending them, and wrong options.
 
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Client, Cluster, ConfigError, Scheduler, SchedulerClusterCombo } from 'scaler-ts'
 
 test('a combo says where it is, and can be ended twice', async () => {
@@ -37,6 +42,9 @@ test('a wrong option is refused by its name before anything starts', async () =>
     ['heartbeatIntervalMs', 0],
     ['deathTimeoutMs', 'never'],
     ['inlineLimitBytes', -1],
+    ['cancelGraceMs', -1],
+    ['spareProcessors', 17],
+    ['objectCacheBytes', 1.5],
     ['perWorkerQueueSize', 0],
     ['clientTimeoutMs', 1],
     ['wrkers', 1],
@@ -103,4 +111,22 @@ test('the tasks of workers that are lost go to others', async () => {
     Array.from({ length: 50 }, (_, i) => i * 2),
   )
   await second.shutdown()
+})
+
+test('clusters inside of clusters end somewhere', async (t) => {
+  const text = `
+    import { Client } from 'scaler-ts'
+    try {
+      await Client.local({ workers: 1 })
+    } catch (error) {
+      console.log(error.code, error.message)
+    }
+  `
+  const folder = await mkdtemp(join(dirname(fileURLToPath(import.meta.url)), 'depth-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const program = join(folder, 'program.mjs')
+  await writeFile(program, text)
+  const env = { ...process.env, SCALER_EMBEDDED_DEPTH: '3' }
+  const { stdout } = await promisify(execFile)(process.execPath, [program], { env })
+  assert.match(stdout, /^ERR_SCALER_CONFIG a cluster inside of 3 others: /)
 })

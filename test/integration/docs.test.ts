@@ -1,9 +1,9 @@
-// Runs the programs of docs/client.md and docs/functions.md. What stands in comments behind `console.log`, and in lines of
-// comments after it, is what they must print.
+// Runs the programs of the pages in docs/. What stands in comments behind `console.log`, and in
+// lines of comments after it, is what they must print.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -18,12 +18,15 @@ interface Program {
   readonly text: string
 }
 
-function readDocument(name: string): string {
+/** All pages but that of the protocol, which has no programs. */
+function readDocuments(): string[] {
   for (let folder = HERE; folder !== dirname(folder); folder = dirname(folder)) {
-    const path = join(folder, 'docs', name)
-    if (existsSync(path)) return readFileSync(path, 'utf8')
+    const docs = join(folder, 'docs')
+    if (!existsSync(join(docs, 'protocol.md'))) continue
+    const names = readdirSync(docs).filter((name) => name.endsWith('.md') && name !== 'protocol.md')
+    return names.map((name) => readFileSync(join(docs, name), 'utf8'))
   }
-  return assert.fail(`docs/${name} is not there`)
+  return assert.fail('there is no folder docs')
 }
 
 function programsOf(document: string): Program[] {
@@ -47,7 +50,7 @@ function expectedOutput(text: string): string[] {
   return lines
 }
 
-const PROGRAMS = ['client.md', 'functions.md'].flatMap((name) => programsOf(readDocument(name)))
+const PROGRAMS = readDocuments().flatMap(programsOf)
 
 test('the documents have programs', () => {
   assert(PROGRAMS.length >= 12)

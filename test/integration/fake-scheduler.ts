@@ -1,7 +1,8 @@
 // A scheduler that does what a test says: it talks to real workers over a real socket, and gives
 // them tasks by itself.
 
-import { identity, objectId, schedulerId, taskId, type Identity } from '#src/base/ids.js'
+import { OUR_FEATURES } from '#src/base/features.js'
+import { identity, objectId, schedulerId, taskId, type Identity, type TaskId } from '#src/base/ids.js'
 import { deserializeError } from '#src/serializer/error-codec.js'
 import { defaultSerializer } from '#src/serializer/process-serializer.js'
 import { RouterSocket } from '#src/transport/router.js'
@@ -33,11 +34,13 @@ export interface Outcome {
   readonly profile: ProfileResult | undefined
   /** Place among all outcomes. */
   readonly order: number
+  readonly result: TaskResult
 }
 
 /** A task that was sent. */
 export interface SentTask {
   readonly id: string
+  readonly taskId: TaskId
   readonly outcome: Promise<Outcome>
 }
 
@@ -54,11 +57,14 @@ export interface SendOptions {
   readonly asObjects?: boolean
   readonly profiling?: boolean
   readonly source?: Identity
+  readonly priority?: number
+  /** Fields that a 1.9.9 scheduler does not know. */
+  readonly extension?: Partial<Omit<Task, 'kind' | 'bytes'>>
 }
 
 /** What a test may want of the scheduler. */
 export interface FakeSchedulerOptions {
-  /** 1: as one of ours. 0: as 1.9.9. */
+  /** As one of ours by default. 0: as 1.9.9. */
   readonly features?: number
   readonly address?: string
 }
@@ -83,7 +89,7 @@ export class FakeScheduler {
   }
 
   static async start(options: FakeSchedulerOptions = {}): Promise<FakeScheduler> {
-    const scheduler = new FakeScheduler(options.features ?? 1)
+    const scheduler = new FakeScheduler(options.features ?? OUR_FEATURES)
     scheduler.#router = await RouterSocket.bind(options.address ?? 'tcp://127.0.0.1:0', {
       onMessages: (from, messages) => scheduler.#onMessages(from, messages),
       onConnect: (peer) => void scheduler.#connected.add(peer),
@@ -102,6 +108,15 @@ export class FakeScheduler {
   get workers(): Identity[] {
     const registered = new Set(this.heartbeats.map(({ from }) => from))
     return [...this.#connected].filter((peer) => registered.has(peer))
+  }
+
+  /** What tasks have told while they ran, in order: `waiting`, `resumed`, `progress 1 of 2`. */
+  updatesOf(id: string): string[] {
+    return this.messages.flatMap((message) => {
+      if (message.kind !== 'taskUpdate' || message.taskId !== id) return []
+      const { update, done, total } = message
+      return [update === 'progress' ? `progress ${done} of ${total}` : update]
+    })
   }
 
   /** The process ids of all processors that workers have told of. */
@@ -134,6 +149,20 @@ export class FakeScheduler {
     )
   }
 
+  /** The same, with arguments that are stored objects. */
+  submitWith(fn: (...args: never[]) => unknown, objectIds: readonly string[]): SentTask {
+    const functionId = this.#store(defaultSerializer.serialize(fn))
+    const functionArgs = objectIds.map((id): TaskArgument => {
+      return { type: 'objectID', data: Buffer.from(id, 'latin1') }
+    })
+    return this.submitStored(functionId, [], { extension: { functionArgs } })
+  }
+
+  /** Whether a task has not been answered. */
+  isOpen(id: string): boolean {
+    return this.#open.has(id)
+  }
+
   /** The same, for a function and arguments in their bytes. */
   submitStored(
     functionId: string,
@@ -151,13 +180,17 @@ export class FakeScheduler {
       kind: 'task',
       taskId: taskId(id),
       source: options.source ?? CLIENT,
-      metadata: encodeTaskFlags({ profiling: options.profiling ?? false, priority: 0 }),
+      metadata: encodeTaskFlags({
+        profiling: options.profiling ?? false,
+        priority: options.priority ?? 0,
+      }),
       funcObjectId: objectId(functionId),
       functionArgs,
       ...PLAIN_TASK,
+      ...options.extension,
     }
     this.send(task, options.worker)
-    return { id, outcome }
+    return { id, taskId: taskId(id), outcome }
   }
 
   cancel(id: string, force: boolean): void {
@@ -265,6 +298,7 @@ export class FakeScheduler {
       value: readValue(status, chunks),
       profile: decodeProfileResult(metadata),
       order,
+      result,
     })
   }
 }

@@ -1,75 +1,14 @@
 // Agents and processors for real, with a scheduler played by the test.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
-import type { LogFields, Logger } from '#src/base/logger.js'
+import { writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { OUR_FEATURES } from '#src/base/features.js'
 import { Agent } from '#src/worker/agent.js'
 import type { AgentOptions } from '#src/worker/agent-options.js'
 import { isAlive, until } from './condition.js'
-import { FakeScheduler, type FakeSchedulerOptions } from './fake-scheduler.js'
-
-interface LogLine {
-  readonly level: string
-  readonly text: string
-  readonly fields: LogFields
-}
-
-class LineLogger implements Logger {
-  readonly lines: LogLine[] = []
-  debug(text: string, fields: LogFields = {}): void {
-    this.lines.push({ level: 'debug', text, fields })
-  }
-  info(text: string, fields: LogFields = {}): void {
-    this.lines.push({ level: 'info', text, fields })
-  }
-  warn(text: string, fields: LogFields = {}): void {
-    this.lines.push({ level: 'warn', text, fields })
-  }
-  error(text: string, fields: LogFields = {}): void {
-    this.lines.push({ level: 'error', text, fields })
-  }
-}
-
-interface Setup {
-  readonly scheduler: FakeScheduler
-  readonly agent: Agent
-  readonly log: LineLogger
-}
-
-/** A scheduler and an agent that has registered with it; both end with the test. */
-async function setUp(
-  context: TestContext,
-  options: Partial<AgentOptions> = {},
-  schedulerOptions: FakeSchedulerOptions = {},
-): Promise<Setup> {
-  const scheduler = await FakeScheduler.start(schedulerOptions)
-  const log = new LineLogger()
-  const { address } = scheduler
-  const agent = await Agent.start({
-    address,
-    workers: 1,
-    heartbeatIntervalMs: 50,
-    logger: log,
-    killDelayMs: 1000,
-    ...options,
-  })
-  context.after(async () => {
-    await agent.stop()
-    await scheduler.close()
-  })
-  await agent.ready
-  return { scheduler, agent, log }
-}
-
-/** A path that does not exist yet and is removed with the test. */
-function pathFor(context: TestContext, name: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'scaler-worker-'))
-  context.after(() => rmSync(folder, { recursive: true, force: true }))
-  return join(folder, name)
-}
+import { FakeScheduler } from './fake-scheduler.js'
+import { LineLogger, pathFor, setUp, type LogLine } from './worker-agent-setup.js'
 
 test('a worker shows what it is in its heartbeats', async (context) => {
   const { scheduler } = await setUp(context, { names: ['left.1'] })
@@ -77,7 +16,7 @@ test('a worker shows what it is in its heartbeats', async (context) => {
   const { from, heartbeat } = scheduler.heartbeats.at(-1) ?? assert.fail()
   assert.match(from, new RegExp(`^${process.pid}\\|left\\.1\\|[0-9a-f]{32}$`))
   assert.equal(heartbeat.runtime, `node/${process.versions.node}`)
-  assert.equal(heartbeat.features, 1)
+  assert.equal(heartbeat.features, OUR_FEATURES)
   assert.equal(heartbeat.queuedTasks, 0)
   assert.ok(heartbeat.agent.rss > 10_000_000)
   assert.ok(heartbeat.rssFree > 0)
@@ -529,6 +468,9 @@ test('bad options are refused by name', async () => {
     [{ deathTimeoutMs: Number.NaN }, /deathTimeoutMs/],
     [{ inlineLimitBytes: -1 }, /inlineLimitBytes/],
     [{ killDelayMs: 0.5 }, /killDelayMs/],
+    [{ cancelGraceMs: -1 }, /cancelGraceMs/],
+    [{ spareProcessors: 17 }, /spareProcessors/],
+    [{ objectCacheBytes: 2 ** 41 }, /objectCacheBytes/],
     [{ cwd: '/no/such/folder' }, /cwd/],
     [{ execArgv: 'text' as unknown as string[] }, /execArgv/],
     [{ nonsense: 1 } as Partial<AgentOptions>, /nonsense/],

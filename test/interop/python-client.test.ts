@@ -94,3 +94,25 @@ pythonTest('cancelled, dying and nested tasks end on our scheduler as on theirs'
   })
   assert.ok(scheduler.isRunning())
 })
+
+pythonTest('graphs of a Python client run on our scheduler', async (t) => {
+  const { scheduler, address, monitorAddress } = await startOurScheduler(t)
+  startPythonCluster(t, address, 2)
+  const error = ['ValueError', 'failed at 1']
+  assert.deepEqual(await session(t, address, 'client_graph.py'), {
+    get: { e: 1, a: 2, d: 4 },
+    twice: { c: 4 },
+    data_only: { a: 2, b: 2 },
+    reference: { m: 100_001 },
+    large: 50_000,
+    chain: { n300: 300, n7: 7 },
+    // Unlike on their own scheduler, a failure fails what depends on it and nothing else.
+    failing: { b: error, c: error, d: error, s: 1, good: 2 },
+    after: 2,
+  })
+  const idle = await status(t, monitorAddress, ({ objectManager, clientManager }) => {
+    return objectManager.numberOfObjects === 0 && clientManager.clientToNumOfTask.length === 0
+  })
+  assert.equal(idle.taskManager.unassigned, 0)
+  assert.ok(scheduler.isRunning())
+})

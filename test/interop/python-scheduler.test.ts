@@ -88,3 +88,38 @@ function assertUnharmed(scheduler: Program): void {
   assert.ok(scheduler.isRunning())
   assert.doesNotMatch(scheduler.log(), /\[CTIC\]|Traceback/)
 }
+
+pythonTest('graphs, references, futures and nested tasks work on a Python scheduler', async (t) => {
+  const { scheduler, address } = await startPythonScheduler(t)
+  startCommand(t, 'scaler-cluster', ['-n', '1', address])
+  await using client = await Client.connect(address)
+  const inc = (x: number): number => x + 1
+  const add = (a: number, b: number): number => a + b
+  const fail = (): never => {
+    throw new RangeError('node')
+  }
+
+  const reference = client.sendObject([1, 2, 3])
+  const sizeOf = (list: { readonly length: number }): number => list.length
+  assert.equal(await client.submit(sizeOf, reference), 3)
+
+  const make = (size: number): Uint8Array => new Uint8Array(size)
+  assert.equal(await client.submit(sizeOf, client.submit(make, 1 << 20)), 1 << 20)
+
+  const graph = { a: 1, b: [inc, 'a'], c: [add, 'b', 'b'], bad: [fail], worse: [inc, 'bad'] }
+  assert.deepEqual(await client.get(graph, ['c', 'a']), { c: 4, a: 1 })
+  const run = client.get(graph, ['c', 'worse'])
+  assert.equal(await run.futures.c, 4)
+  await assert.rejects(run, RangeError)
+
+  const fibonacci = async (client: Client, n: number): Promise<number> => {
+    if (n < 2) return n
+    const [a, b] = [
+      client.submit(fibonacci, client, n - 1),
+      client.submit(fibonacci, client, n - 2),
+    ]
+    return (await a) + (await b)
+  }
+  assert.equal(await client.submit(fibonacci, client, 7), 13)
+  assertUnharmed(scheduler)
+})

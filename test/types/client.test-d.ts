@@ -4,12 +4,17 @@
 import {
   asCompleted,
   Client,
+  literal,
   wait,
   type ClientOptions,
   type Future,
+  type Graph,
+  type GraphFuture,
   type Lift,
   type MapFuture,
   type MapOptions,
+  type NodeValue,
+  type ObjectReference,
   type Serializer,
   type TaskProfile,
 } from 'scaler-ts'
@@ -159,7 +164,8 @@ export async function clients(): Promise<void> {
 }
 
 export function shapes(): void {
-  holds<Same<Lift<[number, string]>, [number, string]>>()
+  type Liftable<T> = T | Future<T> | ObjectReference<T>
+  holds<Same<Lift<[number, string]>, [Liftable<number>, Liftable<string>]>>()
   const serializer: Serializer = {
     serialize: () => new Uint8Array(0),
     deserialize: () => undefined,
@@ -172,4 +178,68 @@ export function shapes(): void {
   const asText = { serialize: String, deserialize: String }
   // @ts-expect-error -- and makes bytes
   void new Client('tcp://localhost:1', { serializer: asText })
+}
+
+export async function graphs(): Promise<void> {
+  const table = client.sendObject({ rows: [1] })
+  const run = client.get(
+    {
+      number: 2,
+      text: 'text',
+      list: [1, 2],
+      nothing: null,
+      fn: add,
+      sum: [add, 'number', 'number'],
+      promised: [later, literal('x')],
+      table,
+      future: client.submit(optional, 1),
+      quoted: literal([add, 'number'] as const),
+      called: [(given: typeof add, rows: { rows: number[] }) => [given, rows], add, table],
+    },
+    ['number', 'list', 'fn', 'sum', 'promised', 'table', 'future', 'quoted', 'called', 'nothing'],
+  )
+  const values = await run
+  holds<Same<typeof values.number, number>>()
+  holds<Same<typeof values.list, [number, number]>>()
+  holds<Same<typeof values.fn, typeof add>>()
+  holds<Same<typeof values.sum, number>>()
+  holds<Same<typeof values.promised, number>>()
+  holds<Same<typeof values.table, { rows: number[] }>>()
+  holds<Same<typeof values.future, string>>()
+  holds<Same<typeof values.quoted, readonly [typeof add, 'number']>>()
+  holds<Same<typeof values.called, (typeof add | { rows: number[] })[]>>()
+  holds<Same<typeof values.nothing, null>>()
+  // @ts-expect-error -- it was not requested
+  void values.text
+  const { sum, table: reference } = run.futures
+  holds<Same<typeof sum, Future<number>>>()
+  holds<Same<typeof reference, Future<{ rows: number[] }>>>()
+  holds<Same<ReturnType<typeof run.cancel>, boolean>>()
+  const either = run.catch(() => 'none' as const)
+  holds<Same<typeof either, Promise<typeof values | 'none'>>>()
+}
+
+export async function graphVariables(): Promise<void> {
+  const graph = { a: 2, b: [add, 'a', 'a'], c: [later, 'text'], list: ['a', 'b'] }
+  const { a, b, list } = await client.get(graph, ['a', 'b', 'list'])
+  holds<Same<typeof a, number>>()
+  holds<Same<typeof b, number>>()
+  holds<Same<typeof list, string[]>>()
+  const constant = { a: 2, c: [later, 'a'] } as const
+  const fixed = await client.get(constant, ['a', 'c'])
+  holds<Same<typeof fixed, { a: 2; c: number }>>()
+  const built: Graph = { a: 2 }
+  const { x } = await client.get(built, ['x'])
+  holds<Same<typeof x, unknown>>()
+  const record: Record<string, number> = {}
+  const future: GraphFuture<{ y: number }> = client.get(record, ['y'])
+  const promise: Promise<{ y: number }> = future
+  holds<Same<NodeValue<[typeof later, string]>, number>>()
+  await promise
+  // @ts-expect-error -- there is no such node
+  client.get(graph, ['d'])
+  // @ts-expect-error -- keys come in a list
+  client.get(graph, 'a')
+  // @ts-expect-error -- a graph is an object
+  client.get(5, [])
 }

@@ -1,32 +1,50 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { objectId } from '../../base/ids.js'
 import type { Task } from '../../wire/message.js'
 import {
   Harness,
   inlineResult,
   objectResponse,
+  resultOf,
   sent,
   storedResult,
   taskResult,
 } from './harness.test.kit.js'
+import type { ArgumentSource } from './submission.js'
+
+const FAILURE = { status: 'failed', inlineResults: [Buffer.from('no')] } as const
 
 type Step =
-  | { readonly do: 'submit'; readonly bytes: number }
+  | { readonly do: 'submit'; readonly bytes: number; readonly needs: readonly number[] }
   | { readonly do: 'cancel' | 'inline' | 'stored' | 'response'; readonly which: number }
+  | { readonly do: 'want' | 'drop' | 'fail'; readonly which: number }
+  | { readonly do: 'pin' | 'unpin' | 'use'; readonly object: number }
   | { readonly do: 'refuse'; readonly which: number; readonly status: 'canceled' | 'notFound' }
-  | { readonly do: 'open'; readonly scheduler: string }
-  | { readonly do: 'disconnect' | 'connect' | 'flush' | 'close' | 'progress' }
+  | { readonly do: 'open'; readonly scheduler: string; readonly remembers: boolean }
+  | { readonly do: 'disconnect' | 'connect' | 'flush' | 'close' | 'progress' | 'clear' }
   | { readonly do: 'wait'; readonly durationMs: number }
 
 const which = fc.nat(30)
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('submit'), bytes: fc.nat(150) }) },
   {
     weight: 8,
-    arbitrary: fc.record({ do: fc.constantFrom('inline', 'stored', 'response'), which }),
+    arbitrary: fc.record({
+      do: fc.constant('submit'),
+      bytes: fc.nat(150),
+      needs: fc.oneof(fc.constant([]), fc.array(which, { maxLength: 3 })),
+    }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('cancel'), which }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constantFrom('inline', 'stored', 'response', 'want'), which }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('cancel', 'drop', 'fail'), which }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constantFrom('pin', 'unpin', 'use'), object: fc.nat(2) }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -37,29 +55,69 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('open'), scheduler: fc.constantFrom('', 'S1', 'S2') }),
+    arbitrary: fc.record({
+      do: fc.constant('open'),
+      scheduler: fc.constantFrom('', 'S1', 'S2'),
+      remembers: fc.boolean(),
+    }),
   },
   {
     weight: 6,
     arbitrary: fc.record({ do: fc.constantFrom('flush', 'flush', 'disconnect', 'connect') }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait'), durationMs: fc.nat(70_000) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('close', 'progress') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('close', 'progress', 'clear') }) },
 )
 
 /** A scheduler that is told what to do, and what it must have noticed. */
 class World {
   readonly harness = new Harness()
   readonly submitted: string[] = []
-  /** Task messages by connection: in each, a task comes once. */
+  /** Those whose owner does not want to know how they end. */
+  readonly dropped = new Set<string>()
+  readonly #offered = new Set<string>()
+  #scheduler: string | undefined
+  /** Whether the scheduler may have dropped the client. */
+  #isLost = false
+  #resultCount = 0
+  /** Objects that the scheduler has, for all that the client can know. */
+  readonly #results = new Set<string>()
   #sentHere: string[] = []
   #seen = 0
+
+  constructor() {
+    this.harness.isEager = false
+  }
 
   apply(action: Step): void {
     const { harness } = this
     switch (action.do) {
       case 'submit':
-        this.submitted.push(harness.submitAny([Buffer.alloc(action.bytes, 'x')]))
+        this.#submit([Buffer.alloc(action.bytes, 'x'), ...action.needs.map((n) => this.#need(n))])
+        break
+      case 'use':
+        this.#submit([{ type: 'object', id: objectId(`o${action.object}`) }])
+        break
+      case 'pin': {
+        const name = `o${action.object}`
+        const value = { id: objectId(name), name: Buffer.from(name), content: Buffer.from(name) }
+        harness.handle({ type: 'objectPinned', value })
+        break
+      }
+      case 'unpin':
+        harness.handle({ type: 'objectUnpinned', id: objectId(`o${action.object}`) })
+        break
+      case 'want':
+        this.#want(this.#pick(action.which))
+        break
+      case 'drop':
+        this.#drop(this.#pick(action.which))
+        break
+      case 'fail':
+        harness.receive(taskResult(this.#pick(action.which), FAILURE))
+        break
+      case 'clear':
+        harness.handle({ type: 'clearRequested' })
         break
       case 'cancel':
         harness.cancel(this.#pick(action.which))
@@ -68,11 +126,11 @@ class World {
         harness.receive(inlineResult(this.#pick(action.which)))
         break
       case 'stored':
-        harness.receive(storedResult(this.#pick(action.which), `r${action.which % 5}`))
+        this.#store(this.#pick(action.which), action.which)
         break
       case 'response': {
         const content = action.which % 3 === 0 ? undefined : 'x'
-        harness.receive(objectResponse(`r${action.which % 5}`, content))
+        harness.receive(objectResponse(`r${action.which % (this.#resultCount + 5)}`, content))
         break
       }
       case 'refuse':
@@ -80,13 +138,14 @@ class World {
         break
       case 'open':
         this.#sentHere = []
-        harness.open(action.scheduler)
+        this.#open(action.scheduler, action.remembers)
         break
       case 'connect':
         this.#sentHere = []
         harness.handle({ type: 'connected' })
         break
       case 'disconnect':
+        this.#isLost = true
         harness.disconnect()
         break
       case 'flush':
@@ -105,6 +164,44 @@ class World {
     this.#checkSent()
   }
 
+  #submit(args: readonly ArgumentSource[]): void {
+    this.submitted.push(this.harness.submitAny(args))
+  }
+
+  #open(scheduler: string, remembers: boolean): void {
+    const isSame = scheduler === this.#scheduler && (remembers || !this.#isLost)
+    if (!isSame) this.#results.clear()
+    this.#scheduler = scheduler
+    this.#isLost = false
+    this.harness.remembers = remembers
+    this.harness.open(scheduler)
+  }
+
+  #need(index: number): ArgumentSource {
+    return resultOf(this.#pick(index))
+  }
+
+  /** Large results come under ids of their own; a scheduler that errs uses one for several. */
+  #store(owner: string, index: number): void {
+    const id = index % 7 === 0 ? `r${index % 5}` : `r${5 + this.#resultCount}`
+    this.#resultCount += 1
+    this.#results.add(id)
+    for (const action of this.harness.receive(storedResult(owner, id))) {
+      if (action.type === 'offerResult') this.#offered.add(action.owner)
+    }
+  }
+
+  #want(owner: string): void {
+    const isOpen = this.harness.endOf(owner) === undefined && !this.dropped.has(owner)
+    if (isOpen && this.#offered.has(owner)) this.harness.want(owner)
+  }
+
+  #drop(owner: string): void {
+    if (!this.#offered.has(owner) || this.harness.endOf(owner) !== undefined) return
+    this.dropped.add(owner)
+    this.harness.drop(owner)
+  }
+
   #pick(index: number): string {
     return this.submitted[index % Math.max(this.submitted.length, 1)] ?? 'nobody'
   }
@@ -117,17 +214,23 @@ class World {
       if (message.kind === 'objectInstruction') {
         const { objectIds } = message.objectContent
         if (message.instructionType === 'create') this.#sentHere.push(...objectIds)
-        else this.#sentHere = this.#sentHere.filter((id) => !objectIds.some((gone) => gone === id))
+        else this.#forget(objectIds)
       }
       if (message.kind === 'task') this.#checkTask(message)
     }
+  }
+
+  #forget(gone: readonly string[]): void {
+    this.#sentHere = this.#sentHere.filter((id) => !gone.includes(id))
+    for (const id of gone) this.#results.delete(id)
   }
 
   #checkTask(task: Task): void {
     assert(this.#sentHere.includes(task.funcObjectId), 'a task without its function')
     for (const argument of task.functionArgs) {
       const id = Buffer.from(argument.data).toString('latin1')
-      if (argument.type === 'objectID') assert(this.#sentHere.includes(id), 'without its argument')
+      if (argument.type !== 'objectID') continue
+      assert(this.#sentHere.includes(id) || this.#results.has(id), 'without its argument')
     }
   }
 }
@@ -137,11 +240,17 @@ test('property: whatever happens, each task ends exactly once, and has what it n
     fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
       const world = new World()
       for (const action of steps) world.apply(action)
-      const { harness, submitted } = world
+      const { harness, submitted, dropped } = world
       // Liveness: once there is a scheduler that answers everything, everything ends.
-      if (harness.machine.unfinishedTasks > 0) settle(world)
+      settle(world)
       assert.equal(harness.machine.unfinishedTasks, 0)
-      assert.deepEqual(harness.ends.map(([owner]) => owner).toSorted(), submitted.toSorted())
+      const ended = harness.ends.map(([owner]) => owner)
+      assert.equal(new Set(ended).size, ended.length, 'a task ended twice')
+      const silent = submitted.filter((owner) => !ended.includes(owner))
+      assert.deepEqual(
+        silent.filter((owner) => !dropped.has(owner)),
+        [],
+      )
     }),
     { numRuns: 300 },
   )
@@ -150,6 +259,7 @@ test('property: whatever happens, each task ends exactly once, and has what it n
 /** A scheduler that behaves: what is unfinished is sent to it, and it answers. */
 function settle({ harness }: World): void {
   harness.disconnect()
+  harness.remembers = true
   harness.open('S3')
   while (harness.machine.unfinishedTasks > 0) {
     const before = harness.machine.unfinishedTasks

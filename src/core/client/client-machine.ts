@@ -1,65 +1,72 @@
 // The client as a machine: the connection, the heartbeats, and who is told what when. What
-// happens to tasks is in task-flow.ts. docs/protocol.md#client
+// happens to tasks is in task-flow.ts, to graphs in graph-flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
 import { earliest } from '../../base/earliest.js'
-import { FEATURE_INLINE, hasFeature } from '../../base/features.js'
-import { schedulerId, type SchedulerId, type TaskId } from '../../base/ids.js'
+import type { ObjectId, TaskId } from '../../base/ids.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
-import type { ClientHeartbeatEcho, Message } from '../../wire/message.js'
+import type { Message, TaskResult } from '../../wire/message.js'
 import type {
   ClientAction,
   ClientCoreOptions,
   ClientEvent,
   TaskEndReason,
-  TaskSubmission,
   UnfinishedTask,
 } from './events.js'
-import { Heartbeat } from './heartbeat.js'
-import { nextLinkState, type LinkFact, type LinkState } from './link-state.js'
+import { GraphFlow } from './graph-flow.js'
+import type { GraphSubmission } from './graph-submission.js'
+import { Link } from './link.js'
 import { taskCancelMessage } from './messages.js'
+import { Shutdown } from './shutdown.js'
 import { Silence } from './silence.js'
-import { TaskFlow } from './task-flow.js'
+import type { TaskSubmission } from './submission.js'
+import { TaskFlow, type SchedulerMemory } from './task-flow.js'
 import { Turn, type Act } from './turn.js'
 
-/** What a 1.9.9 scheduler's echo has for an id. */
-const NO_SCHEDULER_ID = schedulerId('')
-/** After so long without a heartbeat a scheduler may have dropped this client: 60 s in 1.9.9. */
-const FORGETFUL_MS = 50_000
+/** Events that have nothing to do with what users ask for, and the most frequent one. */
+type DispatchedType =
+  | 'taskSubmitted'
+  | 'messageReceived'
+  | 'writable'
+  | 'connected'
+  | 'connectFailed'
+  | 'disconnected'
+  | 'progressed'
+  | 'linkClosed'
+  | 'tick'
 
 /** One client. Every submitted task ends with exactly one `finishTask` or `endTask`. */
 export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientAction<Owner>> {
   readonly #options: ClientCoreOptions
   readonly #turn = new Turn<Owner>()
   readonly #flow: TaskFlow<Owner>
-  readonly #heartbeat: Heartbeat
+  readonly #graphs: GraphFlow<Owner>
+  readonly #shutdown: Shutdown<Owner>
+  readonly #link: Link<Owner>
   readonly #silence: Silence
-  #link: LinkState = 'connecting'
-  /** The scheduler that answered last; undefined before the first answer. */
-  #schedulerId: SchedulerId | undefined
-  /** Results may have been lost since the scheduler answered last. */
-  #isDoubtful = false
-  /** Why the last connection, or attempt to get one, ended; '' if there was none. */
-  #lastReason = ''
   /** How tasks end that are submitted once the link is closing. */
   #endReason: TaskEndReason = 'closed'
 
   constructor(options: ClientCoreOptions) {
     this.#options = options
     this.#flow = new TaskFlow(options, this.#turn)
-    this.#heartbeat = new Heartbeat(options.heartbeatIntervalMs)
+    const { tasks, objects, sender } = this.#flow
+    this.#graphs = new GraphFlow(options, this.#turn, { tasks, objects, flow: this.#flow })
+    sender.addSource(this.#graphs)
+    this.#shutdown = new Shutdown(this.#turn)
+    this.#link = new Link(options, this.#turn)
     this.#silence = new Silence(options.timeoutMs)
   }
 
   get deadline(): InstantMs | undefined {
-    if (this.#isEnding) return undefined
-    const silence = this.#flow.size > 0 ? this.#silence.deadline : undefined
-    return earliest(earliest(this.#heartbeat.deadline, silence), this.#flow.deadline)
+    if (this.#link.isEnding) return undefined
+    const silence = this.#isWaiting ? this.#silence.deadline : undefined
+    return earliest(earliest(this.#link.deadline, silence), this.#flow.deadline)
   }
 
   /** Tasks that have not ended. */
   get unfinishedTasks(): number {
-    return this.#flow.size
+    return this.#flow.tasks.openCount
   }
 
   /** Roughly what the tasks that have not been sent take, in bytes. */
@@ -69,32 +76,53 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   /** What the arguments of unfinished tasks take, in bytes. Shared ones count once. */
   get heldBytes(): number {
-    return this.#flow.sender.heldBytes
+    return this.#flow.inputs.heldBytes
   }
 
-  /** Whether an unfinished task was handed to the scheduler. */
+  /** Whether the scheduler was told all that it has to be told beside tasks, if it can be. */
+  get isQuiet(): boolean {
+    return !this.#link.isOpen || this.#flow.sender.isQuiet
+  }
+
+  /** Whether the result of a task can be an argument: it has not ended, or its result is kept. */
+  has(id: TaskId): boolean {
+    return this.#flow.tasks.get(id) !== undefined
+  }
+
+  /** Whether a task was handed to the scheduler. */
   isSent(id: TaskId): boolean {
-    const task = this.#flow.get(id)
-    return task !== undefined && task.state !== 'waiting'
+    const task = this.#flow.tasks.get(id)
+    return task !== undefined && task.state !== 'waiting' && task.state !== 'blocked'
   }
 
-  /** All unfinished tasks, oldest first. */
+  /** All tasks that somebody wants to know about, oldest first. */
   unfinished(): UnfinishedTask<Owner>[] {
-    return [...this.#flow.values()]
+    const unfinished: UnfinishedTask<Owner>[] = []
+    for (const { taskId, owner } of this.#flow.tasks.values()) {
+      if (owner !== undefined) unfinished.push({ taskId, owner })
+    }
+    return unfinished
+  }
+
+  /** The content of an object, if it is pinned. */
+  contentOf(id: ObjectId): Uint8Array | undefined {
+    return this.#flow.objects.pinned(id)?.value.content
   }
 
   handle(event: ClientEvent<Owner>, now: InstantMs, act: Act<Owner>): void {
     this.#turn.begin(now, act)
     this.#dispatch(event)
-    if (this.#link === 'open') this.#flow.sender.flush(event.type === 'writable')
+    if (this.#link.isOpen) this.#flow.sender.flush(event.type === 'writable')
   }
 
   checkInvariants(): void {
-    this.#flow.checkInvariants()
+    this.#flow.checkInvariants(this.#graphs.objectUses)
+    this.#graphs.checkInvariants()
   }
 
-  get #isEnding(): boolean {
-    return this.#link === 'closing' || this.#link === 'closed'
+  /** Whether somebody waits for the scheduler. */
+  get #isWaiting(): boolean {
+    return this.#flow.tasks.openCount > 0 || this.#shutdown.isPending
   }
 
   #dispatch(event: ClientEvent<Owner>): void {
@@ -109,69 +137,84 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       case 'connected':
         return this.#onConnected()
       case 'connectFailed':
-        this.#lastReason = event.reason
+        this.#link.reason = event.reason
         return
       case 'disconnected':
         return this.#onDisconnected(event.reason)
       case 'progressed':
         return this.#silence.heard(this.#turn.now)
-      case 'cancelRequested':
-        return this.#onCancelRequested(event.taskId)
-      case 'closeRequested':
-        return this.#onCloseRequested()
       case 'linkClosed':
-        return this.#enter('linkClosed')
+        return this.#link.closed()
       case 'tick':
         return this.#onTick()
+      default:
+        return this.#onRequest(event)
+    }
+  }
+
+  /** What users do beside submitting tasks. */
+  #onRequest(event: Exclude<ClientEvent<Owner>, { readonly type: DispatchedType }>): void {
+    switch (event.type) {
+      case 'cancelRequested':
+        return this.#onCancelRequested(event.taskId)
+      case 'graphSubmitted':
+        return this.#onGraphSubmitted(event.graph)
+      case 'graphCancelRequested':
+        return this.#graphs.cancel(event.graphId)
+      case 'resultWanted':
+        return this.#onResultWanted(event.taskId, event.owner)
+      case 'resultLeft':
+        return this.#flow.leave(event.taskId, event.owner)
+      case 'resultDropped':
+        return this.#flow.drop(event.taskId)
+      case 'objectPinned':
+        return this.#link.isEnding ? undefined : this.#flow.objects.pin(event.value)
+      case 'objectUnpinned':
+        return this.#flow.objects.unpin(event.id)
+      case 'clearRequested':
+        return this.#onClearRequested()
+      case 'shutdownRequested':
+        return this.#onShutdownRequested()
+      case 'closeRequested':
+        return this.#onCloseRequested()
       default:
         unreachable(event)
     }
   }
 
-  #enter(fact: LinkFact): void {
-    this.#link = nextLinkState(this.#link, fact)
-  }
-
   #onConnected(): void {
-    this.#enter('connected')
-    if (this.#link !== 'greeting') return
+    if (!this.#link.connected()) return
     this.#flow.sender.onConnected()
-    this.#heartbeat.start(this.#turn.now)
-    this.#pollHeartbeat()
+    this.#link.poll()
   }
 
   #onDisconnected(reason: string): void {
-    this.#enter('disconnected')
-    this.#heartbeat.stop()
-    if (this.#link !== 'connecting') return
-    this.#lastReason = reason
-    this.#isDoubtful = true
-    if (!this.#options.reconnect) this.#close('disconnected', `the connection was lost: ${reason}`)
+    this.#shutdown.onDisconnected()
+    if (!this.#link.disconnected(reason) || this.#options.reconnect) return
+    this.#close('disconnected', `the connection was lost: ${reason}`)
   }
 
   #onTick(): void {
     const { now } = this.#turn
     this.#silence.tick(now, this.deadline ?? now)
     this.#flow.sweep()
-    this.#pollHeartbeat()
-    if (this.#flow.size > 0 && now >= this.#silence.deadline) this.#giveUp()
-  }
-
-  #pollHeartbeat(): void {
-    const due = this.#heartbeat.poll(this.#turn.now)
-    const { latencyUS } = this.#heartbeat
-    if (due === 'send') this.#turn.act({ type: 'sendHeartbeat', latencyUS })
-    if (due === 'probe') this.#turn.act({ type: 'probeLink' })
+    this.#link.poll()
+    if (this.#isWaiting && now >= this.#silence.deadline) this.#giveUp()
   }
 
   #onMessage(message: Message): void {
     switch (message.kind) {
       case 'taskResult':
-        return this.#flow.onTaskResult(message)
+        return this.#onTaskResult(message)
+      case 'taskUpdate':
+        return this.#flow.onTaskUpdate(message)
       case 'objectResponse':
+        this.#onAnswer(this.#link.onObjectResponse(message))
         return this.#flow.onObjectResponse(message)
       case 'clientHeartbeatEcho':
-        return this.#onEcho(message)
+        return this.#onAnswer(this.#link.onEcho(message, this.#flow.tasks.hasStored))
+      case 'clientShutdownResponse':
+        return this.#onShutdownResponse(message.accepted)
       default:
         this.#turn.log('warn', 'ignored a message that no client should get', {
           kind: message.kind,
@@ -179,73 +222,104 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     }
   }
 
-  #onEcho(echo: ClientHeartbeatEcho): void {
-    const staleMs = this.#heartbeat.echoed(this.#turn.now)
-    if (staleMs > 0) {
-      // Only the echo of a new heartbeat shows that the scheduler knows this client (again).
-      this.#isDoubtful ||= staleMs >= FORGETFUL_MS
-      this.#enter('grewStale')
-      this.#pollHeartbeat()
-      return
-    }
-    const wasOpen = this.#link === 'open'
-    this.#enter('echoed')
-    if (this.#link !== 'open') return
-    if (!wasOpen || echo.schedulerId !== this.#schedulerId) this.#open(echo)
+  #onTaskResult(message: TaskResult): void {
+    const task = this.#flow.tasks.get(message.taskId)
+    if (task !== undefined) this.#flow.onTaskResult(task, message)
+    else if (!this.#graphs.onTaskResult(message)) this.#flow.onUnknownResult(message)
   }
 
   /** Tells a scheduler, which may or may not be the one from before, all that it needs to know. */
-  #open(echo: ClientHeartbeatEcho): void {
-    const isSame = echo.schedulerId === this.#schedulerId
-    const isOurs = echo.schedulerId !== NO_SCHEDULER_ID
-    this.#schedulerId = echo.schedulerId
-    this.#lastReason = ''
-    this.#flow.mayForce = isOurs
-    const mayInline = hasFeature(echo.features, FEATURE_INLINE)
-    // A 1.9.9 scheduler dies of a task that it has already, and cannot be told from its successor.
-    const memory = { isSame, mayRepeat: isOurs || !isSame, isDoubtful: this.#isDoubtful, mayInline }
-    this.#isDoubtful = false
+  #onAnswer(memory: SchedulerMemory | undefined): void {
+    if (memory === undefined) return
+    this.#flow.ends.mayForce = this.#link.isOurs
+    this.#graphs.resume(memory)
     this.#flow.resume(memory)
-    this.#turn.log('debug', 'the scheduler answered', { isSame, tasks: this.#flow.size })
-    this.#turn.act({ type: 'announceOpen', schedulerId: echo.schedulerId })
+    this.#shutdown.ask()
+    const fields = { isSame: memory.isSame, tasks: this.#flow.tasks.openCount }
+    this.#turn.log('debug', 'the scheduler answered', fields)
+    this.#turn.act({ type: 'announceOpen', schedulerId: this.#link.schedulerId })
   }
 
   #onTaskSubmitted(submission: TaskSubmission<Owner>): void {
-    if (this.#isEnding) {
-      this.#turn.endTask(submission.owner, this.#endReason, this.#lastReason)
+    if (this.#link.isEnding) {
+      if (submission.owner !== undefined) this.#refuse(submission.owner)
       return
     }
-    if (this.#flow.size === 0) this.#silence.start(this.#turn.now)
+    if (!this.#isWaiting) this.#silence.start(this.#turn.now)
     this.#flow.submit(submission)
   }
 
+  #onGraphSubmitted(graph: GraphSubmission<Owner>): void {
+    if (this.#link.isEnding) {
+      for (const { owner } of graph.targets) this.#refuse(owner)
+      return
+    }
+    if (!this.#isWaiting) this.#silence.start(this.#turn.now)
+    this.#graphs.submit(graph)
+  }
+
+  #refuse(owner: Owner): void {
+    this.#turn.endTask(owner, this.#endReason, this.#link.reason)
+  }
+
   #onCancelRequested(id: TaskId): void {
-    const task = this.#flow.get(id)
-    if (task === undefined) return
-    this.#flow.recall(task)
-    this.#flow.abandon(task, 'cancelled', '')
+    const task = this.#flow.tasks.get(id)
+    if (task !== undefined) this.#flow.cancel(task)
+  }
+
+  #onResultWanted(id: TaskId, owner: Owner): void {
+    if (this.#link.isEnding) return this.#refuse(owner)
+    if (!this.#isWaiting) this.#silence.start(this.#turn.now)
+    this.#flow.want(id, owner)
+  }
+
+  #onClearRequested(): void {
+    if (this.#link.isEnding) return
+    this.#graphs.recallAll()
+    for (const task of this.#flow.tasks.values()) {
+      this.#flow.ends.recall(task)
+      this.#flow.ends.abandon(task, 'cleared', '')
+    }
+    this.#flow.objects.clear()
+  }
+
+  #onShutdownRequested(): void {
+    if (!this.#isWaiting) this.#silence.start(this.#turn.now)
+    this.#shutdown.want()
+    if (this.#link.isEnding) this.#shutdown.answer('closed', '')
+    else if (this.#link.isOpen) this.#shutdown.ask()
+  }
+
+  #onShutdownResponse(accepted: boolean): void {
+    if (!this.#shutdown.isPending) return
+    this.#shutdown.answer(accepted ? 'accepted' : 'refused', '')
+    if (accepted) this.#close('shutDown', '')
   }
 
   /** The scheduler was silent for too long. This client goes on: the scheduler may come back. */
   #giveUp(): void {
-    const why = this.#lastReason === '' ? '' : ` (${this.#lastReason})`
+    const why = this.#link.reason === '' ? '' : ` (${this.#link.reason})`
     const detail = `no message from the scheduler for ${this.#options.timeoutMs} ms${why}`
-    this.#turn.log('warn', detail, { tasks: this.#flow.size })
-    for (const task of this.#flow.values()) {
-      this.#flow.recall(task)
-      this.#flow.abandon(task, 'disconnected', detail)
+    const { tasks, ends } = this.#flow
+    this.#turn.log('warn', detail, { tasks: tasks.openCount })
+    this.#shutdown.answer('unreachable', detail)
+    this.#graphs.recallAll()
+    for (const task of tasks.values()) {
+      if (task.state === 'stored') continue
+      ends.recall(task)
+      ends.abandon(task, 'disconnected', detail)
     }
   }
 
   #onCloseRequested(): void {
-    if (this.#link === 'greeting' || this.#link === 'open') this.#sayGoodBye()
+    if (this.#link.isConnected) this.#sayGoodBye()
     this.#close('closed', '')
   }
 
   #sayGoodBye(): void {
     // One of ours cancels and deletes by itself.
-    const isOurs = this.#schedulerId !== NO_SCHEDULER_ID
-    for (const task of isOurs ? [] : this.#flow.values()) {
+    const { isOurs } = this.#link
+    for (const task of isOurs ? [] : this.#flow.tasks.values()) {
       if (task.state !== 'sent') continue
       this.#turn.send(taskCancelMessage(task.taskId, false))
     }
@@ -255,12 +329,13 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   /** Ends every task and then the link. */
   #close(reason: TaskEndReason, detail: string): void {
-    if (this.#isEnding) return
-    this.#enter('closeRequested')
-    this.#heartbeat.stop()
+    if (this.#link.isEnding) return
+    this.#link.close()
     this.#endReason = reason
-    if (detail !== '') this.#lastReason = detail
-    for (const task of this.#flow.values()) this.#flow.abandon(task, reason, detail)
+    if (detail !== '') this.#link.reason = detail
+    this.#shutdown.answer('closed', detail)
+    const { tasks, ends } = this.#flow
+    for (const task of tasks.values()) ends.abandon(task, reason, detail)
     this.#turn.act({ type: 'closeLink' })
   }
 }

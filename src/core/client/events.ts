@@ -3,6 +3,8 @@
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type { Message } from '../../wire/message.js'
+import type { GraphSubmission } from './graph-submission.js'
+import type { StoredValue, TaskSubmission } from './submission.js'
 
 /** Settings of one client's core; times in milliseconds, sizes in bytes. */
 export interface ClientCoreOptions {
@@ -20,30 +22,10 @@ export interface ClientCoreOptions {
   readonly objectIdOf: (content: Uint8Array) => ObjectId
 }
 
-/** Something that is stored in the scheduler under an id. */
-export interface StoredValue {
-  readonly id: ObjectId
-  /** For display. */
-  readonly name: Uint8Array
-  readonly content: Uint8Array
-}
-
 /** A task that has not ended, as its owner knows it. */
 export interface UnfinishedTask<Owner> {
   readonly taskId: TaskId
-  /** Whatever the shell wants back with the outcome; the core does not look at it. */
   readonly owner: Owner
-}
-
-/** One task as it is submitted. All bytes are owned by the core from then on. */
-export interface TaskSubmission<Owner> extends UnfinishedTask<Owner> {
-  readonly function: StoredValue
-  /** Big values of the function, which reach the worker as further arguments. */
-  readonly attachments: readonly StoredValue[]
-  /** The serialized arguments in order. */
-  readonly args: readonly Uint8Array[]
-  /** Task flags (docs/protocol.md#task-flags). */
-  readonly flags: Uint8Array
 }
 
 /** Facts. Messages have been decoded, and so checked, before they come here. */
@@ -60,7 +42,20 @@ export type ClientEvent<Owner> =
   /** The answer to `requestFlush`: the transport has room. */
   | { readonly type: 'writable' }
   | { readonly type: 'taskSubmitted'; readonly task: TaskSubmission<Owner> }
+  | { readonly type: 'graphSubmitted'; readonly graph: GraphSubmission<Owner> }
   | { readonly type: 'cancelRequested'; readonly taskId: TaskId }
+  | { readonly type: 'graphCancelRequested'; readonly graphId: TaskId }
+  /** Somebody wants a result that is kept in the cluster: it is fetched for this owner. */
+  | { readonly type: 'resultWanted'; readonly taskId: TaskId; readonly owner: Owner }
+  /** Nobody asks for a result that is kept in the cluster, for now: this owner is told its fate. */
+  | { readonly type: 'resultLeft'; readonly taskId: TaskId; readonly owner: Owner }
+  /** Nobody will ever ask for a result that is kept in the cluster. */
+  | { readonly type: 'resultDropped'; readonly taskId: TaskId }
+  /** An object is kept in the cluster, used or not, until it was unpinned as often. */
+  | { readonly type: 'objectPinned'; readonly value: StoredValue }
+  | { readonly type: 'objectUnpinned'; readonly id: ObjectId }
+  | { readonly type: 'clearRequested' }
+  | { readonly type: 'shutdownRequested' }
   | { readonly type: 'closeRequested' }
   /** The answer to `closeLink`. */
   | { readonly type: 'linkClosed' }
@@ -69,10 +64,13 @@ export type ClientEvent<Owner> =
 /**
  * Why a task ended without a result. `cancelled`: asked for here. `dropped`: the scheduler
  * cancelled it by itself. `disconnected`: the scheduler was given up. `closed`: this client was
- * closed.
+ * closed. `cleared`: all that it had was cancelled and deleted. `shutDown`: it has shut the cluster
+ * down.
  */
 export type TaskEndReason =
   | 'cancelled'
+  | 'cleared'
+  | 'shutDown'
   | 'dropped'
   | 'notFound'
   | 'workerDied'
@@ -105,12 +103,44 @@ export type ClientAction<Owner> =
       readonly payload: Uint8Array
       /** The profile (docs/protocol.md#profile-result), or nothing. Valid during the call only. */
       readonly metadata: Uint8Array
+      /** Who ran it; '' = unknown. */
+      readonly worker: Identity
+      /** The task that has failed, if it was another one, whose result this one needed. */
+      readonly failedTaskId: TaskId | undefined
     }
   /** The task ended in another way. `detail` is for people, possibly ''. */
   | {
       readonly type: 'endTask'
       readonly owner: Owner
       readonly reason: TaskEndReason
+      readonly detail: string
+      /** The task that has ended so, if it was another one, whose result this one needed. */
+      readonly failedTaskId: TaskId | undefined
+    }
+  /**
+   * The task returned; its value is kept in the cluster. Answer with `resultWanted`, `resultLeft`
+   * or `resultDropped`.
+   */
+  | {
+      readonly type: 'offerResult'
+      readonly owner: Owner
+      readonly metadata: Uint8Array
+      readonly worker: Identity
+    }
+  /** The task tells how far it is: `done` of `total`, 0 = unknown. */
+  | {
+      readonly type: 'reportProgress'
+      readonly owner: Owner
+      readonly done: number
+      readonly total: number
+    }
+  /**
+   * The answer to `shutdownRequested`. `unreachable`: no answer came; `detail` says why. Unless it
+   * was accepted this client goes on.
+   */
+  | {
+      readonly type: 'answerShutdown'
+      readonly answer: 'accepted' | 'refused' | 'unreachable' | 'closed'
       readonly detail: string
     }
   | {

@@ -1,7 +1,7 @@
 // For tests of the client's core: a machine with a clock moved by hand, and what it has answered.
 
 import { NO_BYTES } from '../../base/bytes.js'
-import { FEATURE_INLINE } from '../../base/features.js'
+import { FEATURE_INLINE, FEATURE_TASK_UPDATES } from '../../base/features.js'
 import {
   identity,
   objectId,
@@ -14,8 +14,9 @@ import {
 import type { Message, TaskResult } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
 import { ClientMachine } from './client-machine.js'
-import type { ClientAction, ClientCoreOptions, ClientEvent, TaskSubmission } from './events.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
+import type { ClientAction, ClientCoreOptions, ClientEvent } from './events.js'
+import type { ArgumentSource, TaskOptions, TaskSubmission } from './submission.js'
 
 /** The identity of the client under test. */
 export const ME: Identity = identity('1|Client|me')
@@ -32,6 +33,10 @@ export class Harness {
   actions: ClientAction<string>[] = []
   /** How each owner's task ended; a second end is noted, too. */
   readonly ends: [owner: string, outcome: Outcome][] = []
+  /** Results that are kept in the cluster are asked for at once. */
+  isEager = true
+  /** What a scheduler says that is asked whether it still has what the client has stored. */
+  remembers: boolean | 'says nothing' = true
   #nextTask = 0
 
   constructor(options: Partial<ClientCoreOptions> = {}) {
@@ -48,19 +53,22 @@ export class Harness {
     })
   }
 
-  /** Handles an event and checks the tables. Returns the actions it caused. */
-  handle(event: ClientEvent<string>): ClientAction<string>[] {
+  /** Handles an event and, mostly, checks the tables. Returns the actions it caused. */
+  handle(event: ClientEvent<string>, isChecked = true): ClientAction<string>[] {
     const actions: ClientAction<string>[] = []
+    const offered: string[] = []
     this.machine.handle(event, this.now, (action) => {
       actions.push(action)
+      if (action.type === 'offerResult') offered.push(action.owner)
       if (action.type === 'endTask') this.ends.push([action.owner, action.reason])
       if (action.type === 'finishTask') {
         const text = Buffer.from(action.payload).toString()
         this.ends.push([action.owner, `${action.isSuccess ? 'value' : 'error'} ${text}`])
       }
     })
-    this.machine.checkInvariants()
+    if (isChecked) this.machine.checkInvariants()
     this.actions.push(...actions)
+    for (const owner of this.isEager ? offered : []) actions.push(...this.want(owner))
     return actions
   }
 
@@ -90,13 +98,23 @@ export class Harness {
 
   echo(scheduler = 'S1', features: number = featuresOf(scheduler)): ClientAction<string>[] {
     const id = schedulerId(scheduler)
-    return this.receive({ kind: 'clientHeartbeatEcho', schedulerId: id, features })
+    const actions = this.receive({ kind: 'clientHeartbeatEcho', schedulerId: id, features })
+    const isAsked = sent(actions).some(
+      (message) => message.kind === 'objectRequest' && message.objectIds.includes(SERIALIZER_ID),
+    )
+    return isAsked ? [...actions, ...this.answer()] : actions
+  }
+
+  /** The scheduler says whether it still has what the client has stored. */
+  answer(): ClientAction<string>[] {
+    if (this.remembers === 'says nothing') return []
+    return this.receive(objectResponse(SERIALIZER_ID, this.remembers ? 's' : undefined))
   }
 
   /** Submits a task; its id is `owner`. */
   submit(
     owner: string,
-    args: readonly Uint8Array[] = [],
+    args: readonly ArgumentSource[] = [],
     functionName = 'f',
   ): ClientAction<string>[] {
     return this.handle({ type: 'taskSubmitted', task: submission(owner, args, functionName) })
@@ -108,11 +126,21 @@ export class Harness {
   }
 
   /** Submits a task under a new name, and returns the name. */
-  submitAny(args: readonly Uint8Array[] = []): string {
+  submitAny(args: readonly ArgumentSource[] = []): string {
     const owner = `t${this.#nextTask}`
     this.#nextTask += 1
     this.submit(owner, args)
     return owner
+  }
+
+  /** Somebody asks for a result that is kept in the cluster. */
+  want(owner: string): ClientAction<string>[] {
+    return this.handle({ type: 'resultWanted', taskId: taskId(owner), owner })
+  }
+
+  /** Nobody will ever ask for a result that is kept in the cluster. */
+  drop(owner: string): ClientAction<string>[] {
+    return this.handle({ type: 'resultDropped', taskId: taskId(owner) })
   }
 
   cancel(owner: string): ClientAction<string>[] {
@@ -129,10 +157,27 @@ export class Harness {
   }
 }
 
-/** A task without flags. */
+/** Options that say nothing. */
+export const NO_OPTIONS: TaskOptions = {
+  flags: Buffer.alloc(5),
+  plainFlags: Buffer.alloc(5),
+  parentTaskId: taskId(''),
+  name: '',
+  timeoutMs: 0,
+  retries: 0,
+  workerDeathLimit: 0,
+  capabilities: [],
+}
+
+/** The result of another task as an argument. */
+export function resultOf(owner: string): ArgumentSource {
+  return { type: 'task', taskId: taskId(owner) }
+}
+
+/** A task without options. */
 export function submission(
   owner: string,
-  args: readonly Uint8Array[] = [],
+  args: readonly ArgumentSource[] = [],
   functionName = 'f',
   attachmentNames: readonly string[] = [],
 ): TaskSubmission<string> {
@@ -145,7 +190,7 @@ export function submission(
       return { id: objectId(`attachment:${attachment}`), name: bytes, content: bytes }
     }),
     args,
-    flags: Buffer.alloc(5),
+    options: NO_OPTIONS,
     owner,
   }
 }
@@ -213,7 +258,7 @@ function summaryOf(message: Message): string {
     case 'taskCancel':
       return `cancel${message.flags.force ? '!' : ''} ${message.taskId}`
     case 'objectRequest':
-      return `get ${message.objectIds.join(' ')}`
+      return `get ${message.objectIds.map(nameOf).join(' ')}`
     case 'objectInstruction': {
       const { objectIds, objectNames } = message.objectContent
       const names = objectNames.map((name) => Buffer.from(name).toString())
@@ -221,12 +266,16 @@ function summaryOf(message: Message): string {
       return `${message.instructionType} ${(isCreate ? names : objectIds).join(' ')}`
     }
     case 'clientDisconnect':
-      return 'goodbye'
+      return message.disconnectType === 'shutdown' ? 'shutdown' : 'goodbye'
     default:
       return message.kind
   }
 }
 
+function nameOf(id: ObjectId): string {
+  return id === SERIALIZER_ID ? 'serializer' : id
+}
+
 function featuresOf(scheduler: string): number {
-  return scheduler === '' ? 0 : FEATURE_INLINE
+  return scheduler === '' ? 0 : FEATURE_INLINE | FEATURE_TASK_UPDATES
 }

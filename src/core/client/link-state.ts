@@ -3,9 +3,10 @@
 
 /**
  * `connecting`: there is no connection. `greeting`: a heartbeat was sent, its echo has not come;
- * nothing else may be sent. `open`: tasks flow. `closing`: the last messages are being written.
+ * nothing else may be sent. `asking`: the scheduler was asked whether it still has what this client
+ * has stored. `open`: tasks flow. `closing`: the last messages are being written.
  */
-export type LinkState = 'connecting' | 'greeting' | 'open' | 'closing' | 'closed'
+export type LinkState = 'connecting' | 'greeting' | 'asking' | 'open' | 'closing' | 'closed'
 
 /** What changes the state of the connection. */
 export type LinkFact =
@@ -13,6 +14,10 @@ export type LinkFact =
   | 'connected'
   /** The scheduler answered a heartbeat. */
   | 'echoed'
+  /** It did, but may have forgotten this client in between, which has results stored there. */
+  | 'echoedInDoubt'
+  /** The scheduler has said what it still has. */
+  | 'answered'
   /** So long without an echo that the scheduler may have forgotten this client. */
   | 'grewStale'
   /** The connection ended; there will be another one. */
@@ -25,6 +30,8 @@ export type LinkFact =
 const CLOSING = {
   connected: 'closing',
   echoed: 'closing',
+  echoedInDoubt: 'closing',
+  answered: 'closing',
   grewStale: 'closing',
   disconnected: 'closing',
   closeRequested: 'closing',
@@ -34,6 +41,8 @@ const CLOSING = {
 const CLOSED = {
   connected: 'closed',
   echoed: 'closed',
+  echoedInDoubt: 'closed',
+  answered: 'closed',
   grewStale: 'closed',
   disconnected: 'closed',
   closeRequested: 'closed',
@@ -45,6 +54,8 @@ const TRANSITIONS: Readonly<Record<LinkState, Readonly<Record<LinkFact, LinkStat
   connecting: {
     connected: 'greeting',
     echoed: 'connecting',
+    echoedInDoubt: 'connecting',
+    answered: 'connecting',
     grewStale: 'connecting',
     disconnected: 'connecting',
     closeRequested: 'closing',
@@ -53,6 +64,18 @@ const TRANSITIONS: Readonly<Record<LinkState, Readonly<Record<LinkFact, LinkStat
   greeting: {
     connected: 'greeting',
     echoed: 'open',
+    echoedInDoubt: 'asking',
+    answered: 'greeting',
+    grewStale: 'greeting',
+    disconnected: 'connecting',
+    closeRequested: 'closing',
+    linkClosed: 'closed',
+  },
+  asking: {
+    connected: 'greeting',
+    echoed: 'asking',
+    echoedInDoubt: 'asking',
+    answered: 'open',
     grewStale: 'greeting',
     disconnected: 'connecting',
     closeRequested: 'closing',
@@ -61,6 +84,8 @@ const TRANSITIONS: Readonly<Record<LinkState, Readonly<Record<LinkFact, LinkStat
   open: {
     connected: 'greeting',
     echoed: 'open',
+    echoedInDoubt: 'open',
+    answered: 'open',
     grewStale: 'greeting',
     disconnected: 'connecting',
     closeRequested: 'closing',

@@ -1,5 +1,6 @@
 // The messages that a client sends, built from what it knows.
 
+import { assert } from '../../base/assert.js'
 import { latin1ToBytes } from '../../base/bytes.js'
 import { taskId as brandTaskId, type Identity, type ObjectId, type TaskId } from '../../base/ids.js'
 import type {
@@ -9,13 +10,14 @@ import type {
   Task,
   TaskArgument,
   TaskCancel,
+  TaskCapability,
 } from '../../wire/message.js'
 import { splitChunks } from '../../wire/object-content.js'
-import type { StoredValue } from './events.js'
-import type { ClientObject } from './object-table.js'
-import type { TaskRecord } from './task-table.js'
+import type { StoredValue } from './submission.js'
+import { ResultInput, type TaskInput, type TaskRecord } from './task-record.js'
 
 const NO_PARENT = brandTaskId('')
+const NO_CAPABILITIES: readonly TaskCapability[] = []
 const NO_CONTENT: ObjectContent = {
   objectIds: [],
   objectTypes: [],
@@ -23,32 +25,45 @@ const NO_CONTENT: ObjectContent = {
   objectBytes: [],
 }
 
-/** A Task. Arguments that are still bytes travel inside it. */
-export function taskMessage<Owner>(source: Identity, task: TaskRecord<Owner>): Task {
-  const { taskId, flags } = task
+/**
+ * A Task. Arguments that are still bytes travel inside it. What 1.9.9 does not know of is left out
+ * unless `isExtended`.
+ */
+export function taskMessage<Owner>(
+  source: Identity,
+  task: TaskRecord<Owner>,
+  isExtended: boolean,
+): Task {
+  const { taskId, options } = task
   const functionArgs: TaskArgument[] = []
   for (const argument of task.args) functionArgs.push(taskArgument(argument))
+  const isPlain = !isExtended
   return {
     kind: 'task',
     taskId,
     source,
-    metadata: flags,
+    metadata: isPlain ? options.plainFlags : options.flags,
     funcObjectId: task.function.value.id,
     functionArgs,
-    capabilities: [],
-    parentTaskId: NO_PARENT,
-    name: '',
-    timeoutMs: 0,
-    retries: 0,
-    workerDeathLimit: 0,
+    capabilities: isPlain ? NO_CAPABILITIES : options.capabilities,
+    parentTaskId: isPlain ? NO_PARENT : options.parentTaskId,
+    name: isPlain ? '' : options.name,
+    timeoutMs: isPlain ? 0 : options.timeoutMs,
+    retries: isPlain ? 0 : options.retries,
+    workerDeathLimit: isPlain ? 0 : options.workerDeathLimit,
     attempt: 0,
     keepsResult: false,
   }
 }
 
-function taskArgument(argument: Uint8Array | ClientObject): TaskArgument {
+function taskArgument<Owner>(argument: TaskInput<Owner>): TaskArgument {
   if (argument instanceof Uint8Array) return { type: 'inline', data: argument }
-  return { type: 'objectID', data: latin1ToBytes(argument.value.id) }
+  if (!(argument instanceof ResultInput)) {
+    return { type: 'objectID', data: latin1ToBytes(argument.value.id) }
+  }
+  const { result } = argument.task
+  assert(result !== undefined, 'a task was sent before what it needs')
+  return { type: 'objectID', data: latin1ToBytes(result.objectId) }
 }
 
 /** Asks the scheduler to drop a task; with `force` also when it runs already. */

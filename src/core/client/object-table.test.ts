@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { NO_BYTES } from '../../base/bytes.js'
 import { objectId } from '../../base/ids.js'
-import type { StoredValue } from './events.js'
+import type { StoredValue } from './submission.js'
 import { ObjectTable, type ClientObject, type ObjectRole } from './object-table.js'
 
 const MIB = 1024 ** 2

@@ -1,14 +1,14 @@
 // The functions, their attachments and the large arguments of this client that are, or have to be,
 // stored in the scheduler: who uses them, what has been sent, and when they go. What no task uses
 // is kept for a little while, because the next task often brings the same value again; what has
-// gone is sent again when a task needs it. docs/protocol.md#objects
+// gone is sent again when a task needs it. What was pinned stays. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
 import { earliest } from '../../base/earliest.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
-import type { StoredValue } from './events.js'
+import type { StoredValue } from './submission.js'
 
 /** What an object is to the tasks that use it; what comes first lasts longer. */
 export type ObjectRole = 'function' | 'attachment' | 'argument'
@@ -37,10 +37,12 @@ export interface ClientObject {
   role: ObjectRole
   /** How many uses unfinished tasks make of it. */
   users: number
+  /** How often it was pinned. */
+  pins: number
   /** The connection over which it was sent last; 0 = never. */
   sentIn: number
   idleSince: InstantMs
-  /** Invariant: set exactly when `users` is 0. */
+  /** Invariant: set exactly when `users` and `pins` are 0. */
   place: FifoNode<ClientObject> | undefined
 }
 
@@ -78,11 +80,13 @@ export class ObjectTable {
   }
   /** Objects that have gone and of which the scheduler has still to be told. */
   #removals: ObjectId[] = []
+  /** Objects that were pinned before they were sent. Some may be sent, or gone, by now. */
+  readonly #fresh = new Fifo<ClientObject>()
   #connection = 1
   #usedBytes = 0
   #nextSweep: InstantMs = 0
 
-  /** Content of the objects that unfinished tasks use, in bytes. */
+  /** Content of the objects that unfinished tasks use and nobody has pinned, in bytes. */
   get usedBytes(): number {
     return this.#usedBytes
   }
@@ -93,16 +97,16 @@ export class ObjectTable {
     return expiry === undefined ? undefined : Math.max(expiry, this.#nextSweep)
   }
 
+  /** An object that is pinned. */
+  pinned(id: ObjectId): ClientObject | undefined {
+    const object = this.#objects.get(id)
+    return object === undefined || object.pins === 0 ? undefined : object
+  }
+
   /** One more use. The first content that comes under an id is the one that is kept. */
   use(value: StoredValue, role: ObjectRole): ClientObject {
-    let object = this.#objects.get(value.id)
-    if (object === undefined) {
-      object = { value, role, users: 0, sentIn: 0, idleSince: 0, place: undefined }
-      this.#objects.set(value.id, object)
-    } else if (object.users === 0) {
-      this.#leaveIdle(object)
-    }
-    if (object.users === 0) this.#usedBytes += object.value.content.byteLength
+    const object = this.#hold(value, role)
+    if (object.users === 0 && object.pins === 0) this.#usedBytes += object.value.content.byteLength
     object.users += 1
     if (outlasts(role, object.role)) object.role = role
     return object
@@ -111,13 +115,48 @@ export class ObjectTable {
   /** One use less. */
   release(object: ClientObject, now: InstantMs): void {
     object.users -= 1
-    if (object.users > 0) return
+    if (object.users > 0 || object.pins > 0) return
     this.#usedBytes -= object.value.content.byteLength
-    object.idleSince = now
-    const idle = this.#idle[object.role]
-    object.place = idle.queue.push(object)
-    idle.bytes += object.value.content.byteLength
-    for (let excess = idle.excess; excess !== undefined; excess = idle.excess) this.#remove(excess)
+    this.#joinIdle(object, now)
+  }
+
+  /** It stays, used or not, until it was unpinned as often. */
+  pin(value: StoredValue): void {
+    const object = this.#hold(value, 'argument')
+    if (object.users > 0 && object.pins === 0) this.#usedBytes -= object.value.content.byteLength
+    object.pins += 1
+    if (!this.isSent(object)) this.#fresh.push(object)
+  }
+
+  /** See `pin`. What no task uses goes at once. An object that is not there is ignored. */
+  unpin(id: ObjectId): void {
+    const object = this.#objects.get(id)
+    if (object === undefined || object.pins === 0) return
+    object.pins -= 1
+    if (object.pins > 0) return
+    if (object.users > 0) this.#usedBytes += object.value.content.byteLength
+    else this.#remove(object)
+  }
+
+  /** Whether objects were pinned that have not been sent. */
+  get hasFresh(): boolean {
+    return this.#fresh.size > 0
+  }
+
+  /** One of them, the caller sends it; undefined when there are no more. */
+  takeFresh(): ClientObject | undefined {
+    for (;;) {
+      const object = this.#fresh.shift()
+      if (object === undefined || (object.pins > 0 && !this.isSent(object))) return object
+    }
+  }
+
+  /** Everything goes that no task uses, pinned or not. */
+  clear(): void {
+    for (const [id, object] of this.#objects) {
+      while (object.pins > 0) this.unpin(id)
+      if (object.users === 0 && this.#objects.has(id)) this.#remove(object)
+    }
   }
 
   /** Whether the scheduler got it over this connection. */
@@ -179,12 +218,12 @@ export class ObjectTable {
     let usedBytes = 0
     let idleBytes = 0
     for (const object of this.#objects.values()) {
-      const isIdle = object.users === 0
+      const isIdle = object.users === 0 && object.pins === 0
       assert(isIdle === (object.place !== undefined), 'an object is idle and used, or neither')
       const { queue } = this.#idle[object.role]
       assert(!isIdle || object.place?.queue === queue, 'an idle object in the wrong queue')
       if (isIdle) idleBytes += object.value.content.byteLength
-      else usedBytes += object.value.content.byteLength
+      else if (object.pins === 0) usedBytes += object.value.content.byteLength
     }
     assert(usedBytes === this.#usedBytes, 'bytes in use')
     const counted = Object.values(this.#idle).reduce((sum, { bytes }) => sum + bytes, 0)
@@ -196,6 +235,26 @@ export class ObjectTable {
     let users = 0
     for (const object of this.#objects.values()) users += object.users
     return users
+  }
+
+  /** The object with this value, taken from among the idle ones, or a new one. */
+  #hold(value: StoredValue, role: ObjectRole): ClientObject {
+    let object = this.#objects.get(value.id)
+    if (object === undefined) {
+      object = { value, role, users: 0, pins: 0, sentIn: 0, idleSince: 0, place: undefined }
+      this.#objects.set(value.id, object)
+    } else if (object.place !== undefined) {
+      this.#leaveIdle(object)
+    }
+    return object
+  }
+
+  #joinIdle(object: ClientObject, now: InstantMs): void {
+    object.idleSince = now
+    const idle = this.#idle[object.role]
+    object.place = idle.queue.push(object)
+    idle.bytes += object.value.content.byteLength
+    for (let excess = idle.excess; excess !== undefined; excess = idle.excess) this.#remove(excess)
   }
 
   #remove(object: ClientObject): void {

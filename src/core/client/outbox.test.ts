@@ -5,19 +5,26 @@ import { submission } from './harness.test.kit.js'
 import { taskCancelMessage, requestMessage } from './messages.js'
 import { ObjectTable } from './object-table.js'
 import { Outbox } from './outbox.js'
-import type { TaskRecord } from './task-table.js'
+import type { TaskRecord } from './task-record.js'
 
 function record(owner: string, messageBytes = 100): TaskRecord<string> {
   const task = submission(owner)
   return {
-    ...task,
+    taskId: task.taskId,
+    owner,
+    options: task.options,
     function: new ObjectTable().use(task.function, 'function'),
     args: [],
     inlineBytes: 0,
     messageBytes,
     state: 'waiting',
+    unready: 0,
+    holdsInputs: true,
     place: undefined,
     result: undefined,
+    asInput: undefined,
+    isNode: false,
+    graph: undefined,
   }
 }
 

@@ -5,7 +5,7 @@
 import { assert } from '../../base/assert.js'
 import { Fifo } from '../../base/fifo.js'
 import type { Message } from '../../wire/message.js'
-import type { TaskRecord } from './task-table.js'
+import type { TaskRecord } from './task-record.js'
 
 /** So much may be sent before the transport has to be asked again whether it has room, in bytes. */
 const SLICE_BYTES = 1024 ** 2
@@ -29,6 +29,10 @@ export class Outbox<Owner> {
 
   get taskCount(): number {
     return this.#tasks.size
+  }
+
+  get messageCount(): number {
+    return this.#messages.size
   }
 
   /** Whether the transport may be given more before it is asked again. */

@@ -1,40 +1,53 @@
 // The way out: puts tasks into messages, sees to it that what a task needs is sent before it, and
 // stops while the transport is full. docs/protocol.md#task
 
+import { FEATURE_INLINE, FEATURE_TASK_UPDATES, hasFeature } from '../../base/features.js'
 import type { Message } from '../../wire/message.js'
-import { argumentName } from '../../wire/object-content.js'
-import type { ClientCoreOptions, StoredValue, TaskSubmission } from './events.js'
+import type { ClientCoreOptions } from './events.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
 import type { ClientObject, ObjectTable } from './object-table.js'
 import { Outbox } from './outbox.js'
-import type { StoredResult, TaskRecord, TaskTable } from './task-table.js'
+import { TASK_BYTES, type TaskInputs } from './task-inputs.js'
+import { ResultInput, type StoredResult, type TaskRecord } from './task-record.js'
+import type { TaskTable } from './task-table.js'
 import type { Turn } from './turn.js'
 
-/** Roughly what a Task message takes beside its arguments, in bytes. */
-const TASK_BYTES = 160
 /** Objects from this size on are sent in a message of their own. */
 const LARGE_OBJECT_BYTES = 1024 ** 2
+
+/** What the sender takes from. */
+export interface SenderParts<Owner> {
+  readonly tasks: TaskTable<Owner>
+  readonly objects: ObjectTable
+  readonly inputs: TaskInputs<Owner>
+}
+
+/** Something else that has messages to send, as long as there is room. */
+export interface MessageSource {
+  /** Whether it has a message. */
+  readonly hasUnsent: boolean
+  /** Sends what it has, for as long as `sender.hasCredit`. */
+  flush(): void
+}
 
 /** Sends the tasks of one client. */
 export class Sender<Owner> {
   readonly #options: ClientCoreOptions
   readonly #tasks: TaskTable<Owner>
   readonly #objects: ObjectTable
+  readonly #inputs: TaskInputs<Owner>
   readonly #turn: Turn<Owner>
   readonly #outbox = new Outbox<Owner>()
-  /** Argument bytes that unfinished tasks hold beside those in objects. */
-  #argumentBytes = 0
+  #source: MessageSource | undefined
+  #features = 0
   #mayInline = false
+  #isExtended = false
 
-  constructor(
-    options: ClientCoreOptions,
-    tasks: TaskTable<Owner>,
-    objects: ObjectTable,
-    turn: Turn<Owner>,
-  ) {
+  constructor(options: ClientCoreOptions, parts: SenderParts<Owner>, turn: Turn<Owner>) {
     this.#options = options
-    this.#tasks = tasks
-    this.#objects = objects
+    this.#tasks = parts.tasks
+    this.#objects = parts.objects
+    this.#inputs = parts.inputs
     this.#turn = turn
   }
 
@@ -48,32 +61,29 @@ export class Sender<Owner> {
     return this.#outbox.taskCount
   }
 
-  /** What the arguments of unfinished tasks take, in bytes. Shared ones count once. */
-  get heldBytes(): number {
-    return this.#argumentBytes + this.#objects.usedBytes
+  /** What the scheduler understands beyond 1.9.9; 0 before it has said so. */
+  get features(): number {
+    return this.#features
   }
 
-  /** Takes a task in. It is sent with the next `flush` that may send it. */
-  submit(submission: TaskSubmission<Owner>): void {
-    const totalBytes = inlineBytesOf(submission.args)
-    const isSmall = totalBytes <= this.#options.inlineLimitBytes
-    const given = isSmall ? submission.args : this.#outsource(submission.args, false)
-    const inlineBytes = isSmall ? totalBytes : inlineBytesOf(given)
-    const args = this.#withAttachments(given, submission.attachments)
-    const task: TaskRecord<Owner> = {
-      taskId: submission.taskId,
-      owner: submission.owner,
-      flags: submission.flags,
-      function: this.#objects.use(submission.function, 'function'),
-      args,
-      inlineBytes,
-      messageBytes: TASK_BYTES + totalBytes,
-      state: 'waiting',
-      place: undefined,
-      result: undefined,
-    }
-    this.#argumentBytes += inlineBytes
-    this.#tasks.add(task)
+  /** Whether the transport may be given more. */
+  get hasCredit(): boolean {
+    return this.#outbox.hasCredit
+  }
+
+  /** Whether nothing but tasks waits to be sent. */
+  get isQuiet(): boolean {
+    return this.#outbox.messageCount === 0 && !this.#objects.hasRemovals
+  }
+
+  /** The graphs, which have more to send than fits into a list of messages. */
+  addSource(source: MessageSource): void {
+    this.#source = source
+  }
+
+  /** A task waits to be sent, at the end of the queue. */
+  enqueue(task: TaskRecord<Owner>): void {
+    this.#outbox.removeTask(task)
     this.#outbox.addTask(task)
   }
 
@@ -82,20 +92,15 @@ export class Sender<Owner> {
     this.#outbox.removeTask(task)
   }
 
-  /** A task has ended: what it holds is let go. */
-  release(task: TaskRecord<Owner>): void {
-    const { now } = this.#turn
-    this.#outbox.removeTask(task)
-    this.#argumentBytes -= task.inlineBytes
-    this.#objects.release(task.function, now)
-    for (const argument of task.args) {
-      if (!(argument instanceof Uint8Array)) this.#objects.release(argument, now)
-    }
-  }
-
   /** A message that goes before all tasks that wait. */
   post(message: Message): void {
     this.#outbox.addMessage(message)
+  }
+
+  /** Sends a message now, which has about so many bytes. Only while `hasCredit`. */
+  send(message: Message, bytes: number): void {
+    this.#turn.send(message)
+    this.#outbox.spend(bytes)
   }
 
   /** Asks for the object that a task's result is in. */
@@ -115,17 +120,13 @@ export class Sender<Owner> {
   }
 
   /** The scheduler is ready: sends it the serializer; tasks follow with the next `flush`. */
-  start(mayInline: boolean): void {
+  start(features: number): void {
     const { identity, serializer } = this.#options
-    this.#mayInline = mayInline
+    this.#features = features
+    this.#mayInline = hasFeature(features, FEATURE_INLINE)
+    this.#isExtended = hasFeature(features, FEATURE_TASK_UPDATES)
     this.#objects.forgetSent()
     this.#turn.send(createMessage(identity, 'serializer', [serializer]))
-  }
-
-  /** A task is sent again; called for all waiting tasks in order of submission. */
-  requeue(task: TaskRecord<Owner>): void {
-    this.#outbox.removeTask(task)
-    this.#outbox.addTask(task)
   }
 
   /**
@@ -137,12 +138,19 @@ export class Sender<Owner> {
     while (outbox.hasCredit) {
       const message = outbox.takeMessage()
       if (message === undefined) break
-      this.#turn.send(message)
-      outbox.spend(0)
+      this.send(message, 0)
     }
     if (isAsked || outbox.hasBatch) this.#sendTasks()
-    const when = outbox.requestFlush(this.#objects.hasRemovals)
+    const hasMore = this.#objects.hasRemovals || this.#objects.hasFresh
+    const when = outbox.requestFlush(hasMore || this.#source?.hasUnsent === true)
     if (when !== undefined) this.#turn.act({ type: 'requestFlush', when })
+  }
+
+  /** Sends those of some objects that the scheduler does not have. */
+  sendObjects(objects: Iterable<ClientObject>): void {
+    const unsent: ClientObject[] = []
+    for (const object of objects) this.#collectUnsent(object, unsent)
+    this.#sendUnsent(unsent)
   }
 
   /** Everything this client may have in the scheduler, as a message that deletes it. */
@@ -161,38 +169,50 @@ export class Sender<Owner> {
 
   #sendTasks(): void {
     const outbox = this.#outbox
-    // Before any task: what is deleted here might be created again for it.
+    // Before anything else: what is deleted here might be created again.
     if (outbox.hasCredit && this.#objects.hasRemovals) {
-      const ids = this.#objects.takeRemovals()
-      this.#turn.send(deleteMessage(this.#options.identity, ids))
-      outbox.spend(0)
+      this.send(deleteMessage(this.#options.identity, this.#objects.takeRemovals()), 0)
     }
+    if (this.#source?.hasUnsent === true) this.#source.flush()
     while (outbox.hasCredit) {
       const task = outbox.takeTask()
       if (task === undefined) break
       this.#sendTask(task)
     }
+    // After the tasks: those take along what they need.
+    while (outbox.hasCredit && this.#objects.hasFresh) this.#sendFresh()
   }
 
   #sendTask(task: TaskRecord<Owner>): void {
     const { identity } = this.#options
-    if (!this.#mayInline) this.#outsourceAll(task)
-    this.#sendObjects(task)
+    if (!this.#mayInline) this.#inputs.outsourceAll(task)
+    this.#sendObjectsOf(task)
     this.#tasks.change(task, 'taskSent')
-    this.#turn.send(taskMessage(identity, task))
-    this.#outbox.spend(TASK_BYTES + task.inlineBytes)
+    this.send(taskMessage(identity, task, this.#isExtended), TASK_BYTES + task.inlineBytes)
   }
 
-  #sendObjects(task: TaskRecord<Owner>): void {
+  #sendObjectsOf(task: TaskRecord<Owner>): void {
     const unsent: ClientObject[] = []
     this.#collectUnsent(task.function, unsent)
     for (const argument of task.args) {
-      if (!(argument instanceof Uint8Array)) this.#collectUnsent(argument, unsent)
+      if (argument instanceof Uint8Array || argument instanceof ResultInput) continue
+      this.#collectUnsent(argument, unsent)
     }
+    if (unsent.length > 0) this.#sendUnsent(unsent)
+  }
+
+  #sendFresh(): void {
+    const object = this.#objects.takeFresh()
+    if (object !== undefined) this.sendObjects([object])
+  }
+
+  #sendUnsent(unsent: readonly ClientObject[]): void {
     // Large ones one by one: together they might be longer than a message may be.
     const small = unsent.filter(({ value }) => value.content.byteLength < LARGE_OBJECT_BYTES)
     if (small.length > 0) this.#sendCreate(small)
-    for (const object of unsent) if (!small.includes(object)) this.#sendCreate([object])
+    for (const object of unsent) {
+      if (object.value.content.byteLength >= LARGE_OBJECT_BYTES) this.#sendCreate([object])
+    }
   }
 
   #sendCreate(objects: readonly ClientObject[]): void {
@@ -206,40 +226,4 @@ export class Sender<Owner> {
     this.#objects.markSent(object)
     unsent.push(object)
   }
-
-  #withAttachments(
-    args: readonly (Uint8Array | ClientObject)[],
-    attachments: readonly StoredValue[],
-  ): readonly (Uint8Array | ClientObject)[] {
-    if (attachments.length === 0) return args
-    return [...args, ...attachments.map((value) => this.#objects.use(value, 'attachment'))]
-  }
-
-  #outsourceAll(task: TaskRecord<Owner>): void {
-    task.args = this.#outsource(task.args, true)
-    this.#argumentBytes -= task.inlineBytes
-    task.inlineBytes = 0
-  }
-
-  /** Turns arguments into objects: those over the limit, or all. */
-  #outsource(
-    args: readonly (Uint8Array | ClientObject)[],
-    isForAll: boolean,
-  ): (Uint8Array | ClientObject)[] {
-    const limit = this.#options.inlineLimitBytes
-    return args.map((argument) => {
-      if (!(argument instanceof Uint8Array)) return argument
-      if (!isForAll && argument.byteLength <= limit) return argument
-      const id = this.#options.objectIdOf(argument)
-      return this.#objects.use({ id, name: argumentName('', id), content: argument }, 'argument')
-    })
-  }
-}
-
-function inlineBytesOf(args: readonly (Uint8Array | ClientObject)[]): number {
-  let bytes = 0
-  for (const argument of args) {
-    if (argument instanceof Uint8Array) bytes += argument.byteLength
-  }
-  return bytes
 }

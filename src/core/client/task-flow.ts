@@ -1,6 +1,6 @@
-// What happens to tasks: they are submitted, end, are cancelled, given up, or sent again. Nothing
-// here knows of connections; the machine says when there is a scheduler to talk to.
-// docs/protocol.md#task
+// What happens to tasks: they are submitted, are answered, are cancelled, given up, or sent again.
+// Nothing here knows of connections; the machine says when there is a scheduler to talk to. What
+// follows from an end is in task-ends.ts. docs/protocol.md#task
 
 import { assert, unreachable } from '../../base/assert.js'
 import { copyOf } from '../../base/bytes.js'
@@ -8,13 +8,17 @@ import { earliest } from '../../base/earliest.js'
 import { ProtocolError } from '../../base/errors.js'
 import { idToHex, type ObjectId, type TaskId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
-import type { ObjectResponse, TaskResult } from '../../wire/message.js'
+import type { ObjectResponse, TaskResult, TaskUpdate } from '../../wire/message.js'
 import { joinChunks } from '../../wire/object-content.js'
-import type { ClientCoreOptions, TaskEndReason, TaskSubmission } from './events.js'
-import { taskCancelMessage } from './messages.js'
+import { DoubtfulTasks } from './doubtful-tasks.js'
+import type { ClientCoreOptions } from './events.js'
 import { ObjectTable } from './object-table.js'
 import { Sender } from './sender.js'
-import { TaskTable, type StoredResult, type TaskRecord } from './task-table.js'
+import type { ArgumentSource, TaskSubmission } from './submission.js'
+import { TaskEnds } from './task-ends.js'
+import { TaskInputs } from './task-inputs.js'
+import { isNeeded, type StoredResult, type TaskRecord } from './task-record.js'
+import { TaskTable } from './task-table.js'
 import type { Turn } from './turn.js'
 
 /** What the refusals of a scheduler mean. */
@@ -27,93 +31,128 @@ const REFUSALS = {
 
 /** What the scheduler can be expected to know when it has answered. */
 export interface SchedulerMemory {
-  /** It is, as far as can be told, the one that answered last. */
+  /** It is, as far as can be told, the one that answered last, and still knows this client. */
   readonly isSame: boolean
   /** It may be sent a task again that it has already. */
   readonly mayRepeat: boolean
   /** It may have lost, or may have sent into the void, what became of the tasks that it had. */
   readonly isDoubtful: boolean
-  /** It understands arguments inside Task messages. */
-  readonly mayInline: boolean
+  /** What it understands beyond 1.9.9. */
+  readonly features: number
 }
 
-/** The unfinished tasks of one client, from submission to end. */
+/** The tasks of one client, from submission until nobody needs their result. */
 export class TaskFlow<Owner> {
-  readonly #turn: Turn<Owner>
-  readonly #tasks = new TaskTable<Owner>()
-  readonly #objects = new ObjectTable()
+  readonly tasks: TaskTable<Owner> = new TaskTable()
+  readonly objects: ObjectTable = new ObjectTable()
+  readonly inputs: TaskInputs<Owner>
   readonly sender: Sender<Owner>
+  readonly ends: TaskEnds<Owner>
+  readonly #turn: Turn<Owner>
+  readonly #doubtful = new DoubtfulTasks<Owner>()
   readonly #timeoutMs: number
-  /**
-   * Tasks that a 1.9.9 scheduler had before a connection was lost, and when they are given up: it
-   * cannot be asked about them, nor be sent them again. Invariant: state is 'sent'.
-   */
-  readonly #doubtful = new Map<TaskRecord<Owner>, InstantMs>()
-  /** Whether cancelling may kill what runs: not done to a 1.9.9 worker, which is slow at it. */
-  mayForce = true
 
   constructor(options: ClientCoreOptions, turn: Turn<Owner>) {
     this.#turn = turn
-    this.sender = new Sender(options, this.#tasks, this.#objects, turn)
     this.#timeoutMs = options.timeoutMs
-  }
-
-  /** Tasks that have not ended. */
-  get size(): number {
-    return this.#tasks.size
+    const { tasks, objects } = this
+    this.inputs = new TaskInputs(options, tasks, objects)
+    const { inputs } = this
+    this.sender = new Sender(options, { tasks, objects, inputs }, turn)
+    const { sender } = this
+    this.ends = new TaskEnds(turn, { tasks, objects, inputs, sender, doubtful: this.#doubtful })
   }
 
   /** When `sweep` has something to do. */
   get deadline(): InstantMs | undefined {
-    if (this.#doubtful.size === 0) return this.#objects.deadline
-    const [givenUpAt] = this.#doubtful.values()
-    return earliest(givenUpAt, this.#objects.deadline)
-  }
-
-  get(id: TaskId): TaskRecord<Owner> | undefined {
-    return this.#tasks.get(id)
-  }
-
-  /** Oldest first. Tasks may end while iterating. */
-  values(): IterableIterator<TaskRecord<Owner>> {
-    return this.#tasks.values()
+    return earliest(this.#doubtful.deadline, this.objects.deadline)
   }
 
   submit(submission: TaskSubmission<Owner>): void {
-    this.sender.submit(submission)
+    const { args } = submission
+    const missing = this.inputs.missing(args)
+    if (missing !== undefined) return this.refuse(submission.owner, missing)
+    const task = this.inputs.take(submission)
+    this.tasks.add(task)
+    if (task.unready > 0) task.state = 'blocked'
+    else this.sender.enqueue(task)
+  }
+
+  /** A target leaves its graph: it is a task like others now, made of what `submission` has. */
+  adopt(task: TaskRecord<Owner>, submission: TaskSubmission<Owner>): void {
+    this.inputs.exchange(task, submission, (old) => this.ends.letGo(old))
+    task.graph = undefined
+    task.isNode = true
+    if (task.state === 'sent') this.tasks.change(task, 'forgotten')
+    task.state = task.unready > 0 ? 'blocked' : 'waiting'
+    if (task.unready === 0) this.sender.enqueue(task)
+  }
+
+  /** Ends a task that cannot be taken in, for something that it needs is missing. */
+  refuse(owner: Owner | undefined, missing: ArgumentSource): void {
+    if (owner === undefined || missing instanceof Uint8Array) return
+    // A task that has left the table meanwhile was cancelled: results come in other events.
+    if (missing.type === 'task') this.#turn.endTask(owner, 'cancelled', '', missing.taskId)
+    else this.#turn.endTask(owner, 'missingObject', idToHex(missing.id))
   }
 
   /** Lets go of what nobody has used, and of what nothing was heard of, for a while. */
   sweep(): void {
     const { now } = this.#turn
-    this.#objects.sweep(now)
-    for (const [task, givenUpAt] of this.#doubtful) {
-      if (givenUpAt > now) break
+    this.objects.sweep(now)
+    for (const task of this.#doubtful.due(now)) {
       const detail = `no result ${this.#timeoutMs} ms after a lost connection`
-      this.recall(task)
-      this.abandon(task, 'disconnected', detail)
+      this.ends.recall(task)
+      this.ends.abandon(task, 'disconnected', detail)
     }
   }
 
   /** A scheduler has answered on a new connection: all that it may not have is sent to it. */
   resume(memory: SchedulerMemory): void {
-    this.sender.start(memory.mayInline)
-    for (const task of this.#tasks.values()) {
-      if (task.state === 'fetching' && memory.isSame) this.#requestAgain(task)
-      else if (task.state !== 'sent' || memory.mayRepeat) this.#sendAgain(task, 'forgotten')
-      else if (memory.isDoubtful && !this.#doubtful.has(task)) {
-        this.#doubtful.set(task, this.#turn.now + this.#timeoutMs)
-      }
-    }
+    this.sender.start(memory.features)
+    for (const task of this.tasks.values()) this.#resumeTask(task, memory)
   }
 
-  onTaskResult(message: TaskResult): void {
-    const task = this.#tasks.get(message.taskId)
-    if (task === undefined) {
-      // Of a cancelled task, or of a second run.
-      for (const id of message.results) this.#objects.removeResult(id)
+  /** A user cancels. */
+  cancel(task: TaskRecord<Owner>): void {
+    if (task.owner === undefined) return
+    const mayGoOn = task.result !== undefined || task.isNode
+    if (!mayGoOn || !isNeeded(task)) {
+      this.ends.recall(task)
+      this.ends.abandon(task, 'cancelled', '')
       return
     }
+    // Others need what it has made, or makes.
+    if (task.result !== undefined) this.tasks.change(task, 'unwanted')
+    const { owner } = task
+    task.owner = undefined
+    this.#turn.endTask(owner, 'cancelled', '')
+  }
+
+  /** Somebody asks for a result that was offered. */
+  want(id: TaskId, owner: Owner): void {
+    const task = this.tasks.get(id)
+    if (task === undefined) {
+      this.#turn.endTask(owner, 'missingObject', '')
+      return
+    }
+    task.owner = owner
+    if (task.state === 'stored') this.#fetch(task)
+  }
+
+  /** From now on `owner` is told what becomes of a task. */
+  leave(id: TaskId, owner: Owner): void {
+    const task = this.tasks.get(id)
+    if (task?.owner !== undefined) task.owner = owner
+  }
+
+  /** Nobody will ask for a result that was offered. */
+  drop(id: TaskId): void {
+    const task = this.tasks.get(id)
+    if (task !== undefined) this.ends.disown(task)
+  }
+
+  onTaskResult(task: TaskRecord<Owner>, message: TaskResult): void {
     switch (message.status) {
       case 'success':
       case 'failed':
@@ -122,8 +161,8 @@ export class TaskFlow<Owner> {
       case 'notFound':
       case 'workerDied':
       case 'noWorker':
-        if (this.#tasks.change(task, 'refused') !== 'ended') return
-        return this.#end(task, REFUSALS[message.status], '')
+        if (this.tasks.change(task, 'refused') !== 'ended') return
+        return this.ends.end(task, REFUSALS[message.status], '', failedTaskOf(message))
       case 'inactive':
       case 'running':
       case 'canceling':
@@ -133,12 +172,23 @@ export class TaskFlow<Owner> {
     }
   }
 
+  /** The result of a cancelled task, or of a second run, or of a task that nobody needs. */
+  onUnknownResult(message: TaskResult): void {
+    for (const id of message.results) this.objects.removeResult(id)
+  }
+
+  onTaskUpdate({ taskId, update, done, total }: TaskUpdate): void {
+    const owner = this.tasks.get(taskId)?.owner
+    if (owner === undefined || update !== 'progress') return
+    this.#turn.act({ type: 'reportProgress', owner, done, total })
+  }
+
   onObjectResponse(message: ObjectResponse): void {
     const { objectIds, objectBytes } = message.objectContent
     // Lists of unequal length: something is missing, and nobody can tell what.
     const isComplete = message.responseType === 'content' && objectIds.length === objectBytes.length
     for (const [index, id] of objectIds.entries()) {
-      const task = this.#tasks.waitingFor(id)
+      const task = this.tasks.waitingFor(id)
       if (task === undefined) continue
       const chunks = isComplete ? objectBytes[index] : undefined
       if (chunks === undefined) this.#onContentMissing(task)
@@ -146,123 +196,151 @@ export class TaskFlow<Owner> {
     }
   }
 
-  /** Has a scheduler that has a task drop it. Call before `abandon`. */
-  recall(task: TaskRecord<Owner>): void {
-    if (task.state !== 'sent') return
-    this.sender.post(taskCancelMessage(task.taskId, this.mayForce))
-  }
-
-  /** Ends a task from this side. */
-  abandon(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string): void {
-    const objectId = this.#tasks.stopExpecting(task)
-    if (objectId !== undefined) this.#objects.removeResult(objectId)
-    this.#tasks.change(task, 'givenUp')
-    this.#end(task, reason, detail)
-  }
-
-  /** Throws if the tables disagree. */
-  checkInvariants(): void {
-    this.#tasks.checkInvariants()
-    this.#objects.checkInvariants()
-    this.sender.checkInvariants()
-    for (const task of this.#doubtful.keys()) {
-      assert(this.#tasks.get(task.taskId) === task, 'a doubtful task that has ended')
-      assert(task.state === 'sent', 'a doubtful task that was not sent')
-    }
-    let uses = 0
-    let waiting = 0
-    for (const task of this.#tasks.values()) {
-      uses += 1 + task.args.filter((argument) => !(argument instanceof Uint8Array)).length
-      if (task.state === 'waiting') waiting += 1
-    }
-    assert(uses === this.#objects.users, 'uses of objects')
-    assert(waiting === this.sender.waitingTasks, 'tasks that wait')
-  }
-
-  #requestAgain(task: TaskRecord<Owner>): void {
-    if (task.result === undefined) return
-    task.result.isRepeated = true
-    this.sender.request(task.result)
-  }
-
-  #sendAgain(task: TaskRecord<Owner>, cause: 'forgotten' | 'contentLost'): void {
+  /** The task has to run again, if it can. */
+  sendAgain(task: TaskRecord<Owner>, cause: 'forgotten' | 'contentLost'): void {
     this.#doubtful.delete(task)
-    this.#tasks.stopExpecting(task)
-    this.#tasks.change(task, cause)
-    this.sender.requeue(task)
+    const wasReady = task.asInput?.isReady === true
+    this.tasks.stopKeeping(task)
+    this.tasks.change(task, cause)
+    if (wasReady) this.#block(task)
+    if (this.inputs.isBereft(task)) {
+      this.sender.withdraw(task)
+      this.tasks.change(task, 'givenUp')
+      return this.ends.end(task, 'missingObject', '')
+    }
+    this.inputs.claim(task)
+    if (task.unready === 0) return this.ends.enqueue(task)
+    this.sender.withdraw(task)
+    this.tasks.change(task, 'inputMissing')
+    task.graph?.onBlocked()
+  }
+
+  /** Throws if the tables disagree. Graphs use objects, too: so many times. */
+  checkInvariants(otherUses = 0): void {
+    this.tasks.checkInvariants()
+    this.objects.checkInvariants()
+    this.sender.checkInvariants()
+    this.ends.checkInvariants()
+    this.#doubtful.checkInvariants(this.tasks)
+    let waiting = 0
+    let uses = otherUses
+    for (const task of this.tasks.values()) {
+      uses += this.inputs.usesOf(task)
+      assert(task.owner !== undefined || isNeeded(task), 'a task that nobody needs')
+      if (task.place !== undefined) waiting += 1
+    }
+    assert(waiting === this.sender.waitingTasks, 'tasks that wait')
+    assert(uses === this.objects.users, 'uses of objects')
+  }
+
+  #resumeTask(task: TaskRecord<Owner>, memory: SchedulerMemory): void {
+    const { state, result } = task
+    if (result !== undefined) {
+      if (!memory.isSame) return this.sendAgain(task, 'forgotten')
+      result.isDoubtful = true
+      if (state === 'fetching') this.sender.request(result)
+      return
+    }
+    // A graph sends its targets again itself; a blocked task is sent when what it needs is there.
+    if (task.graph !== undefined || state === 'blocked') return
+    if (state !== 'sent' || memory.mayRepeat) return this.sendAgain(task, 'forgotten')
+    if (memory.isDoubtful) this.#doubtful.add(task, this.#turn.now + this.#timeoutMs)
+  }
+
+  /** A result is gone: tasks that need it and are not sent have to wait for it again. */
+  #block(task: TaskRecord<Owner>): void {
+    for (const user of task.asInput?.users ?? []) {
+      if (user.state === 'blocked') user.unready += 1
+      if (user.state !== 'waiting') continue
+      this.sender.withdraw(user)
+      this.tasks.change(user, 'inputMissing')
+      user.unready = 1
+      user.graph?.onBlocked()
+    }
   }
 
   #onResult(task: TaskRecord<Owner>, message: TaskResult): void {
     const [payload] = message.inlineResults
     const [objectId] = message.results
     if (payload !== undefined) {
-      if (this.#tasks.change(task, 'resultArrived') !== 'ended') return
-      this.#finish(task, message.status === 'success', payload, message.metadata)
+      if (this.tasks.change(task, 'resultArrived') !== 'ended') return
+      const { metadata, worker } = message
+      const isSuccess = message.status === 'success'
+      const failedTaskId = failedTaskOf(message)
+      this.ends.finish(task, { isSuccess, payload, metadata, worker, failedTaskId })
     } else if (objectId !== undefined) {
       this.#onStored(task, objectId, message)
-    } else if (this.#tasks.change(task, 'resultArrived') === 'ended') {
-      this.#end(task, 'malformed', 'the scheduler sent a result without content')
+    } else if (this.tasks.change(task, 'resultArrived') === 'ended') {
+      this.ends.end(task, 'malformed', 'the scheduler sent a result without content')
     }
   }
 
   #onStored(task: TaskRecord<Owner>, objectId: ObjectId, message: TaskResult): void {
     const known = task.result?.objectId
-    if (known === undefined && this.#tasks.waitingFor(objectId) !== undefined) {
-      this.#tasks.change(task, 'resultArrived')
-      return this.#end(task, 'malformed', 'its object is the result of another task, too')
+    if (known === undefined && this.tasks.storedIn(objectId) !== undefined) {
+      this.tasks.change(task, 'resultArrived')
+      return this.ends.end(task, 'malformed', 'its object is the result of another task, too')
     }
-    this.#tasks.change(task, 'resultStored')
+    this.tasks.change(task, 'resultStored')
     if (known !== undefined) {
-      if (known !== objectId) this.#objects.removeResult(objectId)
+      if (known !== objectId) this.objects.removeResult(objectId)
       return
     }
-    const isSuccess = message.status === 'success'
-    const metadata = copyOf(message.metadata)
-    const result: StoredResult = { objectId, isSuccess, metadata, isRepeated: false }
-    this.#doubtful.delete(task)
-    this.#tasks.expect(task, result)
-    this.sender.withdraw(task)
-    this.sender.request(result)
+    this.tasks.keep(task, storedResult(objectId, message))
+    this.ends.rest(task)
+    if (message.status === 'failed') return this.#fetch(task)
+    const { owner, result } = task
+    if (owner === undefined || result === undefined) return
+    const { metadata, worker } = result
+    this.#turn.act({ type: 'offerResult', owner, metadata, worker })
+  }
+
+  #fetch(task: TaskRecord<Owner>): void {
+    this.tasks.change(task, 'wanted')
+    if (task.result !== undefined) this.sender.request(task.result)
   }
 
   #onContent(task: TaskRecord<Owner>, chunks: readonly Uint8Array[]): void {
-    const { result } = task
+    const { result, owner } = task
     assert(result !== undefined, 'content for a task that waits for none')
-    this.#tasks.stopExpecting(task)
-    this.#tasks.change(task, 'contentArrived')
-    this.#objects.removeResult(result.objectId)
     const payload = joined(chunks)
-    if (payload instanceof ProtocolError) this.#end(task, 'malformed', payload.message)
-    else this.#finish(task, result.isSuccess, payload, result.metadata)
+    if (result.isSuccess && isNeeded(task)) {
+      this.tasks.change(task, 'contentShared')
+      task.owner = undefined
+      if (owner === undefined) return
+      if (payload instanceof ProtocolError) this.#turn.endTask(owner, 'malformed', payload.message)
+      else this.#turn.finishTask(owner, { ...result, payload })
+      return
+    }
+    this.tasks.stopKeeping(task)
+    this.tasks.change(task, 'contentArrived')
+    this.objects.removeResult(result.objectId)
+    if (payload instanceof ProtocolError) this.ends.end(task, 'malformed', payload.message)
+    else this.ends.finish(task, { ...result, payload })
   }
 
   #onContentMissing(task: TaskRecord<Owner>): void {
-    if (task.result?.isRepeated === true) return this.#sendAgain(task, 'contentLost')
-    const id = this.#tasks.stopExpecting(task)
-    this.#tasks.change(task, 'contentMissing')
-    this.#end(task, 'missingObject', id === undefined ? '' : idToHex(id))
+    if (task.result?.isDoubtful === true) return this.sendAgain(task, 'contentLost')
+    const id = this.tasks.stopKeeping(task)
+    this.tasks.change(task, 'contentMissing')
+    this.ends.end(task, 'missingObject', id === undefined ? '' : idToHex(id))
   }
+}
 
-  #finish(
-    task: TaskRecord<Owner>,
-    isSuccess: boolean,
-    payload: Uint8Array,
-    metadata: Uint8Array,
-  ): void {
-    this.#forget(task)
-    const { owner } = task
-    this.#turn.act({ type: 'finishTask', owner, isSuccess, payload, metadata })
+function storedResult(objectId: ObjectId, message: TaskResult): StoredResult {
+  return {
+    objectId,
+    isSuccess: message.status === 'success',
+    metadata: copyOf(message.metadata),
+    worker: message.worker,
+    failedTaskId: failedTaskOf(message),
+    isDoubtful: false,
   }
+}
 
-  #forget(task: TaskRecord<Owner>): void {
-    this.sender.release(task)
-    if (this.#doubtful.size > 0) this.#doubtful.delete(task)
-  }
-
-  #end(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string): void {
-    this.#forget(task)
-    this.#turn.endTask(task.owner, reason, detail)
-  }
+/** The other node that has failed, if it is not the task itself. */
+function failedTaskOf({ failedTaskId }: TaskResult): TaskId | undefined {
+  return failedTaskId === '' ? undefined : failedTaskId
 }
 
 function joined(chunks: readonly Uint8Array[]): Uint8Array | ProtocolError {

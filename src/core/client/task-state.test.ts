@@ -16,21 +16,22 @@ test('a task goes from waiting over sent to its end', () => {
   assert.equal(after('sent', 'resultArrived'), 'ended')
 })
 
-test('a task whose result is an object is fetching until the content comes', () => {
-  assert.equal(after('sent', 'resultStored'), 'fetching')
+test('a result that is an object stays in the cluster until somebody wants it', () => {
+  assert.equal(after('sent', 'resultStored'), 'stored')
+  assert.equal(after('stored', 'wanted'), 'fetching')
   assert.equal(after('fetching', 'contentArrived'), 'ended')
   assert.equal(after('fetching', 'contentMissing'), 'ended')
 })
 
 test('whatever the scheduler has forgotten waits again', () => {
-  for (const state of ['waiting', 'sent', 'fetching'] as const) {
+  for (const state of ['blocked', 'waiting', 'sent', 'stored', 'fetching'] as const) {
     assert.equal(after(state, 'forgotten'), 'waiting')
   }
   assert.equal(after('fetching', 'contentLost'), 'waiting')
 })
 
 test('every task can be given up', () => {
-  for (const state of ['waiting', 'sent', 'fetching'] as const) {
+  for (const state of ['blocked', 'waiting', 'sent', 'stored', 'fetching'] as const) {
     assert.equal(after(state, 'givenUp'), 'ended')
   }
 })

@@ -3,7 +3,9 @@
 
 import type { InstantMs } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
+import type { TaskId } from '../../base/ids.js'
 import type { ClientAction, TaskEndReason } from './events.js'
+import type { Outcome } from './outcome.js'
 
 /** Takes one action; the machine calls it any number of times per event. */
 export type Act<Owner> = (action: ClientAction<Owner>) => void
@@ -32,9 +34,16 @@ export class Turn<Owner> {
     this.#act({ type: 'send', message })
   }
 
+  /** Tells an owner what its task returned or threw. */
+  finishTask(owner: Owner, outcome: Outcome): void {
+    const { isSuccess, payload, metadata, worker, failedTaskId } = outcome
+    const type = 'finishTask'
+    this.#act({ type, owner, isSuccess, payload, metadata, worker, failedTaskId })
+  }
+
   /** Tells an owner that its task ended without a result. */
-  endTask(owner: Owner, reason: TaskEndReason, detail: string): void {
-    this.#act({ type: 'endTask', owner, reason, detail })
+  endTask(owner: Owner, reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
+    this.#act({ type: 'endTask', owner, reason, detail, failedTaskId })
   }
 
   /** Writes a log line. */

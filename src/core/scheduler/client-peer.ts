@@ -1,15 +1,13 @@
 // Clients: how they come, stay and go. docs/protocol.md#heartbeat, docs/protocol.md#disconnect
 
-import type { Identity, TaskId } from '../../base/ids.js'
-import { idToHex } from '../../base/ids.js'
+import type { Identity } from '../../base/ids.js'
 import { FEATURE_INLINE, hasFeature } from '../../base/features.js'
 import type { InstantMs } from '../../base/machine.js'
-import type { ClientDisconnect, ClientHeartbeat, GraphTask } from '../../wire/message.js'
-import type { ClientEntry } from './entries.js'
+import type { ClientHeartbeat } from '../../wire/message.js'
+import type { ClientEntry, WorkerEntry } from './entries.js'
 import { ourEcho } from './echo.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
-import { cancelTask, sendStatus } from './task.js'
-import { removeWorker } from './worker-peer.js'
+import { cancelOrphans, cancelTask } from './task.js'
 
 /** Registers or refreshes a client, and answers: always, or it falls silent for good. */
 export function onClientHeartbeat(
@@ -24,6 +22,8 @@ export function onClientHeartbeat(
   if (isMistaken) removeClient(state, known, 'said what it is')
   const client = clientOf(state, from, now, message.runtime)
   client.features = message.features
+  client.isConnected = true
+  moveIn(client, state.workers.get(message.worker))
   state.output.send(from, { kind: 'clientHeartbeatEcho', ...ourEcho(state, message.features) })
 }
 
@@ -44,26 +44,16 @@ export function clientOf(
     runtime: runtimeFamily(runtime),
     features: 0,
     lastSeen: now,
+    isConnected: true,
+    host: undefined,
     hasLeft: false,
     tasks: new Set(),
+    graphs: new Map(),
     objects: new Set(),
   }
   state.clients.set(identity, client)
   state.output.log('info', 'client connected', { client: identity, runtime: client.runtime })
   return client
-}
-
-/** A client leaves, or wants the whole cluster to end. */
-export function onClientDisconnect(
-  state: SchedulerState,
-  from: Identity,
-  message: ClientDisconnect,
-): void {
-  if (message.disconnectType === 'shutdown') onShutdown(state, from)
-  else {
-    const client = state.clients.get(from)
-    if (client !== undefined) removeClient(state, client, 'disconnected')
-  }
 }
 
 /** Cancels what a client has unfinished and frees what it stored. */
@@ -73,45 +63,52 @@ export function removeClient(state: SchedulerState, client: ClientEntry, reason:
     unfinishedTasks: client.tasks.size,
   })
   client.hasLeft = true
+  moveIn(client, undefined)
   state.clients.delete(client.identity)
-  for (const task of client.tasks) {
-    // A 1.9.9 worker is only asked to drop what it has not started, as its own scheduler does.
-    const force = task.worker !== undefined && isOurs(task.worker.heartbeat.features)
-    if (task.state !== 'canceling') cancelTask(state, task, force)
-    task.client = undefined
-  }
-  client.tasks.clear()
+  for (const graph of client.graphs.values()) graph.forget()
+  for (const tasks of state.pools[client.runtime].queue.drop(client)) state.orphans.addAll(tasks)
+  // Not through its tasks, which may be a million: workers have fewer.
+  for (const worker of state.workers.values()) cancelAssigned(state, worker, client)
+  cancelOrphans(state)
   state.objects.forgetClient(client)
 }
 
-/** Graphs come with a later version. An answer, even this one, is better than none. */
-export function onGraphTask(state: SchedulerState, client: ClientEntry, message: GraphTask): void {
-  const ids: TaskId[] = [...message.targets, message.taskId]
-  const fields = { client: client.identity, graph: idToHex(message.taskId) }
-  state.output.log('error', 'refused a graph: this version of the scheduler runs none', fields)
-  for (const id of ids) sendStatus(state, client, id, 'noWorker')
+/** Asks a worker to drop what it has of a client that has left. */
+function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: ClientEntry): void {
+  // A 1.9.9 worker is only asked to drop what it has not started, as its own scheduler does.
+  const force = isOurs(worker.heartbeat.features)
+  for (const task of worker.assigned) {
+    if (task.client !== client) continue
+    cancelTask(state, task, force)
+    task.client = undefined
+    client.tasks.delete(task)
+  }
 }
 
 /** Drops clients that were silent for too long. */
 export function dropSilentClients(state: SchedulerState, now: InstantMs): void {
   for (const client of state.clients.values()) {
     const silence = now - client.lastSeen
-    if (silence <= state.options.clientTimeoutMs) continue
+    if (silence <= state.options.clientTimeoutMs || isInBusyWorker(client)) continue
     removeClient(state, client, 'timed out')
     state.output.disconnect(client.identity, 'silent for too long')
   }
 }
 
-function onShutdown(state: SchedulerState, from: Identity): void {
-  const accepted = !state.options.isProtected
-  state.output.log('info', accepted ? 'shutdown' : 'refused a shutdown', { client: from })
-  state.output.send(from, { kind: 'clientShutdownResponse', accepted })
-  if (!accepted) return
-  for (const worker of state.workers.values()) {
-    state.output.send(worker.identity, { kind: 'clientDisconnect', disconnectType: 'shutdown' })
-    removeWorker(state, worker, 'shut down')
-  }
-  state.output.stop('a client shut the cluster down')
+/**
+ * Whether a client may well be silent: it lives in a process that computes for its worker. While
+ * that worker lives, the connection tells when the client is gone.
+ */
+function isInBusyWorker(client: ClientEntry): boolean {
+  return client.host !== undefined && client.isConnected
+}
+
+/** A client lives inside of the tasks of `host` from now on, or (undefined) of none. */
+function moveIn(client: ClientEntry, host: WorkerEntry | undefined): void {
+  if (client.host === host) return
+  client.host?.guests.delete(client)
+  client.host = host
+  host?.guests.add(client)
 }
 
 function isOurs(features: number): boolean {

@@ -5,7 +5,12 @@ import type { FifoNode } from '../../base/fifo.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
-import type { WorkerHeartbeat, ObjectContentType } from '../../wire/message.js'
+import type {
+  GraphTask,
+  ObjectContentType,
+  TaskResult,
+  WorkerHeartbeat,
+} from '../../wire/message.js'
 import type { TaskState } from './task-state.js'
 
 /** Which language a peer's functions are in. A task needs a worker of its client's runtime. */
@@ -17,10 +22,16 @@ export interface ClientEntry {
   readonly runtime: Runtime
   features: number
   lastSeen: InstantMs
+  /** False from the end of its connection to its next heartbeat. */
+  isConnected: boolean
+  /** The worker inside of whose tasks it lives. Invariant: that has it as a guest. */
+  host: WorkerEntry | undefined
   /** It has left, or was given up: nothing is sent to it any more. */
   hasLeft: boolean
   /** Unfinished tasks. Invariant: each names this client. */
   readonly tasks: Set<TaskEntry>
+  /** Graphs that have not ended, or of which parts may still come. */
+  readonly graphs: Map<TaskId, GraphEntry>
   /** Invariant: each has this client among its users. */
   readonly objects: Set<ObjectEntry>
 }
@@ -37,10 +48,14 @@ export interface WorkerEntry extends HeapItem {
   heartbeat: WorkerHeartbeat
   /** In order of assignment. Invariant: each is running or canceling and names this worker. */
   readonly assigned: Set<TaskEntry>
-  /** How long its tasks are expected to take together, in seconds. */
+  /** How many of them only wait for tasks of their own: they count for nothing. */
+  waitingCount: number
+  /** How long the others are expected to take together, in seconds. */
   load: number
   /** Objects it has asked for and may have kept. Invariant: each has this worker as a holder. */
   readonly held: Set<ObjectEntry>
+  /** Clients that live inside of its tasks. Invariant: each has this worker as its host. */
+  readonly guests: Set<ClientEntry>
 }
 
 /** An unfinished task. */
@@ -53,7 +68,7 @@ export interface TaskEntry {
   /** Its function, if it was stored when the task came. */
   readonly function: ObjectEntry | undefined
   /** The encoded Task, in memory of its own. */
-  readonly bytes: Uint8Array
+  bytes: Uint8Array
   state: TaskState
   /** How long it was expected to take when it was assigned, in seconds. */
   expectedSeconds: number
@@ -61,6 +76,78 @@ export interface TaskEntry {
   worker: WorkerEntry | undefined
   /** Invariant: set exactly when the state is inactive. */
   place: FifoNode<TaskEntry> | undefined
+  /** What only some tasks have. `extraOf` makes it. */
+  extra: TaskExtra | undefined
+  /** Set for a node of a graph: the graph is told how it ends, instead of the client. */
+  node: GraphNode | undefined
+}
+
+/** What a task may have beside the usual (task-extra.ts). */
+export interface TaskExtra {
+  /** Shown by monitors; empty: they show the name of its function. */
+  readonly name: string
+  /** How often it may still be run again after it has failed. */
+  retriesLeft: number
+  /** It is given up when so many workers were lost with it. */
+  readonly deathLimit: number
+  deaths: number
+  /** The unfinished task inside which it was submitted. Invariant: it has this one as a child. */
+  parent: TaskEntry | undefined
+  /** What was submitted inside of it. Invariant: each names this task as its parent. */
+  children: Set<Child> | undefined
+  /** It only waits for tasks of its own. Never without a worker. */
+  isWaiting: boolean
+  /** It has waited since it was given to its worker: how long it takes says nothing. */
+  hasWaited: boolean
+  /** Its worker was told to cancel it by force. */
+  isForced: boolean
+}
+
+/** What can run inside of a task, and ends with it (family.ts). */
+export type Child = TaskEntry | ChildGraph
+
+/** A graph, as the task inside which it was submitted sees it. */
+export interface ChildGraph {
+  /** Written by `adopt` and `leaveParent` alone. */
+  parent: TaskEntry | undefined
+  /**
+   * Cancels all that is unfinished of the graph by force and tells its client. Does nothing when
+   * the graph has ended.
+   */
+  cancel(): void
+}
+
+/** A node of a graph that has become a task. */
+export interface GraphNode {
+  readonly graph: GraphEntry
+  /** Its place in the graph: those with smaller ones go first. */
+  readonly index: number
+  /** The largest object that it needs, if any: best to run it where that is. */
+  readonly input: ObjectEntry | undefined
+}
+
+/** A graph (graph.ts), as those see it who know its tasks or its client. */
+export interface GraphEntry extends ChildGraph {
+  /** A part arrives: the next, or one that had come before. */
+  add(message: GraphTask): void
+  /** Its client gives it up: no part will follow. */
+  cancelByClient(): void
+  /** Its client does not want a target any more. False: there is no such target. */
+  cancelTarget(id: TaskId): boolean
+  /** The task of a node was given to a worker. */
+  onTaken(task: TaskEntry): void
+  /** The task of a node has ended, and is in no table any more. */
+  onEnded(task: TaskEntry, result: TaskResult): void
+  /** Its client has lost its connection, and may come back. */
+  onLinkLost(): void
+  /** Its client has left: nobody is told anything any more. Its tasks are the caller's. */
+  forget(): void
+}
+
+/** Whoever needs stored objects: a client, or a graph for its nodes. */
+export interface ObjectUser {
+  /** Invariant: each has this one among its users. */
+  readonly objects: Set<ObjectEntry>
 }
 
 /** A stored object. It lives as long as it has users. */
@@ -71,7 +158,7 @@ export interface ObjectEntry {
   chunks: readonly Uint8Array[]
   /** Of a function: moving average of its tasks' durations in seconds, once one has ended. */
   averageSeconds: number | undefined
-  readonly users: Set<ClientEntry>
+  readonly users: Set<ObjectUser>
   /** Workers to tell when it goes. */
   readonly holders: Set<WorkerEntry>
 }

@@ -5,7 +5,7 @@ import { assert } from '../../base/assert.js'
 import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { ObjectContent, ObjectContentType } from '../../wire/message.js'
-import type { ClientEntry, ObjectEntry, WorkerEntry } from './entries.js'
+import type { ObjectEntry, ObjectUser, WorkerEntry } from './entries.js'
 
 /** All stored objects. */
 export class ObjectTable {
@@ -27,9 +27,9 @@ export class ObjectTable {
   }
 
   /**
-   * Stores (or overwrites) objects for a client. Of lists of unequal length, the shortest counts.
+   * Stores (or overwrites) objects for a user. Of lists of unequal length, the shortest counts.
    */
-  create(user: ClientEntry, content: ObjectContent): void {
+  create(user: ObjectUser, content: ObjectContent): void {
     const { objectIds, objectTypes, objectNames, objectBytes } = content
     const count = Math.min(objectIds.length, objectTypes.length, objectNames.length)
     for (let i = 0; i < Math.min(count, objectBytes.length); i += 1) {
@@ -42,8 +42,14 @@ export class ObjectTable {
     }
   }
 
-  /** A client no longer needs some objects. Ids that it does not use are skipped. */
-  delete(user: ClientEntry, ids: readonly ObjectId[]): void {
+  /** Somebody else needs an object that is stored. */
+  use(user: ObjectUser, entry: ObjectEntry): void {
+    entry.users.add(user)
+    user.objects.add(entry)
+  }
+
+  /** A user no longer needs some objects. Ids that it does not use are skipped. */
+  delete(user: ObjectUser, ids: readonly ObjectId[]): void {
     for (const id of ids) {
       const entry = this.#objects.get(id)
       if (entry !== undefined && entry.users.has(user)) this.#release(user, entry)
@@ -60,7 +66,7 @@ export class ObjectTable {
   }
 
   /** A client has left: it needs none of its objects. */
-  forgetClient(user: ClientEntry): void {
+  forgetClient(user: ObjectUser): void {
     for (const entry of user.objects) this.#release(user, entry)
   }
 
@@ -108,7 +114,7 @@ export class ObjectTable {
     return entry
   }
 
-  #release(user: ClientEntry, entry: ObjectEntry): void {
+  #release(user: ObjectUser, entry: ObjectEntry): void {
     user.objects.delete(entry)
     entry.users.delete(user)
     if (entry.users.size > 0) return

@@ -17,6 +17,11 @@ export interface SchedulerCoreOptions {
    * With this many tasks beyond what the workers may hold, new ones are refused. -1 = never.
    */
   readonly maxTasksWaiting: number
+  /**
+   * How much of the long work of graphs is done in one turn, in steps of some 100 ns each. Default:
+   * 24,000.
+   */
+  readonly graphStepsPerTurn?: number
   /** Whether clients may not shut the cluster down. */
   readonly isProtected: boolean
 }

@@ -15,6 +15,7 @@ import type {
 import type { TaskEntry, WorkerEntry } from './entries.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
+import { activeCount } from './worker-pool.js'
 
 const CONNECTED = latin1ToBytes('connected')
 const DISCONNECTED = latin1ToBytes('disconnected')
@@ -32,11 +33,17 @@ export function publishTask(
   state.output.publish({
     kind: 'stateTask',
     taskId: task.id,
-    functionName: task.function?.name ?? UNKNOWN_FUNCTION,
+    functionName: nameOf(task),
     status,
     worker: status === 'running' && task.worker !== undefined ? task.worker.identity : NO_WORKER,
     metadata,
   })
+}
+
+/** The name that the task came with, or that of its function. */
+function nameOf(task: TaskEntry): Uint8Array {
+  const name = task.extra?.name ?? ''
+  return name === '' ? (task.function?.name ?? UNKNOWN_FUNCTION) : Buffer.from(name)
 }
 
 /** A worker has come or gone. */
@@ -73,7 +80,9 @@ function stateScheduler(
     assigned += worker.assigned.size
     workers.push(workerStatus(state, worker, now))
   }
-  const busyClients = [...state.clients.values()].filter((client) => client.tasks.size > 0)
+  const busyClients = [...state.clients.values()].filter(
+    ({ tasks, graphs }) => tasks.size + graphs.size > 0,
+  )
   const ended = (status: TaskStatus): number => state.ended.get(status) ?? 0
   return {
     kind: 'stateScheduler',
@@ -83,12 +92,12 @@ function stateScheduler(
     clientManager: {
       clientToNumOfTask: busyClients.map((client) => ({
         client: client.identity,
-        numTask: client.tasks.size,
+        numTask: client.tasks.size + client.graphs.size,
       })),
     },
     objectManager: { numberOfObjects: state.objects.size },
     taskManager: {
-      unassigned: state.waiting,
+      unassigned: state.waiting + state.graphWork.ready,
       running: assigned,
       success: ended('success'),
       failed: ended('failed'),
@@ -105,7 +114,7 @@ function workerStatus(state: SchedulerState, worker: WorkerEntry, now: InstantMs
     workerId: worker.identity,
     agent: heartbeat.agent,
     rssFree: heartbeat.rssFree,
-    free: Math.max(0, state.options.perWorkerQueueSize - assigned.size),
+    free: Math.max(0, state.options.perWorkerQueueSize - activeCount(worker)),
     sent: assigned.size,
     queued: heartbeat.queuedTasks,
     suspended: heartbeat.processors.filter((processor) => processor.suspended).length,

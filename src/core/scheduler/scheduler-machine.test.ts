@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { latin1ToBytes } from '../../base/bytes.js'
-import { objectId, taskId } from '../../base/ids.js'
+import { objectId } from '../../base/ids.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
 import {
+  cancel,
   clientHeartbeat,
   instruction,
   peer,
@@ -14,13 +15,6 @@ import {
   withPeers,
   workerHeartbeat,
 } from './scheduler.kit.js'
-
-const cancel = (id: string, force = false) =>
-  ({
-    kind: 'taskCancel',
-    taskId: taskId(id),
-    flags: { force, retrieveTaskObject: false },
-  }) as const
 
 const request = (...ids: readonly string[]) =>
   ({ kind: 'objectRequest', requestType: 'get', objectIds: ids.map(objectId) }) as const
@@ -359,16 +353,6 @@ test('a client may end the cluster, unless it is protected', () => {
   assert.deepEqual(open.receive('C', shutdown).lines(), ['C <- accepted', 'W <- shutdown', 'stop'])
   const guarded = withPeers({ clients: ['C'], workers: ['W'] }, { isProtected: true })
   assert.deepEqual(guarded.receive('C', shutdown).lines(), ['C <- refused'])
-})
-
-test('a graph is answered, not left to hang', () => {
-  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
-  const [graph, target] = [taskId('g'), taskId('n')]
-  const message = { kind: 'graphTask', taskId: graph, source: peer('C'), isOpen: false } as const
-  scheduler.receive('C', { ...message, targets: [target], graph: [] })
-  assert.deepEqual(scheduler.lines(), ['C <- result n noWorker', 'C <- result g noWorker'])
-  scheduler.receive('C', { kind: 'graphTaskCancel', taskId: graph })
-  assert.deepEqual(scheduler.lines(), ['C <- result g notFound'])
 })
 
 test('a message that no peer should send is ignored, and said so', () => {

@@ -5,19 +5,16 @@ import { earliest } from '../../base/earliest.js'
 import type { Identity } from '../../base/ids.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
-import {
-  clientOf,
-  dropSilentClients,
-  onClientDisconnect,
-  onClientHeartbeat,
-  onGraphTask,
-} from './client-peer.js'
+import { onClientDisconnect } from './client-disconnect.js'
+import { clientOf, dropSilentClients, onClientHeartbeat } from './client-peer.js'
 import type { Act, SchedulerAction, SchedulerEvent } from './events.js'
+import { onGraphTask, onGraphTaskCancel } from './graph-peer.js'
 import { onObjectInstruction, onObjectRequest, sendRemovals } from './object.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { publishScheduler } from './publication.js'
 import { SchedulerState } from './state.js'
-import { onTask, onTaskCancel, onTaskResult, sendStatus } from './task.js'
+import { assignWaiting, cancelOrphans, onTask, onTaskCancel, onTaskResult } from './task.js'
+import { onTaskUpdate } from './task-update.js'
 import {
   dropSilentWorkers,
   onDisconnectRequest,
@@ -39,6 +36,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   readonly #state: SchedulerState
   #nextSweep: InstantMs | undefined
   #nextRemovals: InstantMs = 0
+  #now: InstantMs = 0
 
   constructor(options: SchedulerCoreOptions) {
     this.#state = new SchedulerState(options)
@@ -46,17 +44,20 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
 
   get deadline(): InstantMs | undefined {
     const removalsAt = this.#state.objects.hasRemovals ? this.#nextRemovals : undefined
-    return earliest(removalsAt, this.#nextSweep)
+    const isBusy = !this.#state.orphans.isEmpty || this.#state.graphWork.isDue
+    return earliest(isBusy ? this.#now : undefined, earliest(removalsAt, this.#nextSweep))
   }
 
   /** How much the tables hold. For tests and simulation: all zero once everybody has left. */
-  get counts(): { readonly clients: number; readonly tasks: number; readonly objects: number } {
-    const { clients, tasks, objects } = this.#state
-    return { clients: clients.size, tasks: tasks.size, objects: objects.size }
+  get counts(): Readonly<Record<'clients' | 'tasks' | 'graphs' | 'objects', number>> {
+    const { clients, tasks, graphWork, objects } = this.#state
+    const graphs = graphWork.graphs.size
+    return { clients: clients.size, tasks: tasks.size, graphs, objects: objects.size }
   }
 
   handle(event: SchedulerEvent, now: InstantMs, act: Act): void {
     this.#state.output.direct(act)
+    this.#now = now
     switch (event.type) {
       case 'messageReceived':
         this.#onMessage(event.from, event.message, now)
@@ -95,12 +96,15 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'taskResult':
         this.#touch(from, now)
         return onTaskResult(state, from, message)
+      case 'taskUpdate':
+        this.#touch(from, now)
+        return onTaskUpdate(state, from, message)
       case 'taskCancel':
         return onTaskCancel(state, clientOf(state, from, now), message)
       case 'graphTask':
         return onGraphTask(state, clientOf(state, from, now), message)
       case 'graphTaskCancel':
-        return sendStatus(state, clientOf(state, from, now), message.taskId, 'notFound')
+        return onGraphTaskCancel(state, clientOf(state, from, now), message)
       case 'objectInstruction':
         this.#touch(from, now)
         return onObjectInstruction(state, message)
@@ -139,11 +143,15 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
     const client = this.#state.clients.get(peer)
     if (client === undefined || client.runtime === 'python') return
+    client.isConnected = false
+    for (const graph of client.graphs.values()) graph.onLinkLost()
     const lastSeen = now - this.#state.options.clientTimeoutMs + CLIENT_RETURN_MS
     client.lastSeen = Math.min(client.lastSeen, lastSeen)
   }
 
   #onTick(now: InstantMs): void {
+    cancelOrphans(this.#state)
+    this.#state.graphWork.resume()
     if (this.#nextSweep === undefined || now < this.#nextSweep) return
     const lateMs = now - this.#nextSweep
     if (lateMs > SWEEP_INTERVAL_MS) this.#forgive(lateMs, now)
@@ -160,6 +168,8 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   #afterEvent(now: InstantMs): void {
+    assignWaiting(this.#state, this.#state.pools.javascript)
+    assignWaiting(this.#state, this.#state.pools.python)
     if (this.#state.objects.hasRemovals && now >= this.#nextRemovals) {
       this.#nextRemovals = now + REMOVAL_INTERVAL_MS
       sendRemovals(this.#state)

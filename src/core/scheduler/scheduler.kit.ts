@@ -13,8 +13,10 @@ import {
   type Message,
   type ObjectInstruction,
   type Task,
+  type TaskCancel,
   type TaskResult,
   type TaskStatus,
+  type TaskUpdate,
   type WorkerHeartbeat,
 } from '../../wire/message.js'
 import type { SchedulerAction } from './events.js'
@@ -35,9 +37,10 @@ export const OURS: PeerKind = { features: OUR_FEATURES, runtime: 'node/20.19.0' 
 /** A peer of 1.9.9. */
 export const PYTHON: PeerKind = { features: 0, runtime: '' }
 
-/** What a client says first. */
-export function clientHeartbeat(kind: PeerKind = OURS): ClientHeartbeat {
-  return { kind: 'clientHeartbeat', resource: IDLE, latencyUS: 0, worker: identity(''), ...kind }
+/** What a client says first; `worker`: inside of whose tasks it lives. */
+export function clientHeartbeat(kind: PeerKind = OURS, worker = ''): ClientHeartbeat {
+  const host = identity(worker)
+  return { kind: 'clientHeartbeat', resource: IDLE, latencyUS: 0, worker: host, ...kind }
 }
 
 /** What a worker says first. */
@@ -66,6 +69,21 @@ export function task(id: string, source: string, priority = 0): Task {
     functionArgs: [],
     ...PLAIN_TASK,
   }
+}
+
+/** A task that was submitted inside of another. */
+export function child(id: string, source: string, parent: string, priority = 1): Task {
+  return { ...task(id, source, priority), parentTaskId: taskId(parent) }
+}
+
+/** A client wants a task cancelled. */
+export function cancel(id: string, force = false): TaskCancel {
+  return { kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } }
+}
+
+/** What a running task says of itself. */
+export function update(id: string, what: TaskUpdate['update'], done = 0, total = 0): TaskUpdate {
+  return { kind: 'taskUpdate', taskId: taskId(id), update: what, done, total }
 }
 
 /** How a task ended; success and failed have an object with the result. */
@@ -193,6 +211,8 @@ function describeMessage(message: Message): string {
       return `task ${message.taskId}`
     case 'taskResult':
       return `result ${message.taskId} ${message.status}`
+    case 'taskUpdate':
+      return `${message.update} ${message.taskId} ${message.done}/${message.total}`
     case 'taskCancel':
       return `cancel ${message.taskId}${message.flags.force ? ' by force' : ''}`
     case 'objectInstruction':

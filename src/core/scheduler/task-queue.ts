@@ -66,6 +66,23 @@ export class TaskQueue {
     task.place = this.#turnOf(task).tasks.unshift(task)
   }
 
+  /** Adds a task in front of one of the same client that is here. */
+  pushBefore(task: TaskEntry, other: TaskEntry): void {
+    if (other.place === undefined || other.priority !== task.priority) {
+      this.putBack(task)
+      return
+    }
+    this.#size += 1
+    task.place = this.#turnOf(task).tasks.insertBefore(task, other.place)
+  }
+
+  /** Adds a task behind one of the same client that is here. */
+  pushBehind(task: TaskEntry, other: TaskEntry): void {
+    const next = other.place?.next
+    if (next !== undefined) this.pushBefore(task, next.item)
+    else this.push(task)
+  }
+
   /** The task whose turn it is. */
   get first(): TaskEntry | undefined {
     return this.#levels[0]?.ring.first?.tasks.first
@@ -89,6 +106,21 @@ export class TaskQueue {
     task.place = undefined
     this.#size -= 1
     if (turn.tasks.size === 0) this.#endTurn(level, turn)
+  }
+
+  /** Takes out all tasks of a client that has left, at once. They do not learn of it. */
+  drop(client: ClientEntry): readonly Fifo<TaskEntry>[] {
+    const dropped: Fifo<TaskEntry>[] = []
+    // Backwards, because a level that becomes empty goes.
+    for (let index = this.#levels.length - 1; index >= 0; index -= 1) {
+      const level = this.#levels[index] as Level
+      const turn = level.turns.get(client)
+      if (turn === undefined) continue
+      this.#size -= turn.tasks.size
+      this.#endTurn(level, turn)
+      dropped.push(turn.tasks)
+    }
+    return dropped
   }
 
   /** Throws if the queue disagrees with itself. */

@@ -14,10 +14,14 @@ export type TaskCause =
   | 'assigned'
   /** Its worker sent success or failed. */
   | 'finished'
+  /** Its worker sent failed, and it may be run again. */
+  | 'retried'
   /** Its worker sent canceled or notFound. */
   | 'gaveUp'
   /** Its worker left, was lost or timed out. */
   | 'workerLost'
+  /** Its worker was lost or timed out, and so were too many before. */
+  | 'wornOut'
   /** Its client asked, or left. */
   | 'cancelled'
 
@@ -29,22 +33,28 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
   inactive: {
     assigned: 'running',
     finished: 'impossible',
+    retried: 'impossible',
     gaveUp: 'impossible',
     workerLost: 'impossible',
+    wornOut: 'impossible',
     cancelled: 'ended',
   },
   running: {
     assigned: 'impossible',
     finished: 'ended',
+    retried: 'inactive',
     gaveUp: 'inactive',
     workerLost: 'inactive',
+    wornOut: 'ended',
     cancelled: 'canceling',
   },
   canceling: {
     assigned: 'impossible',
     finished: 'ended',
+    retried: 'impossible',
     gaveUp: 'ended',
     workerLost: 'ended',
+    wornOut: 'impossible',
     cancelled: 'canceling',
   },
 }

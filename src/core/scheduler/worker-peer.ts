@@ -7,7 +7,8 @@ import { ourEcho } from './echo.js'
 import type { WorkerEntry } from './entries.js'
 import { publishWorker } from './publication.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
-import { assignWaiting, takeTasksBack } from './task.js'
+import { removeClient } from './client-peer.js'
+import { takeTasksBack } from './task.js'
 
 /** Registers or refreshes a worker, and answers: always, or it falls silent for good. */
 export function onWorkerHeartbeat(
@@ -38,17 +39,25 @@ export function onDisconnectRequest(
   state.output.send(from, { kind: 'disconnectResponse', worker: message.worker })
 }
 
-/** Forgets a worker and lets its tasks wait for another. */
-export function removeWorker(state: SchedulerState, worker: WorkerEntry, reason: string): void {
-  state.output.log('info', `worker ${reason}`, {
+/** How a worker goes: in good order (the first two), or lost, perhaps because of a task. */
+export type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | 'timed out'
+
+/** Forgets a worker, with the clients inside of it, and lets its tasks wait for another. */
+export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
+  state.output.log('info', `worker ${end}`, {
     worker: worker.identity,
     tasksTakenBack: worker.assigned.size,
   })
   state.workers.delete(worker.identity)
-  state.pools[worker.runtime].remove(worker)
+  const tasks = state.pools[worker.runtime].remove(worker)
   state.objects.forgetWorker(worker)
   publishWorker(state, worker, false)
-  takeTasksBack(state, worker)
+  for (const guest of worker.guests) {
+    removeClient(state, guest, 'lost its worker')
+    // Where it lives on, it finds out, and begins anew. (At the end of all, it will in any case.)
+    if (end !== 'shut down') state.output.disconnect(guest.identity, 'its worker has gone')
+  }
+  takeTasksBack(state, tasks, end === 'lost its connection' || end === 'timed out')
 }
 
 /** Drops workers that were silent for too long. */
@@ -68,7 +77,6 @@ function addWorker(
   now: InstantMs,
 ): void {
   const runtime = runtimeFamily(message.runtime)
-  const pool = state.pools[runtime]
   const worker: WorkerEntry = {
     identity,
     runtime,
@@ -78,15 +86,16 @@ function addWorker(
     lastHeartbeat: now,
     heartbeat: withoutBytes(message),
     assigned: new Set(),
+    waitingCount: 0,
     load: 0,
     held: new Set(),
+    guests: new Set(),
   }
   state.nextWorkerSequence += 1
   state.workers.set(identity, worker)
-  pool.add(worker)
+  state.pools[runtime].add(worker)
   state.output.log('info', 'worker connected', { worker: identity, runtime })
   publishWorker(state, worker, true)
-  assignWaiting(state, pool)
 }
 
 /** What is kept of a heartbeat must not keep the read buffer that it came in. */

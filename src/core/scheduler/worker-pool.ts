@@ -9,6 +9,7 @@
 import { assert } from '../../base/assert.js'
 import { IndexedHeap } from '../../base/indexed-heap.js'
 import type { TaskEntry, WorkerEntry } from './entries.js'
+import { extraOf } from './task-extra.js'
 import { TaskQueue } from './task-queue.js'
 
 /** How much measured work a worker holds, in seconds. */
@@ -16,6 +17,9 @@ const WINDOW_SECONDS = 0.02
 
 /** No task counts for less, in seconds: rounding must not make thousands of them nothing. */
 const MIN_TASK_SECONDS = 1e-6
+
+/** Among how many workers that have an object the best is looked for. */
+const MAX_HOLDERS = 16
 
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
@@ -51,10 +55,17 @@ export class WorkerPool {
     this.#workers.add(worker)
   }
 
-  /** Takes a worker out; what it had is the caller's to put back. */
-  remove(worker: WorkerEntry): void {
+  /** Takes a worker out. What it had, in order of assignment, is the caller's to put back. */
+  remove(worker: WorkerEntry): readonly TaskEntry[] {
     this.#workers.remove(worker)
-    this.#assignedCount -= worker.assigned.size
+    this.#assignedCount -= activeCount(worker)
+    const tasks = [...worker.assigned]
+    worker.assigned.clear()
+    for (const task of tasks) {
+      task.worker = undefined
+      forgetWait(task)
+    }
+    return tasks
   }
 
   /** The next task and who shall have it; undefined while there is no task or no room. */
@@ -79,16 +90,43 @@ export class WorkerPool {
     const worker = task.worker
     assert(worker !== undefined && worker.assigned.delete(task), 'a task is not with its worker')
     task.worker = undefined
-    this.#assignedCount -= 1
-    // An empty sum is none: rounding errors do not stay.
-    worker.load = worker.assigned.size === 0 ? 0 : worker.load - task.expectedSeconds
+    if (task.extra?.isWaiting === true) worker.waitingCount -= 1
+    else this.#unload(worker, task)
+    forgetWait(task)
     this.#workers.update(worker)
   }
 
-  /** Follows the durations of a function's tasks, in seconds. */
+  /** A task only waits for tasks of its own: it counts for nothing until it is resumed. */
+  suspend(task: TaskEntry): void {
+    const { worker } = task
+    const extra = extraOf(task)
+    assert(worker !== undefined, 'a task waits for others without a worker')
+    if (extra.isWaiting) return
+    extra.isWaiting = true
+    extra.hasWaited = true
+    worker.waitingCount += 1
+    this.#unload(worker, task)
+    this.#workers.update(worker)
+  }
+
+  /** The task goes on, even where its worker has got others meanwhile. */
+  resume(task: TaskEntry): void {
+    const { worker, extra } = task
+    if (worker === undefined || extra?.isWaiting !== true) return
+    extra.isWaiting = false
+    worker.waitingCount -= 1
+    worker.load += task.expectedSeconds
+    this.#assignedCount += 1
+    this.#workers.update(worker)
+  }
+
+  /**
+   * Follows the durations of a function's tasks, in seconds. Those of tasks that have waited for
+   * others say nothing of the function.
+   */
   measure(task: TaskEntry, seconds: number): void {
     const entry = task.function
-    if (entry === undefined) return
+    if (entry === undefined || task.extra?.hasWaited === true) return
     const average = entry.averageSeconds ?? seconds
     entry.averageSeconds = average + NEWEST_WEIGHT * (seconds - average)
   }
@@ -100,30 +138,81 @@ export class WorkerPool {
     assert(this.#choice() === undefined, 'a task waits while a worker has room')
   }
 
+  #unload(worker: WorkerEntry, task: TaskEntry): void {
+    this.#assignedCount -= 1
+    // An empty sum is none: rounding errors do not stay.
+    worker.load = activeCount(worker) === 0 ? 0 : worker.load - task.expectedSeconds
+  }
+
   #choice(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
     const worker = this.#workers.first
     const task = this.queue.first
     if (worker === undefined || task === undefined) return undefined
-    return this.#hasRoom(worker, task) ? { task, worker } : undefined
+    return this.#hasRoom(worker, task) ? { task, worker: this.#nearest(task, worker) } : undefined
+  }
+
+  /**
+   * For a node of a graph: a worker that has the largest of its objects, if that has room, too, and
+   * nobody idles for it. `first` is the one that ranks first.
+   */
+  #nearest(task: TaskEntry, first: WorkerEntry): WorkerEntry {
+    const input = task.node?.input
+    if (input === undefined) return first
+    const isAnyoneIdle = activeCount(first) === 0
+    let nearest: WorkerEntry | undefined
+    let looks = MAX_HOLDERS
+    for (const holder of input.holders) {
+      if ((looks -= 1) < 0) break
+      if (holder.runtime !== task.runtime || !this.#hasRoom(holder, task)) continue
+      if (isAnyoneIdle && activeCount(holder) > 0) continue
+      if (nearest === undefined || this.#ranksBefore(holder, nearest)) nearest = holder
+    }
+    return nearest ?? first
   }
 
   #hasRoom(worker: WorkerEntry, task: TaskEntry): boolean {
-    const { size } = worker.assigned
-    if (size === 0) return true
-    if (size >= this.#maxTasks) return false
+    const count = activeCount(worker)
+    if (count === 0) return true
+    if (count >= this.#maxTasks) return false
     if (this.#nestedPass && task.priority > 0) return true
     return worker.load + expectedSeconds(task) <= WINDOW_SECONDS
   }
 
   /** Those that are full last; then least work, fewest tasks, order of registration. */
   #ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
-    const isAFull = a.assigned.size >= this.#maxTasks
-    const isBFull = b.assigned.size >= this.#maxTasks
+    const countA = activeCount(a)
+    const countB = activeCount(b)
+    const isAFull = countA >= this.#maxTasks
+    const isBFull = countB >= this.#maxTasks
     if (isAFull !== isBFull) return isBFull
     if (a.load !== b.load) return a.load < b.load
-    if (a.assigned.size !== b.assigned.size) return a.assigned.size < b.assigned.size
+    if (countA !== countB) return countA < countB
     return a.sequence < b.sequence
   }
+}
+
+/** How many tasks a worker has to run; not those that only wait for others. */
+export function activeCount(worker: WorkerEntry): number {
+  return worker.assigned.size - worker.waitingCount
+}
+
+/** Throws if a worker's sums are not those of its tasks. */
+export function checkLoad(worker: WorkerEntry): void {
+  let waitingCount = 0
+  let load = 0
+  for (const task of worker.assigned) {
+    if (task.extra?.isWaiting === true) waitingCount += 1
+    else load += task.expectedSeconds
+  }
+  assert(waitingCount === worker.waitingCount, 'a worker miscounts its waiting tasks')
+  assert(Math.abs(load - worker.load) < 1e-6, 'a worker has another load than its tasks')
+}
+
+/** Where a task runs next, it has not waited yet. */
+function forgetWait(task: TaskEntry): void {
+  if (task.extra === undefined) return
+  task.extra.isWaiting = false
+  task.extra.hasWaited = false
 }
 
 /** A function that was never measured is taken to fill a window. */

@@ -1,7 +1,7 @@
 // The queue of a worker and the tasks that its processor has: who goes next, and who is answered.
 
 import { assert } from '../../base/assert.js'
-import { Fifo } from '../../base/fifo.js'
+import type { TaskId } from '../../base/ids.js'
 import { IndexedHeap } from '../../base/indexed-heap.js'
 import type { InstantMs } from '../../base/machine.js'
 import { DispatchWindow } from './dispatch-window.js'
@@ -9,67 +9,104 @@ import { runsBefore, type WorkerTask } from './worker-task.js'
 
 /** Orders tasks into the processor. It does not know why a task may not go: its owner does. */
 export class Dispatcher {
-  /** Invariant: the tasks in state `queued`. */
+  /** Invariant: the tasks in state `queued` that are not suspect. */
   readonly #queue = new IndexedHeap<WorkerTask>(runsBefore)
-  /** What the processor has, in the order in which it will answer. */
-  readonly #unanswered = new Fifo<WorkerTask>()
+  /** Invariant: those that are. */
+  readonly #suspects = new IndexedHeap<WorkerTask>(runsBefore)
+  /** Tasks that were suspect when the processor got them. */
+  readonly #suspectsOut = new Set<WorkerTask>()
+  /** What the processor has, in the order in which it got it. */
+  readonly #unanswered = new Map<TaskId, WorkerTask>()
+  /** Invariant: the unanswered tasks that do not wait. */
   readonly #window = new DispatchWindow()
   #dispatchCount = 0
 
   /** How many tasks wait for their turn. */
   get queuedCount(): number {
-    return this.#queue.size
+    return this.#queue.size + this.#suspects.size
   }
 
-  /** How many tasks the processor has. */
-  get unansweredCount(): number {
-    return this.#unanswered.size
+  /** How many tasks the processor has that do not wait for others. */
+  get activeCount(): number {
+    return this.#window.count
   }
 
-  /** What the processor has, in the order in which it will answer. */
+  /** How many tasks the processor has that only wait for tasks of their own. */
+  get waitingCount(): number {
+    return this.#unanswered.size - this.#window.count
+  }
+
+  /** What the processor has, in the order in which it got it. */
   unanswered(): Iterable<WorkerTask> {
-    return this.#unanswered
+    return this.#unanswered.values()
+  }
+
+  /** The task of this id that the processor has: also one that was cancelled. */
+  get(id: TaskId): WorkerTask | undefined {
+    return this.#unanswered.get(id)
   }
 
   /** The task waits for its turn. */
   add(task: WorkerTask): void {
-    this.#queue.add(task)
+    this.#heapOf(task).add(task)
   }
 
   /** The task does not wait any more. */
   remove(task: WorkerTask): void {
-    this.#queue.remove(task)
+    this.#heapOf(task).remove(task)
   }
 
-  /** The task whose turn it is. */
+  /**
+   * The task whose turn it is. One suspect at a time: while it waits, it can only be for others.
+   * (What it has submitted was not there when it became suspect.)
+   */
   get next(): WorkerTask | undefined {
-    return this.#queue.first
+    if (this.#suspectsOut.size > 0) return this.#queue.first
+    return this.#suspects.first ?? this.#queue.first
   }
 
-  /** Whether the processor may have this task now. What is suspect runs alone. */
+  /**
+   * Whether the processor may have this task now; one by one: nothing else but tasks that wait. One that was cancelled and has come again waits until
+   * its first run is over: answers only say which task they are about.
+   */
   hasRoomFor(task: WorkerTask, isOneByOne: boolean): boolean {
-    return this.#window.count === 0 || (!isOneByOne && this.#window.hasRoomFor(task))
+    if (this.#unanswered.has(task.id)) return false
+    if (this.#window.count === 0) return true
+    if (isOneByOne) return false
+    if (this.#window.hasRoomFor(task)) return true
+    // While tasks wait, the processor begins what it has: that should be the most urgent.
+    return this.waitingCount > 0 && this.#window.isOutrankedBy(task)
   }
 
   /** The processor gets the task, which is `next`. */
   handOver(task: WorkerTask, now: InstantMs): void {
-    this.#queue.remove(task)
+    this.remove(task)
+    if (task.isSuspect) this.#suspectsOut.add(task)
     task.dispatchNumber = this.#dispatchCount
     this.#dispatchCount += 1
     task.dispatchedAt = now
-    this.#unanswered.push(task)
+    task.isWaiting = false
+    task.hasWaited = false
+    this.#unanswered.set(task.id, task)
     this.#window.add(task)
   }
 
-  /** The task whose answer is due. */
-  get first(): WorkerTask | undefined {
-    return this.#unanswered.first
+  /** A task that the processor has waits for tasks of its own, or goes on. False if that is old. */
+  setWaiting(task: WorkerTask, isWaiting: boolean): boolean {
+    if (task.isWaiting === isWaiting) return false
+    task.isWaiting = isWaiting
+    task.hasWaited = true
+    if (isWaiting) this.#window.remove(task)
+    else this.#window.add(task)
+    return true
   }
 
-  /** The processor is done with the first task. */
-  shift(): void {
-    const task = this.#unanswered.shift()
-    if (task !== undefined) this.#window.remove(task)
+  /** The processor is done with the task. */
+  take(task: WorkerTask): void {
+    this.#unanswered.delete(task.id)
+    this.#suspectsOut.delete(task)
+    if (!task.isWaiting) this.#window.remove(task)
+    task.isWaiting = false
   }
 
   /** A call of the task's function took so long. */
@@ -79,8 +116,9 @@ export class Dispatcher {
 
   /** The processor is gone: what it had not answered, in order. */
   takeAll(): WorkerTask[] {
-    const tasks = [...this.#unanswered]
-    while (this.#unanswered.shift() !== undefined);
+    const tasks = [...this.#unanswered.values()]
+    this.#unanswered.clear()
+    this.#suspectsOut.clear()
     this.#window.clear()
     this.#dispatchCount = 0
     return tasks
@@ -89,12 +127,20 @@ export class Dispatcher {
   /** Throws if queue, window and states disagree. */
   checkInvariants(): void {
     this.#queue.checkInvariants()
-    const tasks = [...this.#unanswered]
-    this.#window.checkInvariants(tasks)
-    for (const [index, task] of tasks.entries()) {
+    this.#suspects.checkInvariants()
+    assert(this.#suspectsOut.size <= 1, 'suspects run beside each other')
+    this.#window.checkInvariants([...this.#unanswered.values()].filter((task) => !task.isWaiting))
+    let last = -1
+    for (const [id, task] of this.#unanswered) {
+      assert(task.id === id, 'an unanswered task is kept under the id of another')
       assert(task.state !== 'queued' && task.state !== 'fetching', 'a waiting task was handed over')
-      const expected = this.#dispatchCount - tasks.length + index
-      assert(task.dispatchNumber === expected, 'tasks were handed over out of order')
+      assert(task.dispatchNumber > last, 'tasks were handed over out of order')
+      last = task.dispatchNumber
     }
+    assert(last < this.#dispatchCount, 'a task was handed over that was not counted')
+  }
+
+  #heapOf({ isSuspect }: WorkerTask): IndexedHeap<WorkerTask> {
+    return isSuspect ? this.#suspects : this.#queue
   }
 }

@@ -3,16 +3,46 @@
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
-import type { Message, TaskResult, WorkerHeartbeat } from '../../wire/message.js'
+import type { Message, TaskResult, TaskUpdate, WorkerHeartbeat } from '../../wire/message.js'
 
 /** Counts the processors of one worker. One lives at a time; its number is never used again. */
 export type ProcessorNumber = number
 
 /**
- * What a processor ran when it ended. `unknown`: it could not tell, because it was killed or
- * crashed; then any task that it had may be the cause.
+ * What a processor ran when it ended.
+ *
+ * - `unknown`: it could not tell, because it was killed or crashed; any task that it had may be the
+ *   cause.
+ * - `retired`: nothing but what had been given up; it has ended itself to be rid of that.
+ * - `taskIds`: one of these has ended it. Usually there is one.
  */
-export type LastRun = 'unknown' | 'nothing' | { readonly taskId: TaskId }
+export type LastRun =
+  | 'unknown'
+  | 'nothing'
+  | 'retired'
+  | { readonly taskIds: readonly [TaskId, ...TaskId[]] }
+
+/**
+ * Why a task shall stop. `givenUp`: it was told before and did not stop; what becomes of it is of
+ * no interest any more.
+ */
+export type StopReason = 'cancelled' | 'timedOut' | 'givenUp'
+
+/** How far the processor is with a task, as seen from beside it, even while user code runs. */
+export interface RunStatus {
+  /** Which task: `WorkerTask.dispatchNumber`. */
+  readonly dispatchNumber: number
+  /** False: it has not begun, or it is over and its answer is on the way. */
+  readonly isStarted: boolean
+  /** It has asked for its abort signal. */
+  readonly isListening: boolean
+  /** No other task is started, but for such as were given up. */
+  readonly isAlone: boolean
+  /** Tasks that were given up are still at it. */
+  readonly hasGivenUp: boolean
+  /** Since it began, in milliseconds. */
+  readonly runningMs: number
+}
 
 /** Facts. Messages have been decoded, and so checked, before they come here. */
 export type WorkerEvent =
@@ -30,22 +60,25 @@ export type WorkerEvent =
   | { readonly type: 'processorReady'; readonly processor: ProcessorNumber; readonly pid: number }
   /**
    * The processor is done with a task. `inlineResults` are the chunks of the one result or error;
-   * status `canceled` says that a task was skipped because of a `tellProcessor` with its
-   * TaskCancel.
+   * `results` has an id if the processor keeps it as that object. Status `canceled` says that the
+   * task was skipped or given up because of a `stopTask`.
    */
   | {
       readonly type: 'taskAnswered'
       readonly processor: ProcessorNumber
       readonly result: TaskResult
     }
-  /**
-   * Answers `askProgress`: twice the number of tasks that the processor is done with, plus one
-   * while it runs the next, modulo 2^32. Tasks run in the order in which they were dispatched.
-   */
+  /** A task waits for tasks of its own, goes on, or tells how far it is. */
   | {
-      readonly type: 'processorProgressed'
+      readonly type: 'taskUpdated'
       readonly processor: ProcessorNumber
-      readonly progress: number
+      readonly update: TaskUpdate
+    }
+  /** Answers `askStatus`. */
+  | {
+      readonly type: 'statusTold'
+      readonly processor: ProcessorNumber
+      readonly status: RunStatus
     }
   /** The process is gone; what it had written before has been handled. */
   | {
@@ -67,10 +100,12 @@ export type WorkerAction =
   | { readonly type: 'startProcessor'; readonly processor: ProcessorNumber }
   /** Hand a Task to the processor, in its bytes. */
   | { readonly type: 'dispatch'; readonly bytes: Uint8Array }
-  /** Pass the processor an ObjectResponse, ObjectInstruction or TaskCancel. */
+  /** Pass the processor an ObjectResponse or ObjectInstruction. */
   | { readonly type: 'tellProcessor'; readonly message: Message }
-  /** Have the processor's progress told, even while user code keeps it from reading messages. */
-  | { readonly type: 'askProgress' }
+  /** Have the processor skip a task that it has not begun, or have one stopped that it has. */
+  | { readonly type: 'stopTask'; readonly taskId: TaskId; readonly reason: StopReason }
+  /** Have `statusTold`, even while user code keeps the processor from reading messages. */
+  | { readonly type: 'askStatus'; readonly dispatchNumber: number }
   /** End the processor by force. What it still answers counts. */
   | { readonly type: 'killProcessor' }
   /** The scheduler has answered for the first time. */

@@ -13,6 +13,10 @@ export interface WorkerCoreOptions {
   readonly deathTimeoutMs: number
   /** Longer results become objects. */
   readonly inlineLimitBytes: number
+  /** A task that listens to its abort signal may go on for so long before force is used. */
+  readonly cancelGraceMs: number
+  /** Objects of more are forgotten that no task needs, those first that were not used for long. */
+  readonly objectCacheBytes: number
   /** The id of the serializer object of a client. */
   serializerIdOf(source: Identity): ObjectId
   /** A fresh id for a result object of a client. */

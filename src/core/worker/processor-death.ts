@@ -11,31 +11,57 @@ import type { WorkerTask } from './worker-task.js'
  */
 const MAX_UNSUSPECTED_DEATHS = 3
 
+/** So often a task is tried again that each time may have been the cause, and never certainly. */
+const MAX_UNCERTAIN_DEATHS = 6
+
+/** So often tasks may end the processor that waits for them in the task that has submitted them. */
+const MAX_DEATHS_BY_CHILDREN = 3
+
 /** What becomes of the tasks that a processor left unanswered. */
 export interface Verdict {
   /** The task that ended it, if that is certain. */
   readonly culprit: WorkerTask | undefined
-  /** Whether each of the others may have been it. They run again, one by one, and then it shows. */
-  isSuspect(task: WorkerTask): boolean
+  /** Those of which each may have been it. They run again, one by one, and then it shows. */
+  readonly suspects: ReadonlySet<WorkerTask>
 }
 
+const NO_TASKS: ReadonlySet<WorkerTask> = new Set()
+
 /** For a processor that was ended on purpose. */
-export const NOBODY_TO_BLAME: Verdict = { culprit: undefined, isSuspect: () => false }
+export const NOBODY_TO_BLAME: Verdict = { culprit: undefined, suspects: NO_TASKS }
 
 /**
  * Judges by what the processor could still tell. Where it could not, one task is certain to be the
- * culprit and of several each may be.
+ * culprit and of several each may be that did not wait for others.
  */
 export function judge(unanswered: readonly WorkerTask[], lastRun: LastRun): Verdict {
+  if (lastRun === 'retired') return NOBODY_TO_BLAME
   if (lastRun === 'nothing') return judgeIdle(unanswered)
-  const culprit = lastRun === 'unknown' ? onlyOf(unanswered) : byId(unanswered, lastRun.taskId)
-  const isSuspect = (): boolean => culprit === undefined && lastRun === 'unknown'
-  return { culprit, isSuspect }
+  if (lastRun === 'unknown') return judgeCrash(unanswered)
+  const { taskIds } = lastRun
+  const noted = unanswered.filter(({ id }) => taskIds.includes(id))
+  return taskIds.length === 1 ? certainly(noted[0]) : possibly(noted)
+}
+
+/** Whether a task is given up that may have ended so many processors. */
+export function isHopeless({ deaths }: WorkerTask): boolean {
+  return deaths >= MAX_UNCERTAIN_DEATHS
+}
+
+/** Whether a task is given up because of those that it has submitted. */
+export function hasDeadlyChildren({ deaths }: WorkerTask): boolean {
+  return deaths >= MAX_DEATHS_BY_CHILDREN
 }
 
 /** One line: how the processor of a task ended. */
 export function describeDeath(id: TaskId, death: ProcessorDeath): string {
   return `task ${idToHex(id)}: the process that ran it ${causeOf(death)}`
+}
+
+/** One line: that it did so because of another task. */
+export function describeDeathByChild(id: TaskId, child: TaskId, death: ProcessorDeath): string {
+  const times = `for the ${MAX_DEATHS_BY_CHILDREN}rd time`
+  return `${describeDeath(id, death)}, ${times} because of what it has submitted: task ${idToHex(child)}`
 }
 
 /** How a processor ended, as the rest of a sentence. */
@@ -49,14 +75,37 @@ export function causeOf(death: ProcessorDeath): string {
 /** It ran none of them. But what it cannot even start must not come back for ever. */
 function judgeIdle(unanswered: readonly WorkerTask[]): Verdict {
   const only = onlyOf(unanswered)
-  const culprit = only?.isSuspect === true ? only : undefined
-  return { culprit, isSuspect: (task) => task.deaths >= MAX_UNSUSPECTED_DEATHS }
+  if (only?.isSuspect === true) return certainly(only)
+  return { culprit: undefined, suspects: oftenLost(unanswered) }
+}
+
+/**
+ * It said nothing. One that runs beside waiting ones is most likely it, but one of these may have
+ * gone on unnoticed just before: it has to do it twice.
+ */
+function judgeCrash(unanswered: readonly WorkerTask[]): Verdict {
+  const only = onlyOf(unanswered)
+  if (only !== undefined) return certainly(only)
+  const active = unanswered.filter(({ isWaiting }) => !isWaiting)
+  const lone = onlyOf(active)
+  if (lone?.isSuspect === true) return certainly(lone)
+  return active.length > 0
+    ? possibly(active)
+    : { culprit: undefined, suspects: oftenLost(unanswered) }
+}
+
+function certainly(culprit: WorkerTask | undefined): Verdict {
+  return { culprit, suspects: NO_TASKS }
+}
+
+function possibly(tasks: readonly WorkerTask[]): Verdict {
+  return { culprit: undefined, suspects: new Set(tasks) }
+}
+
+function oftenLost(tasks: readonly WorkerTask[]): ReadonlySet<WorkerTask> {
+  return new Set(tasks.filter(({ deaths }) => deaths >= MAX_UNSUSPECTED_DEATHS))
 }
 
 function onlyOf(tasks: readonly WorkerTask[]): WorkerTask | undefined {
   return tasks.length === 1 ? tasks[0] : undefined
-}
-
-function byId(tasks: readonly WorkerTask[], id: TaskId): WorkerTask | undefined {
-  return tasks.find((task) => task.id === id)
 }

@@ -11,11 +11,13 @@ import type {
   Task,
   TaskArgument,
   TaskResult,
+  TaskUpdateType,
 } from '../../wire/message.js'
 import { encode } from '../../wire/message.js'
 import { encodeProfileResult } from '../../wire/profile.js'
 import { encodeTaskFlags } from '../../wire/task-flags.js'
-import type { LastRun, WorkerAction, WorkerEvent } from './events.js'
+import { OUR_FEATURES } from '../../base/features.js'
+import type { LastRun, RunStatus, WorkerAction, WorkerEvent } from './events.js'
 import type { WorkerCoreOptions } from './options.js'
 import { WorkerMachine } from './worker-machine.js'
 import { PLAIN_RESULT, PLAIN_TASK } from '../../wire/plain.js'
@@ -34,6 +36,8 @@ export interface TaskFacts {
   readonly fn?: string
   readonly objects?: readonly string[]
   readonly priority?: number
+  readonly parent?: string
+  readonly timeoutMs?: number
 }
 
 /** A Task in its bytes, as the scheduler sends it. */
@@ -50,6 +54,8 @@ export function taskOf(id: string, facts: TaskFacts = {}): Task {
     funcObjectId: objectId(facts.fn ?? 'fn'),
     functionArgs: [inline, ...objects],
     ...PLAIN_TASK,
+    parentTaskId: taskId(facts.parent ?? ''),
+    timeoutMs: facts.timeoutMs ?? 0,
   }
   return { ...task, bytes: encode(task) }
 }
@@ -57,7 +63,12 @@ export function taskOf(id: string, facts: TaskFacts = {}): Task {
 /** What the processor answers. */
 export function resultOf(
   id: string,
-  facts: { durationMs?: number; status?: TaskResult['status']; chunks?: Uint8Array[] } = {},
+  facts: {
+    durationMs?: number
+    status?: TaskResult['status']
+    chunks?: readonly Uint8Array[]
+    keptAs?: string
+  } = {},
 ): TaskResult {
   const durationSeconds = (facts.durationMs ?? 0.01) / 1000
   return {
@@ -65,8 +76,8 @@ export function resultOf(
     taskId: taskId(id),
     status: facts.status ?? 'success',
     metadata: encodeProfileResult({ durationSeconds, peakMemoryBytes: 0, cpuSeconds: 0 }),
-    results: [],
     ...PLAIN_RESULT,
+    results: facts.keptAs === undefined ? [] : [objectId(facts.keptAs)],
     inlineResults: facts.chunks ?? [latin1ToBytes(`result of ${id}`)],
   }
 }
@@ -106,7 +117,7 @@ export function deletionOf(...ids: string[]): ObjectInstruction {
 }
 
 /** An echo of a scheduler of ours, or of a 1.9.9 one. */
-export function echoOf(features = 1): Message {
+export function echoOf(features: number = OUR_FEATURES): Message {
   return { kind: 'workerHeartbeatEcho', schedulerId: '' as never, features }
 }
 
@@ -119,6 +130,10 @@ export function showAction(action: WorkerAction): string {
       return `tell ${showMessage(action.message)}`
     case 'dispatch':
       return 'dispatch'
+    case 'stopTask':
+      return `stop ${action.taskId} ${action.reason}`
+    case 'askStatus':
+      return `ask ${action.dispatchNumber}`
     case 'startProcessor':
       return `start ${action.processor}`
     case 'log':
@@ -136,6 +151,8 @@ function showMessage(message: Message): string {
       return message.results.length > 0
         ? `${message.taskId} ${message.status} ${message.results.join()}`
         : `${message.taskId} ${message.status}`
+    case 'taskUpdate':
+      return `${message.taskId} ${message.update}`
     case 'objectRequest':
       return `request ${message.objectIds.join()}`
     case 'objectInstruction':
@@ -145,6 +162,14 @@ function showMessage(message: Message): string {
     default:
       return message.kind
   }
+}
+
+const NOT_BEGUN = {
+  isStarted: false,
+  isListening: false,
+  isAlone: false,
+  hasGivenUp: false,
+  runningMs: 0,
 }
 
 /** A machine, its time, and all that it has answered so far. */
@@ -162,6 +187,8 @@ export class ScriptedWorker {
       heartbeatIntervalMs: 2000,
       deathTimeoutMs: 300_000,
       inlineLimitBytes: 100,
+      cancelGraceMs: 1000,
+      objectCacheBytes: 1e9,
       serializerIdOf: (source) => objectId(`serializer of ${source}`),
       newResultId: () => objectId(`R${(this.#resultIds += 1)}`),
       encodeError: (error) => latin1ToBytes(`${error.name}: ${error.message}`),
@@ -208,6 +235,21 @@ export class ScriptedWorker {
 
   answer(result: TaskResult, processor = 1): string[] {
     return this.show({ type: 'taskAnswered', processor, result })
+  }
+
+  /** The processor says that a task waits, goes on, or how far it is. */
+  update(id: string, update: TaskUpdateType, processor = 1): string[] {
+    const message = { kind: 'taskUpdate', taskId: taskId(id), update, done: 1, total: 2 } as const
+    return this.show({ type: 'taskUpdated', processor, update: message })
+  }
+
+  /** The guardian says how far a task is: without more it has not begun. */
+  tell(dispatchNumber: number, status: Partial<RunStatus> = {}, processor = 1): string[] {
+    return this.show({
+      type: 'statusTold',
+      processor,
+      status: { ...NOT_BEGUN, dispatchNumber, ...status },
+    })
   }
 
   die(lastRun: LastRun, death: ProcessorDeath = KILLED, processor = 1): string[] {

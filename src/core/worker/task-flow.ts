@@ -1,8 +1,11 @@
 // What happens to tasks between the scheduler and the processor: they fetch their objects, wait for
-// their turn, are handed over and answered; or they are cancelled, or their processor ends.
+// their turn, are handed over and answered; or they are cancelled, run for too long, or their
+// processor ends.
 
 import { assert } from '../../base/assert.js'
-import { MissingObjectError, ProcessorDiedError, type ProcessorDeath } from '../../base/errors.js'
+import { totalBytes } from '../../base/bytes.js'
+import { earliest } from '../../base/earliest.js'
+import { MissingObjectError, TaskTimeoutError, type ProcessorDeath } from '../../base/errors.js'
 import { idToHex, type ObjectId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
@@ -11,19 +14,21 @@ import type {
   Task,
   TaskCancel,
   TaskResult,
+  TaskUpdate,
 } from '../../wire/message.js'
 import { decodeProfileResult } from '../../wire/profile.js'
 import type { Answers } from './answers.js'
-import { CancelWatch } from './cancel-watch.js'
 import { Dispatcher } from './dispatcher.js'
-import type { LastRun } from './events.js'
+import type { LastRun, RunStatus } from './events.js'
 import { Fetcher } from './fetcher.js'
 import type { WorkerCoreOptions } from './options.js'
 import type { Output } from './output.js'
-import { describeDeath, judge, NOBODY_TO_BLAME } from './processor-death.js'
+import { judge, NOBODY_TO_BLAME } from './processor-death.js'
 import type { ProcessorSlot } from './processor-slot.js'
 import { SerializerIds } from './serializer-ids.js'
+import { Survivors } from './survivors.js'
 import { TaskTable } from './task-table.js'
+import { TaskWatch } from './task-watch.js'
 import { workerTaskOf, type WorkerTask } from './worker-task.js'
 
 /** Length of a profile result. */
@@ -46,11 +51,12 @@ export class TaskFlow {
   readonly #tasks = new TaskTable()
   readonly #dispatcher = new Dispatcher()
   readonly #fetcher: Fetcher
-  readonly #cancelWatch: CancelWatch
+  readonly #watch: TaskWatch
+  readonly #survivors: Survivors
   #arrivals = 0
   /** Nothing more is computed while results cannot leave. */
   #isCongested = false
-  #wasKilledForCancel = false
+  #wasKilledOnPurpose = false
   /** Whether the processor may have tasks that nobody waits for. */
   #mayHaveAbandoned = false
 
@@ -59,36 +65,41 @@ export class TaskFlow {
     this.#answers = answers
     this.#slot = slot
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
-    this.#cancelWatch = new CancelWatch(output)
-    this.#fetcher = new Fetcher(output, {
+    this.#watch = new TaskWatch(output, options.cancelGraceMs, {
+      onTimeout: (task, runningMs, now) => this.#onTimeout(task, runningMs, now),
+      onKill: () => this.#killOnPurpose(),
+    })
+    this.#fetcher = new Fetcher(output, options.objectCacheBytes, {
+      tasks: () => this.#tasks.values(),
       onComplete: (task) => this.#enqueue(task),
       onMissing: (task, ids) => this.#failForMissing(task, ids),
     })
+    this.#survivors = new Survivors(this.#tasks, answers)
   }
 
-  /** Tasks of this worker that do not run. */
+  /** Tasks of this worker that do not run, and do not wait for others either. */
   get queuedCount(): number {
-    const { unansweredCount } = this.#dispatcher
+    const { activeCount, waitingCount } = this.#dispatcher
     let canceling = 0
     for (const task of this.#dispatcher.unanswered()) if (task.state === 'canceling') canceling += 1
-    return this.#tasks.size + canceling - (unansweredCount > 0 ? 1 : 0)
+    return this.#tasks.size + canceling - waitingCount - (activeCount > 0 ? 1 : 0)
   }
 
-  /** Whether the processor has a task. */
+  /** Whether the processor has a task that does not only wait for others. */
   get isBusy(): boolean {
-    return this.#dispatcher.unansweredCount > 0
+    return this.#dispatcher.activeCount > 0
   }
 
   /** When `onTick` must be called next. */
   get deadline(): InstantMs | undefined {
-    return this.#cancelWatch.deadline
+    return earliest(this.#watch.deadline, this.#fetcher.deadline)
   }
 
   /** A task that the worker has already is not taken again. */
   onTask(message: Task): void {
     const known = this.#tasks.get(message.taskId)
     if (known !== undefined) {
-      if (known.state === 'abandoned') this.#tasks.change(known, 'sentAgain')
+      if (known.state === 'abandoned') this.#takeUpAgain(known)
       return
     }
     const serializerId = this.#serializerIds.of(message.source)
@@ -109,14 +120,12 @@ export class TaskFlow {
     if (task.state === 'queued') this.#dispatcher.remove(task)
     this.#tasks.change(task, 'cancelled')
     this.#answers.cancel(message.taskId, 'canceled')
-    if (!isOut || !this.#slot.isListening) return
-    this.#output.tellProcessor(message)
-    this.#cancelWatch.onCancelled(now)
+    if (isOut && this.#slot.isListening) this.#watch.stop(task, 'cancelled', now)
   }
 
   /** Objects have come, or do not exist. */
-  onObjectResponse(message: ObjectResponse): void {
-    this.#fetcher.onObjectResponse(message)
+  onObjectResponse(message: ObjectResponse, now: InstantMs): void {
+    this.#fetcher.onObjectResponse(message, now)
   }
 
   /** Objects were deleted. */
@@ -142,52 +151,62 @@ export class TaskFlow {
 
   /** A processor was started: all that waits needs its objects there. */
   onProcessorStarted(): void {
-    this.#wasKilledForCancel = false
+    this.#wasKilledOnPurpose = false
     for (const task of this.#tasks.values()) this.#fetch(task)
   }
 
   /** The processor is done with a task. One that answers something else is ended. */
-  onTaskAnswered(result: TaskResult): void {
-    const task = this.#dispatcher.first
+  onTaskAnswered(result: TaskResult, now: InstantMs): void {
+    const task = this.#dispatcher.get(result.taskId)
     if (task === undefined || !isAnswerTo(task, result)) {
-      const fields = { expected: task === undefined ? 'nothing' : idToHex(task.id) }
+      const fields = { taskId: idToHex(result.taskId), status: result.status }
       this.#output.log('error', 'the processor answered what it was not asked', fields)
       this.#slot.kill()
       return
     }
-    this.#dispatcher.shift()
+    this.#dispatcher.take(task)
+    this.#watch.onAnswered(task)
     const isAwaited = task.state === 'dispatched'
     this.#tasks.change(task, 'answered')
     if (result.status === 'canceled') return
-    this.#learn(task, result)
-    if (isAwaited) this.#answers.forward(result, task.source)
+    if (!task.hasWaited) this.#learn(task, result)
+    const objectId = isAwaited ? this.#answers.forward(result, task) : undefined
+    const [keptId] = result.results
+    if (keptId === undefined) return
+    if (objectId !== keptId) this.#fetcher.drop(keptId)
+    else this.#fetcher.onKept(keptId, totalBytes(result.inlineResults), now)
   }
 
-  /** The processor has told how far it is. */
-  onProcessorProgressed(progress: number, now: InstantMs): void {
-    const unanswered = this.#dispatcher.unanswered()
-    if (this.#cancelWatch.onProgress(progress, unanswered, now)) this.#killForCancel()
+  /** A task waits for tasks of its own, goes on, or tells how far it is. */
+  onTaskUpdated(update: TaskUpdate): void {
+    const task = this.#dispatcher.get(update.taskId)
+    if (task === undefined) return
+    const isNews =
+      update.update === 'progress' ||
+      this.#dispatcher.setWaiting(task, update.update === 'waiting')
+    if (isNews && task.state === 'dispatched') this.#answers.update(update)
+  }
+
+  /** The processor's guardian has told how far a task is. */
+  onStatusTold(status: RunStatus, now: InstantMs): void {
+    this.#watch.onStatus(status, now)
   }
 
   /** The processor is gone, and the objects that it had. */
   onProcessorExited(death: ProcessorDeath, lastRun: LastRun, now: InstantMs): void {
-    this.#cancelWatch.clear()
+    this.#watch.clear()
     this.#fetcher.onProcessorExited()
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
-    const verdict = this.#wasKilledForCancel ? NOBODY_TO_BLAME : judge(unanswered, lastRun)
-    for (const task of unanswered) {
-      if (task === verdict.culprit) this.#blame(task, death, now)
-      else this.#giveBack(task, verdict.isSuspect(task))
-    }
+    const isOnPurpose = this.#wasKilledOnPurpose || lastRun === 'retired'
+    const verdict = isOnPurpose ? NOBODY_TO_BLAME : judge(unanswered, lastRun)
+    this.#survivors.sort(unanswered, { ...verdict, isOnPurpose, death, now })
   }
 
-  /** A cancelled task may be due to be ended by force. */
+  /** A task may be due to be ended, or room may have to be made. */
   onTick(now: InstantMs): void {
-    if (!this.#cancelWatch.onTick(now)) return
-    const unanswered = [...this.#dispatcher.unanswered()]
-    if (unanswered.some((task) => task.state === 'canceling')) this.#killForCancel()
-    else this.#cancelWatch.clear()
+    this.#watch.onTick(now)
+    if (this.#slot.isListening) this.#fetcher.makeRoom(now)
   }
 
   /** Hands over what may go now. To be called after everything that may have changed that. */
@@ -216,6 +235,7 @@ export class TaskFlow {
     const canceling = unanswered.filter((task) => task.state === 'canceling').length
     const isOut = stateCount('dispatched') + stateCount('abandoned')
     assert(isOut + canceling === unanswered.length, 'the processor has other tasks')
+    this.#watch.checkInvariants(new Set(unanswered), this.#slot.isListening)
     const fetching = new Set(all.filter((task) => task.state === 'fetching'))
     if (this.#slot.isListening) this.#fetcher.checkInvariants(fetching)
   }
@@ -240,6 +260,20 @@ export class TaskFlow {
     this.#dispatcher.handOver(task, now)
     this.#slot.onUsed()
     this.#output.act({ type: 'dispatch', bytes: task.bytes })
+    this.#watch.onHandedOver(task, now)
+  }
+
+  /** A task that goes on from before the connection was lost is awaited again. */
+  #takeUpAgain(task: WorkerTask): void {
+    this.#tasks.change(task, 'sentAgain')
+    if (!task.isWaiting) return
+    this.#answers.update({
+      kind: 'taskUpdate',
+      taskId: task.id,
+      update: 'waiting',
+      done: 0,
+      total: 0,
+    })
   }
 
   #learn(task: WorkerTask, { metadata }: TaskResult): void {
@@ -254,10 +288,18 @@ export class TaskFlow {
     for (const task of this.#dispatcher.unanswered()) {
       if (task.state !== 'abandoned') continue
       this.#tasks.change(task, 'cancelled')
-      const flags = { force: true, retrieveTaskObject: false }
-      this.#output.tellProcessor({ kind: 'taskCancel', taskId: task.id, flags })
-      this.#cancelWatch.onCancelled(now)
+      this.#watch.stop(task, 'cancelled', now)
     }
+  }
+
+  #onTimeout(task: WorkerTask, runningMs: number, now: InstantMs): void {
+    const isAwaited = task.state === 'dispatched'
+    this.#tasks.change(task, 'timedOut')
+    if (isAwaited) {
+      const text = `task ${idToHex(task.id)} ran for longer than its ${task.timeoutMs} ms`
+      this.#answers.fail(task, new TaskTimeoutError(text), runningMs)
+    }
+    this.#watch.stop(task, 'timedOut', now)
   }
 
   #failForMissing(task: WorkerTask, ids: readonly ObjectId[]): void {
@@ -277,33 +319,18 @@ export class TaskFlow {
     }
   }
 
-  #blame(task: WorkerTask, death: ProcessorDeath, now: InstantMs): void {
-    const isAwaited = task.state === 'dispatched'
-    this.#tasks.change(task, 'blamed')
-    if (!isAwaited) return
-    const error = new ProcessorDiedError(describeDeath(task.id, death), death)
-    this.#answers.fail(task, error, now - task.dispatchedAt)
-  }
-
-  /** The task is run again by the next processor, if anybody still waits for it. */
-  #giveBack(task: WorkerTask, isSuspect: boolean): void {
-    if (this.#tasks.change(task, 'requeued') !== 'fetching') return
-    if (!this.#wasKilledForCancel) task.deaths += 1
-    if (isSuspect) this.#tasks.suspect(task)
-  }
-
-  #killForCancel(): void {
-    this.#cancelWatch.clear()
-    this.#wasKilledForCancel = true
+  #killOnPurpose(): void {
+    this.#watch.clear()
+    this.#wasKilledOnPurpose = true
     this.#slot.kill()
   }
 }
 
-/** Results are chunks of one value, so at least one. Only what was cancelled may be skipped. */
+/** Results are chunks of one value, so at least one. Only what was stopped may be skipped. */
 function isAnswerTo(task: WorkerTask, result: TaskResult): boolean {
   const { byteLength } = result.metadata
-  if (task.id !== result.taskId || (byteLength !== 0 && byteLength !== PROFILE_BYTES)) return false
+  if (byteLength !== 0 && byteLength !== PROFILE_BYTES) return false
   if (result.status === 'canceled') return task.state === 'canceling'
   const isRun = result.status === 'success' || result.status === 'failed'
-  return isRun && result.inlineResults.length > 0
+  return isRun && result.inlineResults.length > 0 && result.results.length <= 1
 }

@@ -6,7 +6,8 @@ import type { Transitions } from '../../base/lifecycle.js'
  * - `fetching`: the processor does not have all objects that the task needs.
  * - `queued`: it has; the task waits for its turn.
  * - `dispatched`: the processor has the task, and the scheduler waits for the result.
- * - `canceling`: the processor has it, but it was cancelled by force; its result is dropped.
+ * - `canceling`: the processor has it, but it was cancelled by force or has run for too long; its
+ *   result is dropped.
  * - `abandoned`: the processor has it, but the scheduler that sent it is gone.
  */
 export type TaskState = 'fetching' | 'queued' | 'dispatched' | 'canceling' | 'abandoned'
@@ -23,9 +24,11 @@ export type TaskCause =
   | 'answered'
   /** Its processor ended because of something else. */
   | 'requeued'
-  /** Its processor ended because of it. */
+  /** Its processor ended because of it, or because of tasks that it had submitted. */
   | 'blamed'
   | 'cancelled'
+  /** It has run for longer than it may. */
+  | 'timedOut'
   | 'disconnected'
   /**
    * The scheduler sent a task that is still in the processor from before the connection was lost.
@@ -41,8 +44,9 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     handedOver: 'impossible',
     answered: 'impossible',
     requeued: 'impossible',
-    blamed: 'impossible',
+    blamed: 'ended',
     cancelled: 'ended',
+    timedOut: 'impossible',
     disconnected: 'ended',
     sentAgain: 'impossible',
   },
@@ -55,6 +59,7 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     requeued: 'impossible',
     blamed: 'impossible',
     cancelled: 'ended',
+    timedOut: 'impossible',
     disconnected: 'ended',
     sentAgain: 'impossible',
   },
@@ -67,6 +72,7 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     requeued: 'fetching',
     blamed: 'ended',
     cancelled: 'canceling',
+    timedOut: 'canceling',
     disconnected: 'abandoned',
     sentAgain: 'impossible',
   },
@@ -79,6 +85,7 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     requeued: 'ended',
     blamed: 'ended',
     cancelled: 'impossible',
+    timedOut: 'impossible',
     disconnected: 'canceling',
     sentAgain: 'impossible',
   },
@@ -91,6 +98,7 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     requeued: 'ended',
     blamed: 'ended',
     cancelled: 'canceling',
+    timedOut: 'canceling',
     disconnected: 'abandoned',
     sentAgain: 'dispatched',
   },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_BYTES, asBuffer, totalBytes } from '../../base/bytes.js'
-import { identity, taskId } from '../../base/ids.js'
+import { OUR_FEATURES } from '../../base/features.js'
+import { identity, objectId, taskId } from '../../base/ids.js'
 import type { Message } from '../../wire/message.js'
 import type { WorkerAction } from './events.js'
 import {
@@ -50,7 +51,7 @@ test('the worker registers when its processor is ready and the scheduler is ther
         resource: { cpu: 0, rss: 0 },
       },
     ],
-    features: 1,
+    features: OUR_FEATURES,
     runtime: 'node/20.0.0',
     capabilities: [],
   })
@@ -323,11 +324,10 @@ test('force ends a running task with its processor; what it had besides runs aga
   assert.deepEqual(worker.answer(resultOf('a')), ['send a success', 'dispatch b', 'dispatch c'])
   assert.deepEqual(worker.receive(cancelOf('b', true)), [
     'send b canceled',
-    'tell taskCancel',
-    'askProgress',
+    'stop b cancelled',
+    'ask 1',
   ])
-  const progress = { type: 'processorProgressed', processor: 1, progress: 3 } as const
-  assert.deepEqual(worker.show(progress), ['killProcessor'])
+  assert.deepEqual(worker.tell(1, { isStarted: true, isAlone: true }), ['killProcessor'])
   assert.deepEqual(worker.receive(taskOf('d')), [])
   assert.deepEqual(worker.die('unknown'), ['start 2', `send request ${SERIALIZER},fn`])
   worker.show({ type: 'processorReady', processor: 2, pid: 78 })
@@ -343,7 +343,7 @@ test('when a processor is ended for a cancelled task, nobody else is blamed', ()
   for (const id of ['b', 'c']) worker.receive(taskOf(id))
   worker.answer(resultOf('a'))
   worker.receive(cancelOf('b', true))
-  worker.show({ type: 'processorProgressed', processor: 1, progress: 3 })
+  worker.tell(1, { isStarted: true, isAlone: true })
   assert.deepEqual(worker.answer(resultOf('b')), [])
   assert.deepEqual(worker.die('unknown'), ['start 2', `send request ${SERIALIZER},fn`])
 })
@@ -354,13 +354,12 @@ test('force skips a task that the processor has not begun, and its neighbours st
   for (const id of ['b', 'c']) worker.receive(taskOf(id))
   worker.answer(resultOf('a'))
   worker.receive(cancelOf('c', true))
-  const progress = { type: 'processorProgressed', processor: 1, progress: 3 } as const
-  assert.deepEqual(worker.show(progress), [])
+  assert.deepEqual(worker.tell(2), [])
   assert.deepEqual(worker.pass(49), [])
-  assert.deepEqual(worker.pass(1), ['askProgress'])
+  assert.deepEqual(worker.pass(1), ['ask 2'])
   assert.deepEqual(worker.answer(resultOf('b')), ['send b success'])
   assert.deepEqual(worker.answer(resultOf('c', { status: 'canceled', chunks: [] })), [])
-  assert.deepEqual(worker.show({ ...progress, progress: 6 }), [])
+  assert.deepEqual(worker.tell(2), [])
   assert.deepEqual(worker.pass(1000), [])
 })
 
@@ -369,8 +368,7 @@ test('a result of a task that was cancelled by force is dropped', () => {
   worker.run('a')
   worker.receive(cancelOf('a', true))
   assert.deepEqual(worker.answer(resultOf('a')), [])
-  const progress = { type: 'processorProgressed', processor: 1, progress: 2 } as const
-  assert.deepEqual(worker.show(progress), [])
+  assert.deepEqual(worker.tell(0), [])
 })
 
 test('a task that was cancelled and comes again runs anew', () => {
@@ -382,7 +380,7 @@ test('a task that was cancelled and comes again runs anew', () => {
   assert.deepEqual(worker.answer(resultOf('a')), ['send a success'])
 })
 
-test('a processor that does not tell its progress is ended for a cancelled task', () => {
+test('a processor that does not tell how far it is is ended for a cancelled task', () => {
   const worker = ScriptedWorker.ready({ heartbeatIntervalMs: 60_000 })
   worker.run('a')
   worker.receive(cancelOf('a', true))
@@ -412,7 +410,7 @@ test('the processor says what it ran: that task fails, the others keep their pla
   worker.run('a')
   for (const id of ['b', 'c', 'd']) worker.receive(taskOf(id))
   worker.answer(resultOf('a'))
-  assert.deepEqual(worker.die({ taskId: taskId('b') }), [
+  assert.deepEqual(worker.die({ taskIds: [taskId('b')] }), [
     'send b failed',
     'start 2',
     `send request ${SERIALIZER},fn`,
@@ -474,6 +472,7 @@ test('a processor that answers what it was not asked is ended', () => {
     resultOf('b'),
     resultOf('a', { status: 'canceled' }),
     resultOf('a', { status: 'running' }),
+    { ...resultOf('a'), results: [objectId('x'), objectId('y')] },
     resultOf('a', { chunks: [] }),
     { ...resultOf('a'), metadata: Buffer.alloc(3) },
   ]) {
@@ -513,7 +512,7 @@ test('what runs for nobody is ended when it is in the way of a new task', () => 
   worker.receive(echoOf())
   worker.receive(taskOf('b'))
   const actions = worker.receive(objectsOf(SERIALIZER, 'fn'))
-  assert.deepEqual(actions, [`tell objects ${SERIALIZER},fn`, 'tell taskCancel', 'askProgress'])
+  assert.deepEqual(actions, [`tell objects ${SERIALIZER},fn`, 'stop a cancelled', 'ask 0'])
 })
 
 test('a task that still runs when it is sent again is answered after all', () => {

@@ -103,7 +103,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#onTick(now)
       case 'processorReady':
       case 'taskAnswered':
-      case 'processorProgressed':
+      case 'taskUpdated':
+      case 'statusTold':
       case 'processorExited':
         if (this.#phase === 'running' && this.#slot.isCurrent(event.processor)) {
           this.#onProcessorEvent(event, now)
@@ -142,7 +143,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'taskCancel':
         return this.#flow.onTaskCancel(message, now)
       case 'objectResponse':
-        return this.#flow.onObjectResponse(message)
+        return this.#flow.onObjectResponse(message, now)
       case 'objectInstruction':
         return this.#flow.onObjectInstruction(message)
       case 'workerHeartbeatEcho':
@@ -174,9 +175,11 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         this.#isPresentable = true
         return this.#slot.onReady(event.pid)
       case 'taskAnswered':
-        return this.#flow.onTaskAnswered(event.result)
-      case 'processorProgressed':
-        return this.#flow.onProcessorProgressed(event.progress, now)
+        return this.#flow.onTaskAnswered(event.result, now)
+      case 'taskUpdated':
+        return this.#flow.onTaskUpdated(event.update)
+      case 'statusTold':
+        return this.#flow.onStatusTold(event.status, now)
       case 'processorExited':
         return this.#onProcessorExited(event, now)
       default:
@@ -263,5 +266,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }
 type ProcessorEvent = WorkerEvent & {
-  readonly type: 'processorReady' | 'taskAnswered' | 'processorProgressed' | 'processorExited'
+  readonly type:
+    | 'processorReady'
+    | 'taskAnswered'
+    | 'taskUpdated'
+    | 'statusTold'
+    | 'processorExited'
 }

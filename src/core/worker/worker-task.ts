@@ -13,6 +13,10 @@ const NO_IDS: readonly ObjectId[] = []
 /** An object that the processor has, or that was requested for it. */
 export interface ObjectEntry {
   isPresent: boolean
+  /** Its size once it is present. */
+  bytes: number
+  /** `ObjectTable`'s count of look-ups when a task needed it last. */
+  usedAt: number
   /** Tasks that wait for it, and such as have ended meanwhile. Invariant: empty when present. */
   waiters: WorkerTask[]
   /** What a call takes, if this is a function: in milliseconds, Infinity until it has run. */
@@ -26,6 +30,10 @@ export interface WorkerTask extends HeapItem {
   /** The Task as it came, in memory of its own. */
   readonly bytes: Uint8Array
   readonly priority: number
+  /** The task that has submitted it; empty: none. */
+  readonly parentId: TaskId
+  /** It may run for so long; 0 = for ever. */
+  readonly timeoutMs: number
   /** Place among all arrivals at this worker. */
   readonly order: number
   readonly serializerId: ObjectId
@@ -44,7 +52,11 @@ export interface WorkerTask extends HeapItem {
   /** What it was expected to take when it was dispatched, in milliseconds. */
   expectedMs: number
   dispatchedAt: InstantMs
-  /** How many processors ended while they had this task. */
+  /** It only waits for tasks of its own. Invariant: the processor has it. */
+  isWaiting: boolean
+  /** What it takes says nothing about its function. */
+  hasWaited: boolean
+  /** How many processors ended while they had this task, without another being the certain cause. */
   deaths: number
   /** May have ended a processor: runs with nothing else beside it. */
   isSuspect: boolean
@@ -57,6 +69,8 @@ export function workerTaskOf(task: Task, order: number, serializerId: ObjectId):
     source: task.source,
     bytes: copyOf(encode(task)),
     priority: priorityOf(task.metadata),
+    parentId: task.parentTaskId,
+    timeoutMs: task.timeoutMs,
     order,
     serializerId,
     functionId: task.funcObjectId,
@@ -68,6 +82,8 @@ export function workerTaskOf(task: Task, order: number, serializerId: ObjectId):
     dispatchNumber: -1,
     expectedMs: 0,
     dispatchedAt: 0,
+    isWaiting: false,
+    hasWaited: false,
     deaths: 0,
     isSuspect: false,
     heapIndex: -1,

@@ -1,0 +1,94 @@
+// Graphs of no-op calls, of three shapes and several sizes: what a node costs must not depend on
+// how many there are. A chain shows what one step from call to call takes.
+
+import { Client } from 'scaler-ts'
+import { timeMs, type Benchmark, type BenchOptions, type Sample } from './benchmark.js'
+import { BenchCluster } from './cluster.js'
+
+const WIDTH = 100
+const INPUTS = 3
+const WARM_UP_TASKS = 5_000
+/** Longer chains are left out: it takes a step after the other. */
+const MAX_CHAIN = 100_000
+
+const noop = (...inputs: readonly unknown[]): number => inputs.length
+
+type Graph = Record<string, unknown>
+
+/** What is computed: all of it. */
+interface Sketch {
+  readonly graph: Graph
+  readonly keys: readonly string[]
+}
+
+/** Nodes per second: each shape in each of the chosen sizes. */
+export const graphs: Benchmark = {
+  name: 'graph',
+  run: async (options) => {
+    const cluster = await BenchCluster.start()
+    try {
+      await cluster.startWorkers(options.workers)
+      const client = await Client.connect(cluster.address)
+      try {
+        await client.map(noop, Array(WARM_UP_TASKS).keys())
+        return await measureAll(client, options)
+      } finally {
+        await client.close()
+      }
+    } finally {
+      await cluster.stop()
+    }
+  },
+}
+
+async function measureAll(client: Client, { graphNodes }: BenchOptions): Promise<Sample[]> {
+  const samples: Sample[] = []
+  for (const [shape, make] of Object.entries({ layers, chain, random })) {
+    for (const nodes of graphNodes) {
+      if (shape === 'chain' && nodes > MAX_CHAIN) continue
+      const { graph, keys } = make(nodes)
+      const tookMs = await timeMs(() => client.get(graph, keys))
+      const name = `graph, ${shape} of ${nodes.toLocaleString('en')}`
+      samples.push({ name, unit: 'nodes/s', value: (nodes / tookMs) * 1_000 })
+    }
+  }
+  return samples
+}
+
+/** Layers of 100; each node needs two neighbours of the layer before. */
+function layers(nodes: number): Sketch {
+  const graph: Graph = { start: 0 }
+  for (let i = 0; i < nodes; i += 1) {
+    const layer = Math.floor(i / WIDTH) * WIDTH
+    const beside = ((i + 1) % WIDTH) + layer - WIDTH
+    graph[`n${i}`] = layer === 0 ? [noop, 'start'] : [noop, `n${i - WIDTH}`, `n${beside}`]
+  }
+  const last = Math.max(0, nodes - WIDTH)
+  return { graph, keys: Array.from({ length: nodes - last }, (_, i) => `n${last + i}`) }
+}
+
+/** Each node needs the one before. */
+function chain(nodes: number): Sketch {
+  const graph: Graph = { n0: [noop] }
+  for (let i = 1; i < nodes; i += 1) graph[`n${i}`] = [noop, `n${i - 1}`]
+  return { graph, keys: [`n${nodes - 1}`] }
+}
+
+/** Each node needs three others, any of those before; what nothing needs is requested. */
+function random(nodes: number): Sketch {
+  const graph: Graph = { n0: [noop] }
+  const isNeeded = new Uint8Array(nodes)
+  let seed = 7
+  const below = (count: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
+    return Math.floor((seed / 2 ** 32) * count)
+  }
+  for (let i = 1; i < nodes; i += 1) {
+    const inputs = Array.from({ length: INPUTS }, () => below(i))
+    for (const input of inputs) isNeeded[input] = 1
+    graph[`n${i}`] = [noop, ...inputs.map((input) => `n${input}`)]
+  }
+  const keys: string[] = []
+  for (let i = 0; i < nodes; i += 1) if (isNeeded[i] === 0) keys.push(`n${i}`)
+  return { graph, keys }
+}

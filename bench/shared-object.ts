@@ -1,0 +1,88 @@
+// One large object that many tasks use: how often it moves. And a map over many inputs: what the
+// client needs for it.
+
+import { readFileSync } from 'node:fs'
+import { Client } from 'scaler-ts'
+import { timeMs, type Benchmark, type BenchOptions, type Sample } from './benchmark.js'
+import { BenchCluster } from './cluster.js'
+import { hasProcessCost } from './process-cost.js'
+
+const OBJECT_BYTES = 64 * 1024 * 1024
+const TASKS = 1_000
+const INPUTS = 1_000_000
+const MIB = 1024 ** 2
+/** Heap is looked at so often, in results. */
+const SAMPLE_EVERY = 10_000
+
+const byteAt = (bytes: Uint8Array, index: number): number | undefined => bytes[index]
+const noop = (input: number): number => input
+
+/** `sendObject` of 64 MiB, used by 1,000 tasks. */
+export const sharedObject: Benchmark = {
+  name: 'shared-object',
+  run: (options) =>
+    withCluster(options, async (client, cluster) => {
+      const before = hasProcessCost ? writtenBytes(cluster.schedulerPid) : 0
+      const tookMs = await timeMs(async () => {
+        const reference = client.sendObject(new Uint8Array(OBJECT_BYTES).fill(7))
+        const tasks = Array.from({ length: TASKS }, (_, i) => client.submit(byteAt, reference, i))
+        await Promise.all(tasks)
+      })
+      const moved = hasProcessCost ? writtenBytes(cluster.schedulerPid) - before : undefined
+      const note = moved === undefined ? { note: 'needs /proc (Linux)' } : {}
+      const times = moved === undefined ? undefined : moved / OBJECT_BYTES / options.workers
+      return [
+        { name: '64 MiB object, 1,000 tasks', unit: 'ms', value: tookMs },
+        { name: 'times it moves per worker', unit: '', value: times, ...note },
+      ]
+    }),
+}
+
+/** `map` over a million inputs from a generator, results taken one by one. */
+export const longMap: Benchmark = {
+  name: 'long-map',
+  run: (options) =>
+    withCluster(options, async (client) => {
+      const start = process.memoryUsage().heapUsed
+      let peak = start
+      const tookMs = await timeMs(async () => {
+        let count = 0
+        for await (const result of client.map(noop, numbers())) {
+          if (result % SAMPLE_EVERY === 0) peak = Math.max(peak, process.memoryUsage().heapUsed)
+          count += 1
+        }
+        if (count !== INPUTS) throw new Error(`${count} results for ${INPUTS} inputs`)
+      })
+      return [
+        { name: 'map of 1,000,000, iterated', unit: 'tasks/s', value: (INPUTS / tookMs) * 1_000 },
+        { name: 'client heap meanwhile, at most', unit: 'MiB', value: (peak - start) / MIB },
+      ]
+    }),
+}
+
+function* numbers(): Generator<number> {
+  for (let i = 0; i < INPUTS; i += 1) yield i
+}
+
+/** What a process has written, sockets included. */
+function writtenBytes(pid: number): number {
+  return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
+}
+
+async function withCluster(
+  options: BenchOptions,
+  measure: (client: Client, cluster: BenchCluster) => Promise<readonly Sample[]>,
+): Promise<readonly Sample[]> {
+  const cluster = await BenchCluster.start()
+  try {
+    await cluster.startWorkers(options.workers)
+    const client = await Client.connect(cluster.address)
+    try {
+      return await measure(client, cluster)
+    } finally {
+      await client.close()
+    }
+  } finally {
+    await cluster.stop()
+  }
+}

@@ -1,0 +1,27 @@
+// Calls that need each other's results: what is computed from what, and who computes it where is
+// the cluster's business. Run it: `npm run build && node build/examples/graph.js`.
+
+import { Client } from 'scaler-ts'
+
+const inc = (i: number): number => i + 1
+const add = (a: number, b: number): number => a + b
+const minus = (a: number, b: number): number => a - b
+
+// A value stands for itself. An array with a function first is a call of it; a string among the
+// arguments is the key of another node, whose result is passed.
+const graph = {
+  a: 2,
+  b: 2,
+  c: [inc, 'a'], // c = a + 1 = 2 + 1 = 3
+  d: [add, 'a', 'b'], // d = a + b = 2 + 2 = 4
+  e: [minus, 'd', 'c'], // e = d - c = 4 - 3 = 1
+  f: add,
+}
+
+await using client = await Client.local({ workers: 1 })
+
+// Only what was requested comes back, and only what that needs is computed.
+const { e } = await client.get(graph, ['e'])
+console.log(e) // 1
+console.log(await client.get(graph, ['a', 'b', 'c', 'd', 'e', 'f']))
+// { a: 2, b: 2, c: 3, d: 4, e: 1, f: [Function: add] }

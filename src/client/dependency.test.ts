@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SerializeError, TaskCancelledError } from '../base/errors.js'
+import type { Future } from './future.js'
+import { testClient, turn, until, type TestClient } from './memory-link.test.kit.js'
+
+const LARGE = 20_000
+const add = (a: number, b: number): number => a + b
+const boom = (): never => {
+  throw new RangeError('boom')
+}
+const text = (length: number): string => 'x'.repeat(length)
+const lengthOf = (value: string): number => value.length
+
+function submit<T>(client: TestClient, fn: (...args: never[]) => T, ...args: unknown[]): Future<T> {
+  return client.submitter.submit(fn, args) as Future<T>
+}
+
+test('a future is an argument: its task waits for it and gets its result', async () => {
+  const client = testClient()
+  const a = submit(client, add, 1, 2)
+  const b = submit(client, add, a, a)
+  const c = submit(client, add, b, 10)
+  assert.equal(c.state, 'pending')
+  assert.equal(await c, 16)
+  assert.equal(await a, 3)
+  assert.deepEqual(client.scheduler.faults, [])
+})
+
+test('a large result does not pass through the client, and goes when it is not needed', async () => {
+  const client = testClient()
+  let large: Future<string> | undefined = submit(client, text, LARGE)
+  const length = submit(client, lengthOf, large)
+  assert.equal(await length, LARGE)
+  assert.equal(large.state, 'done')
+  assert.equal(client.scheduler.kinds.includes('objectRequest'), false)
+  assert.equal(await large, text(LARGE), 'it is still there for who asks')
+  large = undefined
+  await submit(client, add, 1, 1)
+  await until(() => [...client.scheduler.objects.values()].every((one) => one.length < LARGE))
+})
+
+test('a future that has ended is an argument as well, fetched or not', async () => {
+  const client = testClient()
+  const small = submit(client, add, 1, 2)
+  const fetched = submit(client, text, LARGE)
+  const stored = submit(client, text, LARGE + 1)
+  await Promise.all([small, fetched])
+  await until(() => stored.state === 'done')
+  assert.equal(await submit(client, add, small, 1), 4)
+  assert.equal(await submit(client, lengthOf, fetched), LARGE)
+  assert.equal(await submit(client, lengthOf, stored), LARGE + 1)
+  assert.deepEqual(client.scheduler.faults, [])
+})
+
+test('what needs a future that fails, or has failed, fails with the same error', async () => {
+  const client = testClient()
+  const failing = submit(client, boom)
+  const early = submit(client, add, failing, 1)
+  const last = submit(client, add, 1, early)
+  for (const future of [failing, early, last]) {
+    await assert.rejects(future, { name: 'RangeError', message: 'boom' })
+    assert.equal(future.state, 'failed')
+  }
+  const late = submit(client, add, failing, 1)
+  assert.equal(late.state, 'failed')
+  await assert.rejects(late, RangeError)
+  assert.equal(client.connection.unfinishedTasks, 0)
+})
+
+test('what needs a future that is cancelled, or was, is cancelled', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const future = submit(client, add, 1, 2)
+  const early = submit(client, add, future, 1)
+  await until(() => client.scheduler.unfinished.size === 1)
+  future.cancel('enough')
+  const late = submit(client, add, future, 1)
+  for (const needy of [early, late]) {
+    assert.equal(needy.state, 'cancelled')
+    await assert.rejects(needy, (error) => {
+      assert(error instanceof TaskCancelledError)
+      const message = `task ${future.id} was cancelled; task ${needy.id} needs its result`
+      assert.equal(error.message, message)
+      return true
+    })
+  }
+})
+
+test('a failure counts as looked after when something else was made of the future', async (context) => {
+  const warn = context.mock.method(process, 'emitWarning', () => {})
+  const client = testClient()
+  const failing = submit(client, boom)
+  await assert.rejects(submit(client, lengthOf, failing))
+  assert.equal(failing.state, 'failed')
+  client.parts.failures.warn()
+  assert.equal(warn.mock.callCount(), 0)
+})
+
+test('a future of another client is refused, through the future', async () => {
+  const other = submit(testClient(), add, 1, 2)
+  const future = submit(testClient(), add, 1, other)
+  await assert.rejects(future, (error) => {
+    assert(error instanceof SerializeError)
+    assert.match(error.message, /^argument 2: a future of another client; await it/)
+    return true
+  })
+  await other
+})
+
+test('futures are inputs of maps, alone or among others', async () => {
+  const client = testClient()
+  const length = submit(client, add, 2, 3)
+  const large = submit(client, text, LARGE)
+  const mapped = client.submitter.map(lengthOf, [large, 'abc', submit(client, text, 4)], {}, false)
+  assert.deepEqual(await mapped, [LARGE, 3, 4])
+  const inputs = [
+    [length, 1],
+    [2, length],
+  ]
+  assert.deepEqual(await client.submitter.map(add, inputs, {}, true), [6, 7])
+})
+
+test('a map fails with the first of its inputs that is a future and fails', async () => {
+  const client = testClient()
+  const failing = submit(client, boom)
+  await assert.rejects(client.submitter.map(lengthOf, ['a', failing], {}, false), RangeError)
+  await assert.rejects(failing, RangeError)
+  const outcomes = await client.submitter.map(lengthOf, [failing, 'ab'], {}, false).allSettled()
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'fulfilled'],
+  )
+})
+
+test('waiting tasks are no work for the scheduler, and keep the process alive', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const a = submit(client, add, 1, 2)
+  const b = submit(client, add, a, 1)
+  await until(() => client.scheduler.unfinished.size > 0)
+  await turn()
+  assert.equal(client.scheduler.unfinished.size, 1)
+  assert.equal(client.connection.unfinishedTasks, 2)
+  client.scheduler.release()
+  await a
+  assert.equal(client.link.isRef, true)
+  assert.equal(await b, 4)
+  assert.equal(client.link.isRef, false)
+})
+
+test('a task that is submitted from within the end of the one that it needs gets its value', async () => {
+  const client = testClient()
+  const a = submit(client, text, LARGE)
+  const b = await a.then(() => submit(client, lengthOf, a))
+  assert.equal(b, LARGE)
+})
+
+test('results that were lost with the scheduler are made again for who needs them', async () => {
+  const client = testClient()
+  const large = submit(client, text, LARGE)
+  await until(() => large.state === 'done')
+  client.link.lose()
+  client.scheduler.restart('scheduler-id-002')
+  const length = submit(client, lengthOf, large)
+  client.link.connect()
+  assert.equal(await length, LARGE)
+  assert.equal(await large, text(LARGE))
+  assert.deepEqual(client.scheduler.faults, [])
+})

@@ -1,0 +1,126 @@
+// From a call of `get` to a graph in the core: plans it, serializes it, and makes a future for each
+// requested key. Nothing but wrong arguments is thrown: all else arrives through the futures.
+
+import { randomBytes } from 'node:crypto'
+import { bytesToLatin1 } from '../../base/bytes.js'
+import { ClientClosedError } from '../../base/errors.js'
+import type { TaskId } from '../../base/ids.js'
+import { argumentName } from '../../wire/object-content.js'
+import type { ClientConnection } from '../client-connection.js'
+import type { FutureState } from '../future-state.js'
+import { Future } from '../future.js'
+import type { GraphCodec } from './graph-encoder.js'
+import { GraphFuture } from './graph-future.js'
+import { GraphFutures } from './graph-futures.js'
+import { checkGraph, checkKeys } from './graph-keys.js'
+import { prepareGraph, type PreparedGraph } from './graph-preparation.js'
+import { GraphRun } from './graph-run.js'
+import type { GraphCall, GraphParts } from './graph-tools.js'
+import { NodeNames } from './node-names.js'
+
+/** So many random bytes begin the ids of all nodes of one graph: no other graph has the same. */
+const PREFIX_BYTES = 12
+
+/** Submits a graph. Throws `TypeError` for what is no graph, or no list of keys. */
+export function submitGraph(
+  graph: unknown,
+  keys: unknown,
+  parts: GraphParts,
+  call: GraphCall,
+): GraphFuture<Record<string, unknown>> {
+  checkGraph(graph)
+  const requested = checkKeys(keys)
+  const idPrefix = bytesToLatin1(randomBytes(PREFIX_BYTES))
+  let prepared: PreparedGraph
+  try {
+    checkClient(parts.connection)
+    prepared = prepareGraph(graph, requested, idPrefix, codecOf(parts))
+  } catch (error) {
+    return refusedGraph(requested, error, parts, call)
+  }
+  const names = new NodeNames(idPrefix, keysOf(prepared), futureKeysOf(prepared))
+  const futures = new GraphFutures(parts, call)
+  const targets = addFutures(futures, requested, prepared, names)
+  const graphId = parts.ids.next()
+  const run = new GraphRun({ ...call, connection: parts.connection, graphId, names, futures })
+  const { aborted, options } = call.context
+  if (aborted !== undefined) run.abort(aborted.reason)
+  else if (targets.length > 0) {
+    run.begin()
+    const submission = { graphId, options, nodes: prepared.nodes, targets }
+    parts.connection.request({ type: 'graphSubmitted', graph: submission })
+  }
+  return new GraphFuture(run)
+}
+
+function checkClient({ isClosed, serializer }: ClientConnection): void {
+  if (isClosed) throw new ClientClosedError()
+  serializer.check()
+}
+
+function codecOf({ connection, functions, sources }: GraphParts): GraphCodec {
+  return {
+    functionObject: (fn) => functions.of(fn),
+    source: (value) => sources.of(value),
+    store: (content, name) => {
+      const id = connection.objectIds.of(content)
+      return { id, name: argumentName(name, id), content }
+    },
+    inlineLimitBytes: connection.settings.inlineLimitBytes,
+  }
+}
+
+/** Every requested key fails alike. */
+function refusedGraph(
+  keys: readonly string[],
+  error: unknown,
+  parts: GraphParts,
+  call: GraphCall,
+): GraphFuture<Record<string, unknown>> {
+  const futures = new GraphFutures(parts, call)
+  for (const key of keys) futures.addRefused(key, error)
+  const names = new NodeNames('', [], new Map())
+  const graphId = parts.ids.next()
+  return new GraphFuture(
+    new GraphRun({ ...call, connection: parts.connection, graphId, names, futures }),
+  )
+}
+
+/** Returns those that have to be computed, with their positions. */
+function addFutures(
+  futures: GraphFutures,
+  requested: readonly string[],
+  { plan, nodes, failures }: PreparedGraph,
+  names: NodeNames,
+): { readonly position: number; readonly owner: FutureState }[] {
+  const numbers = new Map<string, number>()
+  for (const number of plan.requested) numbers.set(plan.keys[number] ?? '', number)
+  const targets: { readonly position: number; readonly owner: FutureState }[] = []
+  for (const key of requested) {
+    const failure = failures.get(key)
+    const number = numbers.get(key) ?? 0
+    const position = plan.positions[number] ?? 0
+    if (failure !== undefined) futures.addFailure(key, failure)
+    else if (position < 0) futures.addValue(key, plan.nodes[number])
+    else {
+      const owner = futures.addTarget(key, nodes.idOf(position), names)
+      targets.push({ position, owner })
+    }
+  }
+  return targets
+}
+
+/** The keys of all calls, by position. */
+function keysOf({ plan }: PreparedGraph): string[] {
+  return Array.from(plan.order, (number) => plan.keys[number] ?? '')
+}
+
+/** The keys of nodes that are futures, by the ids of their tasks. */
+function futureKeysOf({ plan }: PreparedGraph): Map<TaskId, string> {
+  const keys = new Map<TaskId, string>()
+  for (const [number, node] of plan.nodes.entries()) {
+    if (!(node instanceof Future)) continue
+    keys.set(Future.stateOf(node as Future<unknown>).taskId, plan.keys[number] ?? '')
+  }
+  return keys
+}

@@ -1,0 +1,47 @@
+// One call of `shutdown`, from the wish to the answer.
+
+import { unreachable } from '../base/assert.js'
+import {
+  ClientClosedError,
+  ConnectError,
+  DisconnectedError,
+  ProtectedModeError,
+} from '../base/errors.js'
+
+/** What the core says became of it. */
+export type ShutdownAnswer = 'accepted' | 'refused' | 'unreachable' | 'closed'
+
+/** The wish to stop a cluster; shared by all who wish it at the same time. */
+export class ShutdownCall {
+  readonly promise: Promise<void>
+  #resolve: () => void = () => {}
+  #reject: (error: Error) => void = () => {}
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  /** The answer came. `wasOpen`: a scheduler had answered before. */
+  answer(answer: ShutdownAnswer, detail: string, wasOpen: boolean): void {
+    switch (answer) {
+      case 'accepted':
+        return this.#resolve()
+      case 'refused': {
+        const why = 'the scheduler is protected: clients may not shut the cluster down'
+        return this.#reject(new ProtectedModeError(why))
+      }
+      case 'unreachable': {
+        const text = `the cluster was not shut down: ${detail}`
+        return this.#reject(wasOpen ? new DisconnectedError(text) : new ConnectError(text))
+      }
+      case 'closed':
+        if (detail === '') return this.#reject(new ClientClosedError())
+        return this.#reject(new DisconnectedError(`the cluster was not shut down: ${detail}`))
+      default:
+        unreachable(answer)
+    }
+  }
+}

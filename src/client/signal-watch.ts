@@ -1,0 +1,49 @@
+// Cancelling by signal: one listener for all that was submitted under the same signal, as there may
+// be a hundred thousand tasks under one, and none while nothing is unfinished.
+
+/** Something that is cancelled when a signal aborts. */
+export interface Cancellable {
+  cancel(reason: unknown): void
+}
+
+/** One signal, and what it cancels. */
+export class SignalWatch {
+  readonly signal: AbortSignal
+  readonly #members = new Set<Cancellable>()
+  readonly #onAbort = (): void => {
+    const reason: unknown = this.signal.reason
+    // A copy: members leave as they are cancelled.
+    for (const member of Array.from(this.#members)) member.cancel(reason)
+  }
+
+  constructor(signal: AbortSignal) {
+    this.signal = signal
+  }
+
+  /** `member` is cancelled when the signal aborts, until it is deleted. */
+  add(member: Cancellable): void {
+    this.#members.add(member)
+    if (this.#members.size === 1) this.signal.addEventListener('abort', this.#onAbort)
+  }
+
+  /** See `add`. */
+  delete(member: Cancellable): void {
+    if (!this.#members.delete(member) || this.#members.size > 0) return
+    this.signal.removeEventListener('abort', this.#onAbort)
+  }
+}
+
+/** The signals that one client was given. */
+export class SignalWatches {
+  readonly #watches = new WeakMap<AbortSignal, SignalWatch>()
+
+  /** The one watch of a signal. */
+  of(signal: AbortSignal): SignalWatch {
+    let watch = this.#watches.get(signal)
+    if (watch === undefined) {
+      watch = new SignalWatch(signal)
+      this.#watches.set(signal, watch)
+    }
+    return watch
+  }
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { test } from 'node:test'
+import { TaskCancelledError } from '../base/errors.js'
+import { testClient, turn, until } from './memory-link.test.kit.js'
+import { SignalWatches } from './signal-watch.js'
+
+const double = (x: number): number => 2 * x
+
+function listeners(signal: AbortSignal): number {
+  return getEventListeners(signal, 'abort').length
+}
+
+function isCancelledBecauseOf(cause: unknown): (error: unknown) => boolean {
+  return (error) => {
+    assert(error instanceof TaskCancelledError)
+    assert.equal(error.cause, cause)
+    return true
+  }
+}
+
+test('a signal cancels what was submitted under it, with its reason as the cause', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const abort = new AbortController()
+  const view = client.with({ signal: abort.signal })
+  const futures = [view.submit(double, [1]), view.submit(double, [2])]
+  const map = view.map(double, [3, 4], {}, false)
+  const other = client.submitter.submit(double, [5])
+  await until(() => client.scheduler.unfinished.size === 5)
+  const reason = new Error('enough')
+  abort.abort(reason)
+  for (const future of futures) {
+    assert.equal(future.state, 'cancelled')
+    await assert.rejects(future, isCancelledBecauseOf(reason))
+  }
+  await assert.rejects(map, isCancelledBecauseOf(reason))
+  await until(() => client.scheduler.unfinished.size === 1)
+  assert.equal(listeners(abort.signal), 0)
+  client.scheduler.release()
+  assert.equal(await other, 10)
+})
+
+test('after it has aborted everything is cancelled at once, and nothing is sent', async () => {
+  const client = testClient()
+  await client.submitter.submit(double, [1])
+  const before = client.scheduler.received.length
+  const view = client.with({ signal: AbortSignal.abort('early') })
+  const future = view.submit(double, [1])
+  assert.equal(future.state, 'cancelled')
+  await assert.rejects(future, isCancelledBecauseOf('early'))
+  let pulled = 0
+  const inputs = (function* () {
+    pulled += 1
+    yield 1
+  })()
+  await assert.rejects(view.map(double, inputs, {}, false), isCancelledBecauseOf('early'))
+  assert.equal(pulled, 0)
+  assert.throws(() => view.submit('f' as never, []), TypeError)
+  await turn()
+  await turn()
+  assert.equal(client.scheduler.received.length, before)
+  assert.equal(client.link.isRef, false)
+})
+
+test('of several signals any one cancels', async () => {
+  for (const which of [0, 1]) {
+    const client = testClient()
+    client.scheduler.isHolding = true
+    const aborts = [new AbortController(), new AbortController()] as const
+    const view = client.with({ signal: aborts[0].signal }, { signal: aborts[1].signal })
+    const future = view.submit(double, [1])
+    aborts[which]?.abort(which)
+    await assert.rejects(future, isCancelledBecauseOf(which))
+    assert.deepEqual(
+      aborts.map(({ signal }) => listeners(signal)),
+      [0, 0],
+    )
+  }
+})
+
+test('many tasks, of many views, under one signal have one listener, and leave none', async () => {
+  const client = testClient()
+  const { signal } = new AbortController()
+  const futures = Array.from({ length: 200 }, (_, index) =>
+    client.with({ signal }).submit(double, [index]),
+  )
+  const map = client.with({ signal }).map(double, [1, 2, 3], {}, false)
+  assert.equal(listeners(signal), 1)
+  await Promise.all([...futures, map])
+  assert.equal(listeners(signal), 0)
+})
+
+test('so do 100,000', () => {
+  const watches = new SignalWatches()
+  const { signal } = new AbortController()
+  const members = Array.from({ length: 100_000 }, () => ({ cancel: () => {} }))
+  for (const member of members) watches.of(signal).add(member)
+  assert.equal(listeners(signal), 1)
+  for (const member of members) watches.of(signal).delete(member)
+  assert.equal(listeners(signal), 0)
+})
+
+test('members of a signal may leave while it cancels', () => {
+  const abort = new AbortController()
+  const watch = new SignalWatches().of(abort.signal)
+  const cancelled: number[] = []
+  const members = [0, 1, 2].map((index) => ({
+    cancel: () => {
+      cancelled.push(index)
+      for (const member of members) watch.delete(member)
+    },
+  }))
+  for (const member of members) watch.add(member)
+  abort.abort()
+  assert.deepEqual(cancelled, [0, 1, 2])
+  assert.equal(listeners(abort.signal), 0)
+})

@@ -1,0 +1,157 @@
+// The connection of a client as its machine sees it: which state it is in, when heartbeats are due,
+// and what a scheduler that answers can be expected to know. docs/protocol.md#heartbeat
+
+import { schedulerId, type SchedulerId } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
+import type { ClientHeartbeatEcho, ObjectResponse } from '../../wire/message.js'
+import type { ClientCoreOptions } from './events.js'
+import { Heartbeat } from './heartbeat.js'
+import { nextLinkState, type LinkState } from './link-state.js'
+import { requestMessage } from './messages.js'
+import type { SchedulerMemory } from './task-flow.js'
+import type { Turn } from './turn.js'
+
+/** What a 1.9.9 scheduler's echo has for an id. */
+const NO_SCHEDULER_ID = schedulerId('')
+/** After so long without a heartbeat a scheduler may have dropped this client: 60 s in 1.9.9. */
+const FORGETFUL_MS = 50_000
+
+/** The connection of one client. */
+export class Link<Owner> {
+  readonly #options: ClientCoreOptions
+  readonly #turn: Turn<Owner>
+  readonly #heartbeat: Heartbeat
+  #state: LinkState = 'connecting'
+  /** The scheduler that answered last; undefined before the first answer. */
+  #schedulerId: SchedulerId | undefined
+  /** Results may have been lost since the scheduler answered last. */
+  #isDoubtful = false
+  /** The echo of a scheduler that was asked what it still has. */
+  #asked: ClientHeartbeatEcho | undefined
+  /** Why the last connection, or attempt to get one, ended; '' if there was none. */
+  reason = ''
+
+  constructor(options: ClientCoreOptions, turn: Turn<Owner>) {
+    this.#options = options
+    this.#turn = turn
+    this.#heartbeat = new Heartbeat(options.heartbeatIntervalMs)
+  }
+
+  /** Whether tasks can be sent. */
+  get isOpen(): boolean {
+    return this.#state === 'open'
+  }
+
+  /** Whether this client is leaving, or has left. */
+  get isEnding(): boolean {
+    return this.#state === 'closing' || this.#state === 'closed'
+  }
+
+  /** Whether there is somebody to whom good-bye can be said. */
+  get isConnected(): boolean {
+    return this.#state !== 'connecting' && !this.isEnding
+  }
+
+  /** Whether the scheduler that answered last is one of ours. */
+  get isOurs(): boolean {
+    return this.#schedulerId !== NO_SCHEDULER_ID
+  }
+
+  /** The scheduler that answered last. */
+  get schedulerId(): SchedulerId {
+    return this.#schedulerId ?? NO_SCHEDULER_ID
+  }
+
+  /** When `poll` has something to do. */
+  get deadline(): InstantMs | undefined {
+    return this.#heartbeat.deadline
+  }
+
+  /** The handshake is done. False if this client is leaving. */
+  connected(): boolean {
+    this.#state = nextLinkState(this.#state, 'connected')
+    if (this.#state !== 'greeting') return false
+    this.#heartbeat.start(this.#turn.now)
+    return true
+  }
+
+  /** The connection ended. False if this client is leaving. */
+  disconnected(reason: string): boolean {
+    this.#state = nextLinkState(this.#state, 'disconnected')
+    this.#asked = undefined
+    this.#heartbeat.stop()
+    if (this.#state !== 'connecting') return false
+    this.reason = reason
+    this.#isDoubtful = true
+    return true
+  }
+
+  /** This client leaves. */
+  close(): void {
+    this.#state = nextLinkState(this.#state, 'closeRequested')
+    this.#heartbeat.stop()
+  }
+
+  /** The connection is gone for good. */
+  closed(): void {
+    this.#state = nextLinkState(this.#state, 'linkClosed')
+  }
+
+  /** Sends a heartbeat, or looks after the last one, if that is due. */
+  poll(): void {
+    const due = this.#heartbeat.poll(this.#turn.now)
+    const { latencyUS } = this.#heartbeat
+    if (due === 'send') this.#turn.act({ type: 'sendHeartbeat', latencyUS })
+    if (due === 'probe') this.#turn.act({ type: 'probeLink' })
+  }
+
+  /**
+   * A scheduler has answered a heartbeat. Returns what it can be expected to know if tasks can be
+   * sent from now on. `hasStored`: there are results that it has to have.
+   */
+  onEcho(echo: ClientHeartbeatEcho, hasStored: boolean): SchedulerMemory | undefined {
+    const staleMs = this.#heartbeat.echoed(this.#turn.now)
+    if (staleMs > 0) {
+      // Only the echo of a new heartbeat shows that the scheduler knows this client (again).
+      this.#isDoubtful ||= staleMs >= FORGETFUL_MS
+      this.#asked = undefined
+      this.#state = nextLinkState(this.#state, 'grewStale')
+      this.poll()
+      return undefined
+    }
+    const isSame = echo.schedulerId === this.#schedulerId
+    // One that has dropped this client, and with it all results, greets like any other.
+    const hasToAsk = this.#state === 'greeting' && this.#isDoubtful && isSame && hasStored
+    if (hasToAsk) return this.#ask(echo)
+    const wasOpen = this.isOpen
+    this.#state = nextLinkState(this.#state, 'echoed')
+    return this.isOpen && !(wasOpen && isSame) ? this.#open(echo, isSame) : undefined
+  }
+
+  /** Objects have come: maybe the answer to what was asked. Returns the same as `onEcho`. */
+  onObjectResponse({ responseType, objectContent }: ObjectResponse): SchedulerMemory | undefined {
+    const echo = this.#asked
+    const { objectIds, objectBytes } = objectContent
+    if (echo === undefined || !objectIds.includes(this.#options.serializer.id)) return undefined
+    this.#asked = undefined
+    this.#state = nextLinkState(this.#state, 'answered')
+    return this.#open(echo, responseType === 'content' && objectIds.length === objectBytes.length)
+  }
+
+  /** Asks for a small object that goes when the client is dropped, and was there from the start. */
+  #ask(echo: ClientHeartbeatEcho): undefined {
+    this.#asked = echo
+    this.#state = nextLinkState(this.#state, 'echoedInDoubt')
+    this.#turn.send(requestMessage(this.#options.serializer.id))
+  }
+
+  #open({ schedulerId: id, features }: ClientHeartbeatEcho, isSame: boolean): SchedulerMemory {
+    const isNew = id !== this.#schedulerId
+    const isDoubtful = this.#isDoubtful
+    this.#schedulerId = id
+    this.#isDoubtful = false
+    this.reason = ''
+    // A 1.9.9 scheduler dies of a task that it has already, and cannot be told from its successor.
+    return { isSame, mayRepeat: this.isOurs || isNew, isDoubtful, features }
+  }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { identity, objectId } from '../../base/ids.js'
+import {
+  cancel,
+  clientHeartbeat,
+  instruction,
+  PYTHON,
+  result,
+  task,
+  TestScheduler,
+  update,
+  withPeers,
+  workerHeartbeat,
+} from './scheduler.kit.js'
+
+const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
+
+test('a cancel is passed on once, and once more when it comes with force', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('t', 'C')).actions()
+  scheduler.receive('C', cancel('t')).receive('C', cancel('t'))
+  assert.deepEqual(scheduler.lines(), ['W <- cancel t'])
+  scheduler.receive('C', cancel('t', true)).receive('C', cancel('t', true))
+  assert.deepEqual(scheduler.lines(), ['W <- cancel t by force'])
+  scheduler.receive('C', cancel('t')).receive('W', result('t', 'canceled'))
+  assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
+})
+
+test('a task that waits for its children is cancelled like one that runs, and fills no place', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))
+  scheduler.receive('C', cancel('a', true)).receive('C', task('b', 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task a', 'W <- cancel a by force', 'W <- task b'])
+  scheduler.receive('W', result('a', 'canceled'))
+  assert.deepEqual(scheduler.lines(), ['C <- result a canceled'])
+})
+
+test('what waited behind a cancelled task goes out where there is room for it', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', instruction('create', 'C', ['g'])).receive('C', task('a', 'C'))
+  scheduler
+    .receive('W', result('a', 'success', 0.001))
+    .receive('C', task('b', 'C'))
+    .actions()
+  // Nobody knows how long g takes: it needs a worker of its own, and c waits behind it.
+  scheduler.receive('C', { ...task('g', 'C'), funcObjectId: objectId('g') })
+  scheduler.receive('C', task('c', 'C'))
+  assert.deepEqual(scheduler.lines(), [])
+  scheduler.receive('C', cancel('g'))
+  assert.deepEqual(scheduler.lines(), ['C <- result g canceled', 'W <- task c'])
+})
+
+test('what a client had asked to cancel is cancelled by force when it leaves, by our workers', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('t', 'C')).receive('C', cancel('t')).actions()
+  assert.deepEqual(scheduler.receive('C', leave).lines(), ['W <- cancel t by force'])
+  scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
+  scheduler.receive('P', task('p', 'P')).receive('P', cancel('p')).actions()
+  assert.deepEqual(scheduler.receive('P', leave).lines(), [])
+})
+
+test('what a client leaves behind is dropped in parts: others do not wait, nothing of it runs', () => {
+  const scheduler = new TestScheduler()
+  const count = 12_000
+  const say = (from: string, message: Parameters<TestScheduler['receive']>[1]): void => {
+    // Without the kit, which checks everything after each event.
+    const event = { type: 'messageReceived', from: identity(from), message } as const
+    scheduler.machine.handle(event, 0, () => {})
+  }
+  scheduler.receive('C', clientHeartbeat()).receive('D', clientHeartbeat())
+  for (let i = 0; i < count; i += 1) say('C', task(`t${i}`, 'C', i % 3))
+  scheduler.receive('C', leave).actions()
+  const { tasks } = scheduler.machine.counts
+  assert.ok(tasks > 0 && tasks < count)
+  scheduler.receive('W', workerHeartbeat()).receive('D', task('d', 'D'))
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task d'])
+  // The same client is back, and submits anew what has not been dropped yet.
+  scheduler
+    .receive('C', clientHeartbeat())
+    .receive('C', task('t0', 'C', 1))
+    .moveTo(0)
+  scheduler.receive('W', result('d'))
+  assert.deepEqual(scheduler.lines(), ['C <- echo S', 'D <- result d success', 'W <- task t0'])
+  scheduler.receive('C', cancel('t0', true)).receive('W', result('t0', 'canceled'))
+  assert.equal(scheduler.machine.counts.tasks, 0)
+})

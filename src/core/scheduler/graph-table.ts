@@ -1,0 +1,286 @@
+// The nodes of one graph as flat tables: about 100 bytes each. Nodes are numbers, in the order in
+// which they came. A node's inputs are the nodes whose results it needs, in the order of its
+// arguments, one more than once if it is used more than once; each such use is an edge, and the
+// edges that lead to one input are linked to a list of its dependents.
+//
+// In a large graph nearly every look at another node is a miss of all caches. So what belongs
+// together stands together: a node, its id and its first edges are one record.
+
+import { assert } from '../../base/assert.js'
+import type { ObjectId, TaskId } from '../../base/ids.js'
+import type { Task } from '../../wire/message.js'
+import { NodeArgumentStore } from './graph-argument.js'
+import { INDEX_FIELDS, NodeIndex, NONE } from './graph-index.js'
+import { NodeOptionTable, type NodeOptions } from './graph-option.js'
+import { Records } from './graph-records.js'
+
+/**
+ * Where a node is in its life; the states in which it has ended come last. Here: it waits for
+ * inputs.
+ */
+export const WAITING = 0
+/** Each of its inputs has succeeded. */
+export const READY = 1
+/** There is a task for it, which waits in the queue or is with a worker. */
+export const STARTED = 2
+/** It ran well. */
+export const SUCCEEDED = 3
+/** It failed, or one that it needs did. */
+export const FAILED = 4
+/** Nobody wants it any more. */
+export const DROPPED = 5
+
+/** The client wants its result. */
+export const IS_TARGET = 0x100
+/** The client wanted its result and does not any more. */
+export const IS_UNWANTED = 0x200
+/** All that needed it have ended without it, while the graph was open. */
+export const IS_LOOSE = 0x400
+/** Its worker was asked to keep the result. */
+export const KEEPS_RESULT = 0x800
+
+const STATE_MASK = 0xff
+
+/** The fields of a node, behind those of the index: 64 bytes together. */
+const STATE = INDEX_FIELDS
+/**
+ * How many of its edges lead to inputs that it still waits for. Once it has ended: the next one on
+ * a list of nodes (`NodeTable.chain`) plus 1.
+ */
+const PENDING = INDEX_FIELDS + 1
+/** How many edges of unfinished nodes lead to it. */
+const NEEDED = INDEX_FIELDS + 2
+/** The first edge that leads to it, of those whose nodes have not been told of its end. */
+const DEPENDENTS = INDEX_FIELDS + 3
+const EDGE_COUNT = INDEX_FIELDS + 4
+/** Where its edges from number `EDGES_HERE` on are, one behind the other. */
+const MORE_EDGES = INDEX_FIELDS + 5
+const FUNCTION = INDEX_FIELDS + 6
+const OPTIONS = INDEX_FIELDS + 7
+const ARGUMENTS = INDEX_FIELDS + 8
+const OUTCOME = INDEX_FIELDS + 9
+/** Its first edges, two fields each: the input, and the next edge that leads there. */
+const EDGES = INDEX_FIELDS + 10
+const EDGES_HERE = 4
+const NODE_FIELDS: number = EDGES + 2 * EDGES_HERE
+
+/** The fields of a further edge: the input, the next edge that leads there, whose edge it is. */
+const FROM = 0
+const NEXT = 1
+const TO = 2
+const EDGE_FIELDS = 3
+
+/**
+ * The name of an edge, which is never 0: for one in the record of its node that node times 4 and
+ * the edge's number, plus 1; for others this and their index.
+ */
+const FURTHER = 2 ** 31
+
+/** All nodes of one graph. */
+export class NodeTable {
+  readonly #nodes = new Records(NODE_FIELDS)
+  readonly #index = new NodeIndex(this.#nodes)
+  readonly #more = new Records(EDGE_FIELDS)
+  readonly #options = new NodeOptionTable()
+  readonly #arguments = new NodeArgumentStore()
+
+  get count(): number {
+    return this.#nodes.count
+  }
+
+  /** The node of an id; `NONE` for an unknown one. */
+  find(id: TaskId): number {
+    return this.#index.find(id)
+  }
+
+  /** The same for an id in bytes. */
+  findBytes(id: Uint8Array): number {
+    return this.#index.findBytes(id)
+  }
+
+  idOf(node: number): TaskId {
+    return this.#index.idOf(node)
+  }
+
+  functionOf(node: number): ObjectId {
+    return this.#options.functionOf(this.#nodes.get(node, FUNCTION))
+  }
+
+  optionsOf(node: number): NodeOptions {
+    return this.#options.optionsOf(this.#nodes.get(node, OPTIONS))
+  }
+
+  /** Adds a node that waits for nothing yet. Its edges are added by `addEdge`, all in a row. */
+  add(task: Task): number {
+    const node = this.#nodes.add()
+    this.#index.add(node, task.taskId)
+    this.#nodes.set(node, FUNCTION, this.#options.addFunction(task.funcObjectId))
+    this.#nodes.set(node, OPTIONS, this.#options.addOptions(task))
+    this.#nodes.set(node, ARGUMENTS, this.#arguments.add(task))
+    return node
+  }
+
+  /** `node` needs the result of `input`: it waits for it if that has not ended. */
+  addEdge(node: number, input: number): void {
+    const edge = this.#nextEdge(node)
+    this.#setEdge(edge, FROM, input)
+    this.#nodes.increase(input, NEEDED, 1)
+    if (this.hasEnded(input)) return
+    this.#nodes.increase(node, PENDING, 1)
+    this.#setEdge(edge, NEXT, this.#nodes.get(input, DEPENDENTS))
+    this.#nodes.set(input, DEPENDENTS, edge)
+  }
+
+  stateOf(node: number): number {
+    return this.#nodes.get(node, STATE) & STATE_MASK
+  }
+
+  setState(node: number, state: number): void {
+    const flags = this.#nodes.get(node, STATE) & ~STATE_MASK
+    this.#nodes.set(node, STATE, flags | state)
+  }
+
+  hasEnded(node: number): boolean {
+    return this.stateOf(node) >= SUCCEEDED
+  }
+
+  has(node: number, flag: number): boolean {
+    return (this.#nodes.get(node, STATE) & flag) !== 0
+  }
+
+  raise(node: number, flag: number): void {
+    this.#nodes.set(node, STATE, this.#nodes.get(node, STATE) | flag)
+  }
+
+  lower(node: number, flag: number): void {
+    this.#nodes.set(node, STATE, this.#nodes.get(node, STATE) & ~flag)
+  }
+
+  pendingOf(node: number): number {
+    return this.#nodes.get(node, PENDING)
+  }
+
+  /** One input less to wait for. Returns how many are left. */
+  decreasePending(node: number): number {
+    return this.#nodes.increase(node, PENDING, -1)
+  }
+
+  neededBy(node: number): number {
+    return this.#nodes.get(node, NEEDED)
+  }
+
+  /** One less needs it. Returns how many are left. */
+  decreaseNeeded(node: number): number {
+    return this.#nodes.increase(node, NEEDED, -1)
+  }
+
+  inputCount(node: number): number {
+    return this.#nodes.get(node, EDGE_COUNT)
+  }
+
+  /** The input of one of its edges. */
+  input(node: number, index: number): number {
+    if (index < EDGES_HERE) return this.#nodes.get(node, EDGES + 2 * index + FROM)
+    return this.#more.get(this.#nodes.get(node, MORE_EDGES) + index - EDGES_HERE, FROM)
+  }
+
+  /** Takes the last of its edges off and returns where it led; `NONE` after the first. */
+  takeInput(node: number): number {
+    const count = this.#nodes.get(node, EDGE_COUNT)
+    if (count === 0) return NONE
+    this.#nodes.set(node, EDGE_COUNT, count - 1)
+    return this.input(node, count - 1)
+  }
+
+  /** The first edge of the list that leads to its dependents; 0 at the end. */
+  firstEdgeTo(node: number): number {
+    return this.#nodes.get(node, DEPENDENTS)
+  }
+
+  /** The edge behind one on that list; 0 at the end. */
+  nextEdge(edge: number): number {
+    if (edge >= FURTHER) return this.#more.get(edge - FURTHER, NEXT)
+    return this.#nodes.get((edge - 1) >>> 2, EDGES + 2 * ((edge - 1) & 3) + NEXT)
+  }
+
+  /** The node whose edge it is. */
+  dependentOf(edge: number): number {
+    return edge >= FURTHER ? this.#more.get(edge - FURTHER, TO) : (edge - 1) >>> 2
+  }
+
+  /** Takes a dependent off the list; `NONE` once all have been taken. */
+  takeDependent(node: number): number {
+    const edge = this.#nodes.get(node, DEPENDENTS)
+    if (edge === 0) return NONE
+    this.#nodes.set(node, DEPENDENTS, this.nextEdge(edge))
+    return this.dependentOf(edge)
+  }
+
+  /** What became of it: whatever `setOutcome` was given; 0 for nothing. */
+  outcomeOf(node: number): number {
+    return this.#nodes.get(node, OUTCOME)
+  }
+
+  setOutcome(node: number, outcome: number): void {
+    this.#nodes.set(node, OUTCOME, outcome)
+  }
+
+  /** The node after one that has ended on a list; `NONE` at the end. */
+  chained(node: number): number {
+    return this.#nodes.get(node, PENDING) - 1
+  }
+
+  chain(node: number, next: number): void {
+    this.#nodes.set(node, PENDING, next + 1)
+  }
+
+  /** Its name and its arguments; `inputs` are the arguments that its edges stand for. */
+  readArguments(
+    node: number,
+    inputs: (index: number) => Task['functionArgs'][number],
+  ): Pick<Task, 'name' | 'functionArgs'> {
+    return this.#arguments.read(this.#nodes.get(node, ARGUMENTS), this.inputCount(node), inputs)
+  }
+
+  /** Its arguments will not be asked for any more. Safe to call twice. */
+  releaseArguments(node: number): void {
+    const handle = this.#nodes.get(node, ARGUMENTS)
+    if (handle !== 0) this.#arguments.release(handle)
+    this.#nodes.set(node, ARGUMENTS, 0)
+  }
+
+  /** Throws if ids and nodes, or the counts of edges, disagree. */
+  checkInvariants(): void {
+    this.#index.checkInvariants()
+    const needed = new Map<number, number>()
+    for (let node = 0; node < this.count; node += 1) {
+      let pending = 0
+      for (let index = 0; index < this.inputCount(node); index += 1) {
+        const input = this.input(node, index)
+        needed.set(input, (needed.get(input) ?? 0) + 1)
+        if (!this.hasEnded(input)) pending += 1
+      }
+      const counted = this.pendingOf(node)
+      assert(this.hasEnded(node) || counted >= pending, 'a node waits for too little')
+      assert(this.stateOf(node) !== READY || counted === 0, 'a ready node waits')
+    }
+    for (let node = 0; node < this.count; node += 1) {
+      assert(this.neededBy(node) === (needed.get(node) ?? 0), 'a node is needed by others')
+    }
+  }
+
+  /** Makes room for one more edge of a node and returns its name. */
+  #nextEdge(node: number): number {
+    const number = this.#nodes.increase(node, EDGE_COUNT, 1) - 1
+    if (number < EDGES_HERE) return node * EDGES_HERE + number + 1
+    const index = this.#more.add()
+    if (number === EDGES_HERE) this.#nodes.set(node, MORE_EDGES, index)
+    this.#more.set(index, TO, node)
+    return FURTHER + index
+  }
+
+  #setEdge(edge: number, field: number, value: number): void {
+    if (edge >= FURTHER) this.#more.set(edge - FURTHER, field, value)
+    else this.#nodes.set((edge - 1) >>> 2, EDGES + 2 * ((edge - 1) & 3) + field, value)
+  }
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  child,
+  clientHeartbeat,
+  instruction,
+  OURS,
+  peer,
+  result,
+  task,
+  type TestScheduler,
+  update,
+  withPeers,
+  workerHeartbeat,
+} from './scheduler.kit.js'
+
+/** Worker `W` and, inside of its task `a`, client `N`. */
+function nested(workers: readonly string[] = ['W']): TestScheduler {
+  const scheduler = withPeers({ clients: ['C'], workers })
+  scheduler.receive('C', task('a', 'C')).receive('N', clientHeartbeat(OURS, 'W'))
+  scheduler.receive('N', instruction('create', 'N', ['f'])).actions()
+  return scheduler
+}
+
+const lost = (name: string) => ({ type: 'peerDisconnected', peer: peer(name) }) as const
+
+/** Time passes for everybody but `N`. */
+function keepAlive(scheduler: TestScheduler, until: number): void {
+  for (let at = scheduler.now; at <= until; at += 10_000) {
+    scheduler.moveTo(at).receive('C', clientHeartbeat()).receive('W', workerHeartbeat())
+  }
+  scheduler.actions()
+}
+
+test('a client inside of a worker may be silent for as long as its worker lives', () => {
+  const scheduler = nested()
+  keepAlive(scheduler, 300_000)
+  assert.equal(scheduler.machine.counts.clients, 2)
+  scheduler.moveTo(355_000).receive('C', clientHeartbeat()).moveTo(365_000)
+  assert.deepEqual(scheduler.lines(), ['C <- echo S', 'disconnect N', 'disconnect W'])
+  scheduler.moveTo(420_000)
+  assert.equal(scheduler.machine.counts.clients, 0)
+})
+
+test('a client inside of a worker that loses its own connection has five seconds', () => {
+  for (const isBack of [false, true]) {
+    const scheduler = nested()
+    scheduler.moveTo(10_000).handle(lost('N')).moveTo(14_000)
+    if (isBack) scheduler.receive('N', clientHeartbeat(OURS, 'W'))
+    scheduler.moveTo(17_000)
+    assert.equal(scheduler.machine.counts.clients, isBack ? 2 : 1)
+  }
+})
+
+for (const [title, end] of [
+  ['loses its connection', (s) => s.handle(lost('W'))],
+  ['leaves', (s) => s.receive('W', { kind: 'disconnectRequest', worker: peer('W') })],
+] as readonly [string, (scheduler: TestScheduler) => unknown][]) {
+  test(`when a worker ${title}, the clients inside of it go with it, and their tasks`, () => {
+    const scheduler = nested(['W', 'V'])
+    // Of the same client, but not inside of a task that is known.
+    scheduler.receive('N', task('b', 'N')).receive('W', update('a', 'waiting'))
+    for (const id of ['c', 'd']) scheduler.receive('N', child(id, 'N', 'a'))
+    assert.deepEqual(scheduler.lines(), ['V <- task b', 'W <- task c'])
+    end(scheduler)
+    const lines = scheduler.lines().filter((line) => !line.includes('disconnectResponse'))
+    assert.deepEqual(lines, ['V <- cancel b by force', 'disconnect N'])
+    scheduler.receive('V', result('b', 'canceled'))
+    assert.deepEqual(scheduler.lines(), ['V <- task a'])
+    const { clients, tasks } = scheduler.machine.counts
+    assert.deepEqual([clients, tasks], [1, 1])
+  })
+}
+
+test('a client that names a worker that is not here is a client like any other', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('N', clientHeartbeat(OURS, 'unknown')).actions()
+  keepAlive(scheduler, 70_000)
+  assert.equal(scheduler.machine.counts.clients, 1)
+})
+
+test('a client that outlives its worker begins anew, and is at home again when its worker is', () => {
+  const scheduler = nested()
+  scheduler.handle(lost('W')).actions()
+  scheduler.receive('N', clientHeartbeat(OURS, 'W')).receive('W', workerHeartbeat()).actions()
+  scheduler.receive('N', clientHeartbeat(OURS, 'W'))
+  keepAlive(scheduler, 120_000)
+  assert.equal(scheduler.machine.counts.clients, 2)
+})
+
+test('a client inside of a worker can end the cluster, and gets its answer', () => {
+  const scheduler = nested()
+  scheduler.receive('N', { kind: 'clientDisconnect', disconnectType: 'shutdown' })
+  assert.deepEqual(scheduler.lines(), ['N <- accepted', 'W <- shutdown', 'stop'])
+})

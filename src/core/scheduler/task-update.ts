@@ -1,0 +1,42 @@
+// What a task that runs says of itself: that it only waits for its own tasks, that it goes on, how
+// far it is. docs/protocol.md#task-updates
+
+import { unreachable } from '../../base/assert.js'
+import { FEATURE_TASK_UPDATES, hasFeature } from '../../base/features.js'
+import { idToHex, type Identity } from '../../base/ids.js'
+import type { TaskUpdate } from '../../wire/message.js'
+import type { TaskEntry } from './entries.js'
+import type { SchedulerState } from './state.js'
+
+/** A worker tells what a task is doing. Only the worker that has the task is listened to. */
+export function onTaskUpdate(state: SchedulerState, from: Identity, message: TaskUpdate): void {
+  const task = state.tasks.get(message.taskId)
+  if (task?.worker === undefined || task.worker.identity !== from) {
+    const fields = { task: idToHex(message.taskId), worker: from, update: message.update }
+    state.output.log('debug', 'ignored news of a task that this worker does not have', fields)
+    return
+  }
+  const pool = state.pools[task.runtime]
+  switch (message.update) {
+    case 'waiting':
+      pool.suspend(task)
+      break
+    case 'resumed':
+      pool.resume(task)
+      break
+    case 'progress':
+      passOn(state, task, message)
+      break
+    default:
+      unreachable(message.update)
+  }
+}
+
+/** To the task's client, unless it has cancelled the task or does not know such messages. */
+function passOn(state: SchedulerState, task: TaskEntry, message: TaskUpdate): void {
+  const { client } = task
+  if (client === undefined || task.state !== 'running') return
+  if (!hasFeature(client.features, FEATURE_TASK_UPDATES)) return
+  if (message.bytes === undefined) state.output.send(client.identity, message)
+  else state.output.forward(client.identity, 'taskUpdate', message.bytes)
+}

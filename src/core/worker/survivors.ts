@@ -1,0 +1,78 @@
+// What becomes of the tasks that a processor had when it ended: the one that has ended it fails, the
+// others run again in the next.
+
+import { ProcessorDiedError, type ProcessorDeath } from '../../base/errors.js'
+import type { InstantMs } from '../../base/machine.js'
+import type { Answers } from './answers.js'
+import {
+  describeDeath,
+  describeDeathByChild,
+  hasDeadlyChildren,
+  isHopeless,
+  type Verdict,
+} from './processor-death.js'
+import type { TaskTable } from './task-table.js'
+import type { WorkerTask } from './worker-task.js'
+
+/** How a processor ended, and who has done it. */
+export interface Aftermath extends Verdict {
+  readonly death: ProcessorDeath
+  /** It was ended by us, so it counts for nobody. */
+  readonly isOnPurpose: boolean
+  readonly now: InstantMs
+}
+
+/** Sorts out the tasks of processors that have ended. */
+export class Survivors {
+  readonly #tasks: TaskTable
+  readonly #answers: Answers
+
+  constructor(tasks: TaskTable, answers: Answers) {
+    this.#tasks = tasks
+    this.#answers = answers
+  }
+
+  /** Ends or gives back all that a processor had left unanswered. */
+  sort(unanswered: readonly WorkerTask[], aftermath: Aftermath): void {
+    const { culprit, isOnPurpose } = aftermath
+    for (const task of unanswered) {
+      task.isWaiting = false
+      if (!isOnPurpose && culprit === undefined) task.deaths += 1
+      if (task === culprit) this.#blame(task, describeDeath(task.id, aftermath.death), aftermath)
+      else this.#giveBack(task, aftermath)
+    }
+    if (culprit !== undefined) this.#blameAncestors(culprit, aftermath)
+  }
+
+  /** The task is run again by the next processor, if anybody still waits for it. */
+  #giveBack(task: WorkerTask, aftermath: Aftermath): void {
+    const isSuspect = aftermath.suspects.has(task)
+    if (isSuspect && isHopeless(task)) {
+      this.#blame(task, describeDeath(task.id, aftermath.death), aftermath)
+      return
+    }
+    if (this.#tasks.change(task, 'requeued') === 'fetching' && isSuspect) this.#tasks.suspect(task)
+  }
+
+  /**
+   * What submits the same deadly task again whenever it is run again would do so for ever: it ends
+   * after some times.
+   */
+  #blameAncestors(culprit: WorkerTask, aftermath: Aftermath): void {
+    const seen = new Set<WorkerTask>()
+    let task = this.#tasks.get(culprit.parentId)
+    for (; task !== undefined && !seen.has(task); task = this.#tasks.get(task.parentId)) {
+      seen.add(task)
+      task.deaths += 1
+      if (!hasDeadlyChildren(task)) continue
+      this.#blame(task, describeDeathByChild(task.id, culprit.id, aftermath.death), aftermath)
+    }
+  }
+
+  #blame(task: WorkerTask, text: string, { death, now }: Aftermath): void {
+    const isAwaited = task.state !== 'canceling' && task.state !== 'abandoned'
+    this.#tasks.change(task, 'blamed')
+    if (!isAwaited) return
+    this.#answers.fail(task, new ProcessorDiedError(text, death), now - task.dispatchedAt)
+  }
+}

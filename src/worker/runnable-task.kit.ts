@@ -1,0 +1,33 @@
+// A task for tests of the processor, with as little in it as can be.
+
+import { identity, taskId } from '../base/ids.js'
+import type { TaskCodec } from '../serializer/task-codec.js'
+import { StoredObject } from './stored-object.js'
+import type { RunnableTask } from './task-call.js'
+
+/** What a test cares about. */
+export type RunnableFacts = Partial<Omit<RunnableTask, 'id'>>
+
+/** A task of a function whose bytes are its name. */
+export function runnableTask(
+  id: string,
+  fn: string,
+  codec: TaskCodec,
+  facts: RunnableFacts = {},
+): RunnableTask {
+  return {
+    id: taskId(id),
+    source: identity('client'),
+    name: '',
+    priority: 0,
+    attempt: 0,
+    timeoutMs: 0,
+    isProfiled: false,
+    keepsResult: false,
+    serializer: { codec: () => codec, clientSerializer: () => codec },
+    fn: new StoredObject([Buffer.from(fn)]),
+    inputs: [],
+    refusal: undefined,
+    ...facts,
+  }
+}

@@ -1,0 +1,196 @@
+// What a processor runs, in memory that its guardian can read while user code keeps the main thread
+// busy. Each started task has a slot; the main thread writes, the guardian reads, and adds one
+// thing: the most memory that it has seen while a profiled task ran.
+//
+//   0 used slots | 1 started | 2 given up | 3 profiled | 4 sampler is awake | slots of 4 numbers:
+//   flags (0 = free), dispatch number, start in ms, most memory in KiB
+
+import type { RunStatus } from '../core/worker/events.js'
+
+const USED = 0
+const STARTED = 1
+const GIVEN_UP = 2
+const PROFILED = 3
+const AWAKE = 4
+
+const HEADER_CELLS = 8
+const SLOT_CELLS = 4
+
+const IS_STARTED = 1
+const IS_LISTENING = 2
+const IS_PROFILED = 4
+const IS_GIVEN_UP = 8
+
+/** A board begins with room for so many started tasks. */
+const FIRST_SLOTS = 1_024
+
+/** A task that runs for less is not sampled. */
+const MIN_SAMPLE_MS = 50
+
+const KIB = 1024
+
+/** Where a task stands on the board. */
+export type BoardSlot = number
+
+/** What a board tells the guardian. */
+export interface BoardHandler {
+  /** Memory is to be sampled, and the guardian sleeps. */
+  wake(): void
+  /** The board has become too small, and goes on in another memory. */
+  move(cells: Int32Array): void
+}
+
+/** The memory of a board; both sides are made from it. */
+export function newBoardCells(slots: number = FIRST_SLOTS): Int32Array {
+  const bytes = (HEADER_CELLS + slots * SLOT_CELLS) * Int32Array.BYTES_PER_ELEMENT
+  return new Int32Array(new SharedArrayBuffer(bytes))
+}
+
+/** The side that writes: that of the processor's main thread. */
+export class TaskBoard {
+  readonly #handler: BoardHandler
+  #cells: Int32Array
+  #slots: number
+  readonly #free: BoardSlot[] = []
+  #used = 0
+  #started = 0
+  #givenUp = 0
+  #profiled = 0
+
+  constructor(cells: Int32Array, handler: BoardHandler) {
+    this.#cells = cells
+    this.#slots = slotsOf(cells)
+    this.#handler = handler
+  }
+
+  /** A task starts, `startedMs` after the process did. */
+  enter(dispatchNumber: number, startedMs: number, isProfiled: boolean): BoardSlot {
+    const slot = this.#free.pop() ?? this.#newSlot()
+    this.#started += 1
+    Atomics.store(this.#cells, STARTED, this.#started)
+    const at = cellOf(slot)
+    this.#cells[at + 1] = dispatchNumber
+    this.#cells[at + 2] = startedMs
+    this.#cells[at + 3] = 0
+    Atomics.store(this.#cells, at, isProfiled ? IS_STARTED | IS_PROFILED : IS_STARTED)
+    if (isProfiled) this.#countProfiled(1)
+    return slot
+  }
+
+  /** The task has asked for its abort signal. */
+  listen(slot: BoardSlot): void {
+    Atomics.or(this.#cells, cellOf(slot), IS_LISTENING)
+  }
+
+  /** What the task does is of no interest any more. It still has to leave. */
+  giveUp(slot: BoardSlot): void {
+    this.#started -= 1
+    this.#givenUp += 1
+    Atomics.store(this.#cells, STARTED, this.#started)
+    Atomics.store(this.#cells, GIVEN_UP, this.#givenUp)
+    Atomics.or(this.#cells, cellOf(slot), IS_GIVEN_UP)
+  }
+
+  /** The task is over. Returns the most memory that was seen while it ran, in bytes; 0: none. */
+  leave(slot: BoardSlot, isGivenUp: boolean): number {
+    if (isGivenUp) Atomics.store(this.#cells, GIVEN_UP, (this.#givenUp -= 1))
+    else Atomics.store(this.#cells, STARTED, (this.#started -= 1))
+    const at = cellOf(slot)
+    const flags = Atomics.exchange(this.#cells, at, 0)
+    this.#free.push(slot)
+    if ((flags & IS_PROFILED) === 0) return 0
+    this.#countProfiled(-1)
+    return (this.#cells[at + 3] ?? 0) * KIB
+  }
+
+  #newSlot(): BoardSlot {
+    if (this.#used === this.#slots) this.#grow()
+    this.#used += 1
+    Atomics.store(this.#cells, USED, this.#used)
+    return this.#used - 1
+  }
+
+  /** For a moment the guardian knows nothing new. */
+  #grow(): void {
+    const cells = newBoardCells(this.#slots * 2)
+    cells.set(this.#cells)
+    this.#cells = cells
+    this.#slots *= 2
+    this.#handler.move(cells)
+  }
+
+  #countProfiled(change: number): void {
+    this.#profiled += change
+    Atomics.store(this.#cells, PROFILED, this.#profiled)
+    if (this.#profiled > 0 && Atomics.exchange(this.#cells, AWAKE, 1) === 0) this.#handler.wake()
+  }
+}
+
+/** The side that reads: that of the guardian. */
+export class BoardReader {
+  #cells: Int32Array
+
+  constructor(cells: Int32Array) {
+    this.#cells = cells
+  }
+
+  /** The board goes on here. */
+  move(cells: Int32Array): void {
+    this.#cells = cells
+  }
+
+  /** How far a task is, `nowMs` after the process started. */
+  statusOf(dispatchNumber: number, nowMs: number): RunStatus {
+    const at = this.#find(dispatchNumber)
+    const flags = at < 0 ? 0 : Atomics.load(this.#cells, at)
+    return {
+      dispatchNumber,
+      isStarted: flags !== 0,
+      isListening: (flags & IS_LISTENING) !== 0,
+      isAlone: flags !== 0 && Atomics.load(this.#cells, STARTED) <= 1,
+      hasGivenUp: Atomics.load(this.#cells, GIVEN_UP) > 0,
+      runningMs: flags === 0 ? 0 : Math.max(nowMs - (this.#cells[at + 2] ?? 0), 0),
+    }
+  }
+
+  /** Notes what `readRss` tells, in bytes, for profiled tasks that run for longer already. */
+  samplePeaks(nowMs: number, readRss: () => number): void {
+    let rssKib = 0
+    for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
+      if ((Atomics.load(this.#cells, at) & IS_PROFILED) === 0) continue
+      if (nowMs - (this.#cells[at + 2] ?? 0) < MIN_SAMPLE_MS) continue
+      rssKib ||= Math.ceil(readRss() / KIB)
+      if (rssKib > (this.#cells[at + 3] ?? 0)) this.#cells[at + 3] = rssKib
+    }
+  }
+
+  /** Whether a profiled task runs. */
+  get isProfiling(): boolean {
+    return Atomics.load(this.#cells, PROFILED) > 0
+  }
+
+  /** The main thread has to wake the sampler. Returns false if it has just found it awake. */
+  fallAsleep(): boolean {
+    Atomics.store(this.#cells, AWAKE, 0)
+    return !this.isProfiling || Atomics.exchange(this.#cells, AWAKE, 1) === 1
+  }
+
+  get #end(): number {
+    return HEADER_CELLS + Atomics.load(this.#cells, USED) * SLOT_CELLS
+  }
+
+  #find(dispatchNumber: number): number {
+    for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
+      if (this.#cells[at + 1] === dispatchNumber && Atomics.load(this.#cells, at) !== 0) return at
+    }
+    return -1
+  }
+}
+
+function slotsOf(cells: Int32Array): number {
+  return (cells.length - HEADER_CELLS) / SLOT_CELLS
+}
+
+function cellOf(slot: BoardSlot): number {
+  return HEADER_CELLS + slot * SLOT_CELLS
+}

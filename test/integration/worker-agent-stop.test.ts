@@ -1,0 +1,217 @@
+// How real tasks are told to stop, told that their time is over, and ended by force.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import type { TaskContext, TaskScopes } from '#src/runtime/task-scope.js'
+import { isAlive, until } from './condition.js'
+import type { FakeScheduler } from './fake-scheduler.js'
+import { childProcesses, pathFor, setUp } from './worker-agent-setup.js'
+
+const SCOPES = import.meta.resolve('#src/runtime/task-scope.js')
+
+interface ScopeModule {
+  readonly taskScopes: TaskScopes
+  currentTask(): TaskContext
+}
+
+const spin = (): never => {
+  for (;;);
+}
+
+/** Ends by itself when it is told to, and says in a file why. */
+const listen = async (url: string, file: string): Promise<void> => {
+  const { currentTask } = (await import(url)) as ScopeModule
+  const { writeFileSync } = await import('node:fs')
+  const { signal } = currentTask()
+  writeFileSync(`${file}.started`, '')
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => {
+      writeFileSync(file, String((signal.reason as Error).name))
+      resolve()
+    })
+  })
+}
+
+const one = (): number => 1
+
+function isBusy(scheduler: FakeScheduler): boolean {
+  return scheduler.heartbeats.at(-1)?.heartbeat.processors[0]?.hasTask === true
+}
+
+test('a task that listens is told, and its processor lives', async (context) => {
+  const { scheduler } = await setUp(context)
+  const path = pathFor(context, 'reason')
+  const task = scheduler.submit(listen, [SCOPES, path])
+  await until('it listens', () => existsSync(`${path}.started`))
+  const next = scheduler.submit(one, [])
+  scheduler.cancel(task.id, true)
+  assert.equal((await task.outcome).status, 'canceled')
+  assert.equal((await next.outcome).value, 1)
+  const { readFileSync } = await import('node:fs')
+  assert.equal(readFileSync(path, 'utf8'), 'TaskCancelledError')
+  assert.equal(scheduler.processorIds.size, 1)
+})
+
+test('one that listens and does not end is ended after its grace time', async (context) => {
+  const { scheduler } = await setUp(context, { cancelGraceMs: 200 })
+  const path = pathFor(context, 'started')
+  const deaf = async (url: string, file: string): Promise<never> => {
+    const { currentTask } = (await import(url)) as ScopeModule
+    const { writeFileSync } = await import('node:fs')
+    currentTask().signal.addEventListener('abort', () => {})
+    writeFileSync(file, '')
+    return new Promise(() => {})
+  }
+  const task = scheduler.submit(deaf, [SCOPES, path])
+  await until('it listens', () => existsSync(path))
+  const next = scheduler.submit(one, [])
+  const before = performance.now()
+  scheduler.cancel(task.id, true)
+  assert.equal((await next.outcome).value, 1)
+  assert.ok(performance.now() - before >= 190)
+})
+
+test('a busy loop beside waiting tasks is ended, and those run again', async (context) => {
+  const { scheduler } = await setUp(context)
+  const path = pathFor(context, 'go')
+  const wait = async (url: string, file: string): Promise<string> => {
+    const { taskScopes } = (await import(url)) as ScopeModule
+    const { existsSync: exists } = await import('node:fs')
+    taskScopes.current?.childStarted()
+    while (!exists(file)) await new Promise((resolve) => setTimeout(resolve, 5))
+    return 'done'
+  }
+  const waiting = scheduler.submit(wait, [SCOPES, path])
+  await until('it waits', () => scheduler.updatesOf(waiting.id).length === 1)
+  const loop = async (file: string): Promise<never> => {
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(file, '')
+    for (;;);
+  }
+  const stuck = scheduler.submit(loop, [`${path}.loop`])
+  await until('the loop runs', () => existsSync(`${path}.loop`))
+  scheduler.cancel(stuck.id, true)
+  await until('it waits again', () => scheduler.updatesOf(waiting.id).length === 2)
+  const { writeFileSync } = await import('node:fs')
+  writeFileSync(path, '')
+  assert.equal((await waiting.outcome).value, 'done')
+  assert.equal(scheduler.processorIds.size, 2)
+})
+
+test('a task that runs for longer than it may fails, whatever it does', async (context) => {
+  const { scheduler } = await setUp(context, { cancelGraceMs: 100 })
+  const path = pathFor(context, 'reason')
+  const extension = { timeoutMs: 200 }
+  const never = (): Promise<never> => new Promise(() => {})
+  for (const fn of [spin, never]) {
+    const { status, value, profile } = await scheduler.submit(fn, [], { extension }).outcome
+    assert.equal(status, 'failed')
+    assert.equal((value as Error).name, 'TaskTimeoutError')
+    assert.match((value as Error).message, /ran for longer than its 200 ms/)
+    assert.ok((profile?.durationSeconds ?? 0) >= 0.19)
+  }
+  const listens = await scheduler.submit(listen, [SCOPES, path], { extension }).outcome
+  assert.equal((listens.value as Error).name, 'TaskTimeoutError')
+  await until('it was told why', () => existsSync(path))
+  const quick = await scheduler.submit(one, [], { extension }).outcome
+  assert.equal(quick.value, 1)
+})
+
+test('time in the queue does not count', async (context) => {
+  const { scheduler } = await setUp(context)
+  const path = pathFor(context, 'go')
+  const hold = async (file: string): Promise<void> => {
+    const { existsSync: exists } = await import('node:fs')
+    while (!exists(file));
+  }
+  const warm = Array.from({ length: 300 }, () => scheduler.submit(one, []))
+  await Promise.all(warm.map(({ outcome }) => outcome))
+  const holding = scheduler.submit(hold, [path])
+  const timed = scheduler.submit(one, [], { extension: { timeoutMs: 1 } })
+  await until('the first runs', () => isBusy(scheduler))
+  const beats = scheduler.heartbeats.length
+  await until('some time has passed', () => scheduler.heartbeats.length >= beats + 4)
+  const { writeFileSync } = await import('node:fs')
+  writeFileSync(path, '')
+  await holding.outcome
+  const { status, value } = await timed.outcome
+  // It may have taken its millisecond itself on a slow machine, but not a longer one.
+  if (status === 'failed') assert.match(String(value), /TaskTimeoutError/)
+  else assert.equal(value, 1)
+})
+
+test('what a task says of itself reaches its agent and its scheduler', async (context) => {
+  const { scheduler, log } = await setUp(context, { names: ['speaker'] })
+  const speak = async (url: string): Promise<unknown> => {
+    const task = ((await import(url)) as ScopeModule).currentTask()
+    task.log.warn('half way', { percent: 50 })
+    task.setProgress(1, 2)
+    task.setProgress(2, 2)
+    return [task.id, task.name, task.attempt]
+  }
+  const sent = scheduler.submit(speak, [SCOPES], { extension: { attempt: 1 } })
+  const hexId = Buffer.from(sent.id, 'latin1').toString('hex')
+  assert.deepEqual((await sent.outcome).value, [hexId, 'speak', 2])
+  assert.deepEqual(scheduler.updatesOf(sent.id), ['progress 1 of 2', 'progress 2 of 2'])
+  const line = log.lines.find(({ text }) => text === 'half way')
+  assert.equal(line?.level, 'warn')
+  assert.equal(line.fields['worker'], 'speaker')
+  assert.equal(line.fields['taskId'], hexId)
+  assert.equal(line.fields['percent'], 50)
+  assert.equal(typeof line.fields['processorId'], 'number')
+})
+
+test('the memory that a task had in between is in its profile', async (context) => {
+  const { scheduler } = await setUp(context)
+  const peak = async (megabytes: number, forMs: number): Promise<void> => {
+    const { setFlagsFromString } = await import('node:v8')
+    const { runInNewContext } = await import('node:vm')
+    let bytes: Uint8Array | undefined = new Uint8Array(megabytes * 1024 ** 2).fill(1)
+    const end = performance.now() + forMs
+    // Nothing but a thread beside it can look meanwhile.
+    while (performance.now() < end) bytes[0] = 2
+    bytes = undefined
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    for (let round = 0; round < 5; round += 1) {
+      collect()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  // The first raises what the kernel remembers, which then tells nothing of the second.
+  await scheduler.submit(peak, [200, 0]).outcome
+  const { profile } = await scheduler.submit(peak, [100, 400], { profiling: true }).outcome
+  assert.ok((profile?.peakMemoryBytes ?? 0) > 80 * 1024 ** 2, String(profile?.peakMemoryBytes))
+})
+
+const skip = process.platform === 'linux' ? false : 'reads /proc'
+
+test('a spare takes the place of a processor that was killed', { skip }, async (context) => {
+  const others = new Set(childProcesses())
+  const { scheduler, agent } = await setUp(context, { spareProcessors: 2 })
+  const mine = (): number[] => childProcesses().filter((pid) => !others.has(pid))
+  await until('there are three processors', () => mine().length === 3)
+  const [first] = scheduler.processorIds
+  const spares = mine().filter((pid) => pid !== first)
+  const stuck = scheduler.submit(spin, [])
+  await until('it is busy', () => isBusy(scheduler))
+  scheduler.cancel(stuck.id, true)
+  const pid = await scheduler.submit(() => process.pid, []).outcome
+  assert.ok(spares.includes(pid.value as number))
+  await until('it is replaced', () => mine().length === 3)
+  const all = mine()
+  await agent.stop()
+  assert.deepEqual(all.filter(isAlive), [])
+})
+
+test('a spare that ends by itself is replaced; none is kept where none is wanted', { skip }, async (context) => {
+  const others = new Set(childProcesses())
+  const mine = (): number[] => childProcesses().filter((pid) => !others.has(pid))
+  const { scheduler, log } = await setUp(context, { spareProcessors: 1 })
+  await until('there are two', () => mine().length === 2)
+  const [spare = 0] = mine().filter((pid) => !scheduler.processorIds.has(pid))
+  process.kill(spare, 'SIGKILL')
+  await until('it is missed', () => log.lines.some(({ text }) => /spare processor/.test(text)))
+  await until('there are two again', () => mine().length === 2 && !mine().includes(spare))
+})
