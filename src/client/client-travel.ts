@@ -1,6 +1,6 @@
 // A client as a value: inside of a task it becomes the client that the task has there anyway, with
-// the options of the view that was given. What else is about a client stays where it is. Nothing here
-// knows the class: it comes along, where there is a client.
+// the options of the view that was given. What else is about a client stays where it is. Nothing
+// here knows the class: it comes along, where there is a client.
 
 import { DeserializeError, SerializeError, TaskNotFoundError } from '../base/errors.js'
 import { silentLogger } from '../base/logger.js'

@@ -49,7 +49,7 @@ export class FutureHome {
     this.context = context
     this.names = names
     this.after = after ?? this
-    this.#workers = after === undefined ? new Map() : after.#workers
+    this.#workers = after === undefined ? new Map<Identity, string>() : after.#workers
   }
 
   /** Futures of the same client, in certain circumstances. */

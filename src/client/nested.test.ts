@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TaskNotFoundError } from '../base/errors.js'
-import { identity, taskId } from '../base/ids.js'
+import { identity, taskId, type TaskId } from '../base/ids.js'
 import { silentLogger } from '../base/logger.js'
 import { taskScopes, type TaskHost, type TaskScope } from '../runtime/task-scope.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
@@ -21,7 +21,7 @@ const HOST: TaskHost = {
 
 /** The scope of a task, which counts its children. */
 class Scope implements TaskScope {
-  readonly taskId = taskId('parent')
+  readonly taskId: TaskId
   readonly priority: number
   readonly serializer = defaultSerializer
   readonly host: TaskHost
@@ -36,9 +36,10 @@ class Scope implements TaskScope {
   open = 0
   started = 0
 
-  constructor(priority = 0, host: TaskHost = HOST) {
+  constructor(priority = 0, host: TaskHost = HOST, id = 'parent') {
     this.priority = priority
     this.host = host
+    this.taskId = taskId(id)
   }
 
   childStarted(): void {
@@ -75,6 +76,32 @@ test('what is submitted inside of a task is its child, and one more urgent', asy
   assert.equal(decodeTaskFlags(child?.metadata ?? Buffer.alloc(0)).priority, 5)
   assert.equal(other?.parentTaskId, '')
   assert.equal(decodeTaskFlags(other?.metadata ?? Buffer.alloc(0)).priority, 0)
+})
+
+test('tasks that run beside each other keep their children apart', async () => {
+  const client = testClient()
+  const scopes = [new Scope(1, HOST, 'one'), new Scope(5, HOST, 'two')] as const
+  const { submitter } = client
+  const children = [0, 1, 0].map((which) =>
+    inside(scopes[which === 0 ? 0 : 1], () => submitter.submit(double, [which])),
+  )
+  await Promise.all(children)
+  const sent = sentTasks(client)
+  assert.deepEqual(
+    sent.map(({ parentTaskId }) => parentTaskId),
+    ['one', 'two', 'one'],
+  )
+  assert.deepEqual(
+    sent.map(({ metadata }) => decodeTaskFlags(metadata).priority),
+    [2, 6, 2],
+  )
+  assert.deepEqual(
+    scopes.map(({ started, open }) => [started, open]),
+    [
+      [2, 0],
+      [1, 0],
+    ],
+  )
 })
 
 test('the priority of a view adds to that', async () => {

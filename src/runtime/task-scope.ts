@@ -41,7 +41,7 @@ export interface TaskHost {
   /** Where the worker's scheduler is. */
   readonly address: string
   readonly worker: Identity
-  /** The clients of this process, one per serializer. Kept here for as long as the process lives. */
+  /** The clients of this process, one per serializer, for as long as the process lives. */
   readonly clients: Map<ScopeSerializer, unknown>
 }
 

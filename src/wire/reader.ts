@@ -215,10 +215,7 @@ export class Reader {
     return this.#bytes.toString('utf8', this.#target, end)
   }
 
-  /**
-   * The elements of a list may be structs, numbers or pointers, whatever the schema says: each is
-   * presented as a struct, as the rules for the evolution of lists ask for.
-   */
+  /** Elements may be structs, numbers or pointers, whatever the schema says: all become structs. */
   #enterList(pointerAt: number, sectionEnd: number): number {
     if (pointerAt >= sectionEnd || !this.#follow(pointerAt)) return 0
     if (this.#kind !== LIST_POINTER) throw unexpected(pointerAt, 'a list')
@@ -336,10 +333,7 @@ export class Reader {
     this.#segmentEnd = segments[high] as number
   }
 
-  /**
-   * The target must lie within its segment, unless it is nothing, and the message must not be
-   * visited too often.
-   */
+  /** The target must lie in its segment, unless it is nothing; no message is visited too often. */
   #visit(bytes: number): void {
     if (bytes === 0) return
     if (this.#target < this.#segmentAt || this.#target + bytes > this.#segmentEnd) {

@@ -1,7 +1,7 @@
-// A thread beside the user's code. It holds the lifeline to the agent, so that these work while user
-// code never returns to the event loop: when the agent dies, however it dies, the processor and what
-// it has started are killed; when the agent asks how far a task is, it is told; and the memory of
-// tasks that are profiled is sampled.
+// A thread beside the user's code. It holds the lifeline to the agent, so that these work while
+// user code never returns to the event loop: when the agent dies, however it dies, the processor
+// and what it has started are killed; when the agent asks how far a task is, it is told; and the
+// memory of tasks that are profiled is sampled.
 
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'

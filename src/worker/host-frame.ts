@@ -1,5 +1,5 @@
-// The first frame that a processor gets: whose it is. One that was started in advance learns it only
-// then.
+// The first frame that a processor gets: whose it is. One that was started in advance learns it
+// only then.
 
 import { ProtocolError } from '../base/errors.js'
 import { identity, type Identity } from '../base/ids.js'

@@ -2,8 +2,8 @@
 // (1 byte) and so many bytes. One pipe leads each way.
 //
 //   agent ── fd 3 ──► processor     whose it is; messages: tasks, objects, deletes; orders to stop
-//   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results, updates; log lines; the
-//                                   exit note
+//   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results, updates; log lines;
+//                                   the exit note
 //   agent ◄─ fd 4 ──► guardian      questions how far a task is, and answers (status-frame.ts); its
 //                                   end is the agent's death (guardian.ts)
 

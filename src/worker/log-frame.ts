@@ -1,4 +1,4 @@
-// The frame by which a log line of a task reaches the logger of its worker: JSON, for there are few.
+// The frame by which a log line of a task reaches the logger of its worker: JSON, as there are few.
 
 import { ProtocolError } from '../base/errors.js'
 import { idToHex, type TaskId } from '../base/ids.js'

@@ -1,5 +1,5 @@
-// Hosts one processor process: starts it, speaks with it for a worker, passes on what it prints, ends
-// it, and tells how it ended.
+// Hosts one processor process: starts it, speaks with it for a worker, passes on what it prints,
+// ends it, and tells how it ended.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'

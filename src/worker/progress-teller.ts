@@ -15,7 +15,7 @@ export class ProgressTeller {
   readonly #now: () => number
   /** Runs whose last word was not told. */
   readonly #late = new Set<TaskRun>()
-  #timer: NodeJS.Timeout | undefined
+  #isPlanned = false
 
   constructor(outbox: Outbox, now: () => number = () => performance.now()) {
     this.#outbox = outbox
@@ -31,7 +31,7 @@ export class ProgressTeller {
       return
     }
     this.#late.add(run)
-    this.#timer ??= setTimeout(() => this.#tellAll(), INTERVAL_MS).unref()
+    this.#plan()
   }
 
   /** Tells what the run has said last, if that was not told; leaves with the next flush. */
@@ -50,9 +50,17 @@ export class ProgressTeller {
     if (this.#late.size > 0) this.#late.delete(run)
   }
 
-  #tellAll(): void {
-    this.#timer = undefined
-    for (const run of this.#late) this.tell(run)
+  #plan(): void {
+    if (this.#isPlanned || this.#late.size === 0) return
+    this.#isPlanned = true
+    setTimeout(() => this.#tellDue(), INTERVAL_MS).unref()
+  }
+
+  #tellDue(): void {
+    this.#isPlanned = false
+    const now = this.#now()
+    for (const run of this.#late) if (now - run.progressToldAt >= INTERVAL_MS) this.tell(run)
     this.#outbox.flush()
+    this.#plan()
   }
 }

@@ -1,7 +1,7 @@
-// All that a processor tells of its runs: results, that a task waits or goes on, how far it is, what
-// it logs. What is told together leaves together; when it has to leave is decided here.
+// All that a processor tells of its runs: results, that a task waits or goes on, how far it is,
+// what it logs. What is told together leaves together; when it has to leave is decided here.
 
-import { AsyncResource } from 'node:async_hooks'
+import type { AsyncResource } from 'node:async_hooks'
 import { NO_BYTES } from '../base/bytes.js'
 import { identity, taskId, type Identity, type ObjectId } from '../base/ids.js'
 import { encodeFrame, type TaskResult } from '../wire/message.js'

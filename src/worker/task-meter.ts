@@ -2,12 +2,15 @@
 // a tiny task takes to run, so they are measured only where they are asked for or can matter.
 //
 // CPU time can only be read for the whole process. Of tasks that run one after the other each gets
-// its own. One that waits for tasks of its own gets none meanwhile. While several go on at once, the
-// one that has started or gone on last gets all.
+// its own. One that waits for tasks of its own gets none meanwhile, and none at all unless a profile
+// was asked for. While several go on at once, the one that has started or gone on last gets all.
 
 import { encodeProfileResult } from '../wire/profile.js'
 
-/** Shorter tasks get no CPU time of their own unless a profile was asked for. */
+/**
+ * Shorter tasks get no CPU time of their own unless a profile was asked for, and what is off by less
+ * is good enough.
+ */
 const MIN_CPU_MS = 1
 
 const KIB = 1024
@@ -19,6 +22,8 @@ export interface Measured {
   startedAt: number
   /** Whether it gets CPU time: it runs and does not wait. */
   isMetered: boolean
+  /** Whether it has waited. */
+  hasPaused: boolean
   /** CPU time that it has got so far, in milliseconds. */
   cpuMs: number
   /** Memory of the process, now and at most ever, when it began; only if it is profiled. */
@@ -37,6 +42,7 @@ export class TaskMeter {
    * CPU time of the process when it was last read, and what tasks took since without reading it.
    */
   #cpuMs = 0
+  #readAt = -Infinity
   #unreadMs = 0
 
   /** `now` tells the milliseconds since some point. */
@@ -58,8 +64,7 @@ export class TaskMeter {
   beginTurn(): void {
     this.#endedAt = this.#now()
     this.#lastMs = 0
-    this.#cpuMs = cpuTimeMs()
-    this.#unreadMs = 0
+    if (this.#endedAt - this.#readAt >= MIN_CPU_MS) this.#read(this.#endedAt)
   }
 
   /** A task starts where the last one ended. No other one is metered. */
@@ -70,20 +75,20 @@ export class TaskMeter {
     if (!task.isProfiled) return
     task.rssBytes = process.memoryUsage.rss()
     task.maxRssBytes = process.resourceUsage().maxRSS * KIB
-    this.#cpuMs = cpuTimeMs()
-    this.#unreadMs = 0
     task.startedAt = this.#now()
+    this.#read(task.startedAt)
   }
 
   /** A task only waits from now on. */
   pause(task: Measured): void {
-    this.#charge()
+    if (task.isProfiled) this.#charge(this.#now())
+    task.hasPaused = true
     this.#leave(task)
   }
 
   /** A task that has waited goes on. */
   resume(task: Measured): void {
-    if (this.#tasks.length > 0) this.#charge()
+    if (task.isProfiled || this.#tasks.at(-1)?.isProfiled === true) this.#charge(this.#now())
     task.isMetered = true
     this.#tasks.push(task)
   }
@@ -93,8 +98,9 @@ export class TaskMeter {
     this.#endedAt = this.#now()
     this.#lastMs = this.#endedAt - task.startedAt
     if (!task.isMetered) return
-    if (task.isProfiled || this.#lastMs >= MIN_CPU_MS) this.#charge()
-    else this.#unreadMs += this.#lastMs
+    if (task.isProfiled) this.#charge(this.#endedAt)
+    else if (this.#lastMs < MIN_CPU_MS) this.#unreadMs += this.#lastMs
+    else if (!task.hasPaused) this.#charge(this.#endedAt)
     this.#leave(task)
   }
 
@@ -110,11 +116,16 @@ export class TaskMeter {
     })
   }
 
-  #charge(): void {
-    const nowMs = cpuTimeMs()
+  #charge(now: number): void {
+    const before = this.#cpuMs + this.#unreadMs
+    this.#read(now)
     const task = this.#tasks.at(-1)
-    if (task !== undefined) task.cpuMs += Math.max(nowMs - this.#cpuMs - this.#unreadMs, 0)
-    this.#cpuMs = nowMs
+    if (task !== undefined) task.cpuMs += Math.max(this.#cpuMs - before, 0)
+  }
+
+  #read(now: number): void {
+    this.#readAt = now
+    this.#cpuMs = cpuTimeMs()
     this.#unreadMs = 0
   }
 

@@ -3,12 +3,7 @@
 
 import { TaskCancelledError, TaskTimeoutError } from '../base/errors.js'
 import { idToHex, type TaskId } from '../base/ids.js'
-import type {
-  ScopeSerializer,
-  TaskContext,
-  TaskHost,
-  TaskScope,
-} from '../runtime/task-scope.js'
+import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../runtime/task-scope.js'
 import type { LogLevel, LogWords } from './log-frame.js'
 import type { QueuedRun } from './run-queue.js'
 import type { BoardSlot } from './task-board.js'
@@ -55,6 +50,7 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
   slot: BoardSlot = -1
   startedAt = 0
   isMetered = false
+  hasPaused = false
   cpuMs = 0
   rssBytes = 0
   maxRssBytes = 0

@@ -176,7 +176,10 @@ export class TaskRunner implements RunHandler {
     run.slot = this.#board.enter(run.dispatchNumber, run.startedAt, run.isProfiled)
     if (task.refusal !== undefined) return this.#finish(run, 'failed', task.refusal)
     try {
-      return this.#end(run, this.#scopes.run(run, () => run.readAndPerform()))
+      return this.#end(
+        run,
+        this.#scopes.run(run, () => run.readAndPerform()),
+      )
     } catch (error) {
       const pending = run.call === undefined ? pendingImportOf(error) : undefined
       if (pending === undefined) return this.#fail(run, error)
@@ -191,7 +194,11 @@ export class TaskRunner implements RunHandler {
     try {
       await readWhenImported(pending, () => this.#scopes.run(run, () => run.read()))
       if (run.isGivenUp) this.#finish(run, 'failed', NO_BYTES)
-      else this.#end(run, this.#scopes.run(run, () => run.perform()))
+      else
+        this.#end(
+          run,
+          this.#scopes.run(run, () => run.perform()),
+        )
     } catch (error) {
       this.#fail(run, error)
     }

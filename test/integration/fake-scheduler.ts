@@ -2,7 +2,14 @@
 // them tasks by itself.
 
 import { OUR_FEATURES } from '#src/base/features.js'
-import { identity, objectId, schedulerId, taskId, type Identity, type TaskId } from '#src/base/ids.js'
+import {
+  identity,
+  objectId,
+  schedulerId,
+  taskId,
+  type Identity,
+  type TaskId,
+} from '#src/base/ids.js'
 import { deserializeError } from '#src/serializer/error-codec.js'
 import { defaultSerializer } from '#src/serializer/process-serializer.js'
 import { RouterSocket } from '#src/transport/router.js'

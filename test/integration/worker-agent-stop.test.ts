@@ -12,7 +12,7 @@ const SCOPES = import.meta.resolve('#src/runtime/task-scope.js')
 
 interface ScopeModule {
   readonly taskScopes: TaskScopes
-  currentTask(): TaskContext
+  readonly currentTask: () => TaskContext
 }
 
 const spin = (): never => {
@@ -205,13 +205,17 @@ test('a spare takes the place of a processor that was killed', { skip }, async (
   assert.deepEqual(all.filter(isAlive), [])
 })
 
-test('a spare that ends by itself is replaced; none is kept where none is wanted', { skip }, async (context) => {
-  const others = new Set(childProcesses())
-  const mine = (): number[] => childProcesses().filter((pid) => !others.has(pid))
-  const { scheduler, log } = await setUp(context, { spareProcessors: 1 })
-  await until('there are two', () => mine().length === 2)
-  const [spare = 0] = mine().filter((pid) => !scheduler.processorIds.has(pid))
-  process.kill(spare, 'SIGKILL')
-  await until('it is missed', () => log.lines.some(({ text }) => /spare processor/.test(text)))
-  await until('there are two again', () => mine().length === 2 && !mine().includes(spare))
-})
+test(
+  'a spare that ends by itself is replaced; none is kept where none is wanted',
+  { skip },
+  async (context) => {
+    const others = new Set(childProcesses())
+    const mine = (): number[] => childProcesses().filter((pid) => !others.has(pid))
+    const { scheduler, log } = await setUp(context, { spareProcessors: 1 })
+    await until('there are two', () => mine().length === 2)
+    const [spare = 0] = mine().filter((pid) => !scheduler.processorIds.has(pid))
+    process.kill(spare, 'SIGKILL')
+    await until('it is missed', () => log.lines.some(({ text }) => /spare processor/.test(text)))
+    await until('there are two again', () => mine().length === 2 && !mine().includes(spare))
+  },
+)

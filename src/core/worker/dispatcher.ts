@@ -66,8 +66,9 @@ export class Dispatcher {
   }
 
   /**
-   * Whether the processor may have this task now; one by one: nothing else but tasks that wait. One that was cancelled and has come again waits until
-   * its first run is over: answers only say which task they are about.
+   * Whether the processor may have this task now; one by one: nothing else but tasks that wait. One
+   * that was cancelled and has come again waits until its first run is over: answers only say which
+   * task they are about.
    */
   hasRoomFor(task: WorkerTask, isOneByOne: boolean): boolean {
     if (this.#unanswered.has(task.id)) return false

@@ -17,10 +17,7 @@ export type ProcessorNumber = number
  * - `taskIds`: one of these has ended it. Usually there is one.
  */
 export type LastRun =
-  | 'unknown'
-  | 'nothing'
-  | 'retired'
-  | { readonly taskIds: readonly [TaskId, ...TaskId[]] }
+  'unknown' | 'nothing' | 'retired' | { readonly taskIds: readonly [TaskId, ...TaskId[]] }
 
 /**
  * Why a task shall stop. `givenUp`: it was told before and did not stop; what becomes of it is of

@@ -11,8 +11,7 @@ import { resultOf } from './scripted-worker.test.js'
 
 /** What has been said, in order. */
 export type Word =
-  | { readonly result: TaskResult }
-  | { readonly id: string; readonly update: TaskUpdateType }
+  { readonly result: TaskResult } | { readonly id: string; readonly update: TaskUpdateType }
 
 /** One task that the processor has. */
 export interface ModelTask {
@@ -135,8 +134,7 @@ export class ModelProcessor {
 
   #goOn(task: ModelTask, pick: number): void {
     if (task.id.includes('wait') && pick % 2 === 0) this.#wait(task)
-    else if (task.id.includes('listen') && !task.isAborted && pick % 4 === 0) return
-    else this.#end(task)
+    else if (!task.id.includes('listen') || task.isAborted || pick % 4 !== 0) this.#end(task)
   }
 
   #wait(task: ModelTask): void {

@@ -96,7 +96,10 @@ test('serializers stay, whatever there is', () => {
   const serializer = objectId(`12345678${SERIALIZER_SUFFIX}`)
   table.keep(serializer, 50, () => {})
   table.keep(objectId('object'), 50, () => {})
-  assert.deepEqual(table.evict(0, () => false), ['object'])
+  assert.deepEqual(
+    table.evict(0, () => false),
+    ['object'],
+  )
   assert.ok(table.bytes > 50)
   table.checkInvariants(new Set())
   assert.notEqual(SERIALIZER, serializer)

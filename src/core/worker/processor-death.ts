@@ -61,7 +61,8 @@ export function describeDeath(id: TaskId, death: ProcessorDeath): string {
 /** One line: that it did so because of another task. */
 export function describeDeathByChild(id: TaskId, child: TaskId, death: ProcessorDeath): string {
   const times = `for the ${MAX_DEATHS_BY_CHILDREN}rd time`
-  return `${describeDeath(id, death)}, ${times} because of what it has submitted: task ${idToHex(child)}`
+  const cause = `because of what it has submitted: task ${idToHex(child)}`
+  return `${describeDeath(id, death)}, ${times} ${cause}`
 }
 
 /** How a processor ended, as the rest of a sentence. */

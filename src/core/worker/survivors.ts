@@ -1,5 +1,5 @@
-// What becomes of the tasks that a processor had when it ended: the one that has ended it fails, the
-// others run again in the next.
+// What becomes of the tasks that a processor had when it ended: the one that has ended it fails,
+// the others run again in the next.
 
 import { ProcessorDiedError, type ProcessorDeath } from '../../base/errors.js'
 import type { InstantMs } from '../../base/machine.js'

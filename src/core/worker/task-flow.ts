@@ -182,8 +182,7 @@ export class TaskFlow {
     const task = this.#dispatcher.get(update.taskId)
     if (task === undefined) return
     const isNews =
-      update.update === 'progress' ||
-      this.#dispatcher.setWaiting(task, update.update === 'waiting')
+      update.update === 'progress' || this.#dispatcher.setWaiting(task, update.update === 'waiting')
     if (isNews && task.state === 'dispatched') this.#answers.update(update)
   }
 

@@ -5,13 +5,7 @@ import { test } from 'node:test'
 import { NO_BYTES } from '../../base/bytes.js'
 import { taskId } from '../../base/ids.js'
 import type { Message } from '../../wire/message.js'
-import {
-  SERIALIZER,
-  ScriptedWorker,
-  objectsOf,
-  resultOf,
-  taskOf,
-} from './scripted-worker.test.js'
+import { SERIALIZER, ScriptedWorker, objectsOf, resultOf, taskOf } from './scripted-worker.test.js'
 
 const ALONE = { isStarted: true, isAlone: true }
 const BESIDE_OTHERS = { isStarted: true, isAlone: false }

@@ -127,7 +127,10 @@ class Model {
   }
 
   updated(id: string, update: string): void {
-    assert.ok(hasFeature(this.features, FEATURE_TASK_UPDATES), 'a 1.9.9 scheduler would not understand')
+    assert.ok(
+      hasFeature(this.features, FEATURE_TASK_UPDATES),
+      'a 1.9.9 scheduler would not understand',
+    )
     assert.ok(this.open.has(id), `${id} is updated after its end`)
     assert.equal(this.waiting.has(id), update === 'resumed', `${id} ${update} twice`)
     if (update === 'waiting') this.waiting.add(id)
@@ -159,7 +162,13 @@ class Model {
         this.handle({ type: 'taskAnswered', processor: processorNumber, result: word.result })
       } else {
         const { id, update } = word
-        const message = { kind: 'taskUpdate', taskId: taskId(id), update, done: 0, total: 0 } as const
+        const message = {
+          kind: 'taskUpdate',
+          taskId: taskId(id),
+          update,
+          done: 0,
+          total: 0,
+        } as const
         this.handle({ type: 'taskUpdated', processor: processorNumber, update: message })
       }
     }
@@ -183,11 +192,10 @@ class Model {
 }
 
 const OBJECTS = ['x', 'y', 'z', 'never']
-const KINDS = [
-  ...['good', 'good', 'good-long', 'good-wait', 'good-wait', 'good-timed', 'good-wait-timed'],
-  ...['good-deaf', 'good-listen', 'good-loop-timed', 'good-loop', 'good-deaf-timed'],
-  ...['bad', 'bad-wait', 'poor'],
-]
+const KINDS = (
+  'good good good-long good-wait good-wait good-timed good-wait-timed good-deaf good-listen ' +
+  'good-loop-timed good-loop good-deaf-timed bad bad-wait poor'
+).split(' ')
 
 /** The steps; each does nothing where it makes no sense. */
 const STEPS = {
@@ -326,10 +334,10 @@ function drain(model: Model, canWrite: boolean): void {
 }
 
 const names = Object.keys(STEPS) as (keyof typeof STEPS)[]
-const often = [
-  ...['submit', 'submit', 'submit', 'respond', 'respond', 'run', 'run', 'flush', 'flush'],
-  ...['cancel', 'tellStatus', 'ready'],
-] as (keyof typeof STEPS)[]
+const often =
+  'submit submit submit respond respond run run flush flush cancel tellStatus ready'.split(
+    ' ',
+  ) as (keyof typeof STEPS)[]
 const step: fc.Arbitrary<Step> = fc.tuple(
   fc.constantFrom(...names, ...often),
   fc.integer({ min: 0, max: 2 ** 16 }),

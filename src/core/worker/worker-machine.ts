@@ -267,9 +267,5 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }
 type ProcessorEvent = WorkerEvent & {
   readonly type:
-    | 'processorReady'
-    | 'taskAnswered'
-    | 'taskUpdated'
-    | 'statusTold'
-    | 'processorExited'
+    'processorReady' | 'taskAnswered' | 'taskUpdated' | 'statusTold' | 'processorExited'
 }

@@ -56,7 +56,7 @@ export interface WorkerTask extends HeapItem {
   isWaiting: boolean
   /** What it takes says nothing about its function. */
   hasWaited: boolean
-  /** How many processors ended while they had this task, without another being the certain cause. */
+  /** How many processors ended while they had this task, and no other was the certain cause. */
   deaths: number
   /** May have ended a processor: runs with nothing else beside it. */
   isSuspect: boolean

@@ -2,7 +2,7 @@
 // makes of them, and the codec itself.
 
 import { bytesToLatin1 } from '../../base/bytes.js'
-import { DeserializeError } from '../../base/errors.js'
+import { DeserializeError, SerializeError } from '../../base/errors.js'
 import { PendingImport } from '../module/reference.js'
 import { ownValue, type AnyFunction } from '../native-names.js'
 import { serializeErrorAt, textOf, withPathPrefix } from '../path.js'
@@ -96,6 +96,8 @@ function serialized(object: object, { constructor, serialize }: ClassCodec): unk
   try {
     return serialize(object as never)
   } catch (error) {
+    // Who says so himself is not spoken for.
+    if (error instanceof SerializeError) throw serializeErrorAt(error.path, error.message, error)
     const reason = `serialize, as registered for ${nameOf(constructor)}, failed: ${textOf(error)}`
     throw serializeErrorAt([], reason, error)
   }
@@ -111,7 +113,7 @@ export function deserialized({ constructor, deserialize }: ClassCodec, value: un
   try {
     instance = deserialize(value as never)
   } catch (error) {
-    if (error instanceof PendingImport) throw error
+    if (error instanceof PendingImport || error instanceof DeserializeError) throw error
     throw new DeserializeError(`${what} failed: ${textOf(error)}`, { cause: error })
   }
   if (typeof instance === 'object' && instance !== null) return instance

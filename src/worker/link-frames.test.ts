@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { identity, taskId } from '../base/ids.js'
+import { decodeHost, encodeHost } from './host-frame.js'
+import { decodeLog, encodeLog } from './log-frame.js'
+import { decodeStatus, encodeStatus, STATUS_BYTES } from './status-frame.js'
+import { decodeStop, encodeStop } from './stop-frame.js'
+
+const GARBAGE = ['', '{}', 'null', '[1]', '\xff\xfe', '{"level":"info"}'].map((text) =>
+  Buffer.from(text, 'latin1'),
+)
+
+test('whose a processor is arrives as it was told', () => {
+  const worker = identity('1|n\xc3\xa4me|00')
+  const facts = { address: 'tcp://[::1]:1', worker, inlineLimitBytes: 8192 }
+  assert.deepEqual(decodeHost(Buffer.from(encodeHost(facts))), facts)
+  for (const bytes of GARBAGE) assert.throws(() => decodeHost(bytes), { name: 'ProtocolError' })
+})
+
+test('orders to stop arrive as they were given', () => {
+  for (const reason of ['cancelled', 'timedOut', 'givenUp'] as const) {
+    const order = { id: taskId('\0\xff'), reason }
+    assert.deepEqual(decodeStop(Buffer.from(encodeStop(order))), order)
+  }
+  for (const bytes of [Buffer.alloc(0), Buffer.of(3, 1)]) {
+    assert.throws(() => decodeStop(bytes), { name: 'ProtocolError' })
+  }
+})
+
+test('log lines arrive with the id of their task; long ones are cut', () => {
+  const bytes = encodeLog(taskId('a'), 'warn', { text: 'x'.repeat(1e6), fields: { a: NaN, b: {} } })
+  const { level, text, fields } = decodeLog(Buffer.from(bytes))
+  assert.equal(level, 'warn')
+  assert.equal(text.length, 65_536)
+  // What JSON does not have arrives as text.
+  assert.deepEqual(fields, { a: 'null', b: '[object Object]', taskId: '61' })
+  for (const garbage of GARBAGE) assert.throws(() => decodeLog(garbage), { name: 'ProtocolError' })
+  const odd = JSON.stringify({ level: 'constructor', text: 'x', fields: {} })
+  assert.throws(() => decodeLog(Buffer.from(odd)), { name: 'ProtocolError' })
+})
+
+test('how far a task is arrives as it was told', () => {
+  const flags = ['isStarted', 'isListening', 'isAlone', 'hasGivenUp'] as const
+  for (const flag of flags) {
+    const none = { isStarted: false, isListening: false, isAlone: false, hasGivenUp: false }
+    const status = { dispatchNumber: 77, ...none, [flag]: true, runningMs: 123_456 }
+    const bytes = encodeStatus(status)
+    assert.equal(bytes.length, STATUS_BYTES)
+    assert.deepEqual(decodeStatus(Buffer.concat([Buffer.alloc(3), bytes]), 3), status)
+  }
+})
