@@ -85,6 +85,10 @@ export class ClientTraffic {
       tick: { type: 'tick' },
       perform: (action) => this.#perform(action),
       onFault: (error) => handler.onFault(error),
+      onDue: () => {
+        this.post({ type: 'tick' })
+        handler.onHandled()
+      },
       ...(clock === undefined ? {} : { clock }),
     })
     this.#socket = setup.openSocket({ address, identity, handler: this.#dealerHandler(), logger })
@@ -146,6 +150,7 @@ export class ClientTraffic {
         this.#logger.info('lost the connection to the scheduler', { reason: text })
         this.post({ type: 'disconnected', reason: text })
         this.#handler.onFailure(text)
+        this.#handler.onHandled()
       },
       onConnectFailed: (reason) => {
         this.#logger.debug('could not connect to the scheduler', { reason })

@@ -15,6 +15,8 @@ export interface DriverOptions<Event, Action> {
    * Called when the machine threw, which is a bug of ours. The machine must not be used after it.
    */
   readonly onFault: (error: unknown) => void
+  /** Called when the deadline has come; must lead to `handle(tick)`. Default: that itself. */
+  readonly onDue?: () => void
   readonly clock?: Clock
 }
 
@@ -24,6 +26,7 @@ export class Driver<Event, Action> {
   readonly #tick: Event
   readonly #perform: (action: Action) => void
   readonly #onFault: (error: unknown) => void
+  readonly #onDue: () => void
   readonly #clock: Clock
   #armedFor: InstantMs | undefined
   #disarm: (() => void) | undefined
@@ -34,6 +37,7 @@ export class Driver<Event, Action> {
     this.#tick = options.tick
     this.#perform = options.perform
     this.#onFault = options.onFault
+    this.#onDue = options.onDue ?? (() => this.handle(this.#tick))
     this.#clock = options.clock ?? systemClock
   }
 
@@ -77,7 +81,7 @@ export class Driver<Event, Action> {
     this.#disarm = undefined
     const deadline = this.#machine.deadline
     if (deadline === undefined) return
-    if (deadline <= this.#clock.now()) this.handle(this.#tick)
+    if (deadline <= this.#clock.now()) this.#onDue()
     else this.#arm()
   }
 }

@@ -154,7 +154,7 @@ class RunningProcessor implements ProcessorHost {
   }
 
   get isReady(): boolean {
-    return this.#isReady
+    return this.#isReady && !this.#isGone
   }
 
   serve({ facts, logger, handler }: ProcessorService): void {

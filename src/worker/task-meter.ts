@@ -2,14 +2,15 @@
 // a tiny task takes to run, so they are measured only where they are asked for or can matter.
 //
 // CPU time can only be read for the whole process. Of tasks that run one after the other each gets
-// its own. One that waits for tasks of its own gets none meanwhile, and none at all unless a profile
-// was asked for. While several go on at once, the one that has started or gone on last gets all.
+// its own. One that waits for tasks of its own gets none meanwhile, and none at all unless a
+// profile was asked for. While several go on at once, the one that has started or gone on last gets
+// all.
 
 import { encodeProfileResult } from '../wire/profile.js'
 
 /**
- * Shorter tasks get no CPU time of their own unless a profile was asked for, and what is off by less
- * is good enough.
+ * Shorter tasks get no CPU time of their own unless a profile was asked for, and what is off by
+ * less is good enough.
  */
 const MIN_CPU_MS = 1
 

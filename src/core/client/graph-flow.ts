@@ -104,8 +104,11 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     this.#mayGraph = hasFeature(memory.features, FEATURE_GRAPHS)
     this.#unsent.clear()
     for (const graph of this.#graphs.values()) {
-      if (graph.targets.size === 0) this.#forget(graph)
-      else if (this.#mayGraph) this.#resume(graph, memory.isSame)
+      if (graph.targets.size === 0) {
+        // The scheduler keeps it for a client that lost its link, until it hears of it.
+        if (memory.isSame && this.#mayGraph) this.#withdraw(graph)
+        this.#forget(graph)
+      } else if (this.#mayGraph) this.#resume(graph, memory.isSame)
       else this.#dissolve(graph)
     }
   }
@@ -253,6 +256,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
       graph.resume(isSame)
       this.#unsent.add(graph)
     } else {
+      if (isSame) this.#withdraw(graph)
       graph.phase = 'over'
     }
   }

@@ -78,7 +78,9 @@ export class Outbox<Owner> {
   dropRequests(): void {
     for (let left = this.#messages.size; left > 0; left -= 1) {
       const message = this.#messages.shift()
-      if (message?.kind === 'taskCancel') this.#messages.push(message)
+      if (message?.kind === 'taskCancel' || message?.kind === 'graphTaskCancel') {
+        this.#messages.push(message)
+      }
     }
   }
 

@@ -63,6 +63,12 @@ export class Answers {
     this.#output.send({ ...result, ...PLAIN_RESULT })
   }
 
+  /** A task waits for tasks of its own, or goes on. */
+  waits({ id }: WorkerTask, isWaiting: boolean): void {
+    const update = isWaiting ? 'waiting' : 'resumed'
+    this.update({ kind: 'taskUpdate', taskId: id, update, done: 0, total: 0 })
+  }
+
   /** Passes on that a task waits, goes on, or how far it is, to a scheduler that wants to know. */
   update(update: TaskUpdate): void {
     if (this.#acceptsUpdates) this.#output.send(update)

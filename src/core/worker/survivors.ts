@@ -35,13 +35,17 @@ export class Survivors {
   /** Ends or gives back all that a processor had left unanswered. */
   sort(unanswered: readonly WorkerTask[], aftermath: Aftermath): void {
     const { culprit, isOnPurpose } = aftermath
+    // Who had to be ended by force is as deadly to what waits for it as who ends its process itself.
+    const ended = isOnPurpose ? unanswered.filter(({ state }) => state === 'canceling') : []
     for (const task of unanswered) {
-      task.isWaiting = false
       if (!isOnPurpose && culprit === undefined) task.deaths += 1
       if (task === culprit) this.#blame(task, describeDeath(task.id, aftermath.death), aftermath)
       else this.#giveBack(task, aftermath)
+      task.isWaiting = false
     }
-    if (culprit !== undefined) this.#blameAncestors(culprit, aftermath)
+    for (const task of culprit === undefined ? ended : [culprit]) {
+      this.#blameAncestors(task, aftermath)
+    }
   }
 
   /** The task is run again by the next processor, if anybody still waits for it. */
@@ -51,7 +55,10 @@ export class Survivors {
       this.#blame(task, describeDeath(task.id, aftermath.death), aftermath)
       return
     }
-    if (this.#tasks.change(task, 'requeued') === 'fetching' && isSuspect) this.#tasks.suspect(task)
+    if (this.#tasks.change(task, 'requeued') !== 'fetching') return
+    if (isSuspect) this.#tasks.suspect(task)
+    // Where it runs again it has not waited yet: it counts again for what it is.
+    if (task.isWaiting) this.#answers.waits(task, false)
   }
 
   /**

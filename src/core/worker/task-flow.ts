@@ -265,14 +265,7 @@ export class TaskFlow {
   /** A task that goes on from before the connection was lost is awaited again. */
   #takeUpAgain(task: WorkerTask): void {
     this.#tasks.change(task, 'sentAgain')
-    if (!task.isWaiting) return
-    this.#answers.update({
-      kind: 'taskUpdate',
-      taskId: task.id,
-      update: 'waiting',
-      done: 0,
-      total: 0,
-    })
+    if (task.isWaiting) this.#answers.waits(task, true)
   }
 
   #learn(task: WorkerTask, { metadata }: TaskResult): void {

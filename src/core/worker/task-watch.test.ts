@@ -74,9 +74,33 @@ test('a processor that does not react is killed, and the neighbours run again', 
   assert.deepEqual(worker.pass(99), [])
   assert.deepEqual(worker.pass(1), ['ask 1'])
   assert.deepEqual(worker.tell(1, BESIDE_OTHERS), ['killProcessor'])
-  assert.deepEqual(worker.die('unknown'), ['start 2', `send request ${SERIALIZER},fn`])
+  const request = `send request ${SERIALIZER},fn`
+  assert.deepEqual(worker.die('unknown'), ['send a resumed', 'start 2', request])
   worker.show({ type: 'processorReady', processor: 2, pid: 2 })
   assert.deepEqual(worker.receive(objectsOf(SERIALIZER, 'fn')).slice(1), ['dispatch a'])
+})
+
+test('what submits busy loops that have to be ended by force fails in the end', () => {
+  const worker = quietWorker()
+  worker.run('parent')
+  let failure: string | undefined
+  let processor = 1
+  for (; failure === undefined && processor < 9; processor += 1) {
+    worker.update('parent', 'waiting', processor)
+    const child = `child${processor}`
+    worker.receive(taskOf(child, { priority: 1, parent: 'parent' }))
+    worker.receive(cancelOf(child))
+    worker.tell(1, BESIDE_OTHERS, processor)
+    worker.pass(100)
+    assert.deepEqual(worker.tell(1, BESIDE_OTHERS, processor), ['killProcessor'])
+    const lines = worker.die('unknown', undefined, processor)
+    failure = lines.find((line) => line.startsWith('send parent failed'))
+    if (failure !== undefined) break
+    worker.show({ type: 'processorReady', processor: processor + 1, pid: processor + 1 })
+    worker.receive(objectsOf(SERIALIZER, 'fn'))
+  }
+  assert.notEqual(failure, undefined)
+  assert.equal(processor, 3)
 })
 
 test('many are cancelled at once: they are asked about one after the other', () => {

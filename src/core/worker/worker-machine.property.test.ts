@@ -177,8 +177,6 @@ class Model {
   exit(lastRun: LastRun): void {
     const { processorNumber } = this
     this.processor = undefined
-    // The run is over for the scheduler, too, though it is not told.
-    this.waiting.clear()
     this.handle({ type: 'processorExited', processor: processorNumber, death: KILLED, lastRun })
   }
 

@@ -130,13 +130,14 @@ test('heartbeats count no task that waits', () => {
 test('a task that waits is no suspect when the task beside it names itself', () => {
   const worker = withWaiting('a', 'b')
   const lines = worker.die({ taskIds: [taskId('b')] })
-  assert.deepEqual(lines, ['send b failed', 'start 2', `send request ${SERIALIZER},fn`])
+  const expected = ['send a resumed', 'send b failed', 'start 2']
+  assert.deepEqual(lines, [...expected, `send request ${SERIALIZER},fn`])
   assert.deepEqual(restart(worker, 2), ['dispatch a'])
 })
 
 test('where nothing is known, the one that did not wait has to do it twice', () => {
   const worker = withWaiting('a', 'b')
-  assert.deepEqual(worker.die('unknown').slice(0, 1), ['start 2'])
+  assert.deepEqual(worker.die('unknown').slice(0, 2), ['send a resumed', 'start 2'])
   assert.deepEqual(restart(worker, 2), ['dispatch b'])
   assert.deepEqual(worker.die('unknown', KILLED, 2).slice(0, 1), ['send b failed'])
   assert.deepEqual(restart(worker, 3), ['dispatch a'])
@@ -166,7 +167,7 @@ test('what submits the same deadly task again and again fails in the end', () =>
     const child = `child${processor}`
     worker.receive(taskOf(child, { priority: 1, parent: 'parent' }))
     const lines = worker.die({ taskIds: [taskId(child)] }, KILLED, processor)
-    assert.equal(lines[0], `send ${child} failed`)
+    assert.ok(lines.includes(`send ${child} failed`))
     failures.push(...lines.filter((line) => line.startsWith('send parent failed')))
     if (failures.length === 0) assert.deepEqual(restart(worker, processor + 1), ['dispatch parent'])
     else assert.equal(processor, 3)
@@ -181,7 +182,7 @@ test('tasks that wait while their processor keeps dying do not go on for ever', 
   const answers: string[] = []
   for (; answers.length < 2 && deaths < 50; deaths += 1) {
     const lines = worker.die('unknown', KILLED, deaths + 1)
-    answers.push(...lines.filter((line) => line.startsWith('send') && !line.includes('request')))
+    answers.push(...lines.filter((line) => line.endsWith('failed')))
     if (answers.length === 2) break
     for (const line of restart(worker, deaths + 2)) {
       const more = worker.update(line.replace('dispatch ', ''), 'waiting', deaths + 2)
