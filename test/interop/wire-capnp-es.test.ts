@@ -5,6 +5,7 @@ import { before, describe, test } from 'node:test'
 import * as es from 'capnp-es'
 import fc from 'fast-check'
 import { decode, encode, type Message } from '#src/wire/message.js'
+import { PLAIN_TASK } from '#src/wire/plain.js'
 import { loadEsSchema, type EsObject, type EsSchema } from './capnp-es-schema.js'
 import { ourSchema, skipWithoutCapnp } from './capnp-tool.js'
 import { comparable } from './comparable.js'
@@ -33,6 +34,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   responseType: ['content', 'objectNotExist'],
   disconnectType: ['disconnect', 'shutdown'],
   nodeTaskType: ['normal', 'target'],
+  update: ['waiting', 'resumed', 'progress'],
 }
 
 /** The lists and byte strings of capnp-es, as far as they are used here. */
@@ -161,7 +163,22 @@ describe('capnp-es', { skip: skipWithoutCapnp() }, () => {
     return { ...(fromEs(root[kind], like, kind) as object), kind }
   }
 
+  /**
+   * In a list whose structs are shorter than in the schema, capnp-es reads numbers behind their end:
+   * our tasks of a graph are, unless one of them has a field that 1.9.9 does not have.
+   */
+  function canRead(message: Message): boolean {
+    if (message.kind !== 'graphTask' || message.graph.length === 0) return true
+    return message.graph.some((task) =>
+      Object.entries(PLAIN_TASK).some(([name, plain]) => {
+        const value = task[name as keyof typeof PLAIN_TASK]
+        return Array.isArray(value) ? value.length > 0 : value !== plain
+      }),
+    )
+  }
+
   function assertRead(message: Message): void {
+    if (!canRead(message)) return
     assert.deepEqual(comparable(read(encode(message), message) as Message), comparable(message))
   }
 

@@ -35,7 +35,7 @@ export class Survivors {
   /** Ends or gives back all that a processor had left unanswered. */
   sort(unanswered: readonly WorkerTask[], aftermath: Aftermath): void {
     const { culprit, isOnPurpose } = aftermath
-    // Who had to be ended by force is as deadly to what waits for it as who ends its process itself.
+    // Who had to be ended by force is as deadly to what waits for it as who ends its process.
     const ended = isOnPurpose ? unanswered.filter(({ state }) => state === 'canceling') : []
     for (const task of unanswered) {
       if (!isOnPurpose && culprit === undefined) task.deaths += 1
