@@ -48,7 +48,7 @@ test('property: a queue behaves like an array', () => {
     fc.record({ type: fc.constant('remove' as const), at: fc.nat(20) }),
   )
   fc.assert(
-    fc.property(fc.array(operation, { maxLength: 60 }), (operations) => {
+    fc.property(fc.array(operation, { maxLength: 60, size: 'max' }), (operations) => {
       const queue = new Fifo<number>()
       const model: number[] = []
       const nodes = new Map<number, FifoNode<number>>()

@@ -15,7 +15,7 @@ test('the most urgent comes first, then what came first; what was taken out does
     fc.constant('shift' as const),
   )
   fc.assert(
-    fc.property(fc.array(operation, { maxLength: 80 }), (operations) => {
+    fc.property(fc.array(operation, { maxLength: 80, size: 'max' }), (operations) => {
       const queue = new RunQueue<QueuedRun>()
       let model: QueuedRun[] = []
       let count = 0

@@ -107,7 +107,7 @@ for (const takesGraphs of [true, false]) {
   test(`property: a graph that travels ${way} gives what a naive evaluation gives`, async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(node, { minLength: 1, maxLength: 14 }),
+        fc.array(node, { minLength: 1, maxLength: 14, size: 'max' }),
         fc.array(fc.nat(20), { minLength: 1, maxLength: 5 }),
         async (nodes, wanted) => {
           const client = testClient({ takesGraphs, inlineLimitBytes: 40 })

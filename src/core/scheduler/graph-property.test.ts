@@ -77,9 +77,9 @@ const stepOf = (types: fc.Arbitrary<StepType>): fc.Arbitrary<Step> =>
 function plans(steps: fc.Arbitrary<Step>): fc.Arbitrary<Plan> {
   return fc.record({
     isPython: fc.boolean(),
-    nodes: fc.array(drawn, { maxLength: 14 }),
+    nodes: fc.array(drawn, { maxLength: 14, size: 'max' }),
     cuts: fc.array(fc.nat(14), { maxLength: 3 }),
-    steps: fc.array(steps, { maxLength: 60 }),
+    steps: fc.array(steps, { maxLength: 60, size: 'max' }),
     stepsPerTurn: fc.constantFrom(1, 7, 24_000),
     order: fc.nat(),
   })

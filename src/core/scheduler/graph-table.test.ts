@@ -59,7 +59,7 @@ test('a hundred thousand ids of any kind are found again', () => {
 test('property: the smallest number of a set is the smallest', () => {
   const move = fc.tuple(fc.boolean(), fc.oneof(fc.nat(70), fc.nat(200_000)))
   fc.assert(
-    fc.property(fc.array(move, { maxLength: 200 }), (moves) => {
+    fc.property(fc.array(move, { maxLength: 200, size: 'max' }), (moves) => {
       const set = new ReadySet()
       const model = new Set<number>()
       for (const [isAdded, number] of moves) {
@@ -83,7 +83,7 @@ test('property: byte strings are what they were until they are released', () => 
   const size = fc.oneof(fc.nat(40), fc.nat(5000), fc.constantFrom(32_764, 32_765, 100_000))
   const move = fc.tuple(fc.boolean(), size, fc.nat(100))
   fc.assert(
-    fc.property(fc.array(move, { maxLength: 120 }), (moves) => {
+    fc.property(fc.array(move, { maxLength: 120, size: 'max' }), (moves) => {
       const store = new ByteStore()
       const live: [number, string][] = []
       for (const [isAdded, length, at] of moves) {

@@ -199,8 +199,7 @@ class World {
   #finish(name: string, at: number, how: Step['status']): void {
     const held = this.held.get(name)
     if (held === undefined || held.length === 0) return
-    const [id] = held.splice(at % held.length, 1)
-    this.#say(name, result(id as string, how))
+    this.#say(name, result(held[at % held.length] as string, how))
   }
 
   #say(from: string, message: Parameters<TestScheduler['receive']>[1]): void {
@@ -241,7 +240,9 @@ class World {
     const assigned = /^(W\d) <- task (\S+)/.exec(line)
     if (ended !== null) {
       const [, name, id] = ended as unknown as [string, string, string]
-      assert.ok(this.open.get(name)?.delete(id), `${id} ended for ${name} a second time`)
+      // Where a client goes in the same event, it may have been told of an end before.
+      const isFirst = this.open.get(name)?.delete(id) === true || this.#homeless.has(name)
+      assert.ok(isFirst, `${id} ended for ${name} a second time`)
       if (!line.endsWith(' success')) this.#doomChildren(id)
     }
     if (assigned !== null) {
@@ -256,7 +257,7 @@ class World {
 
 test('property: each task ends exactly once for its client, and nothing is left at the end', () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
       const world = new World()
       for (const move of steps) world.take(move)
       world.finishAll()
@@ -283,7 +284,7 @@ test('property: whatever is stored and deleted, the object table stays consisten
     ids,
   })
   fc.assert(
-    fc.property(fc.array(move, { maxLength: 40 }), (moves) => {
+    fc.property(fc.array(move, { maxLength: 40, size: 'max' }), (moves) => {
       const scheduler = new TestScheduler()
       for (const { type, client: name, worker: holder, ids: objects } of moves) {
         scheduler.receive(name, clientHeartbeat()).receive(holder, workerHeartbeat())
