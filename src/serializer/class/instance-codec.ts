@@ -97,7 +97,7 @@ function serialized(object: object, { constructor, serialize }: ClassCodec): unk
     return serialize(object as never)
   } catch (error) {
     // Who says so himself is not spoken for.
-    if (error instanceof SerializeError) throw serializeErrorAt(error.path, error.message, error)
+    if (error instanceof SerializeError) throw error
     const reason = `serialize, as registered for ${nameOf(constructor)}, failed: ${textOf(error)}`
     throw serializeErrorAt([], reason, error)
   }
