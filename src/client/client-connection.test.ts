@@ -122,6 +122,20 @@ test('after silence unfinished futures fail, and say what went wrong last', asyn
   assert.equal(await later, 4, 'the client goes on')
 })
 
+test('a map that waits for room goes on, and ends, when the scheduler is given up', async () => {
+  const clock = new ManualClock()
+  const options = { timeoutMs: 10_000, maxUnfinishedTasks: 2 }
+  const client = testClient({ clock, isConnected: false, client: options })
+  const futures = [1, 2].map((x) => client.submitter.submit(double, [x]))
+  const map = client.submitter.map(double, [1, 2, 3], {}, false)
+  const hasEnded = assert.rejects(map, DisconnectedError)
+  clock.advance(10_000)
+  for (const future of futures) await assert.rejects(future, DisconnectedError)
+  clock.advance(10_000)
+  await hasEnded
+  assert.equal(client.link.isRef, false)
+})
+
 test('bytes that move keep a silent scheduler alive, in both directions', async () => {
   const clock = new ManualClock()
   const client = testClient({ clock, client: { timeoutMs: 10_000 } })

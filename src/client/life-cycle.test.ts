@@ -61,6 +61,22 @@ test('clear resolves at once without a scheduler, and rejects after close', asyn
   await closing
 })
 
+test('clear does not wait for a link that is lost meanwhile', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  await until(() => client.scheduler.heartbeats > 0)
+  const future = client.submitter.submit(double, [1])
+  await until(() => client.scheduler.unfinished.size === 1)
+  client.link.isFull = true
+  const large = client.submitter.submit((text: string) => text.length, ['x'.repeat(2 ** 21)])
+  await turn()
+  const cleared = client.connection.clear()
+  client.link.lose()
+  await cleared
+  assert.equal(client.link.isRef, false)
+  for (const ended of [future, large]) await cancelError(ended)
+})
+
 test('shutdown ends the cluster and the client, with what is unfinished', async () => {
   const client = testClient()
   const { connection, submitter, scheduler } = client

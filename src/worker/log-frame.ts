@@ -52,11 +52,21 @@ export function decodeLog(bytes: Buffer): LogLine {
 function fieldsOf(fields: unknown): LogFields {
   if (typeof fields !== 'object' || fields === null) return {}
   const known: Record<string, string | number | boolean> = {}
-  for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
+  for (const name of Object.keys(fields)) {
+    const value = valueOf(fields, name)
     if (typeof value === 'number' || typeof value === 'boolean') known[name] = value
     else if (value !== undefined) known[name] = textOf(value)
   }
   return known
+}
+
+/** A logger throws nothing, whatever a getter does. */
+function valueOf(fields: object, name: string): unknown {
+  try {
+    return (fields as Readonly<Record<string, unknown>>)[name]
+  } catch {
+    return '?'
+  }
 }
 
 function textOf(value: unknown): string {

@@ -63,8 +63,10 @@ export interface ProcessorService {
 export interface ProcessorHost {
   /** Resolves when it is gone. */
   readonly exited: Promise<void>
-  /** Whether it has reported in. */
+  /** Whether it has reported in, and lives. */
   readonly isReady: boolean
+  /** Whether the process has ended, or could not be started. */
+  readonly isGone: boolean
   /** From now on it works for this worker. Once, and before anything is sent. */
   serve(service: ProcessorService): void
   /** Passes on a message in its bytes. Large pieces must not be changed afterwards. */
@@ -90,6 +92,7 @@ export function hostProcessor(options: ProcessorOptions, logger: Logger): Proces
 /** A process that the system did not let us start: too many processes, too many open files, … */
 class UnstartedProcessor implements ProcessorHost {
   readonly isReady = false
+  readonly isGone = true
   readonly exited: Promise<void> = Promise.resolve()
   readonly #error: Error
   #served: Promise<void> | undefined
@@ -155,6 +158,10 @@ class RunningProcessor implements ProcessorHost {
 
   get isReady(): boolean {
     return this.#isReady && !this.#isGone
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
   }
 
   serve({ facts, logger, handler }: ProcessorService): void {

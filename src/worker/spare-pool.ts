@@ -41,7 +41,7 @@ export class SparePool {
   take(): ProcessorHost | undefined {
     if (this.#isClosed) return undefined
     const spares = [...this.#spares]
-    const spare = spares.find(({ isReady }) => isReady) ?? spares[0]
+    const spare = spares.find(({ isReady }) => isReady) ?? spares.find(({ isGone }) => !isGone)
     if (spare === undefined) return undefined
     this.#spares.delete(spare)
     if (spare.isReady) this.#failures = 0

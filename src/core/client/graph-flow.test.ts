@@ -265,6 +265,26 @@ describe('after a lost connection', () => {
     assert.ok(setting.isIdle)
   })
 
+  test('the same scheduler is told of a graph that it only keeps for results sent before', () => {
+    const setting = new GraphSetting()
+    const graph = sketchGraph('G', DIAMOND, ['b'])
+    setting.submit(graph)
+    setting.flush()
+    setting.receive(inlineResult(graph.idOf('b')))
+    setting.disconnect()
+    const cancels: string[] = []
+    const { scheduler } = setting
+    const handle = scheduler.handle.bind(scheduler)
+    scheduler.handle = (message) => {
+      if (message.kind === 'graphTaskCancel') cancels.push(message.taskId)
+      handle(message)
+    }
+    setting.connect()
+    setting.settle()
+    assert.deepEqual(cancels, ['G'])
+    assert.ok(setting.isIdle)
+  })
+
   test('a new scheduler gets what is still needed', () => {
     const setting = new GraphSetting()
     const graph = sketchGraph('G', { ...DIAMOND, x: ['x'] }, ['x', 'd'])

@@ -173,8 +173,8 @@ function takeObject(graph: GraphTables, node: number, result: TaskResult, isNeed
   if (entry === undefined) return
   if (isNeeded) objects.use(graph, entry)
   const worker = workers.get(result.worker)
-  const isKept = isNeeded && graph.nodes.has(node, KEEPS_RESULT)
-  if (isKept && worker !== undefined) objects.hold(worker, entry)
+  // Also what nobody needs any more: so the worker is told that it goes.
+  if (graph.nodes.has(node, KEEPS_RESULT) && worker !== undefined) objects.hold(worker, entry)
   if (!graph.nodes.has(node, IS_TARGET)) objects.delete(graph.client, [entry.id])
 }
 

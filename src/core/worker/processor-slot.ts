@@ -11,6 +11,9 @@ const MIN_PAUSE_MS = 100
 /** The pause doubles each time, up to this. */
 const MAX_PAUSE_MS = 10_000
 
+/** One that has not reported in for so long never will: the next one is tried, in milliseconds. */
+const START_TIMEOUT_MS = 60_000
+
 /** `none`: the next one is to be started. `dying`: it was killed, but its exit was not seen yet. */
 export type SlotState = 'none' | 'starting' | 'ready' | 'dying'
 
@@ -23,6 +26,8 @@ export class ProcessorSlot {
   #wasUseful = false
   #failures = 0
   #startAt: InstantMs | undefined
+  /** Invariant: undefined unless `starting`. */
+  #readyBy: InstantMs | undefined
 
   constructor(output: Output) {
     this.#output = output
@@ -42,6 +47,11 @@ export class ProcessorSlot {
     return this.#startAt
   }
 
+  /** When `giveUpStart` or `start` is due. */
+  get deadline(): InstantMs | undefined {
+    return this.#startAt ?? this.#readyBy
+  }
+
   /** Whether it takes messages: it exists and will go on to. */
   get isListening(): boolean {
     return this.#state === 'starting' || this.#state === 'ready'
@@ -53,8 +63,9 @@ export class ProcessorSlot {
   }
 
   /** Starts the next processor. */
-  start(): void {
+  start(now: InstantMs): void {
     this.#state = 'starting'
+    this.#readyBy = now + START_TIMEOUT_MS
     this.#number += 1
     this.#startAt = undefined
     this.#wasUseful = false
@@ -64,7 +75,15 @@ export class ProcessorSlot {
   /** It has reported in. One that is being killed stays that. */
   onReady(pid: number): void {
     this.#pid = pid
+    this.#readyBy = undefined
     if (this.#state === 'starting') this.#state = 'ready'
+  }
+
+  /** Ends one that hangs while it starts, once it is time. */
+  giveUpStart(now: InstantMs): void {
+    if (this.#readyBy === undefined || now < this.#readyBy) return
+    this.#output.log('warn', 'the processor has not reported in', { afterMs: START_TIMEOUT_MS })
+    this.kill()
   }
 
   /** It was given a task: if it ends, that is the task's doing and the next starts at once. */
@@ -77,6 +96,7 @@ export class ProcessorSlot {
   kill(): void {
     if (!this.isListening) return
     this.#state = 'dying'
+    this.#readyBy = undefined
     this.#wasUseful = true
     this.#output.act({ type: 'killProcessor' })
   }
@@ -85,16 +105,12 @@ export class ProcessorSlot {
   onExited(now: InstantMs): void {
     this.#state = 'none'
     this.#pid = 0
+    this.#readyBy = undefined
     this.#startAt = now
     if (this.#wasUseful) return
     const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
     this.#failures += 1
     this.#startAt = now + pauseMs
     this.#output.log('warn', 'the processor ended before it had done anything', { pauseMs })
-  }
-
-  /** No further processor is started. */
-  stop(): void {
-    this.#startAt = undefined
   }
 }

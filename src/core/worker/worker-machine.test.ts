@@ -81,6 +81,21 @@ test('heartbeats go on while the processor is started again', () => {
   assert.deepEqual(worker.pass(2000), ['sendHeartbeat'])
 })
 
+test('a processor that hangs while it starts is given up, and the next is tried', () => {
+  const worker = ScriptedWorker.ready()
+  worker.receive(taskOf('a'))
+  worker.die('nothing')
+  assert.equal(worker.pass(100).at(-1), `send request ${SERIALIZER},fn`)
+  const kills: string[] = []
+  for (let seconds = 0; seconds < 61; seconds += 1) {
+    kills.push(...worker.pass(1_000).filter((action) => action === 'killProcessor'))
+    worker.receive(echoOf())
+  }
+  assert.deepEqual(kills, ['killProcessor'])
+  const lines = worker.die('unknown', undefined, 2)
+  assert.equal(lines[0], 'start 3')
+})
+
 test('a new connection starts with a heartbeat and without inline results', () => {
   const worker = ScriptedWorker.ready()
   worker.show({ type: 'disconnected', reason: 'reset' })

@@ -56,7 +56,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const heartbeatAt = this.#isPresentable ? this.#heartbeat.dueAt : undefined
     return earliest(
       earliest(heartbeatAt, this.#deathAt),
-      earliest(this.#slot.startAt, this.#flow.deadline),
+      earliest(this.#slot.deadline, this.#flow.deadline),
     )
   }
 
@@ -83,7 +83,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     switch (event.type) {
       case 'started':
         this.#lastContact = now
-        return this.#startProcessor()
+        return this.#startProcessor(now)
       case 'connected':
         return this.#onConnected(now)
       case 'disconnected':
@@ -216,7 +216,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   /** What time alone brings about. */
   #runDue(now: InstantMs): void {
     const { startAt } = this.#slot
-    if (startAt !== undefined && now >= startAt) this.#startProcessor()
+    if (startAt !== undefined && now >= startAt) this.#startProcessor(now)
+    this.#slot.giveUpStart(now)
     const heartbeatAt = this.#heartbeat.dueAt
     if (this.#isPresentable && heartbeatAt !== undefined && now >= heartbeatAt) this.#beat(now)
     const deathAt = this.#deathAt
@@ -228,8 +229,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#end(`${problem} ${silence}`, true)
   }
 
-  #startProcessor(): void {
-    this.#slot.start()
+  #startProcessor(now: InstantMs): void {
+    this.#slot.start(now)
     this.#flow.onProcessorStarted()
   }
 
