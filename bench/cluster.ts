@@ -5,6 +5,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { Client } from 'scaler-ts'
 
 /** A line of a command's log. */
 type LogLine = Readonly<Record<string, unknown>>
@@ -50,6 +51,25 @@ export class BenchCluster {
   /** Ends everything. */
   async stop(): Promise<void> {
     for (const child of [...this.#workers, this.#scheduler]) await end(child)
+  }
+}
+
+/** Measures with a cluster and a client of it, and ends both, whatever happens. */
+export async function withClient<R>(
+  workers: number,
+  measure: (client: Client, cluster: BenchCluster) => Promise<R>,
+): Promise<R> {
+  const cluster = await BenchCluster.start()
+  try {
+    await cluster.startWorkers(workers)
+    const client = await Client.connect(cluster.address)
+    try {
+      return await measure(client, cluster)
+    } finally {
+      await client.close()
+    }
+  } finally {
+    await cluster.stop()
   }
 }
 

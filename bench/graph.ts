@@ -1,9 +1,9 @@
 // Graphs of no-op calls, of three shapes and several sizes: what a node costs must not depend on
 // how many there are. A chain shows what one step from call to call takes.
 
-import { Client } from 'scaler-ts'
+import type { Client } from 'scaler-ts'
 import { timeMs, type Benchmark, type BenchOptions, type Sample } from './benchmark.js'
-import { BenchCluster } from './cluster.js'
+import { withClient } from './cluster.js'
 
 const WIDTH = 100
 const INPUTS = 3
@@ -24,21 +24,11 @@ interface Sketch {
 /** Nodes per second: each shape in each of the chosen sizes. */
 export const graphs: Benchmark = {
   name: 'graph',
-  run: async (options) => {
-    const cluster = await BenchCluster.start()
-    try {
-      await cluster.startWorkers(options.workers)
-      const client = await Client.connect(cluster.address)
-      try {
-        await client.map(noop, Array(WARM_UP_TASKS).keys())
-        return await measureAll(client, options)
-      } finally {
-        await client.close()
-      }
-    } finally {
-      await cluster.stop()
-    }
-  },
+  run: (options) =>
+    withClient(options.workers, async (client) => {
+      await client.map(noop, Array(WARM_UP_TASKS).keys())
+      return measureAll(client, options)
+    }),
 }
 
 async function measureAll(client: Client, { graphNodes }: BenchOptions): Promise<Sample[]> {

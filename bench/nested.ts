@@ -1,8 +1,8 @@
 // Tasks that submit tasks: a tree of them, on one worker and on four.
 
-import { Client } from 'scaler-ts'
+import type { Client } from 'scaler-ts'
 import { timeMs, type Benchmark, type Sample } from './benchmark.js'
-import { BenchCluster } from './cluster.js'
+import { withClient } from './cluster.js'
 
 const DEPTH = 16
 const RESULT = 987
@@ -22,26 +22,17 @@ export const nested: Benchmark = {
   run: async () => [...(await measure(1)), ...(await measure(4))],
 }
 
-async function measure(workers: number): Promise<readonly Sample[]> {
-  const cluster = await BenchCluster.start()
-  try {
-    await cluster.startWorkers(workers)
-    const client = await Client.connect(cluster.address)
-    try {
-      await client.submit(fibonacci, client, 4)
-      const tookMs = await timeMs(async () => {
-        const result = await client.submit(fibonacci, client, DEPTH)
-        if (result !== RESULT) throw new Error(`fibonacci(${DEPTH}) gave ${result}`)
-      })
-      const on = `${workers} worker${workers === 1 ? '' : 's'}`
-      return [
-        { name: `nested fibonacci(${DEPTH}), ${on}`, unit: 'ms', value: tookMs },
-        { name: `nested tasks, ${on}`, unit: 'tasks/s', value: (TASKS / tookMs) * 1_000 },
-      ]
-    } finally {
-      await client.close()
-    }
-  } finally {
-    await cluster.stop()
-  }
+function measure(workers: number): Promise<readonly Sample[]> {
+  return withClient(workers, async (client) => {
+    await client.submit(fibonacci, client, 4)
+    const tookMs = await timeMs(async () => {
+      const result = await client.submit(fibonacci, client, DEPTH)
+      if (result !== RESULT) throw new Error(`fibonacci(${DEPTH}) gave ${result}`)
+    })
+    const on = `${workers} worker${workers === 1 ? '' : 's'}`
+    return [
+      { name: `nested fibonacci(${DEPTH}), ${on}`, unit: 'ms', value: tookMs },
+      { name: `nested tasks, ${on}`, unit: 'tasks/s', value: (TASKS / tookMs) * 1_000 },
+    ]
+  })
 }

@@ -2,9 +2,8 @@
 // client needs for it.
 
 import { readFileSync } from 'node:fs'
-import { Client } from 'scaler-ts'
-import { timeMs, type Benchmark, type BenchOptions, type Sample } from './benchmark.js'
-import { BenchCluster } from './cluster.js'
+import { timeMs, type Benchmark } from './benchmark.js'
+import { withClient } from './cluster.js'
 import { hasProcessCost } from './process-cost.js'
 
 const OBJECT_BYTES = 64 * 1024 * 1024
@@ -21,7 +20,7 @@ const noop = (input: number): number => input
 export const sharedObject: Benchmark = {
   name: 'shared-object',
   run: (options) =>
-    withCluster(options, async (client, cluster) => {
+    withClient(options.workers, async (client, cluster) => {
       const before = hasProcessCost ? writtenBytes(cluster.schedulerPid) : 0
       const tookMs = await timeMs(async () => {
         const reference = client.sendObject(new Uint8Array(OBJECT_BYTES).fill(7))
@@ -42,7 +41,7 @@ export const sharedObject: Benchmark = {
 export const longMap: Benchmark = {
   name: 'long-map',
   run: (options) =>
-    withCluster(options, async (client) => {
+    withClient(options.workers, async (client) => {
       const start = process.memoryUsage().heapUsed
       let peak = start
       const tookMs = await timeMs(async () => {
@@ -67,22 +66,4 @@ function* numbers(): Generator<number> {
 /** What a process has written, sockets included. */
 function writtenBytes(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
-}
-
-async function withCluster(
-  options: BenchOptions,
-  measure: (client: Client, cluster: BenchCluster) => Promise<readonly Sample[]>,
-): Promise<readonly Sample[]> {
-  const cluster = await BenchCluster.start()
-  try {
-    await cluster.startWorkers(options.workers)
-    const client = await Client.connect(cluster.address)
-    try {
-      return await measure(client, cluster)
-    } finally {
-      await client.close()
-    }
-  } finally {
-    await cluster.stop()
-  }
 }

@@ -1,8 +1,8 @@
 // Throughput and latency of the engine: a cluster of the real commands, this process as the client.
 
-import { Client } from 'scaler-ts'
+import type { Client } from 'scaler-ts'
 import { inputs, timeMs, type Benchmark, type BenchOptions, type Sample } from './benchmark.js'
-import { BenchCluster } from './cluster.js'
+import { withClient, type BenchCluster } from './cluster.js'
 import { median, quantile } from './figures.js'
 import { cpuTimeMs, hasProcessCost } from './process-cost.js'
 
@@ -16,7 +16,7 @@ const ROUND_TRIPS = 2_000
 export const mapThroughput: Benchmark = {
   name: 'map',
   run: (options) =>
-    withClient(options, async (client, cluster) => {
+    withWarmClient(options, async (client, cluster) => {
       const before = hasProcessCost ? cpuTimeMs(cluster.schedulerPid) : 0
       const tookMs = await timeMs(() =>
         client.map(noop, inputs(options.tasks, options.payloadBytes)),
@@ -38,7 +38,7 @@ export const mapThroughput: Benchmark = {
 export const submitThroughput: Benchmark = {
   name: 'submit',
   run: (options) =>
-    withClient(options, async (client) => {
+    withWarmClient(options, async (client) => {
       const tookMs = await timeMs(() =>
         Promise.all(
           Array.from(inputs(options.tasks, options.payloadBytes), (input) =>
@@ -54,7 +54,7 @@ export const submitThroughput: Benchmark = {
 export const latency: Benchmark = {
   name: 'latency',
   run: (options) =>
-    withClient(options, async (client) => {
+    withWarmClient(options, async (client) => {
       const times: number[] = []
       for (const input of inputs(ROUND_TRIPS, options.payloadBytes)) {
         times.push(await timeMs(() => client.submit(noop, input)))
@@ -66,23 +66,15 @@ export const latency: Benchmark = {
     }),
 }
 
-async function withClient(
-  options: BenchOptions,
+/** The same with everything warmed up. */
+function withWarmClient(
+  { workers, payloadBytes }: BenchOptions,
   measure: (client: Client, cluster: BenchCluster) => Promise<readonly Sample[]>,
 ): Promise<readonly Sample[]> {
-  const cluster = await BenchCluster.start()
-  try {
-    await cluster.startWorkers(options.workers)
-    const client = await Client.connect(cluster.address)
-    try {
-      await client.map(noop, inputs(WARM_UP_TASKS, options.payloadBytes))
-      return await measure(client, cluster)
-    } finally {
-      await client.close()
-    }
-  } finally {
-    await cluster.stop()
-  }
+  return withClient(workers, async (client, cluster) => {
+    await client.map(noop, inputs(WARM_UP_TASKS, payloadBytes))
+    return measure(client, cluster)
+  })
 }
 
 function perSecond(count: number, tookMs: number): number {
