@@ -52,6 +52,9 @@ struct Task {
   # The worker had better keep a result that becomes an object: another task needs it. Set by
   # schedulers.
 
+  mayHaveRun @13 :Bool $extension;
+  # Another scheduler process had it before: a worker may have it still. Set by clients.
+
   struct Argument {
     # One argument of a task.
 
@@ -112,6 +115,9 @@ struct TaskResult {
 
   failedTaskId @6 :Data $id(task) $extension;
   # Of a node of a graph that failed because another did: that other one.
+
+  attempt @7 :UInt32 $extension;
+  # That of the Task that this answers.
 }
 
 struct TaskUpdate $extension {
@@ -220,6 +226,12 @@ struct WorkerHeartbeat {
 
   capabilities @8 :List(CommonType.TaskCapability) $extension;
   # What it offers to tasks that ask for it.
+
+  tasks @9 :List(Data) $id(task) $extension;
+  # In the first heartbeat of a connection: what it still has from before (docs/protocol.md#return).
+
+  isLeaving @10 :Bool $extension;
+  # It takes no further tasks and gives back what it has not begun.
 }
 
 struct WorkerHeartbeatEcho {

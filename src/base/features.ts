@@ -10,8 +10,15 @@ export const FEATURE_TASK_UPDATES = 2
 /** Bit 2: graphs in parts, with inline arguments, that can be cancelled. */
 export const FEATURE_GRAPHS = 4
 
+/**
+ * Bit 3: workers that leave in good order, tell what they have from before a connection was lost,
+ * and answer with the attempt of the task.
+ */
+export const FEATURE_RECOVERY = 8
+
 /** All that this version understands. */
-export const OUR_FEATURES: number = FEATURE_INLINE | FEATURE_TASK_UPDATES | FEATURE_GRAPHS
+export const OUR_FEATURES: number =
+  FEATURE_INLINE | FEATURE_TASK_UPDATES | FEATURE_GRAPHS | FEATURE_RECOVERY
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

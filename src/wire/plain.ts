@@ -2,7 +2,7 @@
 // by hand. (A struct in which all of them say nothing is written as 1.9.9 writes it.)
 
 import { identity, taskId } from '../base/ids.js'
-import type { Task, TaskResult } from './message.js'
+import type { Task, TaskResult, WorkerHeartbeat } from './message.js'
 
 /** A task that asks for nothing beyond 1.9.9. */
 export const PLAIN_TASK: Pick<
@@ -15,6 +15,7 @@ export const PLAIN_TASK: Pick<
   | 'workerDeathLimit'
   | 'attempt'
   | 'keepsResult'
+  | 'mayHaveRun'
 > = {
   capabilities: [],
   parentTaskId: taskId(''),
@@ -24,11 +25,23 @@ export const PLAIN_TASK: Pick<
   workerDeathLimit: 0,
   attempt: 0,
   keepsResult: false,
+  mayHaveRun: false,
 }
 
 /** A result that tells nothing beyond 1.9.9. */
-export const PLAIN_RESULT: Pick<TaskResult, 'inlineResults' | 'worker' | 'failedTaskId'> = {
+export const PLAIN_RESULT: Pick<
+  TaskResult,
+  'inlineResults' | 'worker' | 'failedTaskId' | 'attempt'
+> = {
   inlineResults: [],
   worker: identity(''),
   failedTaskId: taskId(''),
+  attempt: 0,
+}
+
+/** A heartbeat of a worker that has nothing from before and stays. */
+export const PLAIN_HEARTBEAT: Pick<WorkerHeartbeat, 'capabilities' | 'tasks' | 'isLeaving'> = {
+  capabilities: [],
+  tasks: [],
+  isLeaving: false,
 }

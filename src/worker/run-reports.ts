@@ -118,7 +118,7 @@ export class RunReports {
   }
 
   #answer(
-    { id }: TaskRun,
+    { id, task }: TaskRun,
     part: Pick<TaskResult, 'status' | 'metadata' | 'results' | 'inlineResults'>,
   ): void {
     const result: TaskResult = {
@@ -130,6 +130,7 @@ export class RunReports {
       inlineResults: part.inlineResults,
       worker: this.#worker,
       failedTaskId: NO_TASK,
+      attempt: task.attempt,
     }
     this.#outbox.add(KIND_MESSAGE, encodeFrame(result))
   }

@@ -6,7 +6,7 @@ import { NO_BYTES } from '#src/base/bytes.js'
 import { identity, schedulerId, taskId, type ObjectId } from '#src/base/ids.js'
 import type { Message, ObjectContent, ProcessorStatus, Resource, Task } from '#src/wire/message.js'
 import { objectIdFrom } from '#src/wire/object-content.js'
-import { PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
+import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
 
 /** A message and its bytes. */
 export interface GoldenMessage {
@@ -336,7 +336,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
       processors: [PROCESSOR],
       features: 0,
       runtime: '',
-      capabilities: [],
+      ...PLAIN_HEARTBEAT,
     },
   },
   {

@@ -1,7 +1,7 @@
 // Arbitrary messages of every kind, for properties that hold for all of them.
 
 import fc from 'fast-check'
-import { identity, objectId, schedulerId, taskId } from '#src/base/ids.js'
+import { identity, objectId, schedulerId, taskId, type TaskId } from '#src/base/ids.js'
 import type {
   Message,
   ObjectContent,
@@ -97,6 +97,7 @@ const task: fc.Arbitrary<Task> = fc.record({
   workerDeathLimit: fc.oneof(fc.constant(0), uint32),
   attempt: fc.oneof(fc.constant(0), uint32),
   keepsResult: bool,
+  mayHaveRun: bool,
 })
 
 const worker: fc.Arbitrary<WorkerStatus> = fc.record({
@@ -132,6 +133,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     inlineResults: fc.oneof(fc.constant<readonly Uint8Array[]>([]), list(bytes)),
     worker: fc.oneof(fc.constant(identity('')), identities),
     failedTaskId: fc.oneof(fc.constant(taskId('')), taskIds),
+    attempt: fc.oneof(fc.constant(0), uint32),
   }),
   fc.record({
     kind: fc.constant('graphTask' as const),
@@ -189,6 +191,8 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     features,
     runtime,
     capabilities,
+    tasks: fc.oneof(fc.constant<readonly TaskId[]>([]), list(taskIds)),
+    isLeaving: bool,
   }),
   fc.record({
     kind: fc.constant('workerHeartbeatEcho' as const),

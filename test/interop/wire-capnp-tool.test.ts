@@ -17,7 +17,7 @@ import {
 import { comparable } from './comparable.js'
 import { GOLDEN_MESSAGES } from './golden-messages.js'
 import { anyMessage } from './message-arbitrary.js'
-import { PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
+import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
 
 const SEED = Number(process.env['SCALER_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const MESSAGES = 600
@@ -184,7 +184,7 @@ const EXTENSIONS: Readonly<Partial<Record<Message['kind'], readonly string[]>>> 
   graphTask: ['isOpen'],
   clientHeartbeat: ['features', 'runtime', 'worker'],
   clientHeartbeatEcho: ['schedulerId', 'features'],
-  workerHeartbeat: ['features', 'runtime', 'capabilities'],
+  workerHeartbeat: ['features', 'runtime', ...Object.keys(PLAIN_HEARTBEAT)],
   workerHeartbeatEcho: ['schedulerId', 'features'],
 }
 

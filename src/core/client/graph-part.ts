@@ -70,6 +70,7 @@ export class GraphPart<Owner> {
       workerDeathLimit: options.workerDeathLimit,
       attempt: 0,
       keepsResult: false,
+      mayHaveRun: false,
     })
   }
 

@@ -53,6 +53,7 @@ export function taskMessage<Owner>(
     workerDeathLimit: isPlain ? 0 : options.workerDeathLimit,
     attempt: 0,
     keepsResult: false,
+    mayHaveRun: false,
   }
 }
 

@@ -47,6 +47,7 @@ export function failedResult(graph: GraphTables, failure: Failure, id: TaskId): 
     inlineResults,
     worker: PLAIN_RESULT.worker,
     failedTaskId: isOurs ? result.taskId : PLAIN_RESULT.failedTaskId,
+    attempt: 0,
   }
 }
 

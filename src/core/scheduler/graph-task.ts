@@ -102,6 +102,7 @@ function taskOf(graph: GraphTables, node: number): Task {
     workerDeathLimit: options.workerDeathLimit,
     attempt: 0,
     keepsResult,
+    mayHaveRun: false,
   }
 }
 

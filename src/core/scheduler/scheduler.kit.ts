@@ -22,7 +22,7 @@ import {
 import type { SchedulerAction } from './events.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { SchedulerMachine } from './scheduler-machine.js'
-import { PLAIN_RESULT, PLAIN_TASK } from '../../wire/plain.js'
+import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from '../../wire/plain.js'
 
 const IDLE = { cpu: 0, rss: 0 }
 
@@ -53,7 +53,7 @@ export function workerHeartbeat(kind: PeerKind = OURS): WorkerHeartbeat {
     latencyUS: 0,
     taskLock: true,
     processors: [],
-    capabilities: [],
+    ...PLAIN_HEARTBEAT,
     ...kind,
   }
 }

@@ -310,7 +310,7 @@ function forget(state: SchedulerState, task: TaskEntry): void {
 
 /** A result without content. */
 export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
-  const { inlineResults, worker, failedTaskId } = PLAIN_RESULT
+  const { inlineResults, worker, failedTaskId, attempt } = PLAIN_RESULT
   return {
     kind: 'taskResult',
     taskId,
@@ -320,6 +320,7 @@ export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
     inlineResults,
     worker,
     failedTaskId,
+    attempt,
   }
 }
 

@@ -6,6 +6,7 @@ import { earliest } from '../../base/earliest.js'
 import { OUR_FEATURES } from '../../base/features.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { ClientDisconnect, Message, WorkerHeartbeatEcho } from '../../wire/message.js'
+import { PLAIN_HEARTBEAT } from '../../wire/plain.js'
 import { Answers } from './answers.js'
 import type { Act, WorkerAction, WorkerEvent } from './events.js'
 import { Heartbeat } from './heartbeat.js'
@@ -254,7 +255,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
             : [],
         features: OUR_FEATURES,
         runtime: this.#options.runtime,
-        capabilities: [],
+        ...PLAIN_HEARTBEAT,
       },
     })
   }

@@ -162,6 +162,8 @@ export interface Task {
   readonly attempt: number
   /** The worker had better keep a result that becomes an object: another task needs it. Set by schedulers. Not in 1.9.9. */
   readonly keepsResult: boolean
+  /** Another scheduler process had it before: a worker may have it still. Set by clients. Not in 1.9.9. */
+  readonly mayHaveRun: boolean
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -187,6 +189,7 @@ export function readTask(reader: Reader, bytes: Uint8Array | undefined): Task {
     workerDeathLimit: reader.uint32(structAt + 8, pointersAt),
     attempt: reader.uint32(structAt + 12, pointersAt),
     keepsResult: reader.bool(structAt, 128, pointersAt),
+    mayHaveRun: reader.bool(structAt, 129, pointersAt),
     bytes,
   }
 }
@@ -218,7 +221,8 @@ function isExtendedTask(value: Task): boolean {
     value.retries !== 0 ||
     value.workerDeathLimit !== 0 ||
     value.attempt !== 0 ||
-    value.keepsResult
+    value.keepsResult ||
+    value.mayHaveRun
   )
 }
 
@@ -280,6 +284,7 @@ function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean)
   writer.uint32(at + 8, value.workerDeathLimit)
   writer.uint32(at + 12, value.attempt)
   writer.bool(at, 128, value.keepsResult)
+  writer.bool(at, 129, value.mayHaveRun)
 }
 
 /** Adds a list of the struct behind a pointer. */
@@ -469,6 +474,8 @@ export interface TaskResult {
   readonly worker: Identity
   /** Of a node of a graph that failed because another did: that other one. Not in 1.9.9. */
   readonly failedTaskId: TaskId
+  /** That of the Task that this answers. Not in 1.9.9. */
+  readonly attempt: number
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -488,13 +495,19 @@ export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): T
     inlineResults: readDataList(reader, pointersAt + 24, structEnd),
     worker: reader.id(pointersAt + 32, structEnd) as Identity,
     failedTaskId: reader.id(pointersAt + 40, structEnd) as TaskId,
+    attempt: reader.uint32(structAt + 4, pointersAt),
     bytes,
   }
 }
 
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedTaskResult(value: TaskResult): boolean {
-  return value.inlineResults.length > 0 || value.worker.length > 0 || value.failedTaskId.length > 0
+  return (
+    value.inlineResults.length > 0 ||
+    value.worker.length > 0 ||
+    value.failedTaskId.length > 0 ||
+    value.attempt !== 0
+  )
 }
 
 /** Words of all that is behind the pointers of the struct. */
@@ -536,6 +549,7 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   writer.dataList(pointersAt + 24, value.inlineResults)
   writer.id(pointersAt + 32, value.worker)
   writer.id(pointersAt + 40, value.failedTaskId)
+  writer.uint32(at + 4, value.attempt)
 }
 
 /** What a task that runs is doing: worker -> scheduler -> client (docs/protocol.md#task-updates). (docs/protocol.md#struct-taskupdate) */
@@ -907,6 +921,10 @@ export interface WorkerHeartbeat {
   readonly runtime: string
   /** What it offers to tasks that ask for it. Not in 1.9.9. */
   readonly capabilities: readonly TaskCapability[]
+  /** In the first heartbeat of a connection: what it still has from before (docs/protocol.md#return). Not in 1.9.9. */
+  readonly tasks: readonly TaskId[]
+  /** It takes no further tasks and gives back what it has not begun. Not in 1.9.9. */
+  readonly isLeaving: boolean
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -931,13 +949,21 @@ export function readWorkerHeartbeat(
     features: reader.bitSet(structAt + 24, pointersAt),
     runtime: reader.text(pointersAt + 16, structEnd),
     capabilities: readTaskCapabilityList(reader, pointersAt + 24, structEnd),
+    tasks: readIdList(reader, pointersAt + 32, structEnd) as readonly TaskId[],
+    isLeaving: reader.bool(structAt, 129, pointersAt),
     bytes,
   }
 }
 
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedWorkerHeartbeat(value: WorkerHeartbeat): boolean {
-  return value.features !== 0 || value.runtime.length > 0 || value.capabilities.length > 0
+  return (
+    value.features !== 0 ||
+    value.runtime.length > 0 ||
+    value.capabilities.length > 0 ||
+    value.tasks.length > 0 ||
+    value.isLeaving
+  )
 }
 
 /** Words of all that is behind the pointers of the struct. */
@@ -952,14 +978,15 @@ export function measureWorkerHeartbeat(
   return isExtended
     ? words +
         textWords(value.runtime) +
-        measureTaskCapabilityList(value.capabilities, referenceFrom)
+        measureTaskCapabilityList(value.capabilities, referenceFrom) +
+        idListWords(value.tasks)
     : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeWorkerHeartbeat(value: WorkerHeartbeat, referenceFrom: number): number {
   const isExtended = isExtendedWorkerHeartbeat(value)
-  return (isExtended ? 8 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
+  return (isExtended ? 9 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
@@ -971,7 +998,7 @@ export function addWorkerHeartbeat(
   const isExtended = isExtendedWorkerHeartbeat(value)
   writeWorkerHeartbeat(
     writer,
-    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 4 : 2),
+    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 5 : 2),
     value,
     isExtended,
   )
@@ -995,6 +1022,8 @@ function writeWorkerHeartbeat(
   writer.bitSet(at + 24, value.features)
   writer.text(pointersAt + 16, value.runtime)
   addTaskCapabilityList(writer, pointersAt + 24, value.capabilities)
+  writer.idList(pointersAt + 32, value.tasks)
+  writer.bool(at, 129, value.isLeaving)
 }
 
 /** The answer to each WorkerHeartbeat: scheduler -> worker. (docs/protocol.md#struct-workerheartbeatecho) */
