@@ -8,6 +8,8 @@ import { withClient } from './cluster.js'
 const WIDTH = 100
 const INPUTS = 3
 const WARM_UP_TASKS = 5_000
+/** So many nodes are measured, in one graph or in several, one after the other. */
+const MEASURED_NODES = 20_000
 /** Longer chains are left out: it takes a step after the other. */
 const MAX_CHAIN = 100_000
 
@@ -34,15 +36,45 @@ export const graphs: Benchmark = {
 async function measureAll(client: Client, { graphNodes }: BenchOptions): Promise<Sample[]> {
   const samples: Sample[] = []
   for (const [shape, make] of Object.entries({ layers, chain, random })) {
-    for (const nodes of graphNodes) {
-      if (shape === 'chain' && nodes > MAX_CHAIN) continue
-      const { graph, keys } = make(nodes)
-      const tookMs = await timeMs(() => client.get(graph, keys))
-      const name = `graph, ${shape} of ${nodes.toLocaleString('en')}`
-      samples.push({ name, unit: 'nodes/s', value: (nodes / tookMs) * 1_000 })
+    const sizes = graphNodes.filter((nodes) => shape !== 'chain' || nodes <= MAX_CHAIN)
+    const costs: number[] = []
+    for (const nodes of sizes) {
+      const cost = await nodeCostUs(client, make(nodes), nodes)
+      costs.push(cost)
+      const name = `graph, ${shape} of ${count(nodes)}`
+      samples.push({ name, unit: 'nodes/s', value: 1_000_000 / cost })
+      samples.push({ name: `${name}, per node`, unit: 'µs', value: cost })
     }
+    samples.push(...growth(shape, sizes, costs))
   }
   return samples
+}
+
+/**
+ * What a node costs, in microseconds. A small graph is run again and again: the first ones wait for
+ * compilers, and one alone takes no longer than a glance at the clock of a busy machine.
+ */
+async function nodeCostUs(client: Client, sketch: Sketch, nodes: number): Promise<number> {
+  const runs = Math.ceil(MEASURED_NODES / nodes)
+  if (runs > 1) await repeat(client, sketch, runs)
+  return ((await timeMs(() => repeat(client, sketch, runs))) * 1_000) / (runs * nodes)
+}
+
+async function repeat(client: Client, { graph, keys }: Sketch, runs: number): Promise<void> {
+  for (let run = 0; run < runs; run += 1) await client.get(graph, keys)
+}
+
+/** How much more a node costs in the largest graph than in the smallest. */
+function growth(shape: string, sizes: readonly number[], costs: readonly number[]): Sample[] {
+  const [small, large] = [Math.min(...sizes), Math.max(...sizes)]
+  const [cheap, dear] = [small, large].map((nodes) => costs[sizes.indexOf(nodes)])
+  if (small === large || cheap === undefined || dear === undefined) return []
+  const name = `graph, ${shape}, cost per node, ${count(large)} : ${count(small)}`
+  return [{ name, unit: 'times', value: dear / cheap }]
+}
+
+function count(nodes: number): string {
+  return nodes.toLocaleString('en')
 }
 
 /** Layers of 100; each node needs two neighbours of the layer before. */

@@ -43,7 +43,7 @@ function commandLine(): CommandLine {
   const only = new Option('--only <names...>', 'only these benchmarks').choices(names)
   const graphNodes = new Option('--graph-nodes <numbers...>', 'sizes of graphs, up to 1000000')
     .argParser(wholeNumbers(1))
-    .default([1_000, 10_000], '1000 10000')
+    .default([1_000, 10_000, 100_000], '1000 10000 100000')
   const command = new Command('npm run bench --')
     .description('Measure the engine beside what Node allows and beside thread pools.')
     .option('--workers <number>', 'workers', wholeNumber(1), availableParallelism())

@@ -40,6 +40,18 @@ test('items may be removed while the queue is walked', () => {
   assert.equal(queue.size, 0)
 })
 
+test('a queue can be walked from its newest item, which may be removed on the way', () => {
+  const queue = new Fifo<number>()
+  const nodes = [1, 2, 3].map((item) => queue.push(item))
+  const seen: number[] = []
+  for (const item of queue.backwards()) {
+    seen.push(item)
+    queue.remove(nodes[item - 1] as FifoNode<number>)
+  }
+  assert.deepEqual(seen, [3, 2, 1])
+  assert.deepEqual([...queue.backwards()], [])
+})
+
 test('property: a queue behaves like an array', () => {
   const operation = fc.oneof(
     fc.record({ type: fc.constant('push' as const) }),

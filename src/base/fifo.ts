@@ -87,4 +87,14 @@ export class Fifo<T> {
       node = next
     }
   }
+
+  /** All items, newest first. The current one may be removed while iterating. */
+  *backwards(): Generator<T, void, undefined> {
+    let node = this.#last
+    while (node !== undefined) {
+      const previous = node.previous
+      yield node.item
+      node = previous
+    }
+  }
 }

@@ -11,8 +11,8 @@ import { commandLogger, type LogLevel } from '../runtime/command-logger.js'
 /** What a command has started: it runs until it ends by itself or is stopped. */
 export interface RunningCommand {
   readonly ended: Promise<{ readonly reason: string; readonly isFailure: boolean }>
-  /** Ends in good order. */
-  readonly stop: () => Promise<void>
+  /** Ends in good order; if it is urgent, without waiting for what runs. */
+  readonly stop: (isUrgent: boolean) => Promise<void>
 }
 
 /** One command: how it is called, and what it does. */
@@ -122,7 +122,7 @@ class Stopper {
       const code = EXIT_SIGNAL + constants.signals[signal]
       process.on(signal, () => {
         if (this.#isStopping || this.#running === undefined) process.exit(code)
-        void this.#stop(this.#running, code)
+        void this.#stop(() => this.#running?.stop(false), code)
       })
     }
   }
@@ -139,16 +139,17 @@ class Stopper {
     process.stdin.on('error', () => {})
     process.stdin.once('close', () => {
       setTimeout(() => process.exit(EXIT_FAILURE), ORPHAN_GRACE_MS).unref()
-      void this.#stop(running, 0)
+      // Nobody is left to wait for what runs.
+      void this.#stop(() => running.stop(true), 0)
     })
     process.stdin.resume()
   }
 
-  async #stop(running: RunningCommand, code: number): Promise<void> {
+  async #stop(stop: () => Promise<void> | undefined, code: number): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
     try {
-      await running.stop()
+      await stop()
       await exit(code)
     } catch (error) {
       process.stderr.write(`could not end in good order: ${describe(error, '')}\n`)

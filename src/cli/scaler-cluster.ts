@@ -13,6 +13,7 @@ interface Options {
   readonly workerNames?: string
   readonly heartbeatInterval: number
   readonly deathTimeoutSeconds: number
+  readonly drainSeconds: number
   readonly cancelGraceSeconds: number
   readonly spareProcessors: number
   readonly objectCacheBytes: number
@@ -44,6 +45,12 @@ const command = newCommand('scaler_cluster', 'Run workers that take tasks from a
     'end when the scheduler has been silent for so long (-ds)',
     numberArgument(1, 1_000_000, 'fraction'),
     300,
+  )
+  .option(
+    '--drain-seconds <seconds>',
+    'when told to end, wait so long for tasks that run; what has not begun runs elsewhere at once',
+    numberArgument(0, 3_600, 'fraction'),
+    20,
   )
   .option(
     '--cancel-grace-seconds <seconds>',
@@ -82,6 +89,7 @@ await runCommand<Options>({
       names,
       heartbeatIntervalMs: Math.round(options.heartbeatInterval * 1_000),
       deathTimeoutMs: Math.round(options.deathTimeoutSeconds * 1_000),
+      drainMs: Math.round(options.drainSeconds * 1_000),
       cancelGraceMs: Math.round(options.cancelGraceSeconds * 1_000),
       spareProcessors: options.spareProcessors,
       objectCacheBytes: options.objectCacheBytes,
@@ -91,7 +99,7 @@ await runCommand<Options>({
     const onReady = (): void => logger.info(`Cluster: ${workers} workers are ready`, { workers })
     // A failure to get ready ends the agent, which says why.
     agent.ready.then(onReady, () => {})
-    return { ended: agent.ended, stop: () => agent.stop() }
+    return { ended: agent.ended, stop: (isUrgent) => agent.stop({ isUrgent }) }
   },
 })
 

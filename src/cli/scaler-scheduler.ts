@@ -11,6 +11,8 @@ interface Options {
   readonly maxNumberOfTasksWaiting?: number
   readonly clientTimeoutSeconds?: number
   readonly workerTimeoutSeconds?: number
+  readonly workerSilenceSeconds?: number
+  readonly loadBalanceSeconds?: number
   readonly perWorkerQueueSize?: number
 }
 
@@ -40,6 +42,16 @@ const command = newCommand('scaler_scheduler', 'Route tasks from clients to work
     timeout,
   )
   .option(
+    '--worker-silence-seconds <seconds>',
+    'so soon a silent worker of this version is gone, unless it was often silent (default: 5)',
+    timeout,
+  )
+  .option(
+    '--load-balance-seconds <seconds>',
+    'a worker that is stuck for so long gives tasks to idle ones; 0 = never (-ls; default: 0.1)',
+    numberArgument(0, MAX_TIMEOUT_SECONDS, 'fraction'),
+  )
+  .option(
     '--per-worker-queue-size <number>',
     'most tasks that one worker holds (-qs; default: 1000)',
     numberArgument(1, 1_000_000),
@@ -52,6 +64,7 @@ await runCommand<Options>({
     ['-mt', '--max-number-of-tasks-waiting'],
     ['-ct', '--client-timeout-seconds'],
     ['-wt', '--worker-timeout-seconds'],
+    ['-ls', '--load-balance-seconds'],
     ['-qs', '--per-worker-queue-size'],
     ['-ll', '--logging-level'],
   ]),
@@ -63,6 +76,8 @@ await runCommand<Options>({
       maxTasksWaiting: options.maxNumberOfTasksWaiting,
       clientTimeoutMs: milliseconds(options.clientTimeoutSeconds),
       workerTimeoutMs: milliseconds(options.workerTimeoutSeconds),
+      workerSilenceMs: milliseconds(options.workerSilenceSeconds),
+      loadBalanceMs: milliseconds(options.loadBalanceSeconds),
       perWorkerQueueSize: options.perWorkerQueueSize,
       logger,
     })

@@ -136,7 +136,7 @@ test('a map that waits for room goes on, and ends, when the scheduler is given u
   assert.equal(client.link.isRef, false)
 })
 
-test('bytes that move keep a silent scheduler alive, in both directions', async () => {
+test('bytes that move keep a silent scheduler alive', async () => {
   const clock = new ManualClock()
   const client = testClient({ clock, client: { timeoutMs: 10_000 } })
   const future = client.submitter.submit(double, [1])
@@ -148,12 +148,6 @@ test('bytes that move keep a silent scheduler alive, in both directions', async 
   for (let i = 0; i < 10; i += 1) {
     client.link.progress()
     clock.advance(5_000)
-  }
-  client.link.queuedBytes = 1e9
-  clock.advance(2_000)
-  for (let i = 0; i < 20; i += 1) {
-    client.link.queuedBytes -= 1e6
-    clock.advance(2_000)
   }
   assert.equal(second.state, 'running')
   clock.advance(12_000)

@@ -10,6 +10,7 @@ import { ClientMachine } from '../core/client/client-machine.js'
 import type { TaskSubmission } from '../core/client/submission.js'
 import type { Clock } from '../runtime/clock.js'
 import { serializerName } from '../wire/object-content.js'
+import { CancelReasons } from './cancel-reasons.js'
 import type { ClientSettings } from './client-options.js'
 import { openDealer, type ClientSocket, type ClientSocketSetup } from './client-socket.js'
 import { clientSerializer, type ClientSerializer } from './client-serializer.js'
@@ -60,6 +61,7 @@ export class ClientConnection {
   readonly serializer: ClientSerializer
   readonly objectIds: ObjectIds
   readonly feeders: Feeders = new Feeders()
+  readonly cancelReasons: CancelReasons = new CancelReasons()
   readonly #logger: Logger
   readonly #isNested: boolean
   readonly #results: ResultReader
@@ -154,7 +156,8 @@ export class ClientConnection {
   }
 
   /** Cancels a task that has not ended. */
-  cancel(taskId: TaskId): void {
+  cancel(taskId: TaskId, reason: unknown): void {
+    this.cancelReasons.add(taskId, reason)
     if (!this.#results.end(taskId, 'cancelled')) this.request({ type: 'cancelRequested', taskId })
   }
 
@@ -297,6 +300,7 @@ export class ClientConnection {
 
   #onHandled(): void {
     if (this.#traffic.isHandling) return
+    this.cancelReasons.clear()
     if (this.feeders.areStarved && this.hasRoom(true)) this.feeders.feed()
     if (this.#onQuiet.length > 0 && this.#machine.isQuiet) this.#tellQuiet()
   }

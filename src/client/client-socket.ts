@@ -8,7 +8,6 @@ import type { OutgoingFrame } from '../transport/socket.js'
 
 /** What a client needs of a socket; `DealerSocket` has the details. */
 export interface ClientSocket {
-  readonly queuedBytes: number
   send(frame: OutgoingFrame): boolean
   ref(): void
   unref(): void

@@ -14,7 +14,6 @@ import type { DealerHandler } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/socket.js'
 import { decode, encodeFrame, type Message } from '../wire/message.js'
 import type { ClientSocket, ClientSocketSetup } from './client-socket.js'
-import { LinkProbe } from './link-probe.js'
 import type { TaskOwner } from './task-owner.js'
 
 /** What a machine of a client is told. */
@@ -23,7 +22,7 @@ export type TrafficEvent = ClientEvent<TaskOwner>
 type TrafficAction = ClientAction<TaskOwner>
 
 /** What the traffic itself carries out. */
-type OwnAction = 'send' | 'requestFlush' | 'sendHeartbeat' | 'probeLink' | 'log'
+type OwnAction = 'send' | 'requestFlush' | 'sendHeartbeat' | 'log'
 
 /** An action that is about more than traffic. */
 export type OtherAction = Exclude<TrafficAction, { readonly type: OwnAction }>
@@ -59,7 +58,6 @@ export class ClientTraffic {
   readonly #logger: Logger
   readonly #driver: Driver<TrafficEvent, TrafficAction>
   readonly #socket: ClientSocket
-  readonly #probe: LinkProbe
   readonly #sampler = new ProcessSampler()
   /** Events that came while another one was handled, in order. */
   readonly #postponed: TrafficEvent[] = []
@@ -92,7 +90,6 @@ export class ClientTraffic {
       ...(clock === undefined ? {} : { clock }),
     })
     this.#socket = setup.openSocket({ address, identity, handler: this.#dealerHandler(), logger })
-    this.#probe = new LinkProbe(this.#socket)
     this.#socket.unref()
   }
 
@@ -167,7 +164,6 @@ export class ClientTraffic {
   }
 
   #onDrain(): void {
-    this.#probe.onDrain()
     this.#isCongested = false
     if (!this.#isFlushWanted) return
     this.#isFlushWanted = false
@@ -206,9 +202,6 @@ export class ClientTraffic {
         return
       case 'sendHeartbeat':
         return this.#sendHeartbeat(action.latencyUS)
-      case 'probeLink':
-        if (this.#probe.hasMoved()) this.post({ type: 'progressed' })
-        return
       case 'log':
         return this.#logger[action.level](action.text, action.fields)
       default:

@@ -10,6 +10,8 @@ import { registerClass } from '../serializer/process-serializer.js'
 import type { ConnectionSetup } from './client-connection.js'
 import { checkClientOptions } from './client-options.js'
 import { Future } from './future.js'
+import { GraphFuture } from './graph/graph-future.js'
+import { MapFuture } from './map-future.js'
 import { ObjectReference } from './object-reference.js'
 import type { TaskSettings } from './task-options.js'
 
@@ -48,6 +50,9 @@ export function clientOfTask<C>(clientClass: ClientClass<C>): C {
 export function letClientsTravel<C>(clientClass: ClientClass<C> & AnyClass<C>): void {
   registerClass(clientClass, { serialize: clientToValue, deserialize: clientFromValue<C> })
   refuse(Future, 'a future', 'pass it as an argument itself, or await it and pass what it gives')
+  refuse(MapFuture, 'what map returns', 'await it and pass the array that it gives')
+  const ofGraph = 'pass one of its futures as an argument, or await it and pass what it gives'
+  refuse(GraphFuture, 'what get returns', ofGraph)
   refuse(ObjectReference, 'an object reference', 'pass it as an argument itself')
 }
 

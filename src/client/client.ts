@@ -1,7 +1,8 @@
 // The client: what users submit with. Everything it does is done elsewhere; this is its face.
 
 import type { ComboOptions } from '../cluster/combo.js'
-import { ownCopies } from '../serializer/process-serializer.js'
+import { defaultSerializer, ownCopies } from '../serializer/process-serializer.js'
+import { defaultCodec } from '../serializer/task-codec.js'
 import type { Liftable } from './argument-sources.js'
 import type { ConnectionSetup } from './client-connection.js'
 import { checkClientOptions, splitClientOptions, type ClientOptions } from './client-options.js'
@@ -21,6 +22,7 @@ import {
   type TaskOptions,
   type TaskSettings,
 } from './task-options.js'
+import { warmUp } from './warm-up.js'
 
 /**
  * The arguments of a function as they may be given to `submit`: each as it is, as a future of it,
@@ -118,9 +120,12 @@ export class Client implements AsyncDisposable {
    */
   static async local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
     const split = splitClientOptions<ComboOptions>(options)
-    checkClientOptions(split.client)
+    const settings = checkClientOptions(split.client)
     const { SchedulerClusterCombo } = await import('../cluster/combo.js')
-    const cluster = await SchedulerClusterCombo.start(split.cluster)
+    const starting = SchedulerClusterCombo.start(split.cluster)
+    // Its processes take longer to start than this takes.
+    if (settings.serializer === defaultSerializer) warmUp(defaultCodec)
+    const cluster = await starting
     try {
       const client = await Client.connect(cluster.address, split.client)
       client.#session.own(cluster)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SerializeError, TaskCancelledError } from '../base/errors.js'
+import { Client } from './client.js'
 import type { Future } from './future.js'
 import { testClient, turn, until, type TestClient } from './memory-link.test.kit.js'
 
@@ -82,9 +83,81 @@ test('what needs a future that is cancelled, or was, is cancelled', async () => 
       assert(error instanceof TaskCancelledError)
       const message = `task ${future.id} was cancelled; task ${needy.id} needs its result`
       assert.equal(error.message, message)
+      assert.equal(error.cause, 'enough')
       return true
     })
   }
+})
+
+test('the reason of a cancel reaches maps and graphs that need the future, and whole chains', async () => {
+  const client = testClient({ takesGraphs: true })
+  client.scheduler.isHolding = true
+  const future = submit(client, add, 1, 2)
+  const next = submit(client, add, future, 1)
+  const last = submit(client, add, next, 1)
+  const mapped = client.submitter.map(lengthOf, [next], {}, false)
+  const graph = client.submitter.get({ n: [add, next, 1] }, ['n'])
+  const reason = new Error('changed my mind')
+  future.cancel(reason)
+  for (const needy of [next, last, mapped, graph]) {
+    await assert.rejects(needy, (error) => {
+      assert(error instanceof TaskCancelledError)
+      assert.equal(error.cause, reason)
+      return true
+    })
+  }
+})
+
+test('the reason of a cancelled graph reaches what needs its targets', async () => {
+  const client = testClient({ takesGraphs: true })
+  client.scheduler.isHolding = true
+  const graph = client.submitter.get({ n: [add, 1, 2] }, ['n'])
+  const needy = submit(client, add, graph.futures['n'], 1)
+  graph.cancel('no more')
+  for (const ended of [graph, needy]) {
+    await assert.rejects(ended, { name: 'TaskCancelledError', cause: 'no more' })
+  }
+})
+
+test('a task that needs another one and is cancelled itself has no reason but its own', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const future = submit(client, add, 1, 2)
+  const needy = submit(client, add, future, 1)
+  needy.cancel('mine')
+  future.cancel('other')
+  const later = submit(client, add, 1, 2)
+  later.cancel()
+  await assert.rejects(needy, { cause: 'mine' })
+  await assert.rejects(future, { cause: 'other' })
+  await assert.rejects(later, (error: Error) => error.cause === undefined)
+})
+
+test('what is no future of one task cannot be an argument, and the refusal says what can', async () => {
+  const client = new Client('tcp://127.0.0.1:1')
+  const mapped = client.map(lengthOf, ['a'])
+  const graph = client.get({ n: [add, 1, 2] }, ['n'])
+  const futures = [
+    [client.submit(text, [mapped] as never), /argument 1 -> \[0\]: what map returns .* await it/],
+    [
+      client.submit(text, mapped as never),
+      /argument 1: what map returns cannot be part of a value/,
+    ],
+    [
+      client.submit(text, { graph } as never),
+      /-> graph: what get returns .* pass one of its futures/,
+    ],
+  ] as const
+  for (const [future, message] of futures) {
+    await assert.rejects(future, (error) => {
+      assert(error instanceof SerializeError)
+      assert.match(error.message, message)
+      return true
+    })
+  }
+  await client.close()
+  await assert.rejects(mapped)
+  await assert.rejects(graph)
 })
 
 test('a failure counts as looked after when something else was made of the future', async (context) => {

@@ -128,7 +128,7 @@ export class FutureState implements TaskOwner, Cancellable {
     if (this.#status !== 'open') return false
     this.#status = 'cancelling'
     this.#outcome = reason
-    this.#home.connection.cancel(this.taskId)
+    this.#home.connection.cancel(this.taskId, reason)
     return true
   }
 
@@ -165,8 +165,8 @@ export class FutureState implements TaskOwner, Cancellable {
 
   end(reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
     if (this.hasEnded) return this.#lose(storedResultError(this.taskId, reason, detail))
-    const { names } = this.#home
-    const cause = this.#outcome ?? names?.cancelReason
+    const { names, connection } = this.#home
+    const cause = this.#outcome ?? connection.cancelReasons.of(failedTaskId) ?? names?.cancelReason
     const error = outcomeError(this.taskId, { reason, detail, failedTaskId, cause })
     if (this.#site !== undefined) moveToSite(error, this.#site)
     const isCancelled = error instanceof TaskCancelledError
@@ -206,8 +206,10 @@ export class FutureState implements TaskOwner, Cancellable {
   inherit(other: FutureState): void {
     if (!other.hasEnded) return other.listen({ onEnd: () => this.inherit(other) })
     const { outcome } = other
-    if (other.state === 'cancelled') this.end('cancelled', '', other.taskId)
-    else this.refuse(outcome?.isSuccess === false ? outcome.error : undefined)
+    const error = outcome?.isSuccess === false ? outcome.error : undefined
+    if (other.state !== 'cancelled') return this.refuse(error)
+    this.#outcome = error instanceof Error ? error.cause : undefined
+    this.end('cancelled', '', other.taskId)
   }
 
   /** Whether the value, or the error, is here. */

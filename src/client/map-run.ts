@@ -155,7 +155,8 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     if (this.#hasEnded) return
     if (details.reason === 'closed') return this.onClosed()
     if (details.reason === 'cleared') return this.onCleared()
-    const error = outcomeError(task.taskId, details)
+    const cause = this.#connection.cancelReasons.of(details.failedTaskId)
+    const error = outcomeError(task.taskId, { ...details, cause })
     moveToSite(error, this.#setup.site)
     this.#afterStart(() => this.#fail(task.index, error))
   }

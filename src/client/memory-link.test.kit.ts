@@ -54,7 +54,6 @@ export class MemoryLink implements ClientSocket {
   isClosed = false
   /** `send` says that there is no room. */
   isFull = false
-  queuedBytes = 0
   readonly #setup: ClientSocketSetup
   #toClient: Buffer[] = []
 

@@ -3,11 +3,12 @@
 
 import { availableParallelism } from 'node:os'
 import { numberOption } from '../base/option.js'
-import { silentLogger } from '../base/logger.js'
+import { silentLogger, type Logger } from '../base/logger.js'
 import { checkSchedulerOptions, type SchedulerOptions } from '../scheduler/scheduler-options.js'
-import { checkAgentOptions } from '../worker/agent-options.js'
+import { checkAgentOptions, type AgentOptions } from '../worker/agent-options.js'
 import type { ClusterOptions } from './cluster-options.js'
-import { EmbeddedProcess } from './embedded-process.js'
+import { EmbeddedProcess, type EmbeddedStart } from './embedded-process.js'
+import { SupervisedProcess } from './supervised-process.js'
 
 /** What a local cluster can be told: the options of its scheduler and of its workers. */
 export interface ComboOptions extends SchedulerOptions, ClusterOptions {
@@ -23,19 +24,25 @@ export interface ComboOptions extends SchedulerOptions, ClusterOptions {
  */
 const PROCESSOR_KILL_DELAY_MS = 500
 
-/** A scheduler and its workers on this machine. */
+/** Where a scheduler is. */
+interface Addresses {
+  readonly address: string
+  readonly monitorAddress: string
+}
+
+/**
+ * A scheduler and its workers on this machine. A process of them that dies is started again, which
+ * is told in a process warning (`SCALER_EMBEDDED_ENDED`); what clients have submitted goes on.
+ */
 export class SchedulerClusterCombo implements AsyncDisposable {
   /** Where clients connect. */
   readonly address: string
   /** Where monitors subscribe. */
   readonly monitorAddress: string
-  readonly #processes: readonly EmbeddedProcess[]
+  readonly #processes: readonly SupervisedProcess[]
   #ending: Promise<void> | undefined
 
-  private constructor(
-    addresses: { readonly address: string; readonly monitorAddress: string },
-    processes: readonly EmbeddedProcess[],
-  ) {
+  private constructor(addresses: Addresses, processes: readonly SupervisedProcess[]) {
     this.address = addresses.address
     this.monitorAddress = addresses.monitorAddress
     this.#processes = processes
@@ -69,16 +76,11 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     // Checked here, too, so that a mistake is told at once and as a ConfigError.
     checkSchedulerOptions(schedulerOptions)
     checkAgentOptions({ ...agentOptions, address: 'tcp://127.0.0.1:1' })
-    // Both at once: starting Node takes longer than anything that follows.
-    const scheduler = new EmbeddedProcess(logger)
-    const agent = new EmbeddedProcess(logger)
+    const { scheduler, agent } = newParts(logger)
     try {
-      const start = await scheduler.start({ role: 'scheduler', options: schedulerOptions })
-      if (start.event !== 'listening') throw new Error('the scheduler did not say where it listens')
-      await agent.start({ role: 'agent', options: { ...agentOptions, address: start.address } })
-      const processes = [agent, scheduler]
-      for (const process of processes) process.unref()
-      return new SchedulerClusterCombo(start, processes)
+      const addresses = await startScheduler(scheduler, schedulerOptions)
+      await startAgent(agent, { ...agentOptions, address: addresses.address })
+      return new SchedulerClusterCombo(addresses, [agent, scheduler])
     } catch (error) {
       await Promise.all([agent.end(), scheduler.end()])
       throw error
@@ -99,4 +101,43 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   async #shutdown(): Promise<void> {
     for (const process of this.#processes) await process.end()
   }
+}
+
+/** Both at once: starting Node takes longer than anything that follows. */
+function newParts(logger: Logger): Record<'scheduler' | 'agent', SupervisedProcess> {
+  const open = (): EmbeddedProcess => new EmbeddedProcess(logger)
+  const endAgent = (): void => void agent.end()
+  const scheduler = new SupervisedProcess(open, logger, { onOver: endAgent, onGivenUp: endAgent })
+  const agent = new SupervisedProcess(open, logger, {
+    // It was told to, with all workers: the scheduler is about to end, too.
+    onOver: () => scheduler.release(),
+    // Without workers nothing ever ends: clients had better find nobody.
+    onGivenUp: () => void scheduler.end(),
+  })
+  return { scheduler, agent }
+}
+
+async function startScheduler(
+  scheduler: SupervisedProcess,
+  options: Omit<SchedulerOptions, 'logger'> & { readonly address: string },
+): Promise<Addresses> {
+  const start = await scheduler.start({ role: 'scheduler', options }, (first) => {
+    // At the port that clients and workers know.
+    const { address, monitorAddress } = whereabouts(first)
+    return { role: 'scheduler', options: { ...options, address, monitorAddress } }
+  })
+  return whereabouts(start)
+}
+
+async function startAgent(
+  agent: SupervisedProcess,
+  options: Omit<AgentOptions, 'logger'>,
+): Promise<void> {
+  const order = { role: 'agent', options } as const
+  await agent.start(order, () => order)
+}
+
+function whereabouts(start: EmbeddedStart): Addresses {
+  if (start.event === 'listening') return start
+  throw new Error('the scheduler did not say where it listens')
 }

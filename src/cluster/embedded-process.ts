@@ -1,7 +1,6 @@
 // Starts embedded-main.js as a child process, gives it its order, and reads its reports.
 
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -30,6 +29,14 @@ export type EmbeddedReport =
       readonly fields: LogFields
     }
 
+/** How a child has ended. */
+export interface EmbeddedEnd {
+  /** It was told to, or its work was over: a client may have shut the cluster down. */
+  readonly isGood: boolean
+  /** For people: how it has ended, and its last words. */
+  readonly text: string
+}
+
 /** What comes of a start: the first report that is not a log line. */
 export type EmbeddedStart = Exclude<EmbeddedReport, { event: 'log' }>
 
@@ -48,12 +55,11 @@ const TOO_DEEP =
 
 /** A scheduler or an agent in a process of its own, which ends with this one at the latest. */
 export class EmbeddedProcess {
+  /** Resolves when the process has ended, however that happened. */
+  readonly ended: Promise<EmbeddedEnd>
   readonly #child: ChildProcess
-  readonly #exited: Promise<unknown>
   /** Resolves with the first report; rejects if the process ends without one. */
   readonly #started: Promise<EmbeddedStart>
-  #hasStarted = false
-  #isEnding = false
 
   /** Starts the process; it waits for `order`. */
   constructor(logger: Logger) {
@@ -67,27 +73,14 @@ export class EmbeddedProcess {
       env: { ...process.env, [DEPTH_VARIABLE]: String(depth + 1) },
     })
     this.#child = child
-    this.#exited = once(child, 'exit').catch(() => undefined)
     child.stdin.on('error', () => {})
+    this.ended = whenEnded(child, logger)
     this.#started = new Promise((resolve, reject) => {
       const onLine = (line: string): void => onReport(line, logger, resolve)
       createInterface({ input: child.stdout }).on('line', onLine)
-      const lastWords: string[] = []
-      createInterface({ input: child.stderr }).on('line', (line) => {
-        lastWords.push(line)
-        logger.error(line)
-      })
-      child.once('error', reject)
-      child.once('close', (code, signal) => {
-        const how = signal === null ? `exit code ${code}` : signal
-        const why = lastWords.slice(-20).join('\n')
-        const text = `a part of the embedded cluster ended with ${how}: ${why}`
-        // A client may have shut the cluster down.
-        if (this.#hasStarted && !this.#isEnding && code !== 0) {
-          logger.error(text)
-          process.emitWarning(text, { code: 'SCALER_EMBEDDED_ENDED' })
-        }
-        reject(new ScalerError('ERR_SCALER_EMBEDDED', text))
+      void this.ended.then(({ text }) => {
+        const what = `a part of the embedded cluster ended with ${text}`
+        reject(new ScalerError('ERR_SCALER_EMBEDDED', what))
       })
     })
     this.#started.catch(() => undefined)
@@ -99,17 +92,15 @@ export class EmbeddedProcess {
     // Until then somebody waits for it, and it keeps the program alive.
     const start = await this.#started.finally(() => this.unref())
     if (start.event === 'failed') throw new ScalerError('ERR_SCALER_EMBEDDED', start.text)
-    this.#hasStarted = true
     return start
   }
 
   /** Ends the process in good order, by force if it takes too long. */
   async end(): Promise<void> {
-    this.#isEnding = true
     this.#child.ref()
     this.#child.stdin?.end()
     const killer = setTimeout(() => this.#child.kill('SIGKILL'), KILL_DELAY_MS)
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await this.#exited
+    await this.ended
     clearTimeout(killer)
   }
 
@@ -120,6 +111,34 @@ export class EmbeddedProcess {
     this.#child.unref()
     for (const stream of this.#child.stdio) if (stream instanceof Socket) stream.unref()
   }
+}
+
+/** So many of the last lines on stderr are told. */
+const LAST_WORDS = 20
+/** Those are waited for, but not for long: children may hold the pipe open. */
+const LAST_WORDS_MS = 100
+
+function whenEnded(child: ChildProcess, logger: Logger): Promise<EmbeddedEnd> {
+  const lastWords: string[] = []
+  if (child.stderr !== null) {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      lastWords.push(line)
+      if (lastWords.length > LAST_WORDS) lastWords.shift()
+      logger.error(line)
+    })
+  }
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ isGood: false, text: error.message }))
+    child.once('exit', (code, signal) => {
+      const how = signal ?? `exit code ${code}`
+      const tell = (): void => {
+        clearTimeout(timer)
+        resolve({ isGood: code === 0, text: [how, ...lastWords].join('\n') })
+      }
+      const timer = setTimeout(tell, LAST_WORDS_MS)
+      child.once('close', tell)
+    })
+  })
 }
 
 function onReport(line: string, logger: Logger, resolve: (start: EmbeddedStart) => void): void {

@@ -13,6 +13,17 @@ export interface SchedulerOptions {
   readonly clientTimeoutMs?: number | undefined
   /** 60,000: a worker that is silent for longer is taken for gone. 100 to 86,400,000. */
   readonly workerTimeoutMs?: number | undefined
+  /**
+   * 5,000: so soon a worker of this version is taken for gone when it is silent, or after three
+   * times the longest silence that it has had lately, if that is longer; never later than after
+   * `workerTimeoutMs`, which is what counts for 1.9.9 workers. 100 to 86,400,000.
+   */
+  readonly workerSilenceMs?: number | undefined
+  /**
+   * 100: a worker from which nothing has come for so long, although it has several tasks, gives
+   * tasks that it has not begun to workers that have nothing. 0 = never. Up to 86,400,000.
+   */
+  readonly loadBalanceMs?: number | undefined
   /** 1,000: most tasks that one worker holds. 1 to 1,000,000. */
   readonly perWorkerQueueSize?: number | undefined
   /**
@@ -34,6 +45,8 @@ export interface SchedulerOptions {
 export interface CheckedSchedulerOptions {
   readonly clientTimeoutMs: number
   readonly workerTimeoutMs: number
+  readonly workerSilenceMs: number
+  readonly loadBalanceMs: number
   readonly perWorkerQueueSize: number
   readonly maxTasksWaiting: number
   readonly isProtected: boolean
@@ -50,6 +63,8 @@ const NAMES: Readonly<Record<keyof SchedulerOptions | 'address', true>> = {
   monitorAddress: true,
   clientTimeoutMs: true,
   workerTimeoutMs: true,
+  workerSilenceMs: true,
+  loadBalanceMs: true,
   perWorkerQueueSize: true,
   maxTasksWaiting: true,
   protected: true,
@@ -63,12 +78,14 @@ export function checkSchedulerOptions(options: SchedulerOptions): CheckedSchedul
   for (const name of Object.keys(options)) {
     if (!Object.hasOwn(NAMES, name)) throw new ConfigError(`unknown option ${name}`)
   }
-  const { clientTimeoutMs, workerTimeoutMs, perWorkerQueueSize, maxTasksWaiting } = options
-  const { maxMessageBytes, maxQueuedBytes } = options
+  const { clientTimeoutMs, workerTimeoutMs, workerSilenceMs, loadBalanceMs } = options
+  const { perWorkerQueueSize, maxTasksWaiting, maxMessageBytes, maxQueuedBytes } = options
   const maxFrame = 2 ** 32 - 1
   return {
     clientTimeoutMs: numberOption('clientTimeoutMs', clientTimeoutMs, 60_000, TIMEOUT_BOUNDS),
     workerTimeoutMs: numberOption('workerTimeoutMs', workerTimeoutMs, 60_000, TIMEOUT_BOUNDS),
+    workerSilenceMs: numberOption('workerSilenceMs', workerSilenceMs, 5000, TIMEOUT_BOUNDS),
+    loadBalanceMs: numberOption('loadBalanceMs', loadBalanceMs, 100, { min: 0, max: DAY_MS }),
     perWorkerQueueSize: numberOption('perWorkerQueueSize', perWorkerQueueSize, 1000, {
       min: 1,
       max: 1_000_000,

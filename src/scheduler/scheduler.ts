@@ -142,13 +142,13 @@ export class Scheduler implements AsyncDisposable {
   #perform(action: SchedulerAction): void {
     switch (action.type) {
       case 'send':
-        this.#send(action.to, action.message)
+        this.#try(action, () => this.#router?.send(action.to, encodeFrame(action.message)))
         break
       case 'forward':
         this.#router?.send(action.to, action.bytes)
         break
       case 'publish':
-        this.#monitor?.publish(encodeFrame(action.message))
+        this.#try(action, () => this.#monitor?.publish(encodeFrame(action.message)))
         break
       case 'disconnect':
         this.#router?.disconnect(action.peer, action.reason)
@@ -163,12 +163,13 @@ export class Scheduler implements AsyncDisposable {
   }
 
   /** What is too long for one message is a peer's doing, not a bug of ours: nobody else suffers. */
-  #send(to: Identity, message: Message): void {
+  #try(action: SchedulerAction & { readonly message: Message }, send: () => unknown): void {
     try {
-      this.#router?.send(to, encodeFrame(message))
+      send()
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
-      const fields = { peer: to, kind: message.kind, error: error.message }
+      const peer = action.type === 'send' ? action.to : 'monitors'
+      const fields = { peer, kind: action.message.kind, error: error.message }
       this.#logger.error('could not send a message', fields)
     }
   }

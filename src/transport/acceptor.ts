@@ -19,7 +19,7 @@ export interface AcceptorHandler {
   onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
   /** The peer wants (or no longer wants) messages that begin with `prefix`. */
   onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
-  /** Bytes came of a message that is not complete yet; at most once a second. */
+  /** Bytes of a long message came, or were taken by the peer; at most once a second. */
   onProgress(connection: Connection): void
   /** After `send` returned false: there is room again. */
   onDrain(connection: Connection): void

@@ -22,7 +22,10 @@ export interface ConnectionHandler {
   onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
   /** The peer wants (or no longer wants) messages that begin with `prefix`. */
   onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
-  /** Bytes came of a message that is not complete yet; at most once a second. */
+  /**
+   * Bytes came of a message that is not complete yet, or the peer has taken some for which it had
+   * to be waited; at most once a second.
+   */
   onProgress(connection: Connection): void
   /** After `send` returned false: there is room again. */
   onDrain(connection: Connection): void
@@ -74,10 +77,19 @@ export class Connection {
     this.#queue = queue
     this.#remote = describeRemote(socket)
     this.#setup = setup
-    this.#writer = new FrameWriter(socket, queue, setup.flusher, () => this.#onWritten())
+    this.#writer = new FrameWriter(socket, queue, setup.flusher, (hasMoved) =>
+      this.#onWritten(hasMoved),
+    )
     this.#session = new ZmtpSession(local, options)
     this.#heartbeat = new Heartbeat(options, {
-      ping: (ttlMs) => this.sendControl(encodePing(ttlMs)),
+      outgoing: () => ({
+        takenBytes: socket.bytesWritten - socket.writableLength,
+        isFull: socket.writableLength > 0,
+      }),
+      ping: () => {
+        // One that waits behind a long message is enough.
+        if (this.#writer.controlFrames === 0) this.sendControl(encodePing(0))
+      },
       giveUp: (reason) => this.close(reason),
     })
     this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
@@ -204,7 +216,7 @@ export class Connection {
     const { peer } = this.#session
     if (peer === undefined) return
     this.#isReady = true
-    this.#stopTimers()
+    clearTimeout(this.#deadline)
     if (peer.minor >= 1) this.#heartbeat.start()
     this.#writer.start()
     this.#setup.handler.onReady(this, peer)
@@ -265,7 +277,8 @@ export class Connection {
     return false
   }
 
-  #onWritten(): void {
+  #onWritten(hasMoved: boolean): void {
+    if (hasMoved && this.isOpen) this.#tellProgress()
     if (this.#phase === 'flushing' && this.#writer.isIdle) this.#endSocket()
     else this.#tellDrain()
   }

@@ -27,7 +27,7 @@ export interface DealerHandler {
   onDrain(): void
   /** An attempt to connect has failed. It is tried again. */
   onConnectFailed(reason: string): void
-  /** Bytes came of a message that is not complete yet; at most once a second. */
+  /** Bytes of a long message came, or were taken by the peer; at most once a second. */
   onProgress?(): void
 }
 

@@ -16,6 +16,8 @@ class Fixture {
   readonly writer: FrameWriter
   readonly queue = new SendQueue(new SlabPool())
   progress = 0
+  /** How often bytes left for which it had to be waited. */
+  moves = 0
   #end: (() => void) | undefined
   isSlow = false
 
@@ -25,8 +27,9 @@ class Fixture {
       writev: (chunks, callback) =>
         this.#write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), callback),
     })
-    this.writer = new FrameWriter(this.stream, this.queue, new TurnFlusher(), () => {
+    this.writer = new FrameWriter(this.stream, this.queue, new TurnFlusher(), (hasMoved) => {
       this.progress += 1
+      if (hasMoved) this.moves += 1
     })
   }
 
@@ -100,18 +103,36 @@ test('a large message leaves in parts, and no command comes between them', async
   const { writer, writes } = fixture
   fixture.isSlow = true
   writer.start()
-  writer.send(Buffer.alloc(2_500_000))
+  writer.send(Buffer.alloc(600_000))
   writer.sendControl(Buffer.from('c'))
-  assert.equal(writer.queuedBytes, 2_500_009)
+  assert.equal(writer.queuedBytes, 600_009)
   assert.equal(writer.isBetweenMessages, false)
   fixture.end()
   await turn()
-  assert.equal(writer.queuedBytes, 2_500_009 - 1024 ** 2)
+  assert.equal(writer.queuedBytes, 600_009 - 256 * 1024)
   fixture.end()
   await turn()
   fixture.end()
   await turn()
-  assert.deepEqual(writes, ['1048576 bytes', '1048576 bytes', '402857 bytes', '63'])
+  assert.deepEqual(writes, ['262144 bytes', '262144 bytes', '75721 bytes', '63'])
+})
+
+test('only bytes that the system could not take at once show that the peer takes some', async () => {
+  const fixture = new Fixture()
+  const { writer } = fixture
+  writer.start()
+  writer.send(Buffer.from('a'))
+  await turn()
+  writer.send(Buffer.alloc(600_000))
+  await turn()
+  assert.equal(fixture.moves, 0)
+  fixture.isSlow = true
+  writer.send(Buffer.from('a'))
+  await turn()
+  assert.equal(fixture.moves, 0)
+  fixture.end()
+  await turn()
+  assert.equal(fixture.moves, 1)
 })
 
 test('after stop nothing is written', async () => {

@@ -8,15 +8,18 @@ import { FLUSH_BYTES } from './slab-pool.js'
 import type { OutgoingFrame } from './socket.js'
 import type { Flushable, TurnFlusher } from './turn-flusher.js'
 
-/** One write hands at most this much to the operating system, so that progress can be seen. */
-const WRITE_BATCH_BYTES = 1024 ** 2
+/**
+ * One write hands at most this much to the operating system, so that progress can be seen: on a
+ * link of 1 Mbit/s every two seconds.
+ */
+const WRITE_BATCH_BYTES = 256 * 1024
 
 /** The writing half of a connection. */
 export class FrameWriter implements Flushable {
   readonly #stream: Writable
   readonly #queue: SendQueue
   readonly #flusher: TurnFlusher
-  readonly #onProgress: () => void
+  readonly #onProgress: (hasMoved: boolean) => void
   /** Frames of the connection's own (PONG, SUBSCRIBE), which go before what is in the queue. */
   #control: Uint8Array[] = []
   /** Bytes handed to the stream by a write that has not ended. */
@@ -27,9 +30,15 @@ export class FrameWriter implements Flushable {
 
   /**
    * `onProgress` is called after each write that ended and each turn that was flushed, never from
-   * within a call of the owner.
+   * within a call of the owner. `hasMoved`: bytes have left that the operating system could not
+   * take at once, so the peer has taken some.
    */
-  constructor(stream: Writable, queue: SendQueue, flusher: TurnFlusher, onProgress: () => void) {
+  constructor(
+    stream: Writable,
+    queue: SendQueue,
+    flusher: TurnFlusher,
+    onProgress: (hasMoved: boolean) => void,
+  ) {
     this.#stream = stream
     this.#queue = queue
     this.#flusher = flusher
@@ -92,7 +101,7 @@ export class FrameWriter implements Flushable {
     this.#isFlushScheduled = false
     if (this.#isStopped) return
     this.write()
-    this.#onProgress()
+    this.#onProgress(false)
   }
 
   /**
@@ -143,8 +152,9 @@ export class FrameWriter implements Flushable {
   /** Comes after every write, also after one that had ended when `write` returned. */
   readonly #onWritten = (): void => {
     if (this.#isStopped || this.#stream.writableLength > 0) return
+    const hasMoved = this.#inFlightBytes > 0
     this.#inFlightBytes = 0
     this.write()
-    this.#onProgress()
+    this.#onProgress(hasMoved)
   }
 }

@@ -1,46 +1,55 @@
 // Whether a peer is still there when it has nothing to say: our own PINGs, and the time to live
-// that a peer announces in its own (docs/protocol.md#zmtp). Only with ZMTP 3.1 peers.
+// that a peer announces in its own (docs/protocol.md#zmtp). Only with ZMTP 3.1 peers. Ours announce
+// none: a process that is busy or was suspended for a while is not to be given up for that.
 
-/** When to ask, and when to give up. */
-export interface HeartbeatOptions {
-  /** A PING is sent this often; 0 = never. */
-  readonly pingIntervalMs: number
-  /** A peer that has been silent for longer, though it was asked, is given up. */
-  readonly pingTimeoutMs: number
-}
+import { PeerWatch, type OutgoingState, type PingOptions } from './peer-watch.js'
 
-/** What a heartbeat wants done. */
+/** What a heartbeat asks, and wants done. */
 export interface HeartbeatActions {
-  /** Send a PING that tells the peer to give us up after `ttlMs` of silence. */
-  ping(ttlMs: number): void
+  outgoing(): OutgoingState
+  ping(): void
   giveUp(reason: string): void
 }
 
 /** Watches one connection. Its timers do not keep the process alive. */
 export class Heartbeat {
-  readonly #options: HeartbeatOptions
+  readonly #options: PingOptions
   readonly #actions: HeartbeatActions
   #interval: NodeJS.Timeout | undefined
   #ttl: NodeJS.Timeout | undefined
   #ttlMs = 0
-  #lastHeardMs: number | undefined
+  #hasHeard = false
+  #isStopped = false
+  /** Kept up to date only while the peer wants to be given up some time. */
+  #lastHeardMs = 0
 
-  constructor(options: HeartbeatOptions, actions: HeartbeatActions) {
+  constructor(options: PingOptions, actions: HeartbeatActions) {
     this.#options = options
     this.#actions = actions
   }
 
   /** The handshake with a 3.1 peer is done: starts to send PINGs if that is wanted. */
   start(): void {
-    const { pingIntervalMs } = this.#options
+    const { pingIntervalMs, pingTimeoutMs } = this.#options
     if (pingIntervalMs === 0) return
-    this.#lastHeardMs = performance.now()
-    this.#interval = setInterval(() => this.#onInterval(), pingIntervalMs).unref()
+    const watch = new PeerWatch(this.#options, performance.now())
+    const onInterval = (): void => {
+      const next = watch.look(performance.now(), this.#hasHeard, this.#actions.outgoing())
+      this.#hasHeard = false
+      if (next === 'ping') this.#actions.ping()
+      if (next !== 'giveUp') return
+      this.#whenAllIsRead(() => {
+        if (this.#hasHeard) return
+        this.#actions.giveUp(`the peer has not answered for ${pingTimeoutMs} ms`)
+      })
+    }
+    this.#interval = setInterval(onInterval, pingIntervalMs).unref()
   }
 
   /** Any bytes have come. */
   heard(): void {
-    if (this.#lastHeardMs !== undefined) this.#lastHeardMs = performance.now()
+    this.#hasHeard = true
+    if (this.#ttlMs > 0) this.#lastHeardMs = performance.now()
   }
 
   /** The peer has sent a PING: it wants to be given up after `ttlMs` of silence (0 = no wish). */
@@ -48,34 +57,45 @@ export class Heartbeat {
     this.#ttlMs = ttlMs
     if (ttlMs === 0) return
     this.#lastHeardMs = performance.now()
-    if (this.#ttl === undefined) this.#watch(ttlMs)
+    if (this.#ttl === undefined) this.#watchTtl(ttlMs)
   }
 
   /** Ends all timers. */
   stop(): void {
+    this.#isStopped = true
     clearInterval(this.#interval)
     clearTimeout(this.#ttl)
   }
 
-  get #silenceMs(): number {
-    return performance.now() - (this.#lastHeardMs ?? 0)
+  /** How long the peer may be silent from now on. */
+  get #ttlLeftMs(): number {
+    return this.#ttlMs - (performance.now() - this.#lastHeardMs)
   }
 
-  #onInterval(): void {
-    const { pingTimeoutMs } = this.#options
-    if (this.#silenceMs <= pingTimeoutMs) this.#actions.ping(pingTimeoutMs)
-    else this.#actions.giveUp(`the peer has not answered for ${pingTimeoutMs} ms`)
-  }
-
-  #watch(delayMs: number): void {
-    this.#ttl = setTimeout(() => this.#onTtl(), delayMs).unref()
+  #watchTtl(delayMs: number): void {
+    this.#ttl = setTimeout(() => this.#onTtl(), Math.ceil(delayMs)).unref()
   }
 
   #onTtl(): void {
     this.#ttl = undefined
     if (this.#ttlMs === 0) return
-    const leftMs = this.#ttlMs - this.#silenceMs
-    if (leftMs > 0) this.#watch(Math.ceil(leftMs))
-    else this.#actions.giveUp(`the peer was silent for the ${this.#ttlMs} ms that it had announced`)
+    const leftMs = this.#ttlLeftMs
+    if (leftMs > 0) return this.#watchTtl(leftMs)
+    this.#whenAllIsRead(() => {
+      const left = this.#ttlLeftMs
+      if (left > 0) this.#watchTtl(left)
+      else this.#actions.giveUp(silenceOf(this.#ttlMs))
+    })
   }
+
+  /** This process may have been busy: what came meanwhile is read before anybody is given up. */
+  #whenAllIsRead(decide: () => void): void {
+    setImmediate(() => {
+      if (!this.#isStopped) decide()
+    })
+  }
+}
+
+function silenceOf(ttlMs: number): string {
+  return `the peer was silent for the ${ttlMs} ms that it had announced`
 }

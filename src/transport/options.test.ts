@@ -23,15 +23,19 @@ test('without options, all have their documented defaults', () => {
     pingTimeoutMs: 0,
     logger: silentLogger,
   }
-  const connect = { ...common, reconnectMinMs: 100, reconnectMaxMs: 2000 }
+  const pings = { pingIntervalMs: 2000, pingTimeoutMs: 8000 }
+  const connect = { ...common, ...pings, reconnectMinMs: 100, reconnectMaxMs: 1000 }
+  const router = { ...common, pingIntervalMs: 2000, handover: true, identity: '' }
   assert.deepEqual(socketOptions({}), common)
-  assert.deepEqual(routerOptions({}), { ...common, handover: true, identity: '' })
+  assert.deepEqual(routerOptions({}), router)
   assert.deepEqual(connectOptions({}), connect)
   assert.deepEqual(dealerOptions({}), { ...connect, queueWhileDisconnected: true })
 })
 
 test('one option may imply another', () => {
-  assert.equal(socketOptions({ pingIntervalMs: 500 }).pingTimeoutMs, 1000)
+  assert.equal(connectOptions({ pingIntervalMs: 500 }).pingTimeoutMs, 2000)
+  assert.equal(connectOptions({ pingIntervalMs: 2 ** 30 }).pingTimeoutMs, 2 ** 31 - 1)
+  assert.equal(routerOptions({ pingIntervalMs: 500 }).pingTimeoutMs, 0)
   assert.equal(connectOptions({ reconnectMinMs: 5000 }).reconnectMaxMs, 5000)
 })
 

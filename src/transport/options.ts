@@ -12,13 +12,14 @@ export interface SocketOptions extends SocketLimits {
   /** How long `close` goes on writing what waits, in milliseconds. Default: 1,000. */
   readonly lingerMs: number
   /**
-   * How often ZMTP 3.1 peers are asked whether they are there, in milliseconds. Default: 0 = never,
-   * as the engine has heartbeats of its own and TCP keepalive is on.
+   * A ZMTP 3.1 peer of which nothing was heard for so long, or to which nothing was sent, is asked
+   * whether it is there, in milliseconds. 0 = never. Default: 2,000; of a PUB 0.
    */
   readonly pingIntervalMs: number
   /**
-   * A peer from which nothing has come for so long, though it was asked, loses its connection.
-   * Default: twice `pingIntervalMs`.
+   * A peer from which nothing has come for so long, though it was asked, loses its connection, in
+   * milliseconds; 0 = never. Default: four times `pingIntervalMs` for sockets that connect. Those
+   * that listen never give a peer up themselves: their owner knows who may be busy for long.
    */
   readonly pingTimeoutMs: number
   /** Hears of connections that were refused or broken. Default: silent. */
@@ -44,7 +45,7 @@ export interface ConnectOptions extends SocketOptions {
    * and a random part of up to a half is taken off. Default: 100.
    */
   readonly reconnectMinMs: number
-  /** The longest such delay, in milliseconds. Default: 2,000. */
+  /** The longest such delay, in milliseconds. Default: 1,000. */
   readonly reconnectMaxMs: number
 }
 
@@ -64,9 +65,28 @@ export interface DealerOptions extends ConnectOptions {
 const MAX_TIMER_MS = 2 ** 31 - 1
 const MAX_IDENTITY_BYTES = 255
 
+const DEFAULT_PING_INTERVAL_MS = 2000
+/** A peer that is asked so often in vain is given up. */
+const PING_ROUNDS = 4
+const DEFAULT_RECONNECT_MIN_MS = 100
+const DEFAULT_RECONNECT_MAX_MS = 1000
+
+/** When peers are asked, unless told otherwise. */
+interface PingDefaults {
+  readonly intervalMs: number
+  /** 0 = they are never given up. */
+  readonly rounds: number
+}
+
+const NO_PINGS: PingDefaults = { intervalMs: 0, rounds: 0 }
+
 /** Fills in the defaults. Throws `ConfigError` that names the option, its value and the bound. */
-export function socketOptions(given: Partial<SocketOptions>): SocketOptions {
-  const pingIntervalMs = duration('pingIntervalMs', given.pingIntervalMs, 0, 0)
+export function socketOptions(
+  given: Partial<SocketOptions>,
+  { intervalMs, rounds }: PingDefaults = NO_PINGS,
+): SocketOptions {
+  const pingIntervalMs = duration('pingIntervalMs', given.pingIntervalMs, intervalMs, 0)
+  const pingTimeoutMs = Math.min(rounds * pingIntervalMs, MAX_TIMER_MS)
   return {
     maxFrameBytes: size('maxFrameBytes', given, 1, constants.MAX_LENGTH),
     maxFramesPerMessage: size('maxFramesPerMessage', given, 1),
@@ -80,7 +100,7 @@ export function socketOptions(given: Partial<SocketOptions>): SocketOptions {
     ),
     lingerMs: duration('lingerMs', given.lingerMs, 1000, 0),
     pingIntervalMs,
-    pingTimeoutMs: duration('pingTimeoutMs', given.pingTimeoutMs, 2 * pingIntervalMs, 0),
+    pingTimeoutMs: duration('pingTimeoutMs', given.pingTimeoutMs, pingTimeoutMs, 0),
     logger: given.logger ?? silentLogger,
   }
 }
@@ -88,7 +108,7 @@ export function socketOptions(given: Partial<SocketOptions>): SocketOptions {
 /** As `socketOptions`. */
 export function routerOptions(given: Partial<RouterOptions>): RouterOptions {
   return {
-    ...socketOptions(given),
+    ...socketOptions(given, { intervalMs: DEFAULT_PING_INTERVAL_MS, rounds: 0 }),
     handover: booleanOption('handover', given.handover, true),
     identity: checkIdentity(given.identity ?? ''),
   }
@@ -96,10 +116,11 @@ export function routerOptions(given: Partial<RouterOptions>): RouterOptions {
 
 /** As `socketOptions`. */
 export function connectOptions(given: Partial<ConnectOptions>): ConnectOptions {
-  const reconnectMinMs = duration('reconnectMinMs', given.reconnectMinMs, 100, 1)
-  const fallback = Math.max(2000, reconnectMinMs)
+  const { reconnectMinMs: givenMinMs } = given
+  const reconnectMinMs = duration('reconnectMinMs', givenMinMs, DEFAULT_RECONNECT_MIN_MS, 1)
+  const fallback = Math.max(DEFAULT_RECONNECT_MAX_MS, reconnectMinMs)
   return {
-    ...socketOptions(given),
+    ...socketOptions(given, { intervalMs: DEFAULT_PING_INTERVAL_MS, rounds: PING_ROUNDS }),
     reconnectMinMs,
     reconnectMaxMs: duration('reconnectMaxMs', given.reconnectMaxMs, fallback, reconnectMinMs),
   }

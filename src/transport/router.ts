@@ -19,7 +19,7 @@ export interface RouterHandler {
   onDisconnect(peer: Identity, reason: string): void
   /** After `send` returned false: there is room again. */
   onDrain(peer: Identity): void
-  /** Bytes came of a message that is not complete yet; at most once a second for each peer. */
+  /** Bytes of a long message came, or were taken by the peer; at most once a second for each. */
   onProgress(peer: Identity): void
   /** Somebody at `remote` was refused before becoming a peer. Also logged. */
   onRefused?(remote: string, reason: string): void

@@ -2,8 +2,9 @@
 // event loop; what comes in is told as it comes.
 
 import type { Duplex, Readable } from 'node:stream'
+import { NO_BYTES } from '../base/bytes.js'
 import type { OutgoingFrame } from '../transport/socket.js'
-import { FrameBatch, FrameParser } from './link.js'
+import { FrameBatch, FrameParser, KIND_END } from './link.js'
 
 /** Written at once when so much waits, in bytes. */
 const FLUSH_BYTES = 64 * 1024
@@ -53,6 +54,7 @@ export class AgentLink {
 
   /** Sends what waits, then tells the processor that there is no more: it ends by itself. */
   end(): void {
+    if (!this.#isClosed) this.#batch.add(KIND_END, NO_BYTES)
     this.#flush()
     this.#output.end()
   }

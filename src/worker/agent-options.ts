@@ -20,6 +20,12 @@ export interface AgentOptions {
   readonly heartbeatIntervalMs?: number | undefined
   /** 300,000: a worker that hears nothing from the scheduler for longer ends. 100 to 10^9. */
   readonly deathTimeoutMs?: number | undefined
+  /**
+   * 0: a worker that is told to stop gives back what it has not begun, and what runs has so much
+   * time to end; it runs elsewhere again if that is over. (The command waits for 20 seconds.)
+   * 0 to 3,600,000.
+   */
+  readonly drainMs?: number | undefined
   /** 8,192: results up to this size travel inside the result message. 0 to 16,777,216. */
   readonly inlineLimitBytes?: number | undefined
   /** 3,000: a processor that is to end is killed this long after SIGTERM. 0 to 3,600,000. */
@@ -55,6 +61,7 @@ export interface CheckedAgentOptions {
   readonly names: readonly string[]
   readonly heartbeatIntervalMs: number
   readonly deathTimeoutMs: number
+  readonly drainMs: number
   readonly inlineLimitBytes: number
   readonly cancelGraceMs: number
   readonly spareProcessors: number
@@ -74,6 +81,7 @@ const NAMES: Readonly<Record<keyof AgentOptions, true>> = {
   names: true,
   heartbeatIntervalMs: true,
   deathTimeoutMs: true,
+  drainMs: true,
   inlineLimitBytes: true,
   killDelayMs: true,
   cancelGraceMs: true,
@@ -96,7 +104,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   parseConnectAddress(options.address)
   const count = workerCount(options.workers)
   const { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes, killDelayMs } = options
-  const { cancelGraceMs, spareProcessors, objectCacheBytes } = options
+  const { drainMs, cancelGraceMs, spareProcessors, objectCacheBytes } = options
   const upToAnHour = { min: 0, max: HOUR_MS }
   return {
     address: options.address,
@@ -109,6 +117,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
       min: 100,
       max: 1e9,
     }),
+    drainMs: numberOption('drainMs', drainMs, 0, upToAnHour),
     inlineLimitBytes: numberOption('inlineLimitBytes', inlineLimitBytes, 8_192, {
       min: 0,
       max: 16 * 1024 ** 2,

@@ -19,10 +19,6 @@ import { newResultId, serializerIdOf } from './object-id.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import type { SparePool } from './spare-pool.js'
 
-/** A scheduler whose link has died without a word is noticed after this silence. */
-const PING_INTERVAL_MS = 10_000
-const PING_TIMEOUT_MS = 30_000
-
 /** How a worker, or an agent, came to its end. */
 export interface AgentEnd {
   readonly reason: string
@@ -57,6 +53,7 @@ export class AgentWorker {
   readonly #logger: Logger
   readonly #sampler: ProcessSampler
   readonly #spares: SparePool
+  readonly #machine: WorkerMachine
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #socket: DealerSocket
   #processor: ProcessorHost | undefined
@@ -81,8 +78,9 @@ export class AgentWorker {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve
     })
+    this.#machine = newMachine(identity, settings)
     this.#driver = new Driver({
-      machine: newMachine(identity, settings),
+      machine: this.#machine,
       tick: { type: 'tick' },
       perform: (action) => this.#perform(action),
       onFault: (error) => this.#onFault(error),
@@ -91,12 +89,18 @@ export class AgentWorker {
     this.#driver.handle({ type: 'started' })
   }
 
-  /** Leaves in good order; resolves when all has ended. May be called again. */
-  async stop(): Promise<void> {
-    this.#driver.handle({ type: 'stopRequested' })
-    // While the scheduler is told, the processor can already end.
-    void this.#processor?.end()
+  /**
+   * Leaves in good order: what runs has some time to end, unless it is urgent or was said before.
+   * Resolves when all has ended.
+   */
+  async stop(isUrgent: boolean): Promise<void> {
+    this.#driver.handle({ type: 'stopRequested', isUrgent })
     await this.ended
+  }
+
+  /** How many tasks it still runs though it was told to leave. */
+  get drainingCount(): number {
+    return this.#isFinished ? 0 : this.#machine.drainingCount
   }
 
   #connect(identity: Identity, report: ConnectReport): DealerSocket {
@@ -113,8 +117,6 @@ export class AgentWorker {
     }
     return new DealerSocket(this.#settings.address, identity, handler, {
       queueWhileDisconnected: false,
-      pingIntervalMs: PING_INTERVAL_MS,
-      pingTimeoutMs: PING_TIMEOUT_MS,
       logger: this.#logger,
     })
   }
@@ -165,8 +167,13 @@ export class AgentWorker {
         return this.#processor?.stop({ id: action.taskId, reason: action.reason })
       case 'askStatus':
         return this.#processor?.askStatus(action.dispatchNumber)
+      case 'retractTasks':
+        return this.#processor?.retract(action.dispatchNumbers)
       case 'killProcessor':
         return this.#processor?.kill()
+      case 'endProcessor':
+        void this.#processor?.end()
+        return undefined
       case 'registered':
         this.#logger.info('registered with the scheduler')
         return this.#settleReady?.resolve()
@@ -199,6 +206,8 @@ export class AgentWorker {
         onResult: (result) => handle({ type: 'taskAnswered', processor, result }),
         onUpdate: (update) => handle({ type: 'taskUpdated', processor, update }),
         onStatus: (status) => handle({ type: 'statusTold', processor, status }),
+        onRetracted: (asked, retracted) =>
+          handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
       },
     })
@@ -242,6 +251,7 @@ function newMachine(identity: Identity, settings: CheckedAgentOptions): WorkerMa
     runtime: `node/${process.versions.node}`,
     heartbeatIntervalMs: settings.heartbeatIntervalMs,
     deathTimeoutMs: settings.deathTimeoutMs,
+    drainMs: settings.drainMs,
     inlineLimitBytes: settings.inlineLimitBytes,
     cancelGraceMs: settings.cancelGraceMs,
     objectCacheBytes: settings.objectCacheBytes,

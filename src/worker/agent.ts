@@ -14,12 +14,16 @@ import { withFields } from './worker-logger.js'
 
 export type { AgentEnd } from './agent-worker.js'
 
+/** An agent that leaves says what it waits for if that takes longer, in milliseconds. */
+const TELL_DELAY_MS = 100
+
 /** Workers in this process. They keep it alive until they have ended. */
 export class Agent {
   /** Resolves when the scheduler knows all workers; rejects when one ends before that. */
   readonly ready: Promise<void>
   /** Resolves when all workers have ended, with their connections and processors. */
   readonly ended: Promise<AgentEnd>
+  readonly #settings: CheckedAgentOptions
   readonly #workers: AgentWorker[] = []
   readonly #started: Promise<void>
   readonly #spares: SparePool
@@ -27,6 +31,7 @@ export class Agent {
 
   private constructor(settings: CheckedAgentOptions) {
     const { processor, spareProcessors: count, logger } = settings
+    this.#settings = settings
     this.#spares = new SparePool({ processor, count, logger })
     this.#started = this.#start(settings)
     this.ready = this.#started.then(() => this.#allReady())
@@ -47,13 +52,18 @@ export class Agent {
   }
 
   /**
-   * Ends all workers in good order: the scheduler gives their tasks to others. Resolves when
-   * nothing is left of them. May be called again.
+   * Ends all workers in good order: tasks that they have not begun run elsewhere, and those that
+   * run have `drainMs` to end. If `isUrgent`, or when it is called again, they are not waited for.
+   * Resolves when nothing is left of them.
    */
-  async stop(): Promise<void> {
+  async stop({ isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<void> {
     this.#isStopping = true
     await this.#started
-    await Promise.all([this.#spares.close(), ...this.#workers.map((worker) => worker.stop())])
+    const ended = this.#workers.map((worker) => worker.stop(isUrgent))
+    // By then it has shown what has begun.
+    const timer = setTimeout(() => this.#tellDraining(), TELL_DELAY_MS)
+    await Promise.all([this.#spares.close(), ...ended])
+    clearTimeout(timer)
   }
 
   /**
@@ -75,6 +85,15 @@ export class Agent {
         logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
       })
     }
+  }
+
+  #tellDraining(): void {
+    const tasks = this.#workers.reduce((sum, worker) => sum + worker.drainingCount, 0)
+    if (tasks === 0) return
+    const { drainMs, logger } = this.#settings
+    const running = tasks === 1 ? '1 task still runs' : `${tasks} tasks still run`
+    const text = `leaving: ${running}, at most ${drainMs / 1_000} s; a second signal ends at once`
+    logger.info(text, { tasks, drainMs })
   }
 
   async #allReady(): Promise<void> {

@@ -1,18 +1,22 @@
 // A thread beside the user's code. It holds the lifeline to the agent, so that these work while
 // user code never returns to the event loop: when the agent dies, however it dies, the processor
-// and what it has started are killed; when the agent asks how far a task is, it is told; and the
-// memory of tasks that are profiled is sampled.
+// and what it has started are killed; when the agent asks how far a task is, or takes back what has
+// not begun, it is answered; and the memory of tasks that are profiled is sampled.
 
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
-import { LIFELINE_FD } from './link.js'
-import { QUESTION_BYTES, encodeStatus } from './status-frame.js'
+import { ClaimTaker } from './claim-table.js'
+import { killOwnGroup } from './kill-group.js'
+import { decodeNumbers, encodeNumbers, encodeStatus, lifelineFrame } from './lifeline-frame.js'
+import { FrameParser, KIND_RETRACT, KIND_STATUS, LIFELINE_FD } from './link.js'
 import { BoardReader } from './task-board.js'
 
 /** What the guardian is given. */
 export interface GuardianInput {
   /** See `newBoardCells`. */
   readonly cells: Int32Array
+  /** See `newClaimCells`. */
+  readonly claimCells: Int32Array
   /** When the main thread's clock read 0, by the clock that all threads share, in milliseconds. */
   readonly originMs: number
 }
@@ -30,29 +34,15 @@ function sharedNow(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
-/**
- * The processor leads a process group of its own; where there are no groups, only itself is ended.
- */
-function killProcessor(): void {
-  try {
-    process.kill(-process.pid, 'SIGKILL')
-  } catch {
-    process.kill(process.pid, 'SIGKILL')
-  }
-}
-
 /** Watches the lifeline for as long as this process lives. */
-function watch(board: BoardReader, nowMs: () => number): void {
+function watch(answer: (kind: number, question: Buffer) => Buffer): void {
   const lifeline = new Socket({ fd: LIFELINE_FD })
-  let bytes: Buffer = Buffer.alloc(0)
-  lifeline.on('data', (chunk: Buffer) => {
-    bytes = Buffer.concat([bytes, chunk])
-    for (; bytes.length >= QUESTION_BYTES; bytes = bytes.subarray(QUESTION_BYTES)) {
-      lifeline.write(encodeStatus(board.statusOf(bytes.readInt32LE(0), nowMs())))
-    }
+  const parser = new FrameParser((kind, question) => {
+    lifeline.write(lifelineFrame(kind, answer(kind, question)))
   })
-  lifeline.on('error', killProcessor)
-  lifeline.on('close', killProcessor)
+  lifeline.on('data', (chunk: Buffer) => parser.feed(chunk))
+  lifeline.on('error', killOwnGroup)
+  lifeline.on('close', killOwnGroup)
 }
 
 /** Hears of a new board, and looks at the memory while tasks are profiled, once it is told to. */
@@ -74,10 +64,15 @@ function listen(board: BoardReader, nowMs: () => number): void {
   })
 }
 
-function main({ cells, originMs }: GuardianInput): void {
+function main({ cells, claimCells, originMs }: GuardianInput): void {
   const board = new BoardReader(cells)
+  const taker = new ClaimTaker(claimCells)
   const nowMs = (): number => Math.trunc(sharedNow() - originMs)
-  watch(board, nowMs)
+  watch((kind, question) => {
+    const numbers = decodeNumbers(question)
+    if (kind === KIND_STATUS) return encodeStatus(board.statusOf(numbers[0] ?? 0, nowMs()))
+    return encodeNumbers(kind === KIND_RETRACT ? numbers.filter((one) => taker.retract(one)) : [])
+  })
   listen(board, nowMs)
 }
 

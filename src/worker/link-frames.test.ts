@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, taskId } from '../base/ids.js'
 import { decodeHost, encodeHost } from './host-frame.js'
+import { decodeNumbers, decodeStatus, encodeNumbers, encodeStatus } from './lifeline-frame.js'
 import { decodeLog, encodeLog } from './log-frame.js'
-import { decodeStatus, encodeStatus, STATUS_BYTES } from './status-frame.js'
 import { decodeStop, encodeStop } from './stop-frame.js'
 
 const GARBAGE = ['', '{}', 'null', '[1]', '\xff\xfe', '{"level":"info"}'].map((text) =>
@@ -43,9 +43,15 @@ test('how far a task is arrives as it was told', () => {
   const flags = ['isStarted', 'isListening', 'isAlone', 'hasGivenUp'] as const
   for (const flag of flags) {
     const none = { isStarted: false, isListening: false, isAlone: false, hasGivenUp: false }
-    const status = { dispatchNumber: 77, ...none, [flag]: true, runningMs: 123_456 }
-    const bytes = encodeStatus(status)
-    assert.equal(bytes.length, STATUS_BYTES)
-    assert.deepEqual(decodeStatus(Buffer.concat([Buffer.alloc(3), bytes]), 3), status)
+    const status = { dispatchNumber: 2 ** 40, ...none, [flag]: true, runningMs: 2 ** 33 }
+    assert.deepEqual(decodeStatus(encodeStatus(status)), status)
   }
+  for (const bytes of GARBAGE) assert.throws(() => decodeStatus(bytes), { name: 'ProtocolError' })
+})
+
+test('the numbers of tasks arrive as they were told', () => {
+  for (const numbers of [[], [0], [5, 2 ** 31, 2 ** 47]]) {
+    assert.deepEqual(decodeNumbers(encodeNumbers(numbers)), numbers)
+  }
+  assert.throws(() => decodeNumbers(Buffer.alloc(7)), { name: 'ProtocolError' })
 })

@@ -4,7 +4,7 @@
 //   agent ── fd 3 ──► processor     whose it is; messages: tasks, objects, deletes; orders to stop
 //   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results, updates; log lines;
 //                                   the exit note
-//   agent ◄─ fd 4 ──► guardian      questions how far a task is, and answers (status-frame.ts); its
+//   agent ◄─ fd 4 ──► guardian      questions and their answers, in order (lifeline-frame.ts); its
 //                                   end is the agent's death (guardian.ts)
 
 import { asBuffer } from '../base/bytes.js'
@@ -34,6 +34,18 @@ export const KIND_STOP = 3
 
 /** A task has written a log line (log-frame.ts). */
 export const KIND_LOG = 4
+
+/** The processor shall end. A pipe that ends without it is the agent's death. */
+export const KIND_END = 8
+
+/** On the lifeline: how far a task is. */
+export const KIND_STATUS = 5
+
+/** On the lifeline: tasks are taken back. */
+export const KIND_RETRACT = 6
+
+/** On the lifeline: whether anybody is there. */
+export const KIND_PULSE = 7
 
 const HEADER_BYTES = 5
 const MAX_LENGTH = 2 ** 32 - 1
@@ -203,6 +215,6 @@ export class FrameParser {
 }
 
 function checkKind(kind: number | undefined): number {
-  if (kind !== undefined && kind <= KIND_LOG) return kind
+  if (kind !== undefined && kind <= KIND_PULSE) return kind
   throw new ProtocolError(`a frame of the unknown kind ${kind}`)
 }

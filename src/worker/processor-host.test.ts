@@ -48,6 +48,10 @@ class Listener implements ProcessorHostHandler {
     this.statuses.push(status)
   }
 
+  onRetracted(): void {
+    assert.fail('nothing was asked')
+  }
+
   onExit(death: ProcessorDeath, lastRun: LastRun): void {
     this.#onExit({ death, lastRun })
   }

@@ -22,10 +22,10 @@ import {
   LIFELINE_FD,
   OUTBOX_FD,
 } from './link.js'
+import { Lifeline } from './lifeline.js'
 import { decodeLog } from './log-frame.js'
 import { readLines } from './output-reader.js'
 import { spawnProcessor, type ProcessorOptions } from './spawn-processor.js'
-import { decodeStatus, encodeQuestion, STATUS_BYTES } from './status-frame.js'
 import { encodeStop, type StopOrder } from './stop-frame.js'
 
 /** What is kept of stderr for `ProcessorDiedError`, in bytes. */
@@ -34,13 +34,24 @@ const STDERR_TAIL_BYTES = 4096
 /** A processor that was asked to end by itself is told more firmly after this time. */
 const PATIENCE_MS = 250
 
+/**
+ * A processor is asked this often whether it lives. All of one can only be silent if the whole
+ * process is stopped: by SIGSTOP, by a debugger of the system, or by a machine that swaps for its
+ * life. These get a minute, which is six times this.
+ */
+const PULSE_INTERVAL_MS = 10_000
+
 /** A process whose pipes are closed ends, or is ended after this time. */
 const PIPE_TIMEOUT_MS = 1000
 
-/**
- * How long to wait for the rest of what a dead processor has written: others may hold its pipes.
- */
+/** How long to wait for the rest of what a dead processor has told. */
 const DRAIN_TIMEOUT_MS = 1000
+
+/**
+ * The same for what it has printed. All of that is in the pipes already, whose ends may be held by
+ * processes that user code has sent away.
+ */
+const PRINT_TIMEOUT_MS = 50
 
 /** What a host tells, never from within `serve`. Nothing after `onExit`. */
 export interface ProcessorHostHandler {
@@ -48,6 +59,8 @@ export interface ProcessorHostHandler {
   onResult(result: TaskResult): void
   onUpdate(update: TaskUpdate): void
   onStatus(status: RunStatus): void
+  /** Answers `retract`: of those that were asked for, these will neither run nor be answered. */
+  onRetracted(asked: readonly number[], retracted: readonly number[]): void
   onExit(death: ProcessorDeath, lastRun: LastRun): void
 }
 
@@ -61,6 +74,8 @@ export interface ProcessorService {
 
 /** One processor process. */
 export interface ProcessorHost {
+  /** Resolves when it has reported in, or is gone. */
+  readonly started: Promise<void>
   /** Resolves when it is gone. */
   readonly exited: Promise<void>
   /** Whether it has reported in, and lives. */
@@ -75,6 +90,11 @@ export interface ProcessorHost {
   stop(order: StopOrder): void
   /** Asks how far a task is: `onStatus` follows, even while user code runs. */
   askStatus(dispatchNumber: number): void
+  /**
+   * Takes back what it has not begun of these tasks, named by their place among all that it was
+   * sent: `onRetracted` follows, in order, even while user code runs; not if it dies before.
+   */
+  retract(dispatchNumbers: readonly number[]): void
   /** Ends it: SIGTERM first, SIGKILL after `killDelayMs`. What it has written still comes. */
   kill(): void
   /** Ends it in good order: it is asked, then told, then killed. Resolves after `onExit`. */
@@ -86,13 +106,14 @@ export function hostProcessor(options: ProcessorOptions, logger: Logger): Proces
   const child = spawnProcessor(options)
   return child instanceof Error
     ? new UnstartedProcessor(child)
-    : new RunningProcessor(child, options.killDelayMs, logger)
+    : new RunningProcessor(child, options, logger)
 }
 
 /** A process that the system did not let us start: too many processes, too many open files, … */
 class UnstartedProcessor implements ProcessorHost {
   readonly isReady = false
   readonly isGone = true
+  readonly started: Promise<void> = Promise.resolve()
   readonly exited: Promise<void> = Promise.resolve()
   readonly #error: Error
   #served: Promise<void> | undefined
@@ -114,6 +135,7 @@ class UnstartedProcessor implements ProcessorHost {
   send(): void {}
   stop(): void {}
   askStatus(): void {}
+  retract(): void {}
   kill(): void {}
 
   async end(): Promise<void> {
@@ -122,14 +144,17 @@ class UnstartedProcessor implements ProcessorHost {
 }
 
 class RunningProcessor implements ProcessorHost {
+  readonly started: Promise<void>
   readonly exited: Promise<void>
+  #onStarted: () => void = () => {}
   readonly #child: ChildProcess
   readonly #killDelayMs: number
+  readonly #pulseIntervalMs: number
   #logger: Logger
   /** Undefined before it works for anybody. */
   #handler: ProcessorHostHandler | undefined
   #isReady = false
-  readonly #lifeline: Duplex
+  readonly #lifeline: Lifeline
   readonly #link: AgentLink
   readonly #stderr = new ByteTail(STDERR_TAIL_BYTES)
   #lastRun: LastRun = 'unknown'
@@ -138,12 +163,13 @@ class RunningProcessor implements ProcessorHost {
   #pipeTimer: NodeJS.Timeout | undefined
   #isGone = false
 
-  constructor(child: ChildProcess, killDelayMs: number, logger: Logger) {
+  constructor(child: ChildProcess, options: ProcessorOptions, logger: Logger) {
     this.#child = child
-    this.#killDelayMs = killDelayMs
+    this.#killDelayMs = options.killDelayMs
+    this.#pulseIntervalMs = options.pulseIntervalMs ?? PULSE_INTERVAL_MS
     this.#logger = logger
     const pipes = child.stdio as unknown as readonly Duplex[]
-    this.#lifeline = pipes[LIFELINE_FD] as Duplex
+    this.#lifeline = this.#holdLifeline(pipes[LIFELINE_FD] as Duplex)
     this.#link = new AgentLink(pipes[INBOX_FD] as Duplex, pipes[OUTBOX_FD] as Duplex, {
       onFrame: (kind, bytes) => this.#onFrame(kind, bytes),
       onGarbage: (error) => this.#onGarbage(error),
@@ -151,8 +177,8 @@ class RunningProcessor implements ProcessorHost {
     for (const fd of [INBOX_FD, LIFELINE_FD, OUTBOX_FD]) {
       pipes[fd]?.on('close', () => this.#onPipeClosed())
     }
-    this.#watchLifeline()
     this.#watchOutput()
+    this.started = new Promise((resolve) => (this.#onStarted = resolve))
     this.exited = this.#watchExit()
   }
 
@@ -183,7 +209,11 @@ class RunningProcessor implements ProcessorHost {
   }
 
   askStatus(dispatchNumber: number): void {
-    if (!this.#lifeline.destroyed) this.#lifeline.write(encodeQuestion(dispatchNumber))
+    this.#lifeline.askStatus(dispatchNumber)
+  }
+
+  retract(dispatchNumbers: readonly number[]): void {
+    this.#lifeline.retract(dispatchNumbers)
   }
 
   kill(): void {
@@ -218,6 +248,8 @@ class RunningProcessor implements ProcessorHost {
 
   #onReady(): void {
     this.#isReady = true
+    this.#onStarted()
+    this.#lifeline.watch(this.#pulseIntervalMs)
     this.#handler?.onReady(this.#child.pid ?? 0)
   }
 
@@ -235,15 +267,24 @@ class RunningProcessor implements ProcessorHost {
     }, PIPE_TIMEOUT_MS)
   }
 
-  #watchLifeline(): void {
-    let bytes: Buffer = Buffer.alloc(0)
-    this.#lifeline.on('error', () => {})
-    this.#lifeline.on('data', (chunk: Buffer) => {
-      bytes = Buffer.concat([bytes, chunk])
-      for (; bytes.length >= STATUS_BYTES; bytes = bytes.subarray(STATUS_BYTES)) {
-        if (!this.#isGone) this.#handler?.onStatus(decodeStatus(bytes, 0))
-      }
+  #holdLifeline(stream: Duplex): Lifeline {
+    const handlerOfLiving = (): ProcessorHostHandler | undefined => {
+      return this.#isGone ? undefined : this.#handler
+    }
+    return new Lifeline(stream, {
+      onStatus: (status) => handlerOfLiving()?.onStatus(status),
+      onRetracted: (asked, retracted) => handlerOfLiving()?.onRetracted(asked, retracted),
+      onFrozen: (silentMs) => this.#onFrozen(silentMs),
+      onGarbage: (error) => this.#onGarbage(error),
     })
+  }
+
+  /** It would not hear of a softer signal. */
+  #onFrozen(silentMs: number): void {
+    if (this.#isGone) return
+    const processorId = this.#child.pid
+    this.#logger.error('the processor is frozen and will be killed', { processorId, silentMs })
+    this.#signal('SIGKILL')
   }
 
   #watchOutput(): void {
@@ -260,9 +301,11 @@ class RunningProcessor implements ProcessorHost {
     )
     clearTimeout(this.#killTimer)
     clearTimeout(this.#pipeTimer)
+    this.#lifeline.unwatch()
     // What it has started and left behind goes, too.
     this.#signal('SIGKILL')
     this.#isGone = true
+    this.#onStarted()
     await this.#drain()
     this.#link.close()
     for (const stream of this.#child.stdio) stream?.destroy()
@@ -276,14 +319,9 @@ class RunningProcessor implements ProcessorHost {
 
   /** Its last results, exit note and words on stderr may still be in the pipes. */
   async #drain(): Promise<void> {
+    await inTime(this.#link.drained(), DRAIN_TIMEOUT_MS)
     const { stderr, stdout } = this.#child
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, DRAIN_TIMEOUT_MS)
-    })
-    const closed = [stderr, stdout].map((stream) => closing(stream))
-    await Promise.race([Promise.all([this.#link.drained(), ...closed]), late])
-    clearTimeout(timer)
+    await inTime(Promise.all([closing(stderr), closing(stdout)]), PRINT_TIMEOUT_MS)
   }
 
   /** To the whole group; where there are no groups, or none is left, to the process alone. */
@@ -294,6 +332,15 @@ class RunningProcessor implements ProcessorHost {
       this.#child.kill(signal)
     }
   }
+}
+
+async function inTime(done: Promise<unknown>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs)
+  })
+  await Promise.race([done, late])
+  clearTimeout(timer)
 }
 
 function closing(stream: Readable | null): Promise<void> {

@@ -9,9 +9,11 @@ import { Worker } from 'node:worker_threads'
 import { taskScopes } from '../runtime/task-scope.js'
 import { serveClients } from '../serializer/process-serializer.js'
 import { encode } from '../wire/message.js'
+import { ClaimTable, newClaimCells } from './claim-table.js'
 import { encodeExitNote } from './exit-note.js'
 import type { GuardianInput, GuardianMessage } from './guardian.js'
-import { FrameParser, INBOX_FD, KIND_EXIT_NOTE, KIND_MESSAGE, OUTBOX_FD } from './link.js'
+import { killOwnGroup } from './kill-group.js'
+import { FrameParser, INBOX_FD, KIND_END, KIND_EXIT_NOTE, KIND_MESSAGE, OUTBOX_FD } from './link.js'
 import { Outbox } from './outbox.js'
 import { Processor } from './processor.js'
 import { ObjectStore } from './stored-object.js'
@@ -20,9 +22,12 @@ import { TaskMeter } from './task-meter.js'
 import { TaskRunner } from './task-runner.js'
 
 /** Returns how to tell it something. */
-function startGuardian(cells: Int32Array): (message: GuardianMessage) => void {
+function startGuardian(
+  cells: Int32Array,
+  claimCells: Int32Array,
+): (message: GuardianMessage) => void {
   const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
-  const workerData: GuardianInput = { cells, originMs }
+  const workerData: GuardianInput = { cells, claimCells, originMs }
   const guardian = new Worker(new URL('./guardian.js', import.meta.url), {
     workerData,
     // It inherits nothing that user code or the command line may have asked for.
@@ -37,8 +42,9 @@ function startGuardian(cells: Int32Array): (message: GuardianMessage) => void {
 function main(): void {
   serveClients()
   const cells = newBoardCells()
+  const claimCells = newClaimCells()
   let tellGuardian = (_message: GuardianMessage): void => {}
-  const outbox = new Outbox(OUTBOX_FD, () => process.exit(0))
+  const outbox = new Outbox(OUTBOX_FD, killOwnGroup)
   const objects = new ObjectStore()
   const runner = new TaskRunner({
     outbox,
@@ -47,6 +53,7 @@ function main(): void {
       wake: () => tellGuardian(undefined),
       move: (larger) => tellGuardian(larger),
     }),
+    claims: new ClaimTable(claimCells),
     scopes: taskScopes,
     keep: (id, chunks) => objects.keep(id, chunks),
     retire: () => {
@@ -61,18 +68,21 @@ function main(): void {
   }
   process.on('exit', writeExitNote)
   const processor = new Processor(runner, objects)
-  const parser = new FrameParser((kind, bytes) => processor.onFrame(kind, bytes))
+  const parser = new FrameParser((kind, bytes) => {
+    if (kind === KIND_END) process.exit(0)
+    processor.onFrame(kind, bytes)
+  })
   const inbox = new Socket({ fd: INBOX_FD, readable: true, writable: false })
   inbox.on('data', (chunk: Buffer) => {
     parser.feed(chunk)
     runner.run()
   })
-  // The agent ends this process in good order, or is gone.
-  inbox.on('error', () => process.exit(0))
-  inbox.on('end', () => process.exit(0))
+  // The agent is gone, without a word.
+  inbox.on('error', killOwnGroup)
+  inbox.on('end', killOwnGroup)
   outbox.add(KIND_MESSAGE, encode({ kind: 'processorInitialized' }))
   outbox.flush()
-  tellGuardian = startGuardian(cells)
+  tellGuardian = startGuardian(cells, claimCells)
 }
 
 main()

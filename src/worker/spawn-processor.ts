@@ -22,6 +22,8 @@ export interface ProcessorOptions {
   readonly cwd: string | undefined
   /** From SIGTERM to SIGKILL. */
   readonly killDelayMs: number
+  /** How often it is asked whether it lives. Undefined: as often as is good. */
+  readonly pulseIntervalMs?: number
 }
 
 /** The process, which may already be about to fail; or why it could not be started. */

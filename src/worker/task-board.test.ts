@@ -33,6 +33,7 @@ test('the guardian sees what has started, since when, and what it listens to', (
   assert.deepEqual({ isAlone, isListening }, { isAlone: false, isListening: true })
   board.giveUp(first)
   assert.equal(reader.statusOf(7, 0).isAlone, true)
+  assert.equal(reader.statusOf(0, 0).isAlone, false, 'its neighbour would be killed with it')
   assert.equal(reader.statusOf(7, 0).runningMs, 0)
   assert.equal(reader.statusOf(7, 0).hasGivenUp, true)
   assert.equal(board.leave(first, true), 0)

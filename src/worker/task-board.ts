@@ -4,6 +4,8 @@
 //
 //   0 used slots | 1 started | 2 given up | 3 profiled | 4 sampler is awake | slots of 4 numbers:
 //   flags (0 = free), dispatch number, start in ms, most memory in KiB
+//
+// Number and start wrap: a processor may live for months.
 
 import type { RunStatus } from '../core/worker/events.js'
 
@@ -143,13 +145,15 @@ export class BoardReader {
   statusOf(dispatchNumber: number, nowMs: number): RunStatus {
     const at = this.#find(dispatchNumber)
     const flags = at < 0 ? 0 : Atomics.load(this.#cells, at)
+    // One that was given up is not counted among the started ones any more.
+    const ownCount = (flags & IS_GIVEN_UP) === 0 ? 1 : 0
     return {
       dispatchNumber,
       isStarted: flags !== 0,
       isListening: (flags & IS_LISTENING) !== 0,
-      isAlone: flags !== 0 && Atomics.load(this.#cells, STARTED) <= 1,
+      isAlone: flags !== 0 && Atomics.load(this.#cells, STARTED) <= ownCount,
       hasGivenUp: Atomics.load(this.#cells, GIVEN_UP) > 0,
-      runningMs: flags === 0 ? 0 : Math.max(nowMs - (this.#cells[at + 2] ?? 0), 0),
+      runningMs: flags === 0 ? 0 : Math.max(this.#runningMs(at, nowMs), 0),
     }
   }
 
@@ -158,7 +162,7 @@ export class BoardReader {
     let rssKib = 0
     for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
       if ((Atomics.load(this.#cells, at) & IS_PROFILED) === 0) continue
-      if (nowMs - (this.#cells[at + 2] ?? 0) < MIN_SAMPLE_MS) continue
+      if (this.#runningMs(at, nowMs) < MIN_SAMPLE_MS) continue
       rssKib ||= Math.ceil(readRss() / KIB)
       if (rssKib > (this.#cells[at + 3] ?? 0)) this.#cells[at + 3] = rssKib
     }
@@ -179,9 +183,14 @@ export class BoardReader {
     return HEADER_CELLS + Atomics.load(this.#cells, USED) * SLOT_CELLS
   }
 
+  #runningMs(at: number, nowMs: number): number {
+    return (nowMs - (this.#cells[at + 2] ?? 0)) | 0
+  }
+
   #find(dispatchNumber: number): number {
+    const wrapped = dispatchNumber | 0
     for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
-      if (this.#cells[at + 1] === dispatchNumber && Atomics.load(this.#cells, at) !== 0) return at
+      if (this.#cells[at + 1] === wrapped && Atomics.load(this.#cells, at) !== 0) return at
     }
     return -1
   }

@@ -5,6 +5,7 @@ import type { RunStatus } from '../core/worker/events.js'
 import { TaskScopes, type TaskScope } from '../runtime/task-scope.js'
 import type { OutgoingFrame } from '../transport/socket.js'
 import { decode, type TaskResult, type TaskUpdate } from '../wire/message.js'
+import { ClaimTable, ClaimTaker, newClaimCells } from './claim-table.js'
 import { KIND_LOG } from './link.js'
 import { decodeLog, type LogLine } from './log-frame.js'
 import type { Outbox } from './outbox.js'
@@ -66,6 +67,9 @@ export class Setup {
   readonly codec: TableCodec = new TableCodec()
   readonly outbox: FakeOutbox = new FakeOutbox()
   readonly cells: Int32Array = newBoardCells()
+  readonly #claimCells: Int32Array = newClaimCells()
+  /** What the guardian uses to take tasks back. */
+  readonly taker: ClaimTaker = new ClaimTaker(this.#claimCells)
   readonly scopes: TaskScopes = new TaskScopes()
   readonly kept: Map<string, string> = new Map()
   isRetired = false
@@ -73,6 +77,7 @@ export class Setup {
     outbox: this.outbox as unknown as Outbox,
     meter: new TaskMeter(() => this.now),
     board: new TaskBoard(this.cells, { wake: () => {}, move: () => {} }),
+    claims: new ClaimTable(this.#claimCells),
     scopes: this.scopes,
     keep: (id, chunks) => void this.kept.set(id, Buffer.concat(chunks).toString()),
     retire: () => (this.isRetired = true),

@@ -13,6 +13,7 @@ import type { StopReason } from '../core/worker/events.js'
 import type { TaskHost, TaskScopes } from '../runtime/task-scope.js'
 import type { PendingImport } from '../serializer/module/reference.js'
 import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
+import type { ClaimTable } from './claim-table.js'
 import { exitNoteOf, type ExitNote } from './exit-note.js'
 import type { HostFacts } from './host-frame.js'
 import type { LogLevel, LogWords } from './log-frame.js'
@@ -36,6 +37,7 @@ export interface TaskRunnerOptions {
   readonly outbox: Outbox
   readonly meter: TaskMeter
   readonly board: TaskBoard
+  readonly claims: ClaimTable
   readonly scopes: TaskScopes
   /** Keeps a result as an object for tasks to come. */
   readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
@@ -47,6 +49,7 @@ export interface TaskRunnerOptions {
 export class TaskRunner implements RunHandler {
   readonly #meter: TaskMeter
   readonly #board: TaskBoard
+  readonly #claims: ClaimTable
   readonly #scopes: TaskScopes
   readonly #retire: () => void
   readonly #reports: RunReports
@@ -69,9 +72,10 @@ export class TaskRunner implements RunHandler {
   #burstEnd = 0
   #host: TaskHost = { address: '', worker: identity(''), clients: new Map() }
 
-  constructor({ outbox, meter, board, scopes, keep, retire }: TaskRunnerOptions) {
+  constructor({ outbox, meter, board, claims, scopes, keep, retire }: TaskRunnerOptions) {
     this.#meter = meter
     this.#board = board
+    this.#claims = claims
     this.#scopes = scopes
     this.#retire = retire
     this.#reports = new RunReports({ outbox, outside: this.#outside, keep })
@@ -110,7 +114,7 @@ export class TaskRunner implements RunHandler {
   stop(id: TaskId, reason: StopReason): void {
     const skipped = this.#queue.skip(id)
     if (skipped !== undefined) {
-      this.#reports.canceled(skipped)
+      if (this.#claims.claim(skipped.dispatchNumber)) this.#reports.canceled(skipped)
       return
     }
     const run = this.#pending.get(id)
@@ -162,6 +166,8 @@ export class TaskRunner implements RunHandler {
     for (;;) {
       const run = this.#queue.shift()
       if (run === undefined) return this.#reports.flush()
+      // What the agent has taken back is none of ours.
+      if (!this.#claims.claim(run.dispatchNumber)) continue
       if (!this.#start(run)) return this.#reports.planFlush()
       if (this.#isTurnOver()) return this.#yield()
     }

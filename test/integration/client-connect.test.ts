@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { Client, ConfigError, ConnectError } from 'scaler-ts'
+import { Client, ConfigError, ConnectError, Scheduler } from 'scaler-ts'
 import { RouterScheduler } from './client-scheduler.js'
 import { until } from './condition.js'
 
@@ -79,6 +79,27 @@ test('connect says that nothing answered', async (context) => {
   const error = await failure(address, 200)
   assert.match(error.message, /nothing answered/)
   await until('nothing is left open', () => open.size === 0)
+})
+
+test('connect says that it has found the address for monitors', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const error = await failure(scheduler.monitorAddress, 300)
+  assert.match(error.message, /PUB/)
+})
+
+test('connect says that the other side speaks another version or wants a password', async (context) => {
+  const old = Buffer.from('ff00000000000000017f0105', 'hex')
+  const curve = Buffer.alloc(64)
+  curve.set([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 1])
+  curve.write('CURVE', 12)
+  for (const [greeting, why] of [
+    [old, /the peer speaks ZMTP \d; 3.0 or later is needed/],
+    [curve, /CURVE/],
+  ] as const) {
+    const { address } = await listen(context, (socket) => socket.resume().write(greeting))
+    const error = await failure(address, 300)
+    assert.match(error.message, why)
+  }
 })
 
 test('connect gives up a scheduler that never echoes', async () => {

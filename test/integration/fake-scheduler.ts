@@ -48,6 +48,8 @@ export interface Outcome {
 export interface SentTask {
   readonly id: string
   readonly taskId: TaskId
+  /** As it was sent: to be sent again. */
+  readonly message: Task
   readonly outcome: Promise<Outcome>
 }
 
@@ -197,7 +199,7 @@ export class FakeScheduler {
       ...options.extension,
     }
     this.send(task, options.worker)
-    return { id, taskId: taskId(id), outcome }
+    return { id, taskId: taskId(id), message: task, outcome }
   }
 
   cancel(id: string, force: boolean): void {

@@ -153,6 +153,9 @@ test('a bad option is refused by its name', async () => {
   const bad: readonly (readonly [string, unknown])[] = [
     ['clientTimeoutMs', 0],
     ['workerTimeoutMs', 'soon'],
+    ['workerSilenceMs', 99],
+    ['loadBalanceMs', -1],
+    ['loadBalanceMs', 0.5],
     ['perWorkerQueueSize', 0],
     ['maxTasksWaiting', -2],
     ['protected', 'yes'],

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from './condition.js'
 import {
   greeting,
   rawConnect,
@@ -11,9 +12,18 @@ import {
   startRouter,
   textsOf,
   told,
+  type RawPeer,
 } from './transport-harness.js'
 
 const DEALER = ready('DEALER', 'd')
+
+/** More than the operating system buffers. */
+const UPLOAD_BYTES = 32 * 1024 ** 2
+
+/** How many PINGs there are in what has come. */
+function questionsIn(received: Buffer): number {
+  return received.toString('latin1').split('PING').length - 1
+}
 
 /** A PING with a time to live in tenths of a second. */
 function ping(ttl: number, context = ''): Buffer {
@@ -29,11 +39,11 @@ test('a PING is answered by a PONG with its context', async (t) => {
   await peer.until('both PONGs have come', (received) => received.indexOf(expected) > 64)
 })
 
-test('a peer is asked in the interval, with the time-out as time to live', async (t) => {
+test('a peer that says nothing is asked in the interval, without a time to live', async (t) => {
   const { router } = await startRouter(t, { pingIntervalMs: 20, pingTimeoutMs: 5000 })
   const peer = rawConnect(t, router.address)
   peer.socket.write(Buffer.concat([greeting(), DEALER]))
-  const asked = Buffer.from('\x04\x07\x04PING\0\x32\x04\x07\x04PING\0\x32', 'latin1')
+  const asked = Buffer.from('\x04\x07\x04PING\0\0\x04\x07\x04PING\0\0', 'latin1')
   await peer.until('two PINGs have come', (received) => received.includes(asked))
 })
 
@@ -76,6 +86,59 @@ test('a dealer, too, leaves a router that does not answer, and comes back', asyn
   const { log } = startDealer(t, address, 'd', { pingIntervalMs: 20, pingTimeoutMs: 40 })
   await told(log, 'connect', 2)
   assert.deepEqual(textsOf(log, 'disconnect'), ['the peer has not answered for 40 ms'])
+})
+
+test('a router asks a peer to which it has nothing to say, and lets it be silent', async (t) => {
+  const { router, log } = await startRouter(t, { pingIntervalMs: 10 })
+  const peer = rawConnect(t, router.address)
+  peer.socket.write(Buffer.concat([greeting(), DEALER]))
+  await peer.until('it was asked often', (received) => questionsIn(received) >= 9)
+  assert.deepEqual(textsOf(log, 'disconnect'), [])
+})
+
+test('one question waits at a time behind a message that does not leave', async (t) => {
+  const peers: RawPeer[] = []
+  const { address } = await rawListen(t, (peer) => {
+    peers.push(peer)
+    peer.socket.write(Buffer.concat([greeting(), ready('ROUTER')]))
+  })
+  const options = { pingIntervalMs: 5, pingTimeoutMs: 60_000 }
+  const { dealer, log } = startDealer(t, address, 'd', options)
+  await told(log, 'connect')
+  const [peer] = peers
+  assert(peer !== undefined)
+  peer.socket.pause()
+  dealer.send(Buffer.alloc(UPLOAD_BYTES))
+  startDealer(t, address, 'other', options)
+  await until('it has connected', () => peers.length === 2)
+  await peers[1]?.until('as many as are due were asked', (all) => questionsIn(all) >= 20)
+  let length = 0
+  let rest = Buffer.alloc(0)
+  peer.socket.removeAllListeners('data')
+  peer.socket.on('data', (chunk) => {
+    length += chunk.length
+    if (length > UPLOAD_BYTES) rest = Buffer.concat([rest, chunk])
+  })
+  peer.socket.resume()
+  await until('it is asked behind the message', () => questionsIn(rest) > 0)
+  assert(questionsIn(rest) < 10, 'not as often as was due')
+})
+
+test('a long message that leaves slowly is told as progress', async (t) => {
+  const { router, log } = await startRouter(t)
+  const peer = rawConnect(t, router.address)
+  peer.socket.write(Buffer.concat([greeting(), DEALER]))
+  await told(log, 'connect')
+  peer.socket.pause()
+  router.send('d' as never, Buffer.alloc(UPLOAD_BYTES))
+  await new Promise(setImmediate)
+  assert.equal(
+    log.count(({ kind }) => kind === 'progress'),
+    0,
+    'what the system takes at once says nothing',
+  )
+  peer.socket.resume()
+  await told(log, 'progress')
 })
 
 test('a peer that announces a time to live is given up when it falls silent for so long', async (t) => {

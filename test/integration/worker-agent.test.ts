@@ -469,6 +469,8 @@ test('bad options are refused by name', async () => {
     [{ inlineLimitBytes: -1 }, /inlineLimitBytes/],
     [{ killDelayMs: 0.5 }, /killDelayMs/],
     [{ cancelGraceMs: -1 }, /cancelGraceMs/],
+    [{ drainMs: -1 }, /drainMs/],
+    [{ drainMs: 3_600_001 }, /drainMs/],
     [{ spareProcessors: 17 }, /spareProcessors/],
     [{ objectCacheBytes: 2 ** 41 }, /objectCacheBytes/],
     [{ cwd: '/no/such/folder' }, /cwd/],

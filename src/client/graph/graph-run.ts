@@ -69,6 +69,7 @@ export class GraphRun implements Cancellable, EndListener {
     const { connection, graphId, names, futures } = this.#setup
     if (!this.#doom(reason)) return false
     names.cancelReason = reason
+    for (const { taskId } of futures.targets) connection.cancelReasons.add(taskId, reason)
     connection.request({ type: 'graphCancelRequested', graphId })
     // What the core does not know of the graph: results that cannot be read yet, for example.
     for (const target of futures.targets) target.cancel(reason)

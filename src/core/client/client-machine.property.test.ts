@@ -83,6 +83,8 @@ class World {
   /** Objects that the scheduler has, for all that the client can know. */
   readonly #results = new Set<string>()
   #sentHere: string[] = []
+  /** The first scheduler that each task was sent to. */
+  readonly #firstSentTo = new Map<string, string | undefined>()
   #seen = 0
 
   constructor() {
@@ -227,6 +229,10 @@ class World {
 
   #checkTask(task: Task): void {
     assert(this.#sentHere.includes(task.funcObjectId), 'a task without its function')
+    const { taskId } = task
+    if (!this.#firstSentTo.has(taskId)) this.#firstSentTo.set(taskId, this.#scheduler)
+    const wasElsewhere = this.#firstSentTo.get(taskId) !== this.#scheduler
+    assert.equal(task.mayHaveRun, wasElsewhere && this.#scheduler !== '', 'who had it before')
     for (const argument of task.functionArgs) {
       const id = Buffer.from(argument.data).toString('latin1')
       if (argument.type !== 'objectID') continue

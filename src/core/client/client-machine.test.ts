@@ -240,6 +240,17 @@ test('the object of a result that nobody waits for is deleted', () => {
   assert.deepEqual(summary(harness.flush()), ['delete r9'])
 })
 
+test('an object that is the result of a task stays when it comes as that of an unknown one', () => {
+  const harness = new Harness()
+  harness.open()
+  harness.isEager = false
+  harness.submit('a')
+  harness.flush()
+  harness.receive(storedResult('a', 'r1'))
+  harness.receive(storedResult('nobody', 'r1'))
+  assert.deepEqual(summary(harness.flush()), [])
+})
+
 test('a task that was not sent is cancelled without a trace', () => {
   const harness = new Harness()
   harness.open()
@@ -299,8 +310,7 @@ test('an argument object is deleted once no unfinished task has used it for a wh
   harness.flush()
   harness.receive(inlineResult('a'))
   harness.echo()
-  assert.deepEqual(summary(harness.advance(4_000)), ['heartbeat'])
-  harness.echo()
+  assert.deepEqual(summary(harness.advance(4_000)), ['heartbeat', 'heartbeat'])
   harness.receive(inlineResult('b'))
   harness.advance(2_100)
   assert.deepEqual(summary(harness.flush()), [`delete ${LARGE_ID}`])

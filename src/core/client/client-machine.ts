@@ -17,10 +17,11 @@ import { GraphFlow } from './graph-flow.js'
 import type { GraphSubmission } from './graph-submission.js'
 import { Link } from './link.js'
 import { taskCancelMessage } from './messages.js'
+import type { SchedulerMemory } from './scheduler-memory.js'
 import { Shutdown } from './shutdown.js'
 import { Silence } from './silence.js'
 import type { TaskSubmission } from './submission.js'
-import { TaskFlow, type SchedulerMemory } from './task-flow.js'
+import { TaskFlow } from './task-flow.js'
 import { Turn, type Act } from './turn.js'
 
 /** Events that have nothing to do with what users ask for, and the most frequent one. */
@@ -60,7 +61,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   get deadline(): InstantMs | undefined {
     if (this.#link.isEnding) return undefined
-    const silence = this.#isWaiting ? this.#silence.deadline : undefined
+    const silence = this.#isWaiting ? this.#silence.nextLook : undefined
     return earliest(earliest(this.#link.deadline, silence), this.#flow.deadline)
   }
 
@@ -199,7 +200,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#silence.tick(now, this.deadline ?? now)
     this.#flow.sweep()
     this.#link.poll()
-    if (this.#isWaiting && now >= this.#silence.deadline) this.#giveUp()
+    if (this.#isWaiting && this.#silence.isTooLong(now)) this.#giveUp()
   }
 
   #onMessage(message: Message): void {

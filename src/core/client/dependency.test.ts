@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { taskId } from '../../base/ids.js'
+import type { Message, Task } from '../../wire/message.js'
 import type { ClientAction } from './events.js'
+import { ALL_FEATURES, GraphSetting, sketchGraph } from './graph-scheduler.kit.js'
 import {
   Harness,
   inlineResult,
@@ -12,6 +15,8 @@ import {
   summary,
   taskResult,
 } from './harness.test.kit.js'
+
+import type { TaskSubmission } from './submission.js'
 
 const LARGE = Buffer.alloc(101, 'L')
 
@@ -286,7 +291,7 @@ test('nothing is sent to a scheduler that has not said what it still has', () =>
   assert.deepEqual(summary(harness.flush()), ['create f', 'task b'])
 })
 
-test('what cannot be made again fails what needs it', () => {
+test('what nobody needed any more is made again when a result is lost that was made from it', () => {
   const harness = chain()
   harness.submit('c', [resultOf('b')])
   harness.receive(inlineResult('a', 'one'))
@@ -303,11 +308,73 @@ test('what cannot be made again fails what needs it', () => {
   harness.drop('b')
   harness.disconnect()
   harness.open('S3')
+  assert.deepEqual(summary(harness.flush()), ['create f', 'task b'])
+  harness.receive(storedResult('b', 'r5'))
+  assert.deepEqual(argsOf(harness.flush(), 'c'), ['@r5'])
+  harness.receive(inlineResult('c', 'again'))
   assert.deepEqual(harness.ends, [
     ['a', 'value one'],
-    ['c', 'missingObject'],
+    ['c', 'value again'],
   ])
+  assert.equal(harness.machine.unfinishedTasks, 0)
+  assert.equal(harness.machine.heldBytes, 0)
 })
+
+test('a chain of any length is made again when only its end was wanted', () => {
+  const harness = new Harness()
+  harness.open('S1')
+  const length = 5_000
+  for (let i = 0; i < length; i += 1) {
+    harness.handle({ type: 'taskSubmitted', task: chained(i) }, false)
+    harness.handle({ type: 'writable' }, false)
+    harness.handle({ type: 'messageReceived', message: storedResult(`c${i}`, `r${i}`) }, false)
+    if (i > 0) harness.handle({ type: 'resultDropped', taskId: taskId(`c${i - 1}`) }, false)
+  }
+  harness.isEager = true
+  harness.disconnect()
+  harness.open('S2')
+  harness.handle({ type: 'resultWanted', taskId: taskId(`c${length - 1}`), owner: 'end' })
+  let runs = 0
+  for (;;) {
+    const tasks = sent(harness.handle({ type: 'writable' }, false)).filter(isTask)
+    if (tasks.length === 0) break
+    runs += tasks.length
+    for (const task of tasks) {
+      harness.handle({ type: 'messageReceived', message: inlineResult(task.taskId) }, false)
+    }
+  }
+  assert.equal(runs, length, 'each of them once')
+  assert.deepEqual(harness.ends, [['end', 'value ok']])
+  harness.machine.checkInvariants()
+})
+
+test('a target of a graph that nobody needed any more cannot be made again', () => {
+  const setting = new GraphSetting()
+  setting.isEager = false
+  const graph = sketchGraph('G', { n: ['f'] }, ['n'])
+  setting.submit(graph)
+  const { harness } = setting
+  harness.submit('b', [{ type: 'task', taskId: graph.idOf('n') }])
+  setting.flush()
+  setting.scheduler.objects.set('r1', 'x')
+  setting.receive(storedResult(graph.idOf('n'), 'r1'))
+  setting.receive(taskResult('G', {}))
+  setting.flush()
+  setting.receive(storedResult('b', 'r2'))
+  harness.handle({ type: 'resultDropped', taskId: graph.idOf('n') })
+  harness.disconnect()
+  harness.open('S2', ALL_FEATURES)
+  assert.deepEqual(harness.ends, [['b', 'missingObject']])
+})
+
+function isTask(message: Message): message is Task {
+  return message.kind === 'task'
+}
+
+/** A task of a chain: it needs the one before. */
+function chained(index: number): TaskSubmission<string> {
+  return submission(`c${index}`, index === 0 ? [] : [resultOf(`c${index - 1}`)])
+}
 
 test('a task that is gone when its dependent comes was cancelled', () => {
   const harness = new Harness()

@@ -37,7 +37,7 @@ export type ClientEvent<Owner> =
   /** The connection ended; the transport connects again. */
   | { readonly type: 'disconnected'; readonly reason: string }
   | { readonly type: 'messageReceived'; readonly message: Message }
-  /** A long message is coming in, or going out: the peer lives. */
+  /** A long message is coming in, or going out: the peer lives. Told now and then meanwhile. */
   | { readonly type: 'progressed' }
   /** The answer to `requestFlush`: the transport has room. */
   | { readonly type: 'writable' }
@@ -92,8 +92,6 @@ export type ClientAction<Owner> =
   | { readonly type: 'requestFlush'; readonly when: 'soon' | 'nextTurn' }
   /** The scheduler has answered on a new connection. */
   | { readonly type: 'announceOpen'; readonly schedulerId: SchedulerId }
-  /** An echo is overdue: answer with `progressed` if bytes have moved since the last time. */
-  | { readonly type: 'probeLink' }
   /** The task returned (the payload is its value) or threw (the payload is an error). */
   | {
       readonly type: 'finishTask'

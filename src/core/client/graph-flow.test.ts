@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { objectId, taskId } from '../../base/ids.js'
+import type { Message } from '../../wire/message.js'
 import {
+  ALL_FEATURES,
   GraphSetting,
   sketchGraph,
   storedFunction,
@@ -335,6 +337,82 @@ describe('after a lost connection', () => {
     setting.connect('S2')
     setting.settle()
     assert.deepEqual(setting.scheduler.runs, ['x'])
+    assert.ok(setting.isIdle)
+  })
+
+  test('a new scheduler is not told of a cancel that was meant for the last one', () => {
+    const setting = new GraphSetting()
+    setting.isEager = false
+    const graph = sketchGraph('G', DIAMOND, ['b', 'd'])
+    setting.submit(graph)
+    setting.flush()
+    setting.receive(storedResult(graph.idOf('d'), 'kept'))
+    setting.harness.submit('needy', [{ type: 'task', taskId: graph.idOf('d') }], 'n')
+    setting.disconnect()
+    setting.cancelGraph(graph)
+    setting.scheduler.restart()
+    setting.connect('S2')
+    setting.isEager = true
+    setting.settle()
+    assert.equal(setting.harness.endOf('b'), 'cancelled')
+    assert.match(setting.harness.endOf('needy') ?? '', /^value n/)
+  })
+})
+
+describe('a graph that is refused while parts of it are on their way', () => {
+  /** More calls than are sent at a time. */
+  function largeGraph(): ReturnType<typeof sketchGraph> {
+    const calls: Record<string, SketchCall> = { n0: ['f'] }
+    for (let i = 1; i < 12_000; i += 1) calls[`n${i}`] = ['f', `n${i - 1}`]
+    return sketchGraph('G', calls, ['n0', 'n11999'])
+  }
+
+  /** Sends what there is to send, into the void. Returns what it was. */
+  function sendAll(setting: GraphSetting): Message[] {
+    const all: Message[] = []
+    for (;;) {
+      const messages = sent(setting.harness.flush())
+      if (messages.length === 0) return all
+      all.push(...messages)
+    }
+  }
+
+  test('ends with its last target, and is not kept', () => {
+    const setting = new GraphSetting()
+    const graph = largeGraph()
+    setting.harness.handle({ type: 'graphSubmitted', graph })
+    sent(setting.harness.flush())
+    setting.receive(taskResult(graph.idOf('n0'), { status: 'noWorker' }))
+    setting.receive(taskResult('G', { status: 'noWorker' }))
+    const rest = sendAll(setting)
+    assert.ok(rest.length > 10 && rest.every(({ kind }) => kind === 'graphTask'))
+    const refusal = taskResult(graph.idOf('n11999'), { status: 'noWorker' })
+    const last = sent(setting.harness.receive(refusal)).map(({ kind }) => kind)
+    assert.deepEqual(last, ['graphTaskCancel'], 'should the scheduler wait for more')
+    assert.deepEqual(setting.harness.ends, [
+      ['n0', 'noWorker'],
+      ['n11999', 'noWorker'],
+    ])
+    assert.ok(setting.isIdle, 'it holds nothing any more')
+  })
+
+  test('and had ended before the link was lost runs again, and ends once', () => {
+    const setting = new GraphSetting()
+    const graph = largeGraph()
+    setting.harness.handle({ type: 'graphSubmitted', graph })
+    sendAll(setting)
+    setting.harness.disconnect()
+    setting.harness.open('S1', ALL_FEATURES)
+    sent(setting.harness.flush())
+    setting.receive(taskResult('G', { status: 'success' }))
+    sendAll(setting)
+    setting.receive(inlineResult(graph.idOf('n0'), '0'))
+    setting.receive(inlineResult(graph.idOf('n11999'), '1'))
+    setting.receive(taskResult('G', { status: 'success' }))
+    assert.deepEqual(setting.harness.ends, [
+      ['n0', 'value 0'],
+      ['n11999', 'value 1'],
+    ])
     assert.ok(setting.isIdle)
   })
 })

@@ -17,7 +17,8 @@ import type { GraphSubmission, GraphTarget } from './graph-submission.js'
 import { taskCancelMessage } from './messages.js'
 import type { ObjectTable } from './object-table.js'
 import type { ArgumentSource } from './submission.js'
-import type { SchedulerMemory, TaskFlow } from './task-flow.js'
+import type { SchedulerMemory } from './scheduler-memory.js'
+import type { TaskFlow } from './task-flow.js'
 import { ResultInput, type TaskRecord } from './task-record.js'
 import type { TaskTable } from './task-table.js'
 import type { Turn } from './turn.js'
@@ -117,8 +118,11 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
   onTaskResult(message: TaskResult): boolean {
     const graph = this.#graphs.get(message.taskId)
     if (graph === undefined) return false
-    // While it is open it cannot have ended: the result is that of its first time.
-    if (graph.phase !== 'sent') return true
+    if (graph.phase === 'open') {
+      graph.onEarlyEnd()
+      return true
+    }
+    if (graph.phase === 'over') return true
     const open = [...graph.targets.values()].filter((target) => target.state === 'sent')
     if (open.length > 0 && graph.isRepeated) {
       graph.isRepeated = false
@@ -156,7 +160,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
 
   onIdle(graph: GraphRecord<Owner>): void {
     if (this.#graphs.get(graph.contents.graphId) !== graph) return
-    if (graph.phase === 'sent' && !graph.hasRecalled) return
+    if (graph.phase === 'sent' && graph.isEndDue) return
     this.#withdraw(graph)
     this.#forget(graph)
   }

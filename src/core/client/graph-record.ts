@@ -45,8 +45,11 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
    * result of its first time comes while its second one has begun.
    */
   isRepeated = false
-  /** Whether targets were given up that the scheduler has. */
-  hasRecalled = false
+  /**
+   * Whether the scheduler will tell, once it has all of it, that it has ended. Not for sure if
+   * targets were given up that it has, nor if it has refused a part.
+   */
+  isEndDue = true
   /** Targets that are in the table of tasks, by position. */
   readonly targets: Map<number, TaskRecord<Owner>> = new Map()
   readonly #watcher: GraphWatcher<Owner>
@@ -75,6 +78,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   /** A scheduler has answered on a new connection: all that targets wait for is sent to it. */
   resume(isSame: boolean): void {
     this.isRepeated = isSame && this.isKnown
+    this.isEndDue = true
     if (!isSame) {
       this.isKnown = false
       this.#recalled = []
@@ -107,8 +111,19 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     return recalled
   }
 
+  /**
+   * The scheduler tells that it has ended, but has not got all of it: that was its first time, or
+   * it is refused. In both cases targets are told of one by one.
+   */
+  onEarlyEnd(): void {
+    this.isRepeated = false
+    this.isEndDue = false
+  }
+
   enqueue(target: TaskRecord<Owner>): void {
     assert(target.state === 'waiting', 'a target is sent before what it needs is there')
+    // It may end there for the first time while its second one has begun.
+    if (this.phase === 'sent') this.isRepeated = true
     const position = this.contents.nodes.positionOf(target.taskId) ?? 0
     if (this.phase !== 'open' || this.#isSent(position)) this.#restart()
     this.#isPlanDue = true
@@ -116,7 +131,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   }
 
   recall(target: TaskRecord<Owner>): void {
-    this.hasRecalled = true
+    this.isEndDue = false
     // With the last one the whole graph is cancelled.
     if (this.targets.size <= 1) return
     if (this.phase === 'open') this.#recalled.push(target.taskId)

@@ -4,19 +4,26 @@
 import type { InstantMs } from '../../base/machine.js'
 
 /**
- * Echoes that are further apart than this many intervals, and than `MIN_STALE_MS`, mean that one
- * of the two processes stood still. A scheduler drops a client that it has not heard of for long,
- * without a word.
+ * Echoes of a 1.9.9 scheduler that are further apart than this many intervals, and than
+ * `MIN_STALE_MS`, mean that one of the two processes stood still. It drops a client that it has not
+ * heard of for long without a word; one of ours closes the connection.
  */
 const STALE_INTERVALS = 5
 const MIN_STALE_MS = 5_000
 
-/** The heartbeats of one client: never a second one while the echo of the first is outstanding. */
+/**
+ * The heartbeats of one client. A scheduler of ours gets one in every interval: its echoes may be
+ * stuck behind a long message, and it has to hear that this client lives. Any other one gets none
+ * while the echo of the last is outstanding.
+ */
 export class Heartbeat {
   readonly #intervalMs: number
-  #sentAt: InstantMs | undefined
+  /** When those were sent whose echoes have not come, oldest first. */
+  #unanswered: InstantMs[] = []
   #nextAt: InstantMs | undefined
   #lastEchoAt: InstantMs | undefined
+  /** Whether the scheduler at the other end of this connection is one of ours, as far as known. */
+  #isOurs = false
   #latencyUS = 0
 
   constructor(intervalMs: number) {
@@ -35,38 +42,40 @@ export class Heartbeat {
 
   /** A new connection: what was sent over the last one does not count. */
   start(now: InstantMs): void {
-    this.#sentAt = undefined
+    this.stop()
     this.#lastEchoAt = undefined
+    this.#isOurs = false
     this.#nextAt = now
   }
 
   /** There is no connection. */
   stop(): void {
-    this.#sentAt = undefined
+    this.#unanswered = []
     this.#nextAt = undefined
   }
 
-  /** What is to be done now. */
-  poll(now: InstantMs): 'nothing' | 'send' | 'probe' {
-    if (this.#nextAt === undefined || now < this.#nextAt) return 'nothing'
+  /** Whether a heartbeat has to be sent now. It counts as sent. */
+  poll(now: InstantMs): boolean {
+    if (this.#nextAt === undefined || now < this.#nextAt) return false
     this.#nextAt = now + this.#intervalMs
-    if (this.#sentAt !== undefined) return 'probe'
-    this.#sentAt = now
-    return 'send'
+    if (!this.#isOurs && this.#unanswered.length > 0) return false
+    this.#unanswered.push(now)
+    return true
   }
 
   /**
    * An echo came. Returns how long after the one before, if that is so long that the scheduler may
    * have forgotten this client (then another heartbeat is due at once), else 0.
    */
-  echoed(now: InstantMs): number {
-    if (this.#sentAt === undefined) return 0
-    this.#latencyUS = Math.floor(((now - this.#sentAt) * 1000) / 2)
-    this.#sentAt = undefined
+  echoed(now: InstantMs, isOurs: boolean): number {
+    const sentAt = this.#unanswered.shift()
+    if (sentAt === undefined) return 0
+    this.#latencyUS = Math.floor(((now - sentAt) * 1000) / 2)
+    this.#isOurs = isOurs
     const last = this.#lastEchoAt
     this.#lastEchoAt = now
     const staleMs = Math.max(STALE_INTERVALS * this.#intervalMs, MIN_STALE_MS)
-    if (last === undefined || now - last <= staleMs) return 0
+    if (isOurs || last === undefined || now - last <= staleMs) return 0
     this.#nextAt = now
     return now - last
   }

@@ -8,7 +8,7 @@ import type { ClientCoreOptions } from './events.js'
 import { Heartbeat } from './heartbeat.js'
 import { nextLinkState, type LinkState } from './link-state.js'
 import { requestMessage } from './messages.js'
-import type { SchedulerMemory } from './task-flow.js'
+import type { SchedulerMemory } from './scheduler-memory.js'
 import type { Turn } from './turn.js'
 
 /** What a 1.9.9 scheduler's echo has for an id. */
@@ -97,12 +97,11 @@ export class Link<Owner> {
     this.#state = nextLinkState(this.#state, 'linkClosed')
   }
 
-  /** Sends a heartbeat, or looks after the last one, if that is due. */
+  /** Sends a heartbeat if that is due. */
   poll(): void {
-    const due = this.#heartbeat.poll(this.#turn.now)
+    if (!this.#heartbeat.poll(this.#turn.now)) return
     const { latencyUS } = this.#heartbeat
-    if (due === 'send') this.#turn.act({ type: 'sendHeartbeat', latencyUS })
-    if (due === 'probe') this.#turn.act({ type: 'probeLink' })
+    this.#turn.act({ type: 'sendHeartbeat', latencyUS })
   }
 
   /**
@@ -110,7 +109,7 @@ export class Link<Owner> {
    * sent from now on. `hasStored`: there are results that it has to have.
    */
   onEcho(echo: ClientHeartbeatEcho, hasStored: boolean): SchedulerMemory | undefined {
-    const staleMs = this.#heartbeat.echoed(this.#turn.now)
+    const staleMs = this.#heartbeat.echoed(this.#turn.now, echo.schedulerId !== NO_SCHEDULER_ID)
     if (staleMs > 0) {
       // Only the echo of a new heartbeat shows that the scheduler knows this client (again).
       this.#isDoubtful ||= staleMs >= FORGETFUL_MS
@@ -152,6 +151,6 @@ export class Link<Owner> {
     this.#isDoubtful = false
     this.reason = ''
     // A 1.9.9 scheduler dies of a task that it has already, and cannot be told from its successor.
-    return { isSame, mayRepeat: this.isOurs || isNew, isDoubtful, features }
+    return { isSame, mayRepeat: this.isOurs || isNew, isDoubtful, features, schedulerId: id }
   }
 }

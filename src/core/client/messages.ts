@@ -25,14 +25,19 @@ const NO_CONTENT: ObjectContent = {
   objectBytes: [],
 }
 
-/**
- * A Task. Arguments that are still bytes travel inside it. What 1.9.9 does not know of is left out
- * unless `isExtended`.
- */
+/** What a Task says beside what the task is. */
+export interface TaskForm {
+  /** False: what 1.9.9 does not know of is left out. */
+  readonly isExtended: boolean
+  /** Another scheduler had it before: a worker may have it still. */
+  readonly mayHaveRun: boolean
+}
+
+/** A Task. Arguments that are still bytes travel inside it. */
 export function taskMessage<Owner>(
   source: Identity,
   task: TaskRecord<Owner>,
-  isExtended: boolean,
+  { isExtended, mayHaveRun }: TaskForm,
 ): Task {
   const { taskId, options } = task
   const functionArgs: TaskArgument[] = []
@@ -53,7 +58,7 @@ export function taskMessage<Owner>(
     workerDeathLimit: isPlain ? 0 : options.workerDeathLimit,
     attempt: 0,
     keepsResult: false,
-    mayHaveRun: false,
+    mayHaveRun: isExtended && mayHaveRun,
   }
 }
 

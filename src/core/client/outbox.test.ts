@@ -20,6 +20,7 @@ function record(owner: string, messageBytes = 100): TaskRecord<string> {
     state: 'waiting',
     unready: 0,
     holdsInputs: true,
+    firstSentTo: undefined,
     place: undefined,
     result: undefined,
     asInput: undefined,

@@ -84,6 +84,11 @@ export class Outbox<Owner> {
     }
   }
 
+  /** Drops what waits but tasks. */
+  dropMessages(): void {
+    while (this.#messages.shift() !== undefined);
+  }
+
   /** Something was sent that takes about `contentBytes` and what every message takes. */
   spend(contentBytes: number): void {
     this.#credit -= contentBytes + MESSAGE_BYTES

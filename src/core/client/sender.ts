@@ -2,11 +2,13 @@
 // stops while the transport is full. docs/protocol.md#task
 
 import { FEATURE_INLINE, FEATURE_TASK_UPDATES, hasFeature } from '../../base/features.js'
+import type { SchedulerId } from '../../base/ids.js'
 import type { Message } from '../../wire/message.js'
 import type { ClientCoreOptions } from './events.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
 import type { ClientObject, ObjectTable } from './object-table.js'
 import { Outbox } from './outbox.js'
+import type { SchedulerMemory } from './scheduler-memory.js'
 import { TASK_BYTES, type TaskInputs } from './task-inputs.js'
 import { ResultInput, type StoredResult, type TaskRecord } from './task-record.js'
 import type { TaskTable } from './task-table.js'
@@ -40,6 +42,7 @@ export class Sender<Owner> {
   readonly #outbox = new Outbox<Owner>()
   #source: MessageSource | undefined
   #features = 0
+  #schedulerId: SchedulerId | undefined
   #mayInline = false
   #isExtended = false
 
@@ -120,8 +123,14 @@ export class Sender<Owner> {
   }
 
   /** The scheduler is ready: sends it the serializer; tasks follow with the next `flush`. */
-  start(features: number): void {
+  start({ features, schedulerId, isSame }: SchedulerMemory): void {
     const { identity, serializer } = this.#options
+    // Another one knows nothing of what was cancelled or deleted.
+    if (!isSame) {
+      this.#outbox.dropMessages()
+      this.#objects.takeRemovals()
+    }
+    this.#schedulerId = schedulerId
     this.#features = features
     this.#mayInline = hasFeature(features, FEATURE_INLINE)
     this.#isExtended = hasFeature(features, FEATURE_TASK_UPDATES)
@@ -188,7 +197,10 @@ export class Sender<Owner> {
     if (!this.#mayInline) this.#inputs.outsourceAll(task)
     this.#sendObjectsOf(task)
     this.#tasks.change(task, 'taskSent')
-    this.send(taskMessage(identity, task, this.#isExtended), TASK_BYTES + task.inlineBytes)
+    task.firstSentTo ??= this.#schedulerId
+    const mayHaveRun = task.firstSentTo !== this.#schedulerId
+    const form = { isExtended: this.#isExtended, mayHaveRun }
+    this.send(taskMessage(identity, task, form), TASK_BYTES + task.inlineBytes)
   }
 
   #sendObjectsOf(task: TaskRecord<Owner>): void {

@@ -31,3 +31,37 @@ test('a pause never puts the beginning of the silence into the future', () => {
   silence.tick(10_000, 2_000)
   assert.equal(silence.deadline, 11_000)
 })
+
+test('whoever wakes up behind the deadline still gets some seconds to listen', () => {
+  const silence = new Silence(60_000)
+  silence.start(0)
+  silence.tick(80_000, 60_000)
+  assert.equal(silence.deadline, 85_000)
+})
+
+test('with a short time-out that is all of it', () => {
+  const silence = new Silence(800)
+  silence.start(0)
+  silence.tick(18_000, 800)
+  assert.equal(silence.deadline, 18_800)
+})
+
+test('nobody is given up before what has come had its time to be read', () => {
+  const silence = new Silence(8_000)
+  silence.start(0)
+  assert.equal(silence.nextLook, 7_750)
+  assert.equal(silence.isTooLong(8_760), false)
+  assert.equal(silence.nextLook, 9_010)
+  assert.equal(silence.isTooLong(9_009), false)
+  assert.equal(silence.isTooLong(9_010), true)
+  silence.heard(9_020)
+  assert.equal(silence.isTooLong(16_800), false)
+})
+
+test('whoever looks in time gives up in time', () => {
+  const silence = new Silence(8_000)
+  silence.start(0)
+  assert.equal(silence.isTooLong(7_750), false)
+  assert.equal(silence.nextLook, 8_000)
+  assert.equal(silence.isTooLong(8_000), true)
+})

@@ -13,6 +13,8 @@ import { joinChunks } from '../../wire/object-content.js'
 import { DoubtfulTasks } from './doubtful-tasks.js'
 import type { ClientCoreOptions } from './events.js'
 import { ObjectTable } from './object-table.js'
+import { revive } from './revival.js'
+import type { SchedulerMemory } from './scheduler-memory.js'
 import { Sender } from './sender.js'
 import type { ArgumentSource, TaskSubmission } from './submission.js'
 import { TaskEnds } from './task-ends.js'
@@ -28,18 +30,6 @@ const REFUSALS = {
   workerDied: 'workerDied',
   noWorker: 'noWorker',
 } as const
-
-/** What the scheduler can be expected to know when it has answered. */
-export interface SchedulerMemory {
-  /** It is, as far as can be told, the one that answered last, and still knows this client. */
-  readonly isSame: boolean
-  /** It may be sent a task again that it has already. */
-  readonly mayRepeat: boolean
-  /** It may have lost, or may have sent into the void, what became of the tasks that it had. */
-  readonly isDoubtful: boolean
-  /** What it understands beyond 1.9.9. */
-  readonly features: number
-}
 
 /** The tasks of one client, from submission until nobody needs their result. */
 export class TaskFlow<Owner> {
@@ -109,7 +99,7 @@ export class TaskFlow<Owner> {
 
   /** A scheduler has answered on a new connection: all that it may not have is sent to it. */
   resume(memory: SchedulerMemory): void {
-    this.sender.start(memory.features)
+    this.sender.start(memory)
     for (const task of this.tasks.values()) this.#resumeTask(task, memory)
   }
 
@@ -174,7 +164,9 @@ export class TaskFlow<Owner> {
 
   /** The result of a cancelled task, or of a second run, or of a task that nobody needs. */
   onUnknownResult(message: TaskResult): void {
-    for (const id of message.results) this.objects.removeResult(id)
+    for (const id of message.results) {
+      if (this.tasks.storedIn(id) === undefined) this.objects.removeResult(id)
+    }
   }
 
   onTaskUpdate({ taskId, update, done, total }: TaskUpdate): void {
@@ -203,7 +195,7 @@ export class TaskFlow<Owner> {
     this.tasks.stopKeeping(task)
     this.tasks.change(task, cause)
     if (wasReady) this.#block(task)
-    if (this.inputs.isBereft(task)) {
+    if (!this.#revive(task)) {
       this.sender.withdraw(task)
       this.tasks.change(task, 'givenUp')
       return this.ends.end(task, 'missingObject', '')
@@ -245,6 +237,18 @@ export class TaskFlow<Owner> {
     if (task.graph !== undefined || state === 'blocked') return
     if (state !== 'sent' || memory.mayRepeat) return this.sendAgain(task, 'forgotten')
     if (memory.isDoubtful) this.#doubtful.add(task, this.#turn.now + this.#timeoutMs)
+  }
+
+  /** Tasks that had ended run again for one that needs their results. False if that is too late. */
+  #revive(task: TaskRecord<Owner>): boolean {
+    if (!this.inputs.isBereft(task)) return true
+    const revived = revive(task, this.tasks)
+    for (const source of revived ?? []) {
+      this.inputs.claim(source)
+      if (source.unready > 0) source.state = 'blocked'
+      else this.sender.enqueue(source)
+    }
+    return revived !== undefined
   }
 
   /** A result is gone: tasks that need it and are not sent have to wait for it again. */

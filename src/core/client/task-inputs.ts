@@ -64,6 +64,7 @@ export class TaskInputs<Owner> {
       messageBytes: TASK_BYTES + Math.max(plainBytes, inlineBytes),
       state: 'waiting',
       unready: 0,
+      firstSentTo: undefined,
       holdsInputs: true,
       place: undefined,
       result: undefined,

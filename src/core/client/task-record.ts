@@ -1,7 +1,7 @@
 // What a client knows of one task that is not over and done with.
 
 import type { FifoNode } from '../../base/fifo.js'
-import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
+import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import type { ClientObject } from './object-table.js'
 import type { TaskOptions } from './submission.js'
 import type { TaskState } from './task-state.js'
@@ -70,6 +70,8 @@ export interface TaskRecord<Owner> {
   state: TaskState
   /** How many results it waits for. Invariant: above 0 exactly when the state is blocked. */
   unready: number
+  /** The first scheduler that it was sent to, as a task of its own; undefined = none was. */
+  firstSentTo: SchedulerId | undefined
   /** Invariant: set exactly when the state is waiting, and it is no target of a graph. */
   place: FifoNode<TaskRecord<Owner>> | undefined
   /** Whether its inputs are kept for it. Not while its result is kept. */

@@ -27,6 +27,27 @@ test('a cancel is passed on once, and once more when it comes with force', () =>
   assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
 })
 
+test('a cancel right behind its task, a second one, and one after the end are answered once', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler.receive('C', task('t', 'C'))
+  for (const force of [false, true, false]) scheduler.receive('C', cancel('t', force))
+  assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
+  scheduler.receive('W', workerHeartbeat()).receive('C', task('u', 'C'))
+  scheduler.receive('W', result('u')).actions()
+  scheduler.receive('C', cancel('u')).receive('C', cancel('u', true))
+  assert.deepEqual(scheduler.lines(), [])
+})
+
+test('a cancel with force behind one without is answered by what became of it', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('t', 'C')).receive('C', cancel('t')).receive('C', cancel('t', true))
+  scheduler.actions()
+  scheduler.receive('W', result('t', 'notFound'))
+  assert.deepEqual(scheduler.lines(), [], 'it had begun, and is being stopped')
+  scheduler.receive('W', result('t', 'canceled'))
+  assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
+})
+
 test('a task that waits for its children is cancelled like one that runs, and fills no place', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))

@@ -6,6 +6,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { ClientHeartbeat } from '../../wire/message.js'
 import type { ClientEntry, WorkerEntry } from './entries.js'
 import { ourEcho } from './echo.js'
+import { leaveObjects } from './object-estate.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
 import { cancelOrphans, cancelTask } from './task.js'
 
@@ -20,10 +21,13 @@ export function onClientHeartbeat(
   // It was taken for another runtime's by what it sent first: begin anew with what it is.
   const isMistaken = known !== undefined && known.runtime !== runtimeFamily(message.runtime)
   if (isMistaken) removeClient(state, known, 'said what it is')
+  const host = state.workers.get(message.worker)
+  if (host !== undefined && !state.clients.has(from)) clearOut(state, host)
   const client = clientOf(state, from, now, message.runtime)
   client.features = message.features
   client.isConnected = true
-  moveIn(client, state.workers.get(message.worker))
+  state.pools[client.runtime].queue.unpark(client)
+  moveIn(client, host)
   state.output.send(from, { kind: 'clientHeartbeatEcho', ...ourEcho(state, message.features) })
 }
 
@@ -56,6 +60,22 @@ export function clientOf(
   return client
 }
 
+/**
+ * A client has lost its connection. If it lives inside of a worker its process has ended, most
+ * likely, and what it has waiting is not begun: a task that begins anew there would meet it.
+ */
+export function onClientLost(state: SchedulerState, client: ClientEntry): void {
+  client.isConnected = false
+  if (client.host !== undefined) state.pools[client.runtime].queue.park(client)
+}
+
+/** A new client lives in a worker: those that had lost their connection went with their process. */
+function clearOut(state: SchedulerState, host: WorkerEntry): void {
+  for (const guest of host.guests) {
+    if (!guest.isConnected) removeClient(state, guest, 'went with its process')
+  }
+}
+
 /** Cancels what a client has unfinished and frees what it stored. */
 export function removeClient(state: SchedulerState, client: ClientEntry, reason: string): void {
   state.output.log('info', `client ${reason}`, {
@@ -66,11 +86,11 @@ export function removeClient(state: SchedulerState, client: ClientEntry, reason:
   moveIn(client, undefined)
   state.clients.delete(client.identity)
   for (const graph of client.graphs.values()) graph.forget()
-  for (const tasks of state.pools[client.runtime].queue.drop(client)) state.orphans.addAll(tasks)
+  for (const tasks of state.pools[client.runtime].drop(client)) state.orphans.addAll(tasks)
   // Not through its tasks, which may be a million: workers have fewer.
   for (const worker of state.workers.values()) cancelAssigned(state, worker, client)
   cancelOrphans(state)
-  state.objects.forgetClient(client)
+  leaveObjects(state, client)
 }
 
 /** Asks a worker to drop what it has of a client that has left. */

@@ -1,7 +1,7 @@
 // The rows of the scheduler's tables, and nothing else: who refers to whom, and which invariants
 // the modules that change them keep.
 
-import type { FifoNode } from '../../base/fifo.js'
+import type { Fifo, FifoNode } from '../../base/fifo.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
@@ -11,6 +11,7 @@ import type {
   TaskResult,
   WorkerHeartbeat,
 } from '../../wire/message.js'
+import type { Silence } from './silence.js'
 import type { TaskState } from './task-state.js'
 
 /** Which language a peer's functions are in. A task needs a worker of its client's runtime. */
@@ -42,18 +43,32 @@ export interface WorkerEntry extends HeapItem {
   readonly runtime: Runtime
   /** Order of registration: the last tie-break. */
   readonly sequence: number
-  /** When anything came from it. */
-  lastSeen: InstantMs
+  /** Follows when anything came from it. */
+  readonly silence: Silence
   lastHeartbeat: InstantMs
+  /** The last one, without what it told once: its bytes and the tasks it came back with. */
   heartbeat: WorkerHeartbeat
+  /** It gets nothing new, and keeps what it has. Never false again. */
+  isLeaving: boolean
   /** In order of assignment. Invariant: each is running or canceling and names this worker. */
-  readonly assigned: Set<TaskEntry>
+  readonly assigned: Fifo<TaskEntry>
+  /** When it last got a task to run, or one of its tasks went on. */
+  filledAt: InstantMs
+  /** When that, or the opposite, was last so: what it runs has not ended since. */
+  movedAt: InstantMs
+  /** How many of its tasks it was asked to give back, and has not answered for. */
+  recalledCount: number
   /** How many of them only wait for tasks of their own: they count for nothing. */
   waitingCount: number
   /** How long the others are expected to take together, in seconds. */
   load: number
   /** Objects it has asked for and may have kept. Invariant: each has this worker as a holder. */
   readonly held: Set<ObjectEntry>
+  /**
+   * How many answers to TaskCancels are still to come for ids that somebody has used again since:
+   * they, and all before them, are not about the new tasks.
+   */
+  owed: Map<TaskId, number> | undefined
   /** Clients that live inside of its tasks. Invariant: each has this worker as its host. */
   readonly guests: Set<ClientEntry>
 }
@@ -74,7 +89,7 @@ export interface TaskEntry {
   expectedSeconds: number
   /** Invariant: set exactly when the state is running or canceling. */
   worker: WorkerEntry | undefined
-  /** Invariant: set exactly when the state is inactive. */
+  /** Its place among those that wait if it is inactive, else among those of its worker. */
   place: FifoNode<TaskEntry> | undefined
   /** What only some tasks have. `extraOf` makes it. */
   extra: TaskExtra | undefined
@@ -91,6 +106,10 @@ export interface TaskExtra {
   /** It is given up when so many workers were lost with it. */
   readonly deathLimit: number
   deaths: number
+  /** The worker that was lost with it last, and may come back with it. */
+  lostWith: Identity | undefined
+  /** The attempt that its bytes name. */
+  attempt: number
   /** The unfinished task inside which it was submitted. Invariant: it has this one as a child. */
   parent: TaskEntry | undefined
   /** What was submitted inside of it. Invariant: each names this task as its parent. */
@@ -101,6 +120,10 @@ export interface TaskExtra {
   hasWaited: boolean
   /** Its worker was told to cancel it by force. */
   isForced: boolean
+  /** How many TaskCancels its worker has not answered. */
+  unanswered: number
+  /** Whether its worker was asked to give it back, or said that it has begun it. */
+  recall: 'no' | 'asked' | 'refused'
 }
 
 /** What can run inside of a task, and ends with it (family.ts). */

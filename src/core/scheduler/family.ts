@@ -13,8 +13,8 @@ import type { TaskId } from '../../base/ids.js'
 import type { Child, TaskEntry } from './entries.js'
 import { extraOf } from './task-extra.js'
 
-/** Most orphans that are cancelled in one go: a few milliseconds of work. */
-const MAX_AT_ONCE = 2000
+/** Most orphans that are cancelled in one go: a millisecond or two of work. */
+const MAX_AT_ONCE = 500
 
 /** Makes `child`, which is nobody's yet, end with `parent`. */
 export function adopt(parent: TaskEntry, child: Child): void {
@@ -64,7 +64,7 @@ export class Orphans {
   }
 
   /**
-   * Hands up to two thousand of them to `cancel`, those that are added meanwhile included. Those
+   * Hands a few hundred of them to `cancel`, those that are added meanwhile included. Those
    * that are left wait for the next call. Called from inside of `cancel` it returns at once: the
    * outer call goes on with what was added. Some may have ended since they were added.
    */
@@ -88,7 +88,10 @@ export class Orphans {
 }
 
 /** Throws if a task and its children or parent disagree, or one of them is not among `tasks`. */
-export function checkFamily(task: TaskEntry, tasks: ReadonlyMap<TaskId, TaskEntry>): void {
+export function checkFamily(
+  task: TaskEntry,
+  tasks: Pick<ReadonlyMap<TaskId, TaskEntry>, 'get'>,
+): void {
   for (const child of task.extra?.children ?? []) {
     assert(parentOf(child) === task, 'a child of somebody else')
     assert('cancel' in child || tasks.get(child.id) === child, 'a child that has ended')

@@ -1,12 +1,13 @@
 // From the ids of a graph's nodes to their numbers 0, 1, 2, … and back.
 //
-// Our clients number the nodes of a graph themselves: the last four bytes of an id are the number
-// of its node. Where that is so the number is read off the id. All other ids are in a hash table
-// that grows by one bucket at a time (linear hashing): a `Map` stands still for a tenth of a second
-// when the millionth entry makes it grow.
+// Our clients number the nodes of a graph themselves: all ids begin alike, and the last four bytes
+// are the number of the node. Where that is so nothing is kept for an id, nor looked up: in a large
+// graph each look at a table would be a miss of all caches. All other ids are in a hash table that
+// grows by one bucket at a time (linear hashing): a `Map` stands still for a tenth of a second when
+// the millionth entry makes it grow.
 
 import { assert } from '../../base/assert.js'
-import { asBuffer, bytesToLatin1 } from '../../base/bytes.js'
+import { bytesToLatin1, latin1Slice, latin1ToBytes } from '../../base/bytes.js'
 import { taskId, type TaskId } from '../../base/ids.js'
 import { ByteStore } from './graph-bytes.js'
 import { Records } from './graph-records.js'
@@ -14,107 +15,165 @@ import { Records } from './graph-records.js'
 /** No such node. */
 export const NONE = -1
 
-/** The fields of a node that are the index's: the first ones of its record. */
+const USUAL_LENGTH = 16
+const PREFIX_LENGTH: number = USUAL_LENGTH - 4
+const FIRST_BUCKETS = 16
+/** More nodes than there can be. */
+const NO_NODE: number = 2 ** 31 - 1
+
+/** The fields of a record about an id; that of a numbered node is empty. */
 const HASH = 0
 /** The next node in its bucket plus 1. */
 const NEXT = 1
 /** The id itself if it has the usual length, else its number in a store. */
 const ID = 2
-/** How many fields those are. */
-export const INDEX_FIELDS = 6
+const ID_FIELDS = 6
 
-const USUAL_LENGTH = 16
-const NUMBER_AT: number = USUAL_LENGTH - 4
-const FIRST_BUCKETS = 16
+/** The two lowest bits of a hash: there is one; the id is in a store. */
+const IS_HASH = 1
+const IS_STORED = 2
+const HASH_SHIFT = 2
 
 /** The ids of the nodes of one graph. */
 export class NodeIndex {
-  readonly #nodes: Records
+  #count = 0
+  /** What the ids of numbered nodes begin with; undefined before the first. */
+  #prefix: string | undefined
+  /** The same, and room for a number. */
+  #id: Buffer = Buffer.alloc(0)
+  /** The first node that has a record. Nodes before it are numbered. */
+  #firstOther = NO_NODE
+  /** Invariant: a record for each node from that one on. */
+  readonly #others = new Records(ID_FIELDS)
+  /** How many of them are not empty. */
+  #hashed = 0
   /** The first node of each bucket plus 1. */
   readonly #buckets = new Records(1)
   /** A power of 2: that many buckets there were when the last doubling began. */
   #level = FIRST_BUCKETS
-  /** How many nodes are in the hash table. */
-  #hashed = 0
   /** Ids of unusual length. */
   #ids: ByteStore | undefined
 
-  /** Uses the first `INDEX_FIELDS` of each record. */
-  constructor(nodes: Records) {
-    this.#nodes = nodes
+  constructor() {
     for (let count = 0; count < FIRST_BUCKETS; count += 1) this.#buckets.add()
+  }
+
+  /** How many nodes there are. */
+  get count(): number {
+    return this.#count
   }
 
   /** The number of a node; `NONE` for an unknown one. */
   find(id: TaskId): number {
-    const number = numberIn(id)
-    if (number < this.#nodes.count && this.#nodes.hasText(number, ID, id)) return number
+    const number = this.#numberIn(id)
+    if (number < this.#count && this.#hashOf(number) === 0) return number
     return this.#hashed === 0 ? NONE : this.#search(id)
   }
 
   /** The same for an id in bytes. */
   findBytes(id: Uint8Array): number {
-    if (id.byteLength === USUAL_LENGTH) {
-      const number = asBuffer(id).readUInt32BE(NUMBER_AT)
-      if (number < this.#nodes.count && this.#nodes.hasBytes(number, ID, id)) return number
-    }
+    const number = this.#numberInBytes(id)
+    if (number < this.#count && this.#hashOf(number) === 0) return number
     return this.#hashed === 0 ? NONE : this.#search(taskId(bytesToLatin1(id)))
   }
 
-  /** Takes up a node, the next one in order, whose id nobody has. */
-  add(node: number, id: TaskId): void {
-    if (isUsual(id)) this.#nodes.setText(node, ID, id)
-    if (numberIn(id) === node) return
-    if (!isUsual(id)) this.#nodes.set(node, ID, (this.#ids ??= new ByteStore()).addLatin1(id))
-    const hash = hashOf(id)
-    this.#nodes.set(node, HASH, hash)
-    this.#link(this.#bucketOf(hash), node)
-    this.#hashed += 1
-    if (this.#hashed > this.#buckets.count) this.#split()
+  /** Takes up a node, whose id nobody has, and returns its number: the next one. */
+  add(id: TaskId): number {
+    const node = this.#count
+    this.#count += 1
+    if (this.#prefix === undefined && lastNumberIn(id) === node) this.#begin(id)
+    if (this.#numberIn(id) !== node) this.#addOther(node, id)
+    else if (this.#firstOther < node) this.#others.add()
+    return node
   }
 
   /** The id of a node. */
   idOf(node: number): TaskId {
-    const isStored = (this.#nodes.get(node, HASH) & 1) === 1
-    if (!isStored) return this.#nodes.text(node, ID, USUAL_LENGTH) as TaskId
+    const hash = this.#hashOf(node)
+    if (hash === 0) {
+      this.#id.writeUInt32BE(node, PREFIX_LENGTH)
+      return taskId(latin1Slice(this.#id, 0, USUAL_LENGTH))
+    }
+    const record = node - this.#firstOther
+    if ((hash & IS_STORED) === 0) return taskId(this.#others.text(record, ID, USUAL_LENGTH))
     assert(this.#ids !== undefined, 'an id is nowhere')
-    return this.#ids.latin1(this.#nodes.get(node, ID)) as TaskId
+    return taskId(this.#ids.latin1(this.#others.get(record, ID)))
   }
 
   /** Throws if a node cannot be found. */
   checkInvariants(): void {
-    for (let node = 0; node < this.#nodes.count; node += 1) {
+    for (let node = 0; node < this.#count; node += 1) {
       const id = this.idOf(node)
       assert(this.find(id) === node, 'a node is not found by its id')
-      assert(this.findBytes(Buffer.from(id, 'latin1')) === node, 'a node is not found by its bytes')
+      assert(this.findBytes(latin1ToBytes(id)) === node, 'a node is not found by its bytes')
     }
+  }
+
+  /** The first numbered node says what the ids of the others begin with. */
+  #begin(id: TaskId): void {
+    this.#prefix = id.slice(0, PREFIX_LENGTH)
+    this.#id = latin1ToBytes(id)
+  }
+
+  /** The number that an id ends with; one that no node has if it begins otherwise than others. */
+  #numberIn(id: TaskId): number {
+    const prefix = this.#prefix
+    return prefix !== undefined && id.startsWith(prefix) ? lastNumberIn(id) : Infinity
+  }
+
+  #numberInBytes(id: Uint8Array): number {
+    const prefix = this.#id
+    if (id.length !== USUAL_LENGTH || prefix.length === 0) return Infinity
+    let number = 0
+    for (let at = 0; at < PREFIX_LENGTH; at += 1) if (id[at] !== prefix[at]) return Infinity
+    for (let at = PREFIX_LENGTH; at < USUAL_LENGTH; at += 1) {
+      number = number * 256 + (id[at] as number)
+    }
+    return number
+  }
+
+  /** The hash of a node's id; 0 for a numbered node. */
+  #hashOf(node: number): number {
+    return node < this.#firstOther ? 0 : this.#others.get(node - this.#firstOther, HASH)
+  }
+
+  #addOther(node: number, id: TaskId): void {
+    this.#firstOther = Math.min(this.#firstOther, node)
+    const record = this.#others.add()
+    if (id.length === USUAL_LENGTH) this.#others.setText(record, ID, id)
+    else this.#others.set(record, ID, (this.#ids ??= new ByteStore()).addLatin1(id))
+    const hash = hashOf(id)
+    this.#others.set(record, HASH, hash)
+    this.#link(this.#bucketOf(hash), node)
+    this.#hashed += 1
+    if (this.#hashed > this.#buckets.count) this.#split()
   }
 
   #search(id: TaskId): number {
     const hash = hashOf(id)
     let entry = this.#buckets.get(this.#bucketOf(hash), 0)
     while (entry !== 0) {
-      const node = entry - 1
-      if (this.#nodes.get(node, HASH) === hash && this.#hasId(node, id)) return node
-      entry = this.#nodes.get(node, NEXT)
+      const record = entry - 1 - this.#firstOther
+      if (this.#others.get(record, HASH) === hash && this.#hasId(record, id)) return entry - 1
+      entry = this.#others.get(record, NEXT)
     }
     return NONE
   }
 
   /** Called with an equal hash, which says whether the id is of the usual length. */
-  #hasId(node: number, id: TaskId): boolean {
-    if (isUsual(id)) return this.#nodes.hasText(node, ID, id)
-    return this.#ids?.equalsLatin1(this.#nodes.get(node, ID), id) === true
+  #hasId(record: number, id: TaskId): boolean {
+    if (id.length === USUAL_LENGTH) return this.#others.hasText(record, ID, id)
+    return this.#ids?.equalsLatin1(this.#others.get(record, ID), id) === true
   }
 
   #bucketOf(hash: number): number {
-    const bits = hash >>> 1
+    const bits = hash >>> HASH_SHIFT
     const bucket = bits & (2 * this.#level - 1)
     return bucket < this.#buckets.count ? bucket : bits & (this.#level - 1)
   }
 
   #link(bucket: number, node: number): void {
-    this.#nodes.set(node, NEXT, this.#buckets.get(bucket, 0))
+    this.#others.set(node - this.#firstOther, NEXT, this.#buckets.get(bucket, 0))
     this.#buckets.set(bucket, 0, node + 1)
   }
 
@@ -126,30 +185,28 @@ export class NodeIndex {
     this.#buckets.set(source, 0, 0)
     while (entry !== 0) {
       const node = entry - 1
-      entry = this.#nodes.get(node, NEXT)
-      this.#link(this.#bucketOf(this.#nodes.get(node, HASH)), node)
+      const record = node - this.#firstOther
+      entry = this.#others.get(record, NEXT)
+      this.#link(this.#bucketOf(this.#others.get(record, HASH)), node)
     }
     if (this.#buckets.count === 2 * this.#level) this.#level *= 2
   }
 }
 
-function isUsual(id: TaskId): boolean {
-  return id.length === USUAL_LENGTH
-}
-
 /** The number at the end of an id of usual length, which may be any; else one that no node has. */
-function numberIn(id: TaskId): number {
-  if (!isUsual(id)) return Infinity
-  const upper = id.charCodeAt(NUMBER_AT) * 256 + id.charCodeAt(NUMBER_AT + 1)
-  return upper * 65_536 + id.charCodeAt(NUMBER_AT + 2) * 256 + id.charCodeAt(NUMBER_AT + 3)
+function lastNumberIn(id: TaskId): number {
+  if (id.length !== USUAL_LENGTH) return Infinity
+  const upper = id.charCodeAt(PREFIX_LENGTH) * 256 + id.charCodeAt(PREFIX_LENGTH + 1)
+  return upper * 65_536 + id.charCodeAt(PREFIX_LENGTH + 2) * 256 + id.charCodeAt(PREFIX_LENGTH + 3)
 }
 
-/** 32 bits, of which the lowest says whether the id is stored elsewhere. */
+/** 32 bits, never 0; the two lowest ones have a meaning. */
 function hashOf(id: TaskId): number {
   let hash = id.length
   for (let index = 0; index < id.length; index += 1) {
     hash = Math.imul(hash ^ id.charCodeAt(index), 0x9e37_79b1)
     hash ^= hash >>> 15
   }
-  return ((hash & ~1) | (isUsual(id) ? 0 : 1)) >>> 0
+  const marks = id.length === USUAL_LENGTH ? IS_HASH : IS_HASH | IS_STORED
+  return ((hash & ~(IS_HASH | IS_STORED)) | marks) >>> 0
 }

@@ -1,5 +1,5 @@
 // What the nodes of a graph have in common, kept once: functions, and everything that a Task says
-// beside its id, its name, its function and its arguments.
+// beside its id, its name and its arguments.
 
 import type { ObjectId } from '../../base/ids.js'
 import { asBuffer, copyOf } from '../../base/bytes.js'
@@ -17,44 +17,47 @@ export type NodeOptions = Pick<
   | 'workerDeathLimit'
 >
 
-/** Functions and options by number. */
-export class NodeOptionTable {
-  readonly #functions: ObjectId[] = []
-  readonly #functionNumbers = new Map<ObjectId, number>()
-  readonly #options: NodeOptions[] = []
-  readonly #optionNumbers = new Map<string, number>()
-  /** The options seen last, which the next node has nearly always. */
-  #last: NodeOptions | undefined
-  #lastNumber = 0
+/** What a node is beside its id and its arguments. */
+export interface NodeKind {
+  readonly functionId: ObjectId
+  readonly options: NodeOptions
+}
 
-  /** The number of a function. */
-  addFunction(id: ObjectId): number {
-    const known = this.#functionNumbers.get(id)
-    if (known !== undefined) return known
-    this.#functionNumbers.set(id, this.#functions.length)
-    return this.#functions.push(id) - 1
-  }
+/** Functions with options, by number. */
+export class NodeKindTable {
+  readonly #kinds: NodeKind[] = []
+  readonly #numbers = new Map<string, number>()
+  /** By function: the kind seen last, which the next node that calls it nearly always is. */
+  readonly #last = new Map<ObjectId, number>()
 
-  functionOf(number: number): ObjectId {
-    return this.#functions[number] as ObjectId
-  }
-
-  /** The number of a node's options. */
-  addOptions(task: Task): number {
-    if (this.#last !== undefined && isEqual(this.#last, task)) return this.#lastNumber
-    const key = keyOf(task)
-    let number = this.#optionNumbers.get(key)
-    if (number === undefined) {
-      number = this.#options.push(optionsOf(task)) - 1
-      this.#optionNumbers.set(key, number)
-    }
-    this.#last = this.#options[number]
-    this.#lastNumber = number
+  /** The number of a node's function and options. */
+  add(task: Task): number {
+    const last = this.#last.get(task.funcObjectId)
+    if (last !== undefined && isEqual(this.get(last).options, task)) return last
+    const number = this.#find(task)
+    this.#last.set(task.funcObjectId, number)
     return number
   }
 
-  optionsOf(number: number): NodeOptions {
-    return this.#options[number] as NodeOptions
+  /** What a number stands for. */
+  get(number: number): NodeKind {
+    return this.#kinds[number] as NodeKind
+  }
+
+  #find(task: Task): number {
+    const key = keyOf(task)
+    const known = this.#numbers.get(key)
+    if (known !== undefined) return known
+    const number = this.#kinds.length
+    this.#numbers.set(key, number)
+    this.#kinds.push({ functionId: task.funcObjectId, options: this.#optionsOf(task) })
+    return number
+  }
+
+  /** Kinds that differ only in their functions share their options. */
+  #optionsOf(task: Task): NodeOptions {
+    const previous = this.#kinds.at(-1)?.options
+    return previous !== undefined && isEqual(previous, task) ? previous : optionsOf(task)
   }
 }
 
@@ -82,5 +85,6 @@ function keyOf(task: Task): string {
   const { source, metadata, capabilities, parentTaskId } = task
   const numbers = [task.timeoutMs, task.retries, task.workerDeathLimit]
   const needs = capabilities.map(({ name, value }) => [name, value])
-  return JSON.stringify([source, parentTaskId, asBuffer(metadata).toString('hex'), numbers, needs])
+  const flags = asBuffer(metadata).toString('hex')
+  return JSON.stringify([task.funcObjectId, source, parentTaskId, flags, numbers, needs])
 }

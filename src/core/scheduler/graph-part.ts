@@ -6,6 +6,7 @@ import type { GraphTask, Task, TaskResult } from '../../wire/message.js'
 import { failedResult } from './graph-failure.js'
 import { NONE } from './graph-index.js'
 import type { NodeOptions } from './graph-option.js'
+import { resultOf } from './graph-outcome.js'
 import { failUnstarted, tell } from './graph-settle.js'
 import { FAILED, IS_TARGET, IS_UNWANTED, READY, SUCCEEDED } from './graph-table.js'
 import type { GraphTables } from './graph-tables.js'
@@ -50,7 +51,7 @@ function linkNodes(graph: GraphTables, added: readonly Task[], first: number): s
   let checked: NodeOptions | undefined
   for (const [index, task] of added.entries()) {
     const node = first + index
-    const options = nodes.optionsOf(node)
+    const { options } = nodes.kindOf(node)
     if (options !== checked && !hasGoodFlags(graph, options)) return 'malformed flags'
     checked = options
     for (const argument of task.functionArgs) {
@@ -112,14 +113,14 @@ function tellAgain(graph: GraphTables, node: number): void {
 }
 
 function resultAgain(graph: GraphTables, node: number): TaskResult {
-  const { nodes, values, failures } = graph
+  const { nodes, failures } = graph
   const id = nodes.idOf(node)
   const outcome = nodes.outcomeOf(node)
   const failure = nodes.stateOf(node) === FAILED ? failures[outcome - 1] : undefined
   if (failure !== undefined) return failedResult(graph, failure, id)
   const isKept = nodes.stateOf(node) === SUCCEEDED && outcome !== 0
   // What is not kept has been cancelled by the client itself.
-  return isKept ? values.resultOf(outcome, id) : statusResult(id, 'canceled')
+  return isKept ? resultOf(graph, node) : statusResult(id, 'canceled')
 }
 
 /** A new node is ready, waits, or has failed before it came. */

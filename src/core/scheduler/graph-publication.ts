@@ -29,7 +29,7 @@ export function publishNodeEnd(graph: GraphTables, node: number, status: TaskSta
   const { nodes, state } = graph
   if (!state.output.hasSubscribers) return
   state.graphWork.left -= MESSAGE_COST
-  const name = state.objects.get(nodes.functionOf(node))?.name
+  const name = state.objects.get(nodes.kindOf(node).functionId)?.name
   state.output.publish({
     kind: 'stateTask',
     taskId: nodes.idOf(node),

@@ -57,34 +57,33 @@ export class Records {
     return sum
   }
 
+  /** The memory that a record is in. */
+  buffer(index: number): Buffer {
+    return this.#bytes[index >>> CHUNK_BITS] as Buffer
+  }
+
+  /** Where in that memory one number of a record begins, in bytes. */
+  start(index: number, field: number): number {
+    return ((index & RECORD_MASK) * this.#stride + field) * WORD_BYTES
+  }
+
   /** Four characters per number, from `field` on. */
   text(index: number, field: number, length: number): string {
-    const start = ((index & RECORD_MASK) * this.#stride + field) * WORD_BYTES
-    return latin1Slice(this.#bytes[index >>> CHUNK_BITS] as Buffer, start, start + length)
+    const start = this.start(index, field)
+    return latin1Slice(this.buffer(index), start, start + length)
   }
 
   /** Writes a latin1 string over the numbers from `field` on. */
   setText(index: number, field: number, text: string): void {
-    const start = ((index & RECORD_MASK) * this.#stride + field) * WORD_BYTES
-    latin1Write(this.#bytes[index >>> CHUNK_BITS] as Buffer, text, start)
+    latin1Write(this.buffer(index), text, this.start(index, field))
   }
 
   /** Whether `text` is what `setText` has written there. */
   hasText(index: number, field: number, text: string): boolean {
-    const bytes = this.#bytes[index >>> CHUNK_BITS] as Buffer
-    const start = ((index & RECORD_MASK) * this.#stride + field) * WORD_BYTES
+    const bytes = this.buffer(index)
+    const start = this.start(index, field)
     for (let at = 0; at < text.length; at += 1) {
       if (bytes[start + at] !== text.charCodeAt(at)) return false
-    }
-    return true
-  }
-
-  /** Whether `bytes` are what `setText` has written there. */
-  hasBytes(index: number, field: number, bytes: Uint8Array): boolean {
-    const own = this.#bytes[index >>> CHUNK_BITS] as Buffer
-    const start = ((index & RECORD_MASK) * this.#stride + field) * WORD_BYTES
-    for (let at = 0; at < bytes.length; at += 1) {
-      if (own[start + at] !== bytes[at]) return false
     }
     return true
   }

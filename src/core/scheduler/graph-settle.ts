@@ -21,17 +21,18 @@ import {
 import type { GraphTables } from './graph-tables.js'
 import { MESSAGE_COST, STEP_COST } from './graph-work.js'
 import { publishNodeEnd } from './graph-publication.js'
+import { keepValue, objectOf, releaseValue } from './graph-outcome.js'
 import type { SchedulerState } from './state.js'
 import { cancelTask, count } from './task.js'
 
 /** A node has run well. */
 export function succeedNode(graph: GraphTables, node: number, result: TaskResult): void {
-  const { nodes, values } = graph
+  const { nodes } = graph
   const isTarget = nodes.has(node, IS_TARGET)
   if (isTarget) tell(graph, result)
   const isNeeded = graph.isOpen || nodes.neededBy(node) > 0
   if (result.inlineResults.length === 0) takeObject(graph, node, result, isNeeded)
-  if (isNeeded || isTarget) nodes.setOutcome(node, values.add(result, isTarget))
+  if (isNeeded || isTarget) keepValue(graph, node, result)
   end(graph, node, SUCCEEDED)
 }
 
@@ -50,8 +51,8 @@ export function failUnstarted(graph: GraphTables, node: number, outcome: number)
   const { nodes, failures } = graph
   const failure = failures[outcome - 1]
   if (failure === undefined) return
-  nodes.setOutcome(node, outcome)
   endUnstarted(graph, node, failure.result.status)
+  nodes.setOutcome(node, outcome)
   if (nodes.has(node, IS_TARGET)) {
     graph.state.graphWork.left -= MESSAGE_COST
     tell(graph, failedResult(graph, failure, nodes.idOf(node)))
@@ -90,18 +91,15 @@ export function leaveInputs(graph: GraphTables, node: number): void {
 
 /** Frees the result of a node that has succeeded, if nothing needs it any more. */
 export function freeValue(graph: GraphTables, node: number): void {
-  const { nodes, values, state } = graph
-  const handle = nodes.outcomeOf(node)
-  if (handle === 0 || graph.isOpen || nodes.neededBy(node) > 0) return
-  const id = values.objectIdOf(handle)
+  const { nodes, state } = graph
+  if (nodes.outcomeOf(node) === 0 || graph.isOpen || nodes.neededBy(node) > 0) return
+  const id = objectOf(graph, node)
   if (id !== undefined) {
     state.objects.delete(graph, [id])
     state.graphWork.left -= MESSAGE_COST
   }
   // A client that lost its link asks for its targets again.
-  if (nodes.has(node, IS_TARGET)) return
-  values.release(handle)
-  nodes.setOutcome(node, 0)
+  if (!nodes.has(node, IS_TARGET)) releaseValue(graph, node)
 }
 
 /** Lets nodes that have ended have their effects. False: the turn is over before all is done. */

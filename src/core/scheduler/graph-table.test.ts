@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { latin1ToBytes } from '../../base/bytes.js'
-import { taskId, type TaskId } from '../../base/ids.js'
+import { objectId, taskId, type TaskId } from '../../base/ids.js'
+import type { Task } from '../../wire/message.js'
 import { large, node, small } from './graph.kit.js'
 import { NodeArgumentStore } from './graph-argument.js'
 import { ByteStore } from './graph-bytes.js'
-import { INDEX_FIELDS, NodeIndex, NONE } from './graph-index.js'
+import { NodeIndex, NONE } from './graph-index.js'
 import { ReadySet } from './graph-ready.js'
-import { Records } from './graph-records.js'
-import { NodeTable, SUCCEEDED } from './graph-table.js'
+import { HOLDS_VALUE, IS_OBJECT, NodeTable, SUCCEEDED } from './graph-table.js'
 import { ValueStore } from './graph-value.js'
 
 const numbered = (number: number): string =>
@@ -22,13 +22,12 @@ test('property: a node is found by its id, whatever ids there are', () => {
   )
   fc.assert(
     fc.property(fc.uniqueArray(id, { maxLength: 300 }), fc.nat(40), (ids, inOrder) => {
-      const records = new Records(INDEX_FIELDS)
-      const index = new NodeIndex(records)
+      const index = new NodeIndex()
       const all = [...Array(inOrder).keys()].map((number) => numbered(number))
       for (const one of ids) if (!all.includes(one)) all.push(one)
       for (const one of all) {
         assert.equal(index.find(taskId(one)), NONE)
-        index.add(records.add(), taskId(one))
+        index.add(taskId(one))
       }
       for (const [place, one] of all.entries()) {
         assert.equal(index.find(taskId(one)), place)
@@ -44,14 +43,13 @@ test('property: a node is found by its id, whatever ids there are', () => {
 })
 
 test('a hundred thousand ids of any kind are found again', () => {
-  const records = new Records(INDEX_FIELDS)
-  const index = new NodeIndex(records)
+  const index = new NodeIndex()
   const ids: TaskId[] = []
   for (let at = 0; at < 100_000; at += 1) {
     // Neither in order, nor all of one length.
     const id = taskId(at % 3 === 0 ? `${at}` : numbered(at ^ 1))
     ids.push(id)
-    index.add(records.add(), id)
+    index.add(id)
   }
   for (const [place, id] of ids.entries()) assert.equal(index.find(id), place)
 })
@@ -177,6 +175,44 @@ test('a node has any number of inputs, each as often as it is used', () => {
   const taken = inputs.map(() => nodes.takeInput(0))
   assert.deepEqual(taken, inputs.toReversed())
   assert.equal(nodes.takeInput(0), NONE)
+})
+
+test('a small result stays with its node, in place of the edges that it needs no more', () => {
+  const nodes = new NodeTable()
+  for (let at = 0; at < 3; at += 1) nodes.add(node(numbered(at)))
+  for (const input of [0, 0, 1]) nodes.addEdge(2, input)
+  const [long, longest] = [latin1ToBytes('v'.repeat(32)), latin1ToBytes('v'.repeat(33))]
+  assert.ok(!nodes.putValue(2, long, false), 'it still has edges')
+  for (const input of [0, 1]) {
+    nodes.setState(input, SUCCEEDED)
+    while (nodes.takeDependent(input) !== NONE) nodes.decreasePending(2)
+  }
+  while (nodes.takeInput(2) !== NONE);
+  assert.ok(!nodes.putValue(2, longest, false) && !nodes.putValue(2, Buffer.alloc(0), false))
+  assert.ok(!nodes.has(2, HOLDS_VALUE))
+  assert.ok(nodes.putValue(2, long, true))
+  assert.ok(nodes.has(2, HOLDS_VALUE) && nodes.has(2, IS_OBJECT))
+  assert.deepEqual([nodes.valueOf(2), nodes.outcomeOf(2)], [long, 32])
+  assert.deepEqual([nodes.idOf(1), nodes.idOf(2)], [numbered(1), numbered(2)])
+})
+
+test('functions and options are those of each node, however they are mixed', () => {
+  const nodes = new NodeTable()
+  const change = (at: number): Partial<Task> => ({
+    funcObjectId: objectId(`f${at % 3}`),
+    retries: at % 2,
+    name: at % 5 === 0 ? 'named' : '',
+  })
+  const tasks = Array.from({ length: 60 }, (_, at) => node(numbered(at), [], change(at)))
+  for (const task of tasks) nodes.add(task)
+  for (const [at, task] of tasks.entries()) {
+    const { functionId, options } = nodes.kindOf(at)
+    assert.deepEqual([functionId, options.retries], [task.funcObjectId, task.retries])
+    const input = (): never => assert.fail('it has no inputs')
+    assert.equal(nodes.readArguments(at, input).name, task.name)
+    nodes.releaseArguments(at)
+    assert.equal(nodes.readArguments(at, input).name, '')
+  }
 })
 
 test('a node with a million inputs, and one with a million dependents', () => {

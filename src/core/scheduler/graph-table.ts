@@ -1,17 +1,18 @@
-// The nodes of one graph as flat tables: about 100 bytes each. Nodes are numbers, in the order in
-// which they came. A node's inputs are the nodes whose results it needs, in the order of its
-// arguments, one more than once if it is used more than once; each such use is an edge, and the
-// edges that lead to one input are linked to a list of its dependents.
+// The nodes of one graph as flat tables: 64 bytes each. Nodes are numbers, in the order in which
+// they came. A node's inputs are the nodes whose results it needs, in the order of its arguments,
+// one more than once if it is used more than once; each such use is an edge, and the edges that
+// lead to one input are linked to a list of its dependents.
 //
 // In a large graph nearly every look at another node is a miss of all caches. So what belongs
-// together stands together: a node, its id and its first edges are one record.
+// together stands together, in as few bytes as can be: a node, its first edges and, when it has
+// ended and needs these no more, its result, if that is small.
 
 import { assert } from '../../base/assert.js'
-import type { ObjectId, TaskId } from '../../base/ids.js'
-import type { Task } from '../../wire/message.js'
+import type { TaskId } from '../../base/ids.js'
+import type { Task, TaskArgument } from '../../wire/message.js'
 import { NodeArgumentStore } from './graph-argument.js'
-import { INDEX_FIELDS, NodeIndex, NONE } from './graph-index.js'
-import { NodeOptionTable, type NodeOptions } from './graph-option.js'
+import { NodeIndex, NONE } from './graph-index.js'
+import { NodeKindTable, type NodeKind } from './graph-option.js'
 import { Records } from './graph-records.js'
 
 /**
@@ -39,30 +40,37 @@ export const IS_LOOSE = 0x400
 /** Its worker was asked to keep the result. */
 export const KEEPS_RESULT = 0x800
 
+/** Its content is where its arguments are. */
+const HAS_ARGUMENTS = 0x1000
+/** It keeps its value itself, in place of its edges; its outcome is how many bytes that has. */
+export const HOLDS_VALUE = 0x2000
+/** That value is the id of an object. */
+export const IS_OBJECT = 0x4000
+
 const STATE_MASK = 0xff
 
-/** The fields of a node, behind those of the index: 64 bytes together. */
-const STATE = INDEX_FIELDS
+/** The fields of a node: 64 bytes together. */
+const STATE = 0
 /**
  * How many of its edges lead to inputs that it still waits for. Once it has ended: the next one on
  * a list of nodes (`NodeTable.chain`) plus 1.
  */
-const PENDING = INDEX_FIELDS + 1
+const PENDING = 1
 /** How many edges of unfinished nodes lead to it. */
-const NEEDED = INDEX_FIELDS + 2
+const NEEDED = 2
 /** The first edge that leads to it, of those whose nodes have not been told of its end. */
-const DEPENDENTS = INDEX_FIELDS + 3
-const EDGE_COUNT = INDEX_FIELDS + 4
+const DEPENDENTS = 3
+const EDGE_COUNT = 4
 /** Where its edges from number `EDGES_HERE` on are, one behind the other. */
-const MORE_EDGES = INDEX_FIELDS + 5
-const FUNCTION = INDEX_FIELDS + 6
-const OPTIONS = INDEX_FIELDS + 7
-const ARGUMENTS = INDEX_FIELDS + 8
-const OUTCOME = INDEX_FIELDS + 9
+const MORE_EDGES = 5
+const KIND = 6
+/** Where its arguments are; once it has ended, its outcome. */
+const CONTENT = 7
 /** Its first edges, two fields each: the input, and the next edge that leads there. */
-const EDGES = INDEX_FIELDS + 10
+const EDGES = 8
 const EDGES_HERE = 4
 const NODE_FIELDS: number = EDGES + 2 * EDGES_HERE
+const EDGE_BYTES: number = 2 * EDGES_HERE * 4
 
 /** The fields of a further edge: the input, the next edge that leads there, whose edge it is. */
 const FROM = 0
@@ -79,9 +87,9 @@ const FURTHER = 2 ** 31
 /** All nodes of one graph. */
 export class NodeTable {
   readonly #nodes = new Records(NODE_FIELDS)
-  readonly #index = new NodeIndex(this.#nodes)
+  readonly #index = new NodeIndex()
   readonly #more = new Records(EDGE_FIELDS)
-  readonly #options = new NodeOptionTable()
+  readonly #kinds = new NodeKindTable()
   readonly #arguments = new NodeArgumentStore()
 
   get count(): number {
@@ -102,21 +110,19 @@ export class NodeTable {
     return this.#index.idOf(node)
   }
 
-  functionOf(node: number): ObjectId {
-    return this.#options.functionOf(this.#nodes.get(node, FUNCTION))
-  }
-
-  optionsOf(node: number): NodeOptions {
-    return this.#options.optionsOf(this.#nodes.get(node, OPTIONS))
+  kindOf(node: number): NodeKind {
+    return this.#kinds.get(this.#nodes.get(node, KIND))
   }
 
   /** Adds a node that waits for nothing yet. Its edges are added by `addEdge`, all in a row. */
   add(task: Task): number {
+    this.#index.add(task.taskId)
     const node = this.#nodes.add()
-    this.#index.add(node, task.taskId)
-    this.#nodes.set(node, FUNCTION, this.#options.addFunction(task.funcObjectId))
-    this.#nodes.set(node, OPTIONS, this.#options.addOptions(task))
-    this.#nodes.set(node, ARGUMENTS, this.#arguments.add(task))
+    this.#nodes.set(node, KIND, this.#kinds.add(task))
+    const handle = this.#arguments.add(task)
+    if (handle === 0) return node
+    this.#nodes.set(node, CONTENT, handle)
+    this.#nodes.set(node, STATE, HAS_ARGUMENTS)
     return node
   }
 
@@ -216,13 +222,33 @@ export class NodeTable {
     return this.dependentOf(edge)
   }
 
-  /** What became of it: whatever `setOutcome` was given; 0 for nothing. */
+  /** What became of it: whatever `setOutcome` was given; 0 for nothing. Only once it has ended. */
   outcomeOf(node: number): number {
-    return this.#nodes.get(node, OUTCOME)
+    return this.#nodes.get(node, CONTENT)
   }
 
+  /** Its arguments have been released. */
   setOutcome(node: number, outcome: number): void {
-    this.#nodes.set(node, OUTCOME, outcome)
+    this.#nodes.set(node, CONTENT, outcome)
+  }
+
+  /**
+   * Keeps a small result with the node itself: its outcome is then how many bytes that has. False:
+   * there is no room.
+   */
+  putValue(node: number, value: Uint8Array, isObject: boolean): boolean {
+    if (value.byteLength === 0 || value.byteLength > EDGE_BYTES) return false
+    if (this.inputCount(node) > 0) return false
+    this.raise(node, isObject ? HOLDS_VALUE | IS_OBJECT : HOLDS_VALUE)
+    this.setOutcome(node, value.byteLength)
+    this.#nodes.buffer(node).set(value, this.#nodes.start(node, EDGES))
+    return true
+  }
+
+  /** What `putValue` has kept. A view. */
+  valueOf(node: number): Buffer {
+    const start = this.#nodes.start(node, EDGES)
+    return this.#nodes.buffer(node).subarray(start, start + this.outcomeOf(node))
   }
 
   /** The node after one that has ended on a list; `NONE` at the end. */
@@ -237,16 +263,18 @@ export class NodeTable {
   /** Its name and its arguments; `inputs` are the arguments that its edges stand for. */
   readArguments(
     node: number,
-    inputs: (index: number) => Task['functionArgs'][number],
+    inputs: (index: number) => TaskArgument,
   ): Pick<Task, 'name' | 'functionArgs'> {
-    return this.#arguments.read(this.#nodes.get(node, ARGUMENTS), this.inputCount(node), inputs)
+    const handle = this.has(node, HAS_ARGUMENTS) ? this.#nodes.get(node, CONTENT) : 0
+    return this.#arguments.read(handle, this.inputCount(node), inputs)
   }
 
   /** Its arguments will not be asked for any more. Safe to call twice. */
   releaseArguments(node: number): void {
-    const handle = this.#nodes.get(node, ARGUMENTS)
-    if (handle !== 0) this.#arguments.release(handle)
-    this.#nodes.set(node, ARGUMENTS, 0)
+    if (!this.has(node, HAS_ARGUMENTS)) return
+    this.#arguments.release(this.#nodes.get(node, CONTENT))
+    this.#nodes.set(node, CONTENT, 0)
+    this.lower(node, HAS_ARGUMENTS)
   }
 
   /** Throws if ids and nodes, or the counts of edges, disagree. */

@@ -7,11 +7,12 @@ import { idToHex, objectId } from '../../base/ids.js'
 import { encode, type Task, type TaskArgument } from '../../wire/message.js'
 import type { GraphEntry, ObjectEntry, TaskEntry } from './entries.js'
 import { NONE } from './graph-index.js'
+import { argumentOf } from './graph-outcome.js'
 import { endUnstarted, failNode, leaveInputs } from './graph-settle.js'
 import { KEEPS_RESULT, STARTED } from './graph-table.js'
 import type { GraphTables } from './graph-tables.js'
 import { publishTask } from './publication.js'
-import { newTask, statusResult, vacates } from './task.js'
+import { callClaimant, newTask, statusResult, vacates } from './task.js'
 
 /** As many wait in the queue if they can: with one the queue would be empty time and again. */
 const MIN_QUEUED = 2
@@ -60,6 +61,7 @@ function startNode(graph: GraphTables, owner: GraphEntry, node: number): void {
   client.tasks.add(task)
   enqueue(graph, task, node)
   publishTask(state, task, 'inactive')
+  if (state.claims.size > 0) callClaimant(state, task)
 }
 
 /** What a graph has begun goes on before what its client has sent since. */
@@ -79,20 +81,20 @@ function enqueue(graph: GraphTables, task: TaskEntry, node: number): void {
 
 /** The Task of a node whose inputs have all succeeded. */
 function taskOf(graph: GraphTables, node: number): Task {
-  const { nodes, values, client } = graph
+  const { nodes, client } = graph
   // A later part of an open graph may need any node.
   const keepsResult = client.runtime === 'javascript' && (graph.isOpen || nodes.neededBy(node) > 0)
   if (keepsResult) nodes.raise(node, KEEPS_RESULT)
   const { name, functionArgs } = nodes.readArguments(node, (index) =>
-    values.argumentOf(nodes.outcomeOf(nodes.input(node, index))),
+    argumentOf(graph, nodes.input(node, index)),
   )
-  const options = nodes.optionsOf(node)
+  const { functionId, options } = nodes.kindOf(node)
   return {
     kind: 'task',
     taskId: nodes.idOf(node),
     source: options.source,
     metadata: options.metadata,
-    funcObjectId: nodes.functionOf(node),
+    funcObjectId: functionId,
     functionArgs,
     capabilities: options.capabilities,
     parentTaskId: options.parentTaskId,

@@ -238,6 +238,19 @@ test('while a graph is open all results are kept, and when it is closed those th
   assert.equal(scheduler.machine.counts.graphs, 0)
 })
 
+test('a later part may want what has ended before: small or large, its value is told', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', graph('G', [], [node('a'), node('b'), node('c')], true))
+  scheduler.receive('W', small('a', 'value')).receive('W', large('b', 'object'))
+  scheduler.receive('W', small('c', 'v'.repeat(100))).actions()
+  scheduler.receive('C', graph('G', ['a', 'b', 'c'], [], false))
+  const results = resultsTo('C', scheduler.actions())
+  assert.deepEqual(results.get('a')?.inlineResults, [latin1ToBytes('value')])
+  assert.deepEqual(results.get('b')?.results, ['object'])
+  assert.deepEqual(results.get('c')?.inlineResults, [latin1ToBytes('v'.repeat(100))])
+  assert.equal(results.get('G')?.status, 'success')
+})
+
 test('a worker is asked to keep what other nodes need, or may still need', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['c'], [node('a')], true))

@@ -72,6 +72,41 @@ for (const [title, end] of [
   })
 }
 
+test('what a client inside of a worker has waiting is not begun while its connection is lost', () => {
+  const scheduler = nested()
+  for (const id of ['b', 'c']) scheduler.receive('N', child(id, 'N', 'a'))
+  scheduler.handle(lost('N')).receive('C', task('d', 'C'))
+  scheduler.receive('W', update('a', 'waiting'))
+  assert.deepEqual(scheduler.lines(), ['W <- task d'])
+  scheduler.receive('W', result('d')).receive('N', clientHeartbeat(OURS, 'W'))
+  assert.deepEqual(scheduler.lines(), ['C <- result d success', 'N <- echo S', 'W <- task b'])
+  scheduler.receive('W', result('b'))
+  assert.deepEqual(scheduler.lines(), ['N <- result b success', 'W <- task c'])
+})
+
+test('it is not for ever: after five seconds the client is gone, and its tasks with it', () => {
+  const scheduler = nested()
+  scheduler.receive('N', child('b', 'N', 'a')).handle(lost('N'))
+  scheduler.receive('W', update('a', 'waiting')).moveTo(7000)
+  assert.deepEqual(scheduler.machine.counts.tasks, 1)
+})
+
+test('when another client comes from the same worker, those without a connection are gone', () => {
+  const scheduler = nested(['W', 'V'])
+  for (const id of ['b', 'c']) scheduler.receive('N', child(id, 'N', 'a'))
+  assert.deepEqual(scheduler.lines(), ['V <- task b'])
+  scheduler.handle(lost('N')).receive('M', clientHeartbeat(OURS, 'W'))
+  assert.deepEqual(scheduler.lines(), ['V <- cancel b by force', 'M <- echo S'])
+  const { clients, tasks } = scheduler.machine.counts
+  assert.deepEqual([clients, tasks], [2, 2], 'C and M; a, and b until V has answered')
+})
+
+test('clients of one worker that have their connections do not mind a further one', () => {
+  const scheduler = nested()
+  scheduler.receive('M', clientHeartbeat(OURS, 'W'))
+  assert.equal(scheduler.machine.counts.clients, 3)
+})
+
 test('a client that names a worker that is not here is a client like any other', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('N', clientHeartbeat(OURS, 'unknown')).actions()

@@ -4,12 +4,16 @@
 import { assert } from '../../base/assert.js'
 import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import type { ObjectId } from '../../base/ids.js'
+import { SpreadMap } from '../../base/spread-map.js'
 import type { ObjectContent, ObjectContentType } from '../../wire/message.js'
 import type { ObjectEntry, ObjectUser, WorkerEntry } from './entries.js'
 
+/** Most ids that workers are told of in one go, all workers together. */
+const MAX_REMOVALS = 20_000
+
 /** All stored objects. */
 export class ObjectTable {
-  readonly #objects = new Map<ObjectId, ObjectEntry>()
+  readonly #objects = new SpreadMap<ObjectId, ObjectEntry>()
   /** What each worker has still to be told to forget. Invariant: no empty lists. */
   readonly #removals = new Map<WorkerEntry, ObjectId[]>()
 
@@ -52,7 +56,21 @@ export class ObjectTable {
   delete(user: ObjectUser, ids: readonly ObjectId[]): void {
     for (const id of ids) {
       const entry = this.#objects.get(id)
-      if (entry !== undefined && entry.users.has(user)) this.#release(user, entry)
+      if (entry !== undefined && entry.users.has(user)) this.release(user, entry)
+    }
+  }
+
+  /** A user needs an object no longer that it uses. */
+  release(user: ObjectUser, entry: ObjectEntry): void {
+    user.objects.delete(entry)
+    entry.users.delete(user)
+    if (entry.users.size > 0) return
+    this.#objects.delete(entry.id)
+    for (const worker of entry.holders) {
+      worker.held.delete(entry)
+      const ids = this.#removals.get(worker)
+      if (ids === undefined) this.#removals.set(worker, [entry.id])
+      else ids.push(entry.id)
     }
   }
 
@@ -61,13 +79,8 @@ export class ObjectTable {
     for (const id of ids) {
       const entry = this.#objects.get(id)
       if (entry === undefined) continue
-      for (const user of entry.users) this.#release(user, entry)
+      for (const user of entry.users) this.release(user, entry)
     }
-  }
-
-  /** A client has left: it needs none of its objects. */
-  forgetClient(user: ObjectUser): void {
-    for (const entry of user.objects) this.#release(user, entry)
   }
 
   /** A worker asked for an object: it may keep it until it is told otherwise. */
@@ -83,11 +96,21 @@ export class ObjectTable {
     this.#removals.delete(worker)
   }
 
-  /** Takes what is to be told to whom. */
+  /**
+   * Takes what is to be told to whom, or as much of it as can be told without a long turn;
+   * `hasRemovals` says whether there is more.
+   */
   takeRemovals(): ReadonlyMap<WorkerEntry, readonly ObjectId[]> {
-    const removals = new Map(this.#removals)
-    this.#removals.clear()
-    return removals
+    const taken = new Map<WorkerEntry, readonly ObjectId[]>()
+    let left = MAX_REMOVALS
+    for (const [worker, ids] of this.#removals) {
+      if (left === 0) break
+      if (ids.length <= left) this.#removals.delete(worker)
+      const some = ids.splice(-left)
+      left -= some.length
+      taken.set(worker, some)
+    }
+    return taken
   }
 
   /** Throws if the table disagrees with itself. */
@@ -112,19 +135,6 @@ export class ObjectTable {
       this.#objects.set(id, entry)
     }
     return entry
-  }
-
-  #release(user: ObjectUser, entry: ObjectEntry): void {
-    user.objects.delete(entry)
-    entry.users.delete(user)
-    if (entry.users.size > 0) return
-    this.#objects.delete(entry.id)
-    for (const worker of entry.holders) {
-      worker.held.delete(entry)
-      const ids = this.#removals.get(worker)
-      if (ids === undefined) this.#removals.set(worker, [entry.id])
-      else ids.push(entry.id)
-    }
   }
 }
 

@@ -9,8 +9,18 @@ export interface SchedulerCoreOptions {
   readonly schedulerId: SchedulerId
   /** A client that is silent for longer is taken for gone. */
   readonly clientTimeoutMs: number
-  /** A worker that is silent for longer is taken for gone. */
+  /** A worker that is silent for longer is taken for gone, whatever it is. */
   readonly workerTimeoutMs: number
+  /**
+   * So soon a worker that can come back with what it has (feature bit 3) is taken for gone, if it
+   * was never silent for a third of that (silence.ts).
+   */
+  readonly workerSilenceMs: number
+  /**
+   * A worker with several tasks from which nothing has come for so long gives some to those that
+   * idle. 0 = never.
+   */
+  readonly loadBalanceMs: number
   /** Most tasks that one worker holds. */
   readonly perWorkerQueueSize: number
   /**

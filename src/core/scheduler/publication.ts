@@ -114,7 +114,9 @@ function workerStatus(state: SchedulerState, worker: WorkerEntry, now: InstantMs
     workerId: worker.identity,
     agent: heartbeat.agent,
     rssFree: heartbeat.rssFree,
-    free: Math.max(0, state.options.perWorkerQueueSize - activeCount(worker)),
+    free: worker.isLeaving
+      ? 0
+      : Math.max(0, state.options.perWorkerQueueSize - activeCount(worker)),
     sent: assigned.size,
     queued: heartbeat.queuedTasks,
     suspended: heartbeat.processors.filter((processor) => processor.suspended).length,

@@ -419,8 +419,35 @@ test('a client that is back before its old tasks have ended can submit them agai
   scheduler.receive('C', clientHeartbeat()).receive('C', task('t', 'C'))
   assert.deepEqual(scheduler.lines(), ['C <- echo S', 'W <- task t'])
   scheduler.receive('W', result('t', 'canceled'))
-  assert.deepEqual(scheduler.lines(), ['W <- task t'], 'the answer to the old cancel')
+  assert.deepEqual(scheduler.lines(), [], 'the answer to the old cancel')
   assert.deepEqual(scheduler.receive('W', result('t')).lines(), ['C <- result t success'])
+})
+
+test('what a worker says of a task whose id was used again is not about the new task', () => {
+  for (const crossing of ['success', 'failed', undefined] as const) {
+    const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+    scheduler.receive('C', task('t', 'C')).receive('C', cancel('t'))
+    scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+    scheduler.receive('C', clientHeartbeat()).receive('C', task('t', 'C')).actions()
+    if (crossing !== undefined) scheduler.receive('W', result('t', crossing))
+    // One for the cancel of the client, and one for that by force when it left.
+    for (const answer of ['notFound', 'canceled'] as const) {
+      assert.deepEqual(scheduler.receive('W', result('t', answer)).lines(), [])
+    }
+    assert.deepEqual(scheduler.receive('W', result('t')).lines(), ['C <- result t success'])
+  }
+})
+
+test('a worker that has not told of an old task may tell of it while another has the new one', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
+  scheduler.receive('C', task('t', 'C'))
+  scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  scheduler.receive('W', { ...workerHeartbeat(), isLeaving: true })
+  scheduler.receive('C', clientHeartbeat()).receive('C', task('t', 'C'))
+  assert.equal(scheduler.lines().at(-1), 'X <- task t')
+  scheduler.receive('W', result('t', 'canceled'))
+  assert.deepEqual(scheduler.lines(), [])
+  assert.deepEqual(scheduler.receive('X', result('t')).lines(), ['C <- result t success'])
 })
 
 test('a client whose connection is lost has five seconds to come back', () => {

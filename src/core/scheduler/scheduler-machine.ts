@@ -5,15 +5,18 @@ import { earliest } from '../../base/earliest.js'
 import type { Identity } from '../../base/ids.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
+import { Balancer } from './balance.js'
 import { onClientDisconnect } from './client-disconnect.js'
-import { clientOf, dropSilentClients, onClientHeartbeat } from './client-peer.js'
+import { clientOf, dropSilentClients, onClientHeartbeat, onClientLost } from './client-peer.js'
 import type { Act, SchedulerAction, SchedulerEvent } from './events.js'
 import { onGraphTask, onGraphTaskCancel } from './graph-peer.js'
 import { onObjectInstruction, onObjectRequest, sendRemovals } from './object.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { publishScheduler } from './publication.js'
+import { expireClaims } from './return.js'
 import { SchedulerState } from './state.js'
-import { assignWaiting, cancelOrphans, onTask, onTaskCancel, onTaskResult } from './task.js'
+import { assignWaiting, cancelOrphans, onTask, onTaskCancel } from './task.js'
+import { onTaskResult } from './task-result.js'
 import { onTaskUpdate } from './task-update.js'
 import {
   dropSilentWorkers,
@@ -31,21 +34,25 @@ const CLIENT_RETURN_MS = 5000
 /** Workers are told of removed objects at once, but no more often than this. */
 const REMOVAL_INTERVAL_MS = 100
 
+/** How many tasks that were held for workers that did not come back are let go in one turn. */
+const LET_GO_AT_ONCE = 2000
+
 /** Routes tasks from clients to workers and results back; keeps objects; notices who is gone. */
 export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction> {
   readonly #state: SchedulerState
+  readonly #balancer = new Balancer()
   #nextSweep: InstantMs | undefined
   #nextRemovals: InstantMs = 0
-  #now: InstantMs = 0
-
   constructor(options: SchedulerCoreOptions) {
     this.#state = new SchedulerState(options)
   }
 
   get deadline(): InstantMs | undefined {
-    const removalsAt = this.#state.objects.hasRemovals ? this.#nextRemovals : undefined
-    const isBusy = !this.#state.orphans.isEmpty || this.#state.graphWork.isDue
-    return earliest(isBusy ? this.#now : undefined, earliest(removalsAt, this.#nextSweep))
+    const { objects, orphans, graphWork, claims, letGoAt, now } = this.#state
+    const removalsAt = objects.hasRemovals ? this.#nextRemovals : undefined
+    const isBusy = !orphans.isEmpty || graphWork.isDue
+    const workAt = earliest(isBusy ? now : undefined, earliest(removalsAt, this.#nextSweep))
+    return earliest(workAt, earliest(this.#balancer.deadline, earliest(claims.deadline, letGoAt)))
   }
 
   /** How much the tables hold. For tests and simulation: all zero once everybody has left. */
@@ -57,7 +64,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
 
   handle(event: SchedulerEvent, now: InstantMs, act: Act): void {
     this.#state.output.direct(act)
-    this.#now = now
+    this.#state.moveTo(now)
     switch (event.type) {
       case 'messageReceived':
         this.#onMessage(event.from, event.message, now)
@@ -129,8 +136,13 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
 
   /** Whatever comes from a peer shows that it lives. */
   #touch(peer: Identity, now: InstantMs): void {
-    const entry = this.#state.workers.get(peer) ?? this.#state.clients.get(peer)
-    if (entry !== undefined) entry.lastSeen = now
+    const worker = this.#state.workers.get(peer)
+    if (worker !== undefined) {
+      worker.silence.heard(now)
+      return
+    }
+    const client = this.#state.clients.get(peer)
+    if (client !== undefined) client.lastSeen = now
   }
 
   /**
@@ -143,7 +155,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
     const client = this.#state.clients.get(peer)
     if (client === undefined || client.runtime === 'python') return
-    client.isConnected = false
+    onClientLost(this.#state, client)
     for (const graph of client.graphs.values()) graph.onLinkLost()
     const lastSeen = now - this.#state.options.clientTimeoutMs + CLIENT_RETURN_MS
     client.lastSeen = Math.min(client.lastSeen, lastSeen)
@@ -152,24 +164,36 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   #onTick(now: InstantMs): void {
     cancelOrphans(this.#state)
     this.#state.graphWork.resume()
+    expireClaims(this.#state)
+    this.#letGo(now)
     if (this.#nextSweep === undefined || now < this.#nextSweep) return
     const lateMs = now - this.#nextSweep
-    if (lateMs > SWEEP_INTERVAL_MS) this.#forgive(lateMs, now)
     this.#nextSweep = now + SWEEP_INTERVAL_MS
+    // By the next time all that has come meanwhile will have been read.
+    if (lateMs > SWEEP_INTERVAL_MS) return this.#forgive(lateMs, now)
     dropSilentClients(this.#state, now)
     dropSilentWorkers(this.#state, now)
   }
 
+  #letGo(now: InstantMs): void {
+    const { letGoAt, pools } = this.#state
+    if (letGoAt === undefined || now < letGoAt) return
+    for (const pool of [pools.javascript, pools.python]) pool.letGo(LET_GO_AT_ONCE)
+  }
+
   /** This process stood still: what its peers said meanwhile may not have been read yet. */
   #forgive(lateMs: number, now: InstantMs): void {
-    for (const peers of [this.#state.clients, this.#state.workers]) {
-      for (const peer of peers.values()) peer.lastSeen = Math.min(now, peer.lastSeen + lateMs)
+    const { clients, workers } = this.#state
+    for (const client of clients.values()) {
+      client.lastSeen = Math.min(now, client.lastSeen + lateMs)
     }
+    for (const worker of workers.values()) worker.silence.forgive(lateMs, now)
   }
 
   #afterEvent(now: InstantMs): void {
     assignWaiting(this.#state, this.#state.pools.javascript)
     assignWaiting(this.#state, this.#state.pools.python)
+    this.#balancer.update(this.#state)
     if (this.#state.objects.hasRemovals && now >= this.#nextRemovals) {
       this.#nextRemovals = now + REMOVAL_INTERVAL_MS
       sendRemovals(this.#state)

@@ -1,6 +1,7 @@
-// Random lives of a cluster against two promises: while its client stays, a task ends exactly once
-// for it, whatever workers do; and once a task has not come to its end, nothing that it began is
-// given to a worker any more. When everybody has left, the tables are empty.
+// Random lives of a cluster against some promises: while its client stays, a task ends exactly once
+// for it, whatever workers do; no two workers have it, whoever comes back; a worker that leaves gets
+// nothing new; and once a task has not come to its end, nothing that it began is given to a worker
+// any more. When everybody has left, the tables are empty.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,7 +27,18 @@ const client = fc.constantFrom(...CLIENTS)
 const worker = fc.constantFrom(...WORKERS)
 const status = fc.constantFrom('success', 'failed', 'canceled', 'notFound')
 
-const options = { priority: fc.nat(2), retries: fc.nat(2), limit: fc.nat(3) }
+/** Nearly all are tiny: so workers hold several, and may be stuck with them. */
+const seconds = fc.oneof(
+  { weight: 20, arbitrary: fc.constant(0.000_01) },
+  { weight: 1, arbitrary: fc.constant(1) },
+)
+
+const options = {
+  priority: fc.nat(2),
+  retries: fc.nat(2),
+  limit: fc.nat(3),
+  mayHaveRun: fc.boolean(),
+}
 
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('submit'), client, ...options }) },
@@ -42,7 +54,14 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('leave'), client }) },
   {
     weight: 8,
-    arbitrary: fc.record({ type: fc.constant('finish'), worker, at: fc.nat(5), status }),
+    arbitrary: fc.record({ type: fc.constant('finish'), worker, at: fc.nat(5), status, seconds }),
+  },
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('answer'), worker, at: fc.nat(1) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('back'), worker }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('retire'), worker }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant('stale'), worker, at: fc.nat(5), status }),
   },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('cancel'), client, at: fc.nat(5) }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('join'), worker }) },
@@ -53,6 +72,7 @@ const step = fc.oneof(
     arbitrary: fc.record({ type: fc.constant('late'), worker, at: fc.nat(20), status }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('time'), at: fc.nat(40_000) }) },
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('time'), at: fc.nat(300) }) },
 ) as fc.Arbitrary<Step>
 
 interface Step {
@@ -64,6 +84,10 @@ interface Step {
     | 'moveIn'
     | 'leave'
     | 'finish'
+    | 'answer'
+    | 'back'
+    | 'retire'
+    | 'stale'
     | 'cancel'
     | 'join'
     | 'lose'
@@ -76,16 +100,32 @@ interface Step {
   readonly priority: number
   readonly retries: number
   readonly limit: number
+  readonly mayHaveRun: boolean
+  readonly seconds: number
   readonly status: 'success' | 'failed' | 'canceled' | 'notFound'
+}
+
+/** A TaskCancel: of a task that nobody wants any more, or that is to be given back. */
+interface Asked {
+  readonly id: string
+  readonly isCancel: boolean
+  readonly isForced: boolean
 }
 
 /** What the peers know: the world around the scheduler. */
 class World {
-  readonly scheduler = new TestScheduler()
+  readonly scheduler = new TestScheduler({ loadBalanceMs: 20 })
+  /** What has happened, and how often. */
+  readonly seen: Map<string, number>
   /** Unfinished tasks of each client. */
   readonly open = new Map<string, Set<string>>(CLIENTS.map((name) => [name, new Set()]))
   /** What each worker that is connected has to do, cancels included. */
   readonly held = new Map<string, string[]>()
+  /** What each worker was told to cancel and has not answered, in order. */
+  readonly #asked = new Map<string, Asked[]>()
+  /** What each worker had when its connection was lost. */
+  readonly #before = new Map<string, readonly string[]>()
+  readonly #leaving = new Set<string>()
   /** What each task has begun that ends with it. */
   readonly #children = new Map<string, string[]>()
   /** What has to end: nobody may begin it any more. */
@@ -94,8 +134,9 @@ class World {
   readonly #homeless = new Set<string>()
   #serial = 0
 
-  constructor() {
-    for (const name of CLIENTS) this.#say(name, clientHeartbeat())
+  constructor(seen: Map<string, number>) {
+    this.seen = seen
+    for (const name of CLIENTS) this.#sayHello(name)
     for (const name of WORKERS.slice(0, 2)) this.take({ type: 'join', worker: name } as Step)
   }
 
@@ -120,7 +161,7 @@ class World {
       case 'leave':
         this.#forgetClient(move.client)
         this.#say(move.client, { kind: 'clientDisconnect', disconnectType: 'disconnect' })
-        return this.#say(move.client, clientHeartbeat())
+        return this.#sayHello(move.client)
       case 'again':
         return id === undefined ? undefined : this.#say(move.client, task(id, move.client))
       case 'cancel':
@@ -128,15 +169,21 @@ class World {
         this.#doom(id)
         return this.#say(move.client, cancel(id, move.at % 2 === 0))
       case 'join':
-        if (!this.held.has(move.worker)) this.held.set(move.worker, [])
-        return this.#say(move.worker, workerHeartbeat())
+        return this.#join(move.worker, [])
+      case 'back':
+        if (this.held.has(move.worker)) this.#lose(move.worker)
+        return this.#join(move.worker, this.#before.get(move.worker) ?? [])
       case 'lose':
-        for (const held of this.held.get(move.worker) ?? []) this.#doomChildren(held)
-        this.held.delete(move.worker)
-        this.scheduler.handle({ type: 'peerDisconnected', peer: identity(move.worker) })
-        return this.#observe()
+        return this.#lose(move.worker)
+      case 'retire':
+        if (this.held.has(move.worker)) this.#leaving.add(move.worker)
+        return this.#say(move.worker, { ...workerHeartbeat(), isLeaving: true })
       case 'finish':
-        return this.#finish(move.worker, move.at, move.status)
+        return this.#finish(move.worker, move.at, move.status, move.seconds)
+      case 'answer':
+        return this.#answer(move.worker, move.at === 0)
+      case 'stale':
+        return this.#answerOutdated(move)
       case 'late':
         return this.#say(move.worker, result(`t${move.at}`, move.status))
       case 'time':
@@ -150,14 +197,21 @@ class World {
 
   /** Everybody who is left works until nothing is left to do. */
   finishAll(): void {
+    this.#lose('W0')
     this.take({ type: 'join', worker: 'W0' } as Step)
+    this.take({ type: 'time', at: 1000 } as Step)
     const isBusy = (): boolean =>
       [...this.open.values()].some((ids) => ids.size > 0) ||
       [...this.held.values()].some((ids) => ids.length > 0)
     for (let rounds = 0; isBusy(); rounds += 1) {
       assert.ok(rounds < 10_000, 'tasks remain although workers work')
-      for (const name of this.held.keys()) this.#finish(name, 0, 'success')
+      for (const name of this.held.keys()) this.#finish(name, 0, 'success', 1)
     }
+  }
+
+  #sayHello(name: string): void {
+    this.#say(name, clientHeartbeat())
+    this.#say(name, instruction('create', name, ['f']))
   }
 
   #submit(move: Step, parent: string): void {
@@ -171,6 +225,7 @@ class World {
       parentTaskId: taskId(parent),
       retries: move.retries,
       workerDeathLimit: move.limit,
+      mayHaveRun: move.mayHaveRun,
     })
   }
 
@@ -196,16 +251,64 @@ class World {
     this.open.get(name)?.clear()
   }
 
-  #finish(name: string, at: number, how: Step['status']): void {
+  #join(name: string, tasks: readonly string[]): void {
+    if (!this.held.has(name)) this.held.set(name, [])
+    this.#say(name, { ...workerHeartbeat(), tasks: tasks.map(taskId) })
+  }
+
+  #lose(name: string): void {
+    const held = this.held.get(name) ?? []
+    for (const id of held) this.#doomChildren(id)
+    this.#before.set(name, held)
+    this.held.delete(name)
+    this.#asked.delete(name)
+    this.#leaving.delete(name)
+    this.scheduler.handle({ type: 'peerDisconnected', peer: identity(name) })
+    this.#observe()
+  }
+
+  #finish(name: string, at: number, how: Step['status'], took: number): void {
     const held = this.held.get(name)
-    if (held === undefined || held.length === 0) return
-    this.#say(name, result(held[at % held.length] as string, how))
+    const id = held?.[at % Math.max(held.length, 1)]
+    if (id === undefined) return
+    const isOdd = how === 'notFound' && this.#doomed.has(id)
+    this.#say(name, result(id, isOdd ? 'canceled' : how, took))
+  }
+
+  /** A worker answers the oldest thing that it was asked: whether it drops a task. */
+  #answer(name: string, isBegun: boolean): void {
+    const asked = this.#asked.get(name)?.shift()
+    if (asked === undefined) return
+    const { id, isCancel, isForced } = asked
+    const held = this.held.get(name) ?? []
+    const isDropped = held.includes(id) && (isForced || !isBegun)
+    // What goes on although it was cancelled does so for nobody, once all cancels are answered.
+    const isLast = this.#asked.get(name)?.every((other) => other.id !== id) === true
+    if (isCancel && isLast && held.includes(id)) held.splice(held.indexOf(id), 1)
+    if (!isCancel) this.#count(isDropped ? 'given back' : 'kept')
+    this.#say(name, result(id, isDropped ? 'canceled' : 'notFound'))
+  }
+
+  #count(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
+  }
+
+  #answerOutdated(move: Step): void {
+    const id = this.#heldBy(move)
+    const hasEnded = move.status === 'success' || move.status === 'failed'
+    if (id === undefined || !hasEnded) return
+    const counts = (): number[] => [...this.open.values()].map(({ size }) => size)
+    const before = counts()
+    this.scheduler.receiveAsIs(move.worker, { ...result(id, move.status), attempt: 99 })
+    this.#observe()
+    assert.deepEqual(counts(), before, 'another attempt means nothing')
   }
 
   #say(from: string, message: Parameters<TestScheduler['receive']>[1]): void {
     // A worker that is not connected cannot say anything; what was on its way is lost with it.
     if (WORKERS.includes(from) && !this.held.has(from)) return
-    if (message.kind === 'taskResult') {
+    // What was not found may be there and go on: then it ends in another way.
+    if (message.kind === 'taskResult' && message.status !== 'notFound') {
       const held = this.held.get(from)
       const index = held?.indexOf(message.taskId) ?? -1
       if (index >= 0) {
@@ -229,7 +332,7 @@ class World {
     for (const action of actions) this.#onAction(action)
     for (const name of this.#homeless) {
       this.#homeless.delete(name)
-      this.#say(name, clientHeartbeat())
+      this.#sayHello(name)
     }
   }
 
@@ -238,6 +341,13 @@ class World {
     const line = this.scheduler.describe(action)
     const ended = /^(C\d) <- result (\S+) /.exec(line)
     const assigned = /^(W\d) <- task (\S+)/.exec(line)
+    const asked = /^(W\d) <- cancel (\S+)/.exec(line)
+    if (asked !== null) {
+      const [, name, id] = asked as unknown as [string, string, string]
+      const asks = { id, isCancel: this.#doomed.has(id), isForced: line.endsWith(' by force') }
+      this.#asked.set(name, [...(this.#asked.get(name) ?? []), asks])
+      if (!asks.isCancel) this.#count(asks.isForced ? 'stopped' : 'recalled')
+    }
     if (ended !== null) {
       const [, name, id] = ended as unknown as [string, string, string]
       // Where a client goes in the same event, it may have been told of an end before.
@@ -249,6 +359,9 @@ class World {
       const [, name, id] = assigned as unknown as [string, string, string]
       const others = [...this.held].filter(([, ids]) => ids.includes(id))
       assert.deepEqual(others, [], `${id} is with two workers`)
+      const isReturn = this.#before.get(name)?.includes(id) === true
+      this.#count(isReturn ? 'came back' : 'assigned')
+      assert.ok(!this.#leaving.has(name) || isReturn, `${name} is leaving and got ${id}`)
       assert.ok(!this.#doomed.has(id), `${id} was begun although its end was certain`)
       this.held.get(name)?.push(id)
     }
@@ -256,9 +369,10 @@ class World {
 }
 
 test('property: each task ends exactly once for its client, and nothing is left at the end', () => {
+  const seen = new Map<string, number>()
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
-      const world = new World()
+      const world = new World(seen)
       for (const move of steps) world.take(move)
       world.finishAll()
       for (const name of CLIENTS) {
@@ -271,8 +385,11 @@ test('property: each task ends exactly once for its client, and nothing is left 
         objects: 0,
       })
     }),
-    { numRuns: 1000 },
+    { numRuns: 700 },
   )
+  for (const what of ['recalled', 'given back', 'kept', 'came back', 'stopped']) {
+    assert.ok((seen.get(what) ?? 0) > 5, `${what} only ${seen.get(what) ?? 0} times`)
+  }
 })
 
 test('property: whatever is stored and deleted, the object table stays consistent', () => {

@@ -126,12 +126,16 @@ export class TestScheduler {
   readonly machine: SchedulerMachine
   now = 0
   #actions: SchedulerAction[] = []
+  /** The attempt of each Task that a worker got, by worker and task. */
+  readonly #attempts = new Map<string, number>()
 
   constructor(options: Partial<SchedulerCoreOptions> = {}) {
     this.machine = new SchedulerMachine({
       schedulerId: schedulerId('S'),
       clientTimeoutMs: 60_000,
       workerTimeoutMs: 60_000,
+      workerSilenceMs: 60_000,
+      loadBalanceMs: 100,
       perWorkerQueueSize: 1000,
       maxTasksWaiting: -1,
       isProtected: false,
@@ -139,14 +143,21 @@ export class TestScheduler {
     })
   }
 
-  /** A message comes in, as bytes, as it would. */
+  /** A message comes in, as bytes, as it would. A worker tells the attempt that it was given. */
   receive(from: string, message: Message): this {
+    if (message.kind !== 'taskResult') return this.receiveAsIs(from, message)
+    const attempt = this.#attempts.get(`${from} ${message.taskId}`) ?? message.attempt
+    return this.receiveAsIs(from, { ...message, attempt })
+  }
+
+  /** As `receive`, whatever the attempt in a result is. */
+  receiveAsIs(from: string, message: Message): this {
     const decoded = decode(encode(message))
     return this.handle({ type: 'messageReceived', from: identity(from), message: decoded })
   }
 
   handle(event: Parameters<SchedulerMachine['handle']>[0]): this {
-    this.machine.handle(event, this.now, (action) => this.#actions.push(action))
+    this.machine.handle(event, this.now, (action) => this.#onAction(action))
     this.machine.checkInvariants()
     return this
   }
@@ -184,6 +195,15 @@ export class TestScheduler {
 
   describe(action: SchedulerAction): string {
     return describe(action)
+  }
+
+  #onAction(action: SchedulerAction): void {
+    this.#actions.push(action)
+    // Messages that a test hands over without bytes are forwarded as nothing.
+    if (action.type !== 'forward' || action.bytes.byteLength === 0) return
+    const message = decode(action.bytes)
+    if (message.kind !== 'task') return
+    this.#attempts.set(`${action.to} ${message.taskId}`, message.attempt)
   }
 }
 

@@ -4,7 +4,9 @@
 import { assert } from '../../base/assert.js'
 import type { Identity, TaskId } from '../../base/ids.js'
 import { Lifecycle } from '../../base/lifecycle.js'
+import type { InstantMs } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
+import { Claims } from './claims.js'
 import type { ClientEntry, Runtime, TaskEntry, WorkerEntry } from './entries.js'
 import { checkFamily, Orphans } from './family.js'
 import { GraphWork } from './graph-work.js'
@@ -13,6 +15,9 @@ import type { SchedulerCoreOptions } from './options.js'
 import { Output } from './output.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 import { checkLoad, WorkerPool } from './worker-pool.js'
+
+/** For so long after its start a scheduler waits for workers to come back with their tasks. */
+const NEW_MS = 1000
 
 /** The whole state of one scheduler. */
 export class SchedulerState {
@@ -25,6 +30,7 @@ export class SchedulerState {
   readonly tasks: Map<TaskId, TaskEntry> = new Map()
   readonly objects: ObjectTable = new ObjectTable()
   readonly orphans: Orphans = new Orphans()
+  readonly claims: Claims = new Claims()
   readonly graphWork: GraphWork
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
   /** Messages per kind since the start. */
@@ -32,6 +38,9 @@ export class SchedulerState {
   /** Tasks that ended, per status, since the start. */
   readonly ended: Map<TaskStatus, number> = new Map()
   nextWorkerSequence = 0
+  /** The time of the event that is being handled. */
+  now: InstantMs = 0
+  #oldAt: InstantMs | undefined
 
   constructor(options: SchedulerCoreOptions) {
     this.options = options
@@ -44,7 +53,24 @@ export class SchedulerState {
 
   /** How many tasks wait for a worker. */
   get waiting(): number {
-    return this.pools.javascript.queue.size + this.pools.python.queue.size
+    return this.pools.javascript.waiting + this.pools.python.waiting
+  }
+
+  /** Whether workers of the scheduler before this one may still be on their way back. */
+  get isNew(): boolean {
+    return this.#oldAt !== undefined && this.now < this.#oldAt
+  }
+
+  /** When the tasks that are held for them are due to be let go; undefined if there are none. */
+  get letGoAt(): InstantMs | undefined {
+    const { javascript, python } = this.pools
+    return javascript.held.size + python.held.size === 0 ? undefined : this.#oldAt
+  }
+
+  /** An event is to be handled. */
+  moveTo(now: InstantMs): void {
+    this.now = now
+    this.#oldAt ??= now + NEW_MS
   }
 
   /** Throws if the tables disagree. */
@@ -52,14 +78,15 @@ export class SchedulerState {
     this.pools.javascript.checkInvariants()
     this.pools.python.checkInvariants()
     this.objects.checkInvariants()
+    this.claims.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
     this.graphWork.checkInvariants()
     let inactive = 0
     for (const task of this.tasks.values()) {
       if (task.state === 'inactive' && task.client?.hasLeft !== true) inactive += 1
-      assert((task.state === 'inactive') === (task.place !== undefined), 'a place without waiting')
+      assert(task.place !== undefined, 'a task is nowhere')
       assert((task.state === 'inactive') === (task.worker === undefined), 'a task waits elsewhere')
       if (task.worker !== undefined)
-        assert(task.worker.assigned.has(task), 'a worker forgot a task')
+        assert(task.place.queue === task.worker.assigned, 'a worker forgot a task')
       checkFamily(task, this.tasks)
       if (task.client !== undefined) assert(task.client.tasks.has(task), 'a client forgot a task')
       else assert(task.state === 'canceling', 'a task goes on without a client')
@@ -70,7 +97,11 @@ export class SchedulerState {
       const { host } = client
       assert(host === undefined || host.guests.has(client), 'a guest without its host')
     }
-    for (const worker of this.workers.values()) {
+    const workers = [...this.workers.values()]
+    for (const runtime of ['javascript', 'python'] as const) {
+      this.pools[runtime].checkCounts(workers.filter((worker) => worker.runtime === runtime))
+    }
+    for (const worker of workers) {
       for (const task of worker.assigned) assert(task.worker === worker, 'a task of two workers')
       checkLoad(worker)
       for (const guest of worker.guests) {

@@ -2,41 +2,67 @@
 // behind one field of a task: those without need no memory for it.
 
 import { assert } from '../../base/assert.js'
+import { ProtocolError } from '../../base/errors.js'
 import { decode, encode, type Task } from '../../wire/message.js'
 import type { TaskEntry, TaskExtra } from './entries.js'
 
 /** So many workers are lost with a task that asks for nothing else: it runs again three times. */
 const DEFAULT_DEATH_LIMIT = 4
 
+/** The field for it has 32 bits. */
+const MAX_ATTEMPT = 2 ** 32 - 1
+
 /** What a task has beside the usual; made when it is first needed. */
 export function extraOf(task: TaskEntry): TaskExtra {
-  return (task.extra ??= newExtra('', 0, 0))
+  return (task.extra ??= newExtra('', 0, 0, 0))
 }
 
 /** The options that a task came with; undefined where it has none. */
 export function readExtra(message: Task): TaskExtra | undefined {
-  const { name, retries, workerDeathLimit } = message
-  if (name === '' && retries === 0 && workerDeathLimit === 0) return undefined
-  return newExtra(name, retries, workerDeathLimit)
+  const { name, retries, workerDeathLimit, attempt } = message
+  if (name === '' && retries === 0 && workerDeathLimit === 0 && attempt === 0) return undefined
+  return newExtra(name, retries, workerDeathLimit, attempt)
 }
 
-/** A Task as the next worker gets it, in bytes like the last one did: it has been begun before. */
-export function nextAttempt(bytes: Uint8Array): Uint8Array {
-  const message = decode(bytes)
+/** How often a task may have been begun before, as its next worker is told. */
+export function attemptOf(task: TaskEntry): number {
+  return task.extra?.attempt ?? 0
+}
+
+/** A task may have been begun: its next worker is told so, and answers so. */
+export function countAttempt(task: TaskEntry): void {
+  const message = decode(task.bytes)
   assert(message.kind === 'task', 'a task without a Task')
-  return encode({ ...message, attempt: message.attempt + 1, bytes: undefined })
+  const attempt = Math.min(message.attempt + 1, MAX_ATTEMPT)
+  try {
+    task.bytes = encode({ ...message, attempt, bytes: undefined })
+  } catch (error) {
+    // A Task may be written so that it is too long when it is written without tricks.
+    if (!(error instanceof ProtocolError)) throw error
+    return
+  }
+  extraOf(task).attempt = attempt
 }
 
-function newExtra(name: string, retries: number, workerDeathLimit: number): TaskExtra {
+function newExtra(
+  name: string,
+  retries: number,
+  workerDeathLimit: number,
+  attempt: number,
+): TaskExtra {
   return {
     name,
     retriesLeft: retries,
     deathLimit: workerDeathLimit === 0 ? DEFAULT_DEATH_LIMIT : workerDeathLimit,
     deaths: 0,
+    lostWith: undefined,
+    attempt,
     parent: undefined,
     children: undefined,
     isWaiting: false,
     hasWaited: false,
     isForced: false,
+    unanswered: 0,
+    recall: 'no',
   }
 }

@@ -12,7 +12,7 @@ import type { ClientEntry, TaskEntry } from './entries.js'
 interface Turn {
   readonly client: ClientEntry
   readonly tasks: Fifo<TaskEntry>
-  /** Its place in the ring. */
+  /** Its place in the ring; undefined while its client is parked. */
   place: FifoNode<Turn> | undefined
 }
 
@@ -27,12 +27,12 @@ class Level {
     this.priority = priority
   }
 
-  turnOf(client: ClientEntry): Turn {
+  turnOf(client: ClientEntry, isParked: boolean): Turn {
     let turn = this.turns.get(client)
     if (turn === undefined) {
       turn = { client, tasks: new Fifo(), place: undefined }
       this.turns.set(client, turn)
-      turn.place = this.ring.push(turn)
+      if (!isParked) turn.place = this.ring.push(turn)
     }
     return turn
   }
@@ -48,6 +48,8 @@ class Level {
 export class TaskQueue {
   /** Highest priority first. There are few: one per nesting depth or configured number. */
   readonly #levels: Level[] = []
+  /** Clients of which nothing is taken. */
+  readonly #parked = new Set<ClientEntry>()
   #size = 0
 
   get size(): number {
@@ -85,32 +87,60 @@ export class TaskQueue {
 
   /** The task whose turn it is. */
   get first(): TaskEntry | undefined {
-    return this.#levels[0]?.ring.first?.tasks.first
+    return this.#firstLevel?.ring.first?.tasks.first
   }
 
   /** Takes the task whose turn it is. */
   take(): TaskEntry | undefined {
-    const task = this.first
-    if (task === undefined) return undefined
-    this.#levels[0]?.rotate()
+    const level = this.#firstLevel
+    const task = level?.ring.first?.tasks.first
+    if (level === undefined || task === undefined) return undefined
+    level.rotate()
     this.remove(task)
     return task
   }
 
+  /** Nothing of a client is taken from now on; all else goes on. */
+  park(client: ClientEntry): void {
+    this.#parked.add(client)
+    for (const { turns, ring } of this.#levels) {
+      const turn = turns.get(client)
+      if (turn?.place === undefined) continue
+      ring.remove(turn.place)
+      turn.place = undefined
+    }
+  }
+
+  /** A client has its turns again, if it was parked. */
+  unpark(client: ClientEntry): void {
+    if (!this.#parked.delete(client)) return
+    for (const { turns, ring } of this.#levels) {
+      const turn = turns.get(client)
+      if (turn !== undefined) turn.place = ring.push(turn)
+    }
+  }
+
   /** Takes one task out. It must be waiting here. */
   remove(task: TaskEntry): void {
+    assert(this.discard(task), 'a task is not in its queue')
+  }
+
+  /** Takes one task out, if it is here. */
+  discard(task: TaskEntry): boolean {
     const level = this.#levels[this.#indexOf(task.priority)]
     const turn = task.client === undefined ? undefined : level?.turns.get(task.client)
-    const wasThere = task.place !== undefined && turn?.tasks.remove(task.place) === true
-    assert(wasThere && level !== undefined && turn !== undefined, 'a task is not in its queue')
+    if (level === undefined || turn === undefined || task.place === undefined) return false
+    if (!turn.tasks.remove(task.place)) return false
     task.place = undefined
     this.#size -= 1
     if (turn.tasks.size === 0) this.#endTurn(level, turn)
+    return true
   }
 
   /** Takes out all tasks of a client that has left, at once. They do not learn of it. */
   drop(client: ClientEntry): readonly Fifo<TaskEntry>[] {
     const dropped: Fifo<TaskEntry>[] = []
+    this.#parked.delete(client)
     // Backwards, because a level that becomes empty goes.
     for (let index = this.#levels.length - 1; index >= 0; index -= 1) {
       const level = this.#levels[index] as Level
@@ -127,9 +157,12 @@ export class TaskQueue {
   checkInvariants(): void {
     let count = 0
     for (const level of this.#levels) {
-      assert(level.ring.size > 0 && level.ring.size === level.turns.size, 'a level lost a turn')
-      for (const turn of level.ring) {
+      const parked = [...level.turns.keys()].filter((client) => this.#parked.has(client))
+      assert(level.turns.size > 0, 'a level without turns')
+      assert(level.ring.size === level.turns.size - parked.length, 'a level lost a turn')
+      for (const turn of level.turns.values()) {
         assert(turn.tasks.size > 0, 'a turn without tasks')
+        assert((turn.place === undefined) === this.#parked.has(turn.client), 'a turn is misplaced')
         for (const task of turn.tasks) {
           count += 1
           assert(task.state === 'inactive', 'a waiting task is not inactive')
@@ -140,9 +173,17 @@ export class TaskQueue {
     assert(count === this.#size, 'the task queue miscounts')
   }
 
+  /** The highest level of which something may be taken. */
+  get #firstLevel(): Level | undefined {
+    const [highest] = this.#levels
+    if (highest === undefined || highest.ring.size > 0) return highest
+    return this.#levels.find((level) => level.ring.size > 0)
+  }
+
   #turnOf(task: TaskEntry): Turn {
     assert(task.client !== undefined, 'a task without a client cannot wait')
-    return this.#levelOf(task.priority).turnOf(task.client)
+    const isParked = this.#parked.size > 0 && this.#parked.has(task.client)
+    return this.#levelOf(task.priority).turnOf(task.client, isParked)
   }
 
   #levelOf(priority: number): Level {

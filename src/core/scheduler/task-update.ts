@@ -19,10 +19,10 @@ export function onTaskUpdate(state: SchedulerState, from: Identity, message: Tas
   const pool = state.pools[task.runtime]
   switch (message.update) {
     case 'waiting':
-      pool.suspend(task)
+      pool.suspend(task, state.now)
       break
     case 'resumed':
-      pool.resume(task)
+      pool.resume(task, state.now)
       break
     case 'progress':
       passOn(state, task, message)

@@ -1,17 +1,16 @@
-// What happens to tasks: they arrive, are assigned, end, are taken back or cancelled.
-// docs/protocol.md#task, docs/protocol.md#cancel
+// What happens to tasks: they arrive, are assigned, end, are taken back or cancelled. What workers
+// answer is in task-result.ts. docs/protocol.md#task, docs/protocol.md#cancel
 
-import { asBuffer, copyOf, NO_BYTES } from '../../base/bytes.js'
+import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
-import { idToHex, type Identity, type TaskId } from '../../base/ids.js'
+import { idToHex, type TaskId } from '../../base/ids.js'
 import { decodeTaskFlags } from '../../wire/task-flags.js'
 import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../wire/message.js'
-import type { ClientEntry, TaskEntry } from './entries.js'
+import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { adopt, leaveParent, releaseChildren } from './family.js'
 import { publishTask } from './publication.js'
 import type { SchedulerState } from './state.js'
-import { extraOf, nextAttempt, readExtra } from './task-extra.js'
-import type { TaskCause } from './task-state.js'
+import { countAttempt, extraOf, readExtra } from './task-extra.js'
 import type { WorkerPool } from './worker-pool.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
 
@@ -21,7 +20,8 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   if (known !== undefined && !givesWay(state, known, client)) return
   const pool = state.pools[client.runtime]
   const limit = state.options.maxTasksWaiting
-  if (limit >= 0 && pool.overflow >= limit) {
+  // One that a worker has is no more work, but less.
+  if (limit >= 0 && pool.overflow >= limit && !state.claims.has(message.taskId)) {
     sendStatus(state, client, message.taskId, 'noWorker')
     return
   }
@@ -35,32 +35,13 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   const parent = message.parentTaskId === '' ? undefined : state.tasks.get(message.parentTaskId)
   state.tasks.set(task.id, task)
   client.tasks.add(task)
-  pool.queue.push(task)
+  if (message.mayHaveRun && state.isNew && !state.claims.has(task.id)) pool.held.push(task)
+  else pool.queue.push(task)
   publishTask(state, task, 'inactive')
+  if (state.claims.size > 0) callClaimant(state, task)
   if (parent !== undefined) adopt(parent, task)
   // What a task submits while it is being cancelled has no chance.
   if (parent?.state === 'canceling') cancelTask(state, task, true)
-}
-
-/** A worker tells how a task ended. Only the worker that has the task is listened to. */
-export function onTaskResult(state: SchedulerState, from: Identity, message: TaskResult): void {
-  const task = state.tasks.get(message.taskId)
-  const worker = task?.worker
-  if (task === undefined || worker === undefined || worker.identity !== from) {
-    const fields = { task: idToHex(message.taskId), worker: from, status: message.status }
-    state.output.log('debug', 'ignored the result of a task that this worker does not have', fields)
-    // Result objects are made for one result: nobody will ask for these.
-    state.objects.drop(message.results)
-    return
-  }
-  const pool = state.pools[task.runtime]
-  const cause = causeOf(task, message.status)
-  if (cause !== 'gaveUp') measure(pool, task, message.metadata)
-  const next = state.lifecycle.next(task.id, task.state, cause)
-  pool.release(task)
-  if (cause === 'retried') retry(state, task, message)
-  else if (next === 'inactive') waitInFront(state, task)
-  else endTask(state, task, readableResult(state, task, message))
 }
 
 /** Whether a task of the same id goes, so that `client` can submit it. */
@@ -80,13 +61,6 @@ export function vacates(state: SchedulerState, task: TaskEntry): boolean {
   else if (task.client.hasLeft) cancelTask(state, task, true)
   else return false
   return true
-}
-
-/** What a result means for a task that its worker has. */
-function causeOf(task: TaskEntry, status: TaskStatus): TaskCause {
-  if (status === 'canceled' || status === 'notFound') return 'gaveUp'
-  if (status !== 'failed' || task.state !== 'running') return 'finished'
-  return task.extra !== undefined && task.extra.retriesLeft > 0 ? 'retried' : 'finished'
 }
 
 /** A client wants a task cancelled. For an unknown task there is no answer. */
@@ -126,7 +100,7 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
   if (next === 'ended') {
     // The queue has dropped what belongs to a client that has left.
     if (task.client?.hasLeft === true) task.place = undefined
-    else state.pools[task.runtime].queue.remove(task)
+    else state.pools[task.runtime].withdraw(task)
     endTask(state, task, statusResult(task.id, 'canceled'))
     return
   }
@@ -134,7 +108,9 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
   if (before !== 'canceling') publishTask(state, task, 'canceling')
   const isNews = before !== 'canceling' || (force && task.extra?.isForced !== true)
   if (worker !== undefined && isNews) {
-    if (force) extraOf(task).isForced = true
+    const extra = extraOf(task)
+    if (force) extra.isForced = true
+    extra.unanswered += 1
     const flags = { force, retrieveTaskObject: false }
     state.output.send(worker.identity, { kind: 'taskCancel', taskId: task.id, flags })
   }
@@ -142,46 +118,83 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
 }
 
 /**
- * The worker of some tasks is gone: they wait again, in front of all others. With `isLost` it went
+ * The worker of some tasks is gone: they wait again, in front of all others. `lost`: it went
  * without a word, perhaps because of one of them: a task may do so only a few times.
  */
 export function takeTasksBack(
   state: SchedulerState,
   tasks: readonly TaskEntry[],
-  isLost: boolean,
+  lost: WorkerEntry | undefined,
 ): void {
   // Backwards, because each goes in front: in the end they stand as they were assigned.
   for (const task of tasks.toReversed()) {
     // A client inside of the worker has gone with it.
     if (task.client?.hasLeft === true) cancelTask(state, task, true)
-    const isWornOut = isLost && task.state === 'running' && hasWornOut(task)
+    const isWornOut = lost !== undefined && task.state === 'running' && hasWornOut(task, lost)
     const cause = isWornOut ? 'wornOut' : 'workerLost'
     const next = state.lifecycle.next(task.id, task.state, cause)
     if (next === 'inactive') {
-      if (task.runtime === 'javascript') task.bytes = nextAttempt(task.bytes)
+      if (task.runtime === 'javascript') countAttempt(task)
       waitInFront(state, task)
     } else endTask(state, task, statusResult(task.id, isWornOut ? 'workerDied' : 'canceled'))
   }
 }
 
 /** Counts a lost worker. True: that was one too many. */
-function hasWornOut(task: TaskEntry): boolean {
+function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
   const extra = extraOf(task)
   extra.deaths += 1
+  extra.lostWith = lost.identity
   return extra.deaths >= extra.deathLimit
 }
 
 /** Sends out tasks for as long as some wait and some worker has room. Called after each event. */
 export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
-  for (let choice = pool.next(); choice !== undefined; choice = pool.next()) {
-    const { task, worker } = choice
-    task.state = 'running'
-    state.lifecycle.next(task.id, 'inactive', 'assigned')
-    pool.assign(task, worker)
-    task.node?.graph.onTaken(task)
-    state.output.forward(worker.identity, 'task', task.bytes)
-    publishTask(state, task, 'running')
+  for (;;) {
+    giveClaimed(state)
+    const choice = pool.next()
+    if (choice === undefined) return
+    assign(state, choice.task, choice.worker)
   }
+}
+
+/** Gives a task that waits to a worker that has begun it before, whatever else that has. */
+export function giveTo(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
+  state.pools[task.runtime].withdraw(task)
+  assign(state, task, worker)
+}
+
+/** Ends what a worker has of a task that is not its own (any more). */
+export function stopAt(state: SchedulerState, worker: WorkerEntry, id: TaskId): void {
+  const flags = { force: true, retrieveTaskObject: false }
+  state.output.send(worker.identity, { kind: 'taskCancel', taskId: id, flags })
+}
+
+/** A task is in the queue that a worker may have claimed: it gets it once the event is handled. */
+export function callClaimant(state: SchedulerState, task: TaskEntry): void {
+  const worker = state.claims.take(task.id)
+  if (worker === undefined) return
+  if (worker.runtime === task.runtime) state.claims.put({ task, worker })
+  else stopAt(state, worker, task.id)
+}
+
+function giveClaimed(state: SchedulerState): void {
+  for (let next = state.claims.next(); next !== undefined; next = state.claims.next()) {
+    const { task, worker } = next
+    if (state.workers.get(worker.identity) !== worker) continue
+    const isWaiting = task.state === 'inactive' && state.tasks.get(task.id) === task
+    if (isWaiting && task.client?.hasLeft === false) giveTo(state, task, worker)
+    else stopAt(state, worker, task.id)
+  }
+}
+
+function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
+  task.state = 'running'
+  state.lifecycle.next(task.id, 'inactive', 'assigned')
+  state.pools[task.runtime].assign(task, worker, state.now)
+  task.node?.graph.onTaken(task)
+  state.output.forward(worker.identity, 'task', task.bytes)
+  publishTask(state, task, 'running')
 }
 
 /** Tells a client how a task of its ended that has no other result. */
@@ -230,27 +243,15 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
 }
 
 /** The task did not come to its end: it waits in front of its client's others. */
-function waitInFront(state: SchedulerState, task: TaskEntry): void {
+export function waitInFront(state: SchedulerState, task: TaskEntry): void {
   cancelChildren(state, task)
   task.state = 'inactive'
   state.pools[task.runtime].queue.putBack(task)
   publishTask(state, task, 'inactive')
 }
 
-/** The task has failed and may try again: it waits behind its client's others. */
-function retry(state: SchedulerState, task: TaskEntry, failure: TaskResult): void {
-  // Nobody will ask for the error.
-  state.objects.drop(failure.results)
-  cancelChildren(state, task)
-  extraOf(task).retriesLeft -= 1
-  task.bytes = nextAttempt(task.bytes)
-  task.state = 'inactive'
-  state.pools[task.runtime].queue.push(task)
-  publishTask(state, task, 'inactive')
-}
-
 /** What was submitted inside of a task, and inside of that and so on, has to end. */
-function cancelChildren(state: SchedulerState, task: TaskEntry): void {
+export function cancelChildren(state: SchedulerState, task: TaskEntry): void {
   if (task.extra?.children === undefined) return
   state.orphans.addChildren(task)
   cancelOrphans(state)
@@ -272,7 +273,7 @@ function leaveFamily(state: SchedulerState, task: TaskEntry, status: TaskStatus)
 }
 
 /** The task leaves the tables; its client, if it is still there, gets the result. */
-function endTask(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
+export function endTask(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
   count(state, result.status)
   state.tasks.delete(task.id)
   publishTask(state, task, result.status, result.metadata)
@@ -288,22 +289,14 @@ function answer(state: SchedulerState, client: ClientEntry | undefined, result: 
   else state.output.forward(client.identity, 'taskResult', result.bytes)
 }
 
-/** A result that its client could not read, or would die of, is replaced by one that it can. */
-function readableResult(state: SchedulerState, task: TaskEntry, message: TaskResult): TaskResult {
-  const { status, metadata, results, inlineResults } = message
-  const hasEnded = status === 'success' || status === 'failed'
-  const isKnown = hasEnded || status === 'canceled' || status === 'notFound'
-  const isOne = !hasEnded || results.length === 1 || inlineResults.length > 0
-  const hasProfile = metadata.byteLength === 0 || metadata.byteLength === 16
-  if ((isKnown || status === 'workerDied') && isOne && hasProfile) return message
-  const fields = { task: idToHex(task.id), status, results: results.length }
-  state.output.log('warn', 'a worker sent a result that is none', fields)
-  return statusResult(task.id, 'canceled')
-}
-
 /** The task leaves the tables and nobody is told. */
 function forget(state: SchedulerState, task: TaskEntry): void {
-  state.pools[task.runtime].release(task)
+  const { worker, extra } = task
+  if (worker !== undefined && extra !== undefined && extra.unanswered > 0) {
+    worker.owed ??= new Map()
+    worker.owed.set(task.id, (worker.owed.get(task.id) ?? 0) + extra.unanswered)
+  }
+  state.pools[task.runtime].release(task, state.now)
   state.tasks.delete(task.id)
   leaveParent(task)
 }
@@ -327,13 +320,6 @@ export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
 /** Counts a task that has ended, for the monitors. */
 export function count(state: SchedulerState, status: TaskStatus): void {
   state.ended.set(status, (state.ended.get(status) ?? 0) + 1)
-}
-
-/** The duration is the first thing in a result's metadata. docs/protocol.md#profile */
-function measure(pool: WorkerPool, task: TaskEntry, metadata: Uint8Array): void {
-  if (metadata.byteLength !== 16) return
-  const seconds = asBuffer(metadata).readFloatBE(0)
-  if (seconds >= 0 && Number.isFinite(seconds)) pool.measure(task, seconds)
 }
 
 function refuseForeignId(state: SchedulerState, client: ClientEntry, id: TaskId): void {

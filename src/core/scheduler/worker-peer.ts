@@ -1,11 +1,15 @@
 // Workers: how they come, stay and go. docs/protocol.md#heartbeat, docs/protocol.md#disconnect
 
+import { FEATURE_RECOVERY, hasFeature } from '../../base/features.js'
+import { Fifo } from '../../base/fifo.js'
 import type { Identity } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { DisconnectRequest, WorkerHeartbeat } from '../../wire/message.js'
 import { ourEcho } from './echo.js'
 import type { WorkerEntry } from './entries.js'
 import { publishWorker } from './publication.js'
+import { onReturn } from './return.js'
+import { Silence, type SilenceBounds } from './silence.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
 import { removeClient } from './client-peer.js'
 import { takeTasksBack } from './task.js'
@@ -17,15 +21,17 @@ export function onWorkerHeartbeat(
   message: WorkerHeartbeat,
   now: InstantMs,
 ): void {
-  const known = state.workers.get(from)
   // Before its first task: a 1.9.9 worker takes both in any order, ours learns the features first.
   state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
-  if (known === undefined) addWorker(state, from, message, now)
-  else {
-    known.heartbeat = withoutBytes(message)
-    known.lastSeen = now
-    known.lastHeartbeat = now
+  const worker = state.workers.get(from) ?? addWorker(state, from, message, now)
+  worker.heartbeat = withoutRest(message)
+  worker.silence.heard(now)
+  worker.lastHeartbeat = now
+  if (message.isLeaving && !worker.isLeaving) {
+    state.output.log('info', 'worker is about to leave', { worker: from })
+    state.pools[worker.runtime].retire(worker)
   }
+  if (message.tasks.length > 0) onReturn(state, worker, message.tasks)
 }
 
 /** A worker leaves in good order. The message, not the sender, says which. */
@@ -51,23 +57,31 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   state.workers.delete(worker.identity)
   const tasks = state.pools[worker.runtime].remove(worker)
   state.objects.forgetWorker(worker)
+  state.claims.forget(worker)
   publishWorker(state, worker, false)
   for (const guest of worker.guests) {
     removeClient(state, guest, 'lost its worker')
     // Where it lives on, it finds out, and begins anew. (At the end of all, it will in any case.)
     if (end !== 'shut down') state.output.disconnect(guest.identity, 'its worker has gone')
   }
-  takeTasksBack(state, tasks, end === 'lost its connection' || end === 'timed out')
+  const isLost = end === 'lost its connection' || end === 'timed out'
+  takeTasksBack(state, tasks, isLost ? worker : undefined)
 }
 
 /** Drops workers that were silent for too long. */
 export function dropSilentWorkers(state: SchedulerState, now: InstantMs): void {
   for (const worker of state.workers.values()) {
-    const silence = now - worker.lastSeen
-    if (silence <= state.options.workerTimeoutMs) continue
+    if (!worker.silence.isTooLong(now, silenceBounds(state, worker))) continue
     removeWorker(state, worker, 'timed out')
     state.output.disconnect(worker.identity, 'silent for too long')
   }
+}
+
+/** Only a worker that can come back with what it has is given up soon. */
+function silenceBounds(state: SchedulerState, { heartbeat }: WorkerEntry): SilenceBounds {
+  const { workerSilenceMs, workerTimeoutMs } = state.options
+  const canReturn = hasFeature(heartbeat.features, FEATURE_RECOVERY)
+  return { leastMs: canReturn ? workerSilenceMs : workerTimeoutMs, mostMs: workerTimeoutMs }
 }
 
 function addWorker(
@@ -75,20 +89,25 @@ function addWorker(
   identity: Identity,
   message: WorkerHeartbeat,
   now: InstantMs,
-): void {
+): WorkerEntry {
   const runtime = runtimeFamily(message.runtime)
   const worker: WorkerEntry = {
     identity,
     runtime,
     sequence: state.nextWorkerSequence,
     heapIndex: -1,
-    lastSeen: now,
+    silence: new Silence(now),
     lastHeartbeat: now,
-    heartbeat: withoutBytes(message),
-    assigned: new Set(),
+    heartbeat: withoutRest(message),
+    isLeaving: false,
+    assigned: new Fifo(),
+    filledAt: now,
+    movedAt: now,
+    recalledCount: 0,
     waitingCount: 0,
     load: 0,
     held: new Set(),
+    owed: undefined,
     guests: new Set(),
   }
   state.nextWorkerSequence += 1
@@ -96,9 +115,10 @@ function addWorker(
   state.pools[runtime].add(worker)
   state.output.log('info', 'worker connected', { worker: identity, runtime })
   publishWorker(state, worker, true)
+  return worker
 }
 
-/** What is kept of a heartbeat must not keep the read buffer that it came in. */
-function withoutBytes(message: WorkerHeartbeat): WorkerHeartbeat {
-  return { ...message, bytes: undefined }
+/** What is kept of a heartbeat must not keep the read buffer that it came in, nor long lists. */
+function withoutRest(message: WorkerHeartbeat): WorkerHeartbeat {
+  return { ...message, tasks: [], bytes: undefined }
 }

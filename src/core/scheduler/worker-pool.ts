@@ -7,8 +7,10 @@
 // stuck behind it, while a worker idles.
 
 import { assert } from '../../base/assert.js'
+import type { Fifo } from '../../base/fifo.js'
 import { IndexedHeap } from '../../base/indexed-heap.js'
-import type { TaskEntry, WorkerEntry } from './entries.js'
+import type { InstantMs } from '../../base/machine.js'
+import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { extraOf } from './task-extra.js'
 import { TaskQueue } from './task-queue.js'
 
@@ -17,6 +19,9 @@ const WINDOW_SECONDS = 0.02
 
 /** No task counts for less, in seconds: rounding must not make thousands of them nothing. */
 const MIN_TASK_SECONDS = 1e-6
+
+/** No task counts for more, in seconds: sums stay exact, whatever a worker says. */
+const MAX_TASK_SECONDS = 1e6
 
 /** Among how many workers that have an object the best is looked for. */
 const MAX_HOLDERS = 16
@@ -27,10 +32,16 @@ const NEWEST_WEIGHT = 0.2
 /** The workers of one runtime. Choosing costs O(log workers). */
 export class WorkerPool {
   readonly queue: TaskQueue = new TaskQueue()
+  /** Tasks that are not for anybody yet: a worker may come back that has them (claims.ts). */
+  readonly held: TaskQueue = new TaskQueue()
+  /** Those that may get tasks: not those that leave. */
   readonly #workers: IndexedHeap<WorkerEntry>
   readonly #maxTasks: number
   readonly #nestedPass: boolean
+  /** How many tasks they have to run. */
   #assignedCount = 0
+  /** How many of them have two or more. */
+  #crowdedCount = 0
 
   /**
    * `nestedPass`: tasks of a priority above 0 are children of tasks that wait for them, and are not
@@ -48,24 +59,60 @@ export class WorkerPool {
    * (Tasks that a worker may hold mostly wait here, until it is their turn to be sent.)
    */
   get overflow(): number {
-    return this.queue.size + this.#assignedCount - this.#workers.size * this.#maxTasks
+    return this.waiting + this.#assignedCount - this.#workers.size * this.#maxTasks
+  }
+
+  /** How many tasks wait for a worker. */
+  get waiting(): number {
+    return this.queue.size + this.held.size
+  }
+
+  /** Whether a worker has nothing to do, nor anything to come, while another has several tasks. */
+  get isLopsided(): boolean {
+    const { first } = this.#workers
+    if (this.#crowdedCount === 0 || first === undefined) return false
+    return activeCount(first) === 0 && this.queue.first === undefined
   }
 
   add(worker: WorkerEntry): void {
-    this.#workers.add(worker)
+    if (!worker.isLeaving) this.#workers.add(worker)
+  }
+
+  /** A worker gets nothing new from now on. */
+  retire(worker: WorkerEntry): void {
+    if (worker.isLeaving) return
+    this.#exclude(worker)
+    worker.isLeaving = true
   }
 
   /** Takes a worker out. What it had, in order of assignment, is the caller's to put back. */
   remove(worker: WorkerEntry): readonly TaskEntry[] {
-    this.#workers.remove(worker)
-    this.#assignedCount -= activeCount(worker)
+    if (!worker.isLeaving) this.#exclude(worker)
     const tasks = [...worker.assigned]
-    worker.assigned.clear()
     for (const task of tasks) {
-      task.worker = undefined
-      forgetWait(task)
+      leave(worker, task)
+      forgetStay(worker, task)
     }
     return tasks
+  }
+
+  /** Takes a task out of those that wait. */
+  withdraw(task: TaskEntry): void {
+    if (this.held.size === 0 || !this.held.discard(task)) this.queue.remove(task)
+  }
+
+  /** Takes out all that waits of a client that has left, at once. The tasks do not learn of it. */
+  drop(client: ClientEntry): readonly Fifo<TaskEntry>[] {
+    return [...this.queue.drop(client), ...this.held.drop(client)]
+  }
+
+  /** Nobody has come for some of the tasks that were held: they wait like others from now on. */
+  letGo(count: number): void {
+    for (let left = count; left > 0; left -= 1) {
+      const task = this.held.take()
+      if (task === undefined) return
+      this.queue.push(task)
+    }
   }
 
   /** The next task and who shall have it; undefined while there is no task or no room. */
@@ -76,28 +123,25 @@ export class WorkerPool {
   }
 
   /** Notes that a worker has got a task. */
-  assign(task: TaskEntry, worker: WorkerEntry): void {
+  assign(task: TaskEntry, worker: WorkerEntry, now: InstantMs): void {
     task.worker = worker
+    task.place = worker.assigned.push(task)
     task.expectedSeconds = expectedSeconds(task)
-    worker.load += task.expectedSeconds
-    worker.assigned.add(task)
-    this.#assignedCount += 1
-    this.#workers.update(worker)
+    this.#load(worker, task, now)
   }
 
-  /** Notes that a worker no longer has its task. */
-  release(task: TaskEntry): void {
-    const worker = task.worker
-    assert(worker !== undefined && worker.assigned.delete(task), 'a task is not with its worker')
-    task.worker = undefined
+  /** Notes that a worker no longer has its task. `now`: since when it goes on with others. */
+  release(task: TaskEntry, now: InstantMs): void {
+    const { worker } = task
+    assert(worker !== undefined, 'a task is not with its worker')
+    leave(worker, task)
     if (task.extra?.isWaiting === true) worker.waitingCount -= 1
-    else this.#unload(worker, task)
-    forgetWait(task)
-    this.#workers.update(worker)
+    else this.#unload(worker, task, now)
+    forgetStay(worker, task)
   }
 
   /** A task only waits for tasks of its own: it counts for nothing until it is resumed. */
-  suspend(task: TaskEntry): void {
+  suspend(task: TaskEntry, now: InstantMs): void {
     const { worker } = task
     const extra = extraOf(task)
     assert(worker !== undefined, 'a task waits for others without a worker')
@@ -105,19 +149,33 @@ export class WorkerPool {
     extra.isWaiting = true
     extra.hasWaited = true
     worker.waitingCount += 1
-    this.#unload(worker, task)
-    this.#workers.update(worker)
+    this.#unload(worker, task, now)
   }
 
   /** The task goes on, even where its worker has got others meanwhile. */
-  resume(task: TaskEntry): void {
+  resume(task: TaskEntry, now: InstantMs): void {
     const { worker, extra } = task
     if (worker === undefined || extra?.isWaiting !== true) return
     extra.isWaiting = false
     worker.waitingCount -= 1
-    worker.load += task.expectedSeconds
-    this.#assignedCount += 1
-    this.#workers.update(worker)
+    this.#load(worker, task, now)
+  }
+
+  /**
+   * A task has not ended although it has taken so long, in seconds: so long at least its function
+   * takes, and its worker has no room until it has ended.
+   */
+  prolong(task: TaskEntry, seconds: number): void {
+    const { worker, function: entry, extra } = task
+    if (worker === undefined || extra?.isWaiting === true) return
+    const more = Math.max(seconds, WINDOW_SECONDS) - task.expectedSeconds
+    if (more > 0) {
+      task.expectedSeconds += more
+      worker.load += more
+      if (!worker.isLeaving) this.#workers.update(worker)
+    }
+    if (entry?.averageSeconds === undefined || extra?.hasWaited === true) return
+    entry.averageSeconds = Math.max(entry.averageSeconds, seconds)
   }
 
   /**
@@ -127,21 +185,58 @@ export class WorkerPool {
   measure(task: TaskEntry, seconds: number): void {
     const entry = task.function
     if (entry === undefined || task.extra?.hasWaited === true) return
-    const average = entry.averageSeconds ?? seconds
-    entry.averageSeconds = average + NEWEST_WEIGHT * (seconds - average)
+    const newest = Math.min(seconds, MAX_TASK_SECONDS)
+    const average = entry.averageSeconds ?? newest
+    entry.averageSeconds = average + NEWEST_WEIGHT * (newest - average)
   }
 
   /** Throws if the pool disagrees with itself. */
   checkInvariants(): void {
     this.#workers.checkInvariants()
     this.queue.checkInvariants()
+    this.held.checkInvariants()
     assert(this.#choice() === undefined, 'a task waits while a worker has room')
   }
 
-  #unload(worker: WorkerEntry, task: TaskEntry): void {
-    this.#assignedCount -= 1
+  /** Throws if `workers`, which are all of this runtime, are not what the pool counts. */
+  checkCounts(workers: Iterable<WorkerEntry>): void {
+    const candidates = [...workers].filter((worker) => !worker.isLeaving)
+    const counts = candidates.map(activeCount)
+    const assigned = counts.reduce((sum, count) => sum + count, 0)
+    assert(candidates.length === this.#workers.size, 'a pool has other workers')
+    assert(assigned === this.#assignedCount, 'a pool miscounts its tasks')
+    const crowded = counts.filter((count) => count >= 2).length
+    assert(crowded === this.#crowdedCount, 'a pool miscounts its crowded workers')
+  }
+
+  #exclude(worker: WorkerEntry): void {
+    const count = activeCount(worker)
+    this.#assignedCount -= count
+    if (count >= 2) this.#crowdedCount -= 1
+    this.#workers.remove(worker)
+  }
+
+  /** A worker has one more task to run. */
+  #load(worker: WorkerEntry, task: TaskEntry, now: InstantMs): void {
+    worker.load += task.expectedSeconds
+    worker.filledAt = now
+    worker.movedAt = now
+    if (worker.isLeaving) return
+    this.#assignedCount += 1
+    if (activeCount(worker) === 2) this.#crowdedCount += 1
+    this.#workers.update(worker)
+  }
+
+  /** A worker has one task less to run. */
+  #unload(worker: WorkerEntry, task: TaskEntry, now: InstantMs): void {
+    const count = activeCount(worker)
     // An empty sum is none: rounding errors do not stay.
-    worker.load = activeCount(worker) === 0 ? 0 : worker.load - task.expectedSeconds
+    worker.load = count === 0 ? 0 : Math.max(0, worker.load - task.expectedSeconds)
+    worker.movedAt = now
+    if (worker.isLeaving) return
+    this.#assignedCount -= 1
+    if (count === 1) this.#crowdedCount -= 1
+    this.#workers.update(worker)
   }
 
   #choice(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
@@ -163,7 +258,8 @@ export class WorkerPool {
     let looks = MAX_HOLDERS
     for (const holder of input.holders) {
       if ((looks -= 1) < 0) break
-      if (holder.runtime !== task.runtime || !this.#hasRoom(holder, task)) continue
+      if (holder.runtime !== task.runtime || holder.isLeaving) continue
+      if (!this.#hasRoom(holder, task)) continue
       if (isAnyoneIdle && activeCount(holder) > 0) continue
       if (nearest === undefined || this.#ranksBefore(holder, nearest)) nearest = holder
     }
@@ -199,20 +295,33 @@ export function activeCount(worker: WorkerEntry): number {
 /** Throws if a worker's sums are not those of its tasks. */
 export function checkLoad(worker: WorkerEntry): void {
   let waitingCount = 0
+  let recalledCount = 0
   let load = 0
   for (const task of worker.assigned) {
+    if (task.extra?.recall === 'asked') recalledCount += 1
     if (task.extra?.isWaiting === true) waitingCount += 1
     else load += task.expectedSeconds
   }
   assert(waitingCount === worker.waitingCount, 'a worker miscounts its waiting tasks')
+  assert(recalledCount === worker.recalledCount, 'a worker miscounts what it was asked for')
   assert(Math.abs(load - worker.load) < 1e-6, 'a worker has another load than its tasks')
 }
 
-/** Where a task runs next, it has not waited yet. */
-function forgetWait(task: TaskEntry): void {
-  if (task.extra === undefined) return
-  task.extra.isWaiting = false
-  task.extra.hasWaited = false
+function leave(worker: WorkerEntry, task: TaskEntry): void {
+  const wasThere = task.place !== undefined && worker.assigned.remove(task.place)
+  assert(wasThere, 'a worker forgot a task')
+  task.worker = undefined
+  task.place = undefined
+}
+
+/** Where a task runs next, it has not waited yet, and nobody wants it back. */
+function forgetStay(worker: WorkerEntry, { extra }: TaskEntry): void {
+  if (extra === undefined) return
+  if (extra.recall === 'asked') worker.recalledCount -= 1
+  extra.recall = 'no'
+  extra.unanswered = 0
+  extra.isWaiting = false
+  extra.hasWaited = false
 }
 
 /** A function that was never measured is taken to fill a window. */

@@ -1,66 +1,113 @@
 // How the scheduler is told what becomes of a task: small results travel inside the TaskResult,
-// large ones as an object that is created first (docs/protocol.md#inline).
+// large ones as an object that is created first (docs/protocol.md#inline). What nobody can be told
+// now is kept.
 
-import { NO_BYTES, totalBytes } from '../../base/bytes.js'
-import { FEATURE_INLINE, FEATURE_TASK_UPDATES, hasFeature } from '../../base/features.js'
-import type { ObjectId, TaskId } from '../../base/ids.js'
+import { totalBytes } from '../../base/bytes.js'
+import {
+  FEATURE_INLINE,
+  FEATURE_RECOVERY,
+  FEATURE_TASK_UPDATES,
+  hasFeature,
+} from '../../base/features.js'
+import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { TaskResult, TaskUpdate } from '../../wire/message.js'
 import { resultName } from '../../wire/object-content.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
-import { encodeProfileResult } from '../../wire/profile.js'
+import { KeptResults } from './kept-results.js'
 import type { WorkerCoreOptions } from './options.js'
 import type { Output } from './output.js'
+import { failureOf, statusOnly, withoutBytes } from './result.js'
 import type { WorkerTask } from './worker-task.js'
+
+/** How a task has ended. */
+export interface Ending {
+  /** Whether the scheduler of this connection waits for it. */
+  readonly isAwaited: boolean
+  readonly durationMs: number
+}
 
 /** Sends TaskResults and TaskUpdates, and the objects that belong to results. */
 export class Answers {
   readonly #options: WorkerCoreOptions
   readonly #output: Output
-  #acceptsInline = false
-  #acceptsUpdates = false
+  readonly #kept = new KeptResults()
+  /** What the scheduler of this connection understands; undefined until it has said so. */
+  #features: number | undefined
 
   constructor(options: WorkerCoreOptions, output: Output) {
     this.#options = options
     this.#output = output
   }
 
-  /** What the scheduler of this connection understands; 0 until it has said so. */
-  setFeatures(features: number): void {
-    this.#acceptsInline = hasFeature(features, FEATURE_INLINE)
-    this.#acceptsUpdates = hasFeature(features, FEATURE_TASK_UPDATES)
+  /** Results that may be asked for by a scheduler that has not sent their tasks yet. */
+  get keptIds(): Iterable<TaskId> {
+    return this.#kept.ids()
+  }
+
+  /** Whether there are any. */
+  get hasKept(): boolean {
+    return this.#kept.size > 0
+  }
+
+  /** A heartbeat was sent. */
+  onHeartbeat(): void {
+    this.#kept.onHeartbeat()
+  }
+
+  /** The scheduler has read a heartbeat, and shows what it understands. */
+  onEcho(features: number): void {
+    this.#features = features
+    this.#kept.onEcho()
+    if (!this.#canRecover) this.#kept.clear()
+  }
+
+  /** The next scheduler may be another one. */
+  onDisconnected(): void {
+    this.#features = undefined
+    this.#kept.onDisconnected()
   }
 
   /**
-   * Passes on what the processor answered: as it is, if the scheduler takes it and it is small.
-   * Returns the id of the object that it became otherwise: that in `results`, if there is one.
+   * A task is over. Passes on what the processor answered: as it is, if the scheduler takes it and
+   * it is small. Returns the id of the object that it became otherwise: that in `results`, if there
+   * is one. What nobody waits for is kept instead.
    */
-  forward(result: TaskResult, task: WorkerTask): ObjectId | undefined {
-    const chunks = result.inlineResults
-    const isInline = chunks.length === 1 && this.#mayBeInline(totalBytes(chunks))
-    if (!isInline) return this.#sendObject(result, task)
-    this.#output.send(result.results.length === 0 ? result : withoutBytes(result))
-    return undefined
+  end(
+    result: TaskResult,
+    task: WorkerTask,
+    { isAwaited, durationMs }: Ending,
+  ): ObjectId | undefined {
+    if (!isAwaited) {
+      // One that was told of would have asked for it already.
+      if (this.#features === undefined || this.#canRecover) this.#kept.keep(result, task)
+      return undefined
+    }
+    if (this.#canRecover) this.#kept.onSent(result, task, durationMs)
+    return this.#send(result, task.source, task.attempt)
   }
 
   /** The task failed without the processor having said so. */
-  fail(task: WorkerTask, error: Error, durationMs: number): void {
-    const result: TaskResult = {
-      kind: 'taskResult',
-      taskId: task.id,
-      status: 'failed',
-      metadata: profileOf(durationMs),
-      results: [],
-      ...PLAIN_RESULT,
-      inlineResults: [this.#options.encodeError(error)],
-      worker: this.#options.identity,
-    }
-    this.forward(result, task)
+  fail(task: WorkerTask, error: Error, ending: Ending): void {
+    const bytes = this.#options.encodeError(error)
+    this.end(failureOf(task, this.#options.identity, bytes, ending.durationMs), task, ending)
+  }
+
+  /** A task has come. Answers it if its result was kept; false: it is to be run. */
+  answerKept(task: WorkerTask): boolean {
+    const kept = this.#kept.take(task.id)
+    if (kept === undefined) return false
+    this.end(kept.result, task, { isAwaited: true, durationMs: Infinity })
+    return true
+  }
+
+  /** Nobody will ask for the result of a task. False if it was not kept. */
+  dropKept(id: TaskId): boolean {
+    return this.#kept.drop(id)
   }
 
   /** The answer to a TaskCancel: whether the task is dropped. */
   cancel(taskId: TaskId, status: 'canceled' | 'notFound'): void {
-    const result = { kind: 'taskResult', taskId, status, metadata: NO_BYTES, results: [] } as const
-    this.#output.send({ ...result, ...PLAIN_RESULT })
+    this.#output.send(statusOnly(taskId, status))
   }
 
   /** A task waits for tasks of its own, or goes on. */
@@ -71,14 +118,37 @@ export class Answers {
 
   /** Passes on that a task waits, goes on, or how far it is, to a scheduler that wants to know. */
   update(update: TaskUpdate): void {
-    if (this.#acceptsUpdates) this.#output.send(update)
+    if (this.#has(FEATURE_TASK_UPDATES)) this.#output.send(update)
+  }
+
+  /** Throws if what is kept is miscounted. */
+  checkInvariants(): void {
+    this.#kept.checkInvariants()
+  }
+
+  get #canRecover(): boolean {
+    return this.#has(FEATURE_RECOVERY)
+  }
+
+  #has(feature: number): boolean {
+    return hasFeature(this.#features ?? 0, feature)
+  }
+
+  /** A task that was sent again is answered with the number that it had last. */
+  #send(result: TaskResult, source: Identity, attempt: number): ObjectId | undefined {
+    const chunks = result.inlineResults
+    const isInline = chunks.length === 1 && this.#mayBeInline(totalBytes(chunks))
+    if (!isInline) return this.#sendObject(result, source, attempt)
+    const isAsItWas = result.results.length === 0 && result.attempt === attempt
+    this.#output.send(isAsItWas ? result : { ...withoutBytes(result), attempt })
+    return undefined
   }
 
   #mayBeInline(bytes: number): boolean {
-    return this.#acceptsInline && bytes <= this.#options.inlineLimitBytes
+    return this.#has(FEATURE_INLINE) && bytes <= this.#options.inlineLimitBytes
   }
 
-  #sendObject(result: TaskResult, { source }: WorkerTask): ObjectId {
+  #sendObject(result: TaskResult, source: Identity, attempt: number): ObjectId {
     const id = result.results[0] ?? this.#options.newResultId(source)
     this.#output.send({
       kind: 'objectInstruction',
@@ -93,35 +163,19 @@ export class Answers {
       },
     })
     // A 1.9.9 scheduler gets what it knows and nothing else.
-    const worker = this.#acceptsInline ? result.worker : PLAIN_RESULT.worker
+    const own = this.#has(FEATURE_INLINE) ? { worker: result.worker, attempt } : PLAIN_RESULT
+    const { worker } = own
+    const { taskId, status, metadata } = result
     this.#output.send({
-      ...withoutBytes(result),
+      kind: 'taskResult',
+      taskId,
+      status,
+      metadata,
       results: [id],
-      inlineResults: [],
+      ...PLAIN_RESULT,
       worker,
+      attempt: own.attempt,
     })
     return id
   }
-}
-
-/** The same result, to be written anew. */
-function withoutBytes({ taskId, status, metadata, inlineResults, worker }: TaskResult): TaskResult {
-  return {
-    kind: 'taskResult',
-    taskId,
-    status,
-    metadata,
-    results: [],
-    ...PLAIN_RESULT,
-    inlineResults,
-    worker,
-  }
-}
-
-function profileOf(durationMs: number): Uint8Array {
-  return encodeProfileResult({
-    durationSeconds: durationMs / 1000,
-    peakMemoryBytes: 0,
-    cpuSeconds: 0,
-  })
 }

@@ -7,6 +7,9 @@ import type { InstantMs } from '../../base/machine.js'
 import { DispatchWindow } from './dispatch-window.js'
 import { runsBefore, type WorkerTask } from './worker-task.js'
 
+/** So long a suspect that waits has the processor for itself and what it waits for. */
+const SUSPECT_PATIENCE_MS = 2_000
+
 /** Orders tasks into the processor. It does not know why a task may not go: its owner does. */
 export class Dispatcher {
   /** Invariant: the tasks in state `queued` that are not suspect. */
@@ -56,13 +59,22 @@ export class Dispatcher {
     this.#heapOf(task).remove(task)
   }
 
+  /** When `next` may have another answer, though nothing happens. */
+  get deadline(): InstantMs | undefined {
+    const suspect = this.#suspects.first
+    if (suspect === undefined || !this.hasRoomFor(suspect, true)) return undefined
+    const turnAt = this.#suspectsTurnAt
+    return turnAt === -Infinity ? undefined : turnAt
+  }
+
   /**
-   * The task whose turn it is. One suspect at a time: while it waits, it can only be for others.
-   * (What it has submitted was not there when it became suspect.)
+   * The task whose turn it is. One suspect at a time: while it waits, it is for others, that came
+   * later and are none. But these may not come before this worker has done all that it has.
    */
-  get next(): WorkerTask | undefined {
-    if (this.#suspectsOut.size > 0) return this.#queue.first
-    return this.#suspects.first ?? this.#queue.first
+  nextAt(now: InstantMs): WorkerTask | undefined {
+    const suspect = this.#suspects.first
+    if (suspect === undefined || now < this.#suspectsTurnAt) return this.#queue.first
+    return suspect
   }
 
   /**
@@ -86,6 +98,8 @@ export class Dispatcher {
     task.dispatchNumber = this.#dispatchCount
     this.#dispatchCount += 1
     task.dispatchedAt = now
+    task.hasBegun = false
+    task.isCutOff = false
     task.isWaiting = false
     task.hasWaited = false
     this.#unanswered.set(task.id, task)
@@ -93,10 +107,12 @@ export class Dispatcher {
   }
 
   /** A task that the processor has waits for tasks of its own, or goes on. False if that is old. */
-  setWaiting(task: WorkerTask, isWaiting: boolean): boolean {
+  setWaiting(task: WorkerTask, isWaiting: boolean, now: InstantMs): boolean {
     if (task.isWaiting === isWaiting) return false
     task.isWaiting = isWaiting
+    task.waitsSince = now
     task.hasWaited = true
+    task.hasBegun = true
     if (isWaiting) this.#window.remove(task)
     else this.#window.add(task)
     return true
@@ -129,7 +145,6 @@ export class Dispatcher {
   checkInvariants(): void {
     this.#queue.checkInvariants()
     this.#suspects.checkInvariants()
-    assert(this.#suspectsOut.size <= 1, 'suspects run beside each other')
     this.#window.checkInvariants([...this.#unanswered.values()].filter((task) => !task.isWaiting))
     let last = -1
     for (const [id, task] of this.#unanswered) {
@@ -139,6 +154,15 @@ export class Dispatcher {
       last = task.dispatchNumber
     }
     assert(last < this.#dispatchCount, 'a task was handed over that was not counted')
+  }
+
+  /** When the next suspect may go; those that the processor has keep it back. */
+  get #suspectsTurnAt(): InstantMs {
+    let turnAt = -Infinity
+    for (const { isWaiting, waitsSince } of this.#suspectsOut) {
+      turnAt = Math.max(turnAt, isWaiting ? waitsSince + SUSPECT_PATIENCE_MS : Infinity)
+    }
+    return turnAt
   }
 
   #heapOf({ isSuspect }: WorkerTask): IndexedHeap<WorkerTask> {

@@ -48,7 +48,7 @@ export type WorkerEvent =
   | { readonly type: 'connected' }
   | { readonly type: 'disconnected'; readonly reason: string }
   | { readonly type: 'messageReceived'; readonly message: Message }
-  /** Bytes of a long message are coming in: the scheduler lives. */
+  /** Bytes of a long message are coming in, or are taken by the scheduler: it lives. */
   | { readonly type: 'schedulerProgressed' }
   /** More waits to be sent to the scheduler than should. */
   | { readonly type: 'congested' }
@@ -77,6 +77,16 @@ export type WorkerEvent =
       readonly processor: ProcessorNumber
       readonly status: RunStatus
     }
+  /**
+   * Answers one `retractTasks`, in order. Those in `retracted` will never run nor be answered; all
+   * others of `asked` have begun or are done, and their answers come as ever.
+   */
+  | {
+      readonly type: 'tasksRetracted'
+      readonly processor: ProcessorNumber
+      readonly asked: readonly number[]
+      readonly retracted: readonly number[]
+    }
   /** The process is gone; what it had written before has been handled. */
   | {
       readonly type: 'processorExited'
@@ -84,8 +94,11 @@ export type WorkerEvent =
       readonly death: ProcessorDeath
       readonly lastRun: LastRun
     }
-  /** The worker shall leave in good order. */
-  | { readonly type: 'stopRequested' }
+  /**
+   * The worker shall leave: it gives back what has not begun and has some time to end what runs. If
+   * it is urgent, or was said before, it leaves at once.
+   */
+  | { readonly type: 'stopRequested'; readonly isUrgent?: boolean }
   | { readonly type: 'tick' }
 
 /** What the shell carries out. */
@@ -103,8 +116,15 @@ export type WorkerAction =
   | { readonly type: 'stopTask'; readonly taskId: TaskId; readonly reason: StopReason }
   /** Have `statusTold`, even while user code keeps the processor from reading messages. */
   | { readonly type: 'askStatus'; readonly dispatchNumber: number }
+  /**
+   * Take back those of these tasks (`WorkerTask.dispatchNumber`) that the processor has not begun:
+   * `tasksRetracted` follows, even while user code runs, unless the processor ends.
+   */
+  | { readonly type: 'retractTasks'; readonly dispatchNumbers: readonly number[] }
   /** End the processor by force. What it still answers counts. */
   | { readonly type: 'killProcessor' }
+  /** The worker leaves: its processor may end in good order. What it still says is ignored. */
+  | { readonly type: 'endProcessor' }
   /** The scheduler has answered for the first time. */
   | { readonly type: 'registered' }
   | {

@@ -18,6 +18,7 @@ export interface ModelTask {
   readonly id: string
   readonly number: number
   readonly priority: number
+  readonly attempt: number
   state: 'queued' | 'active' | 'waiting'
   startedAt: number
   /** When it was told to stop last. */
@@ -39,6 +40,8 @@ export class ModelProcessor {
   /** Orders that it has not read. */
   readonly #orders: Order[] = []
   readonly questions: { readonly number: number; readonly at: number }[] = []
+  /** What it was asked to give back. */
+  readonly retractions: (readonly number[])[] = []
   isReady = false
   isDying = false
   isRetired = false
@@ -48,12 +51,22 @@ export class ModelProcessor {
   /** Tasks that were given up and are still at it. */
   givenUp = 0
 
-  dispatch(id: string, priority: number): void {
+  dispatch(id: string, priority: number, attempt: number): void {
     assert.ok(!this.tasks.has(id), `two runs of ${id} at once`)
     const number = this.#count
     this.#count += 1
     const rest = { startedAt: 0, toldAt: undefined, isAborted: false }
-    this.tasks.set(id, { id, number, priority, state: 'queued', ...rest })
+    this.tasks.set(id, { id, number, priority, attempt, state: 'queued', ...rest })
+  }
+
+  /** Gives back what has not begun, whatever keeps the thread. Undefined: nobody has asked. */
+  retract(): { asked: readonly number[]; retracted: readonly number[] } | undefined {
+    const asked = this.retractions.shift()
+    if (asked === undefined) return undefined
+    const queued = [...this.tasks.values()].filter(({ state }) => state === 'queued')
+    const taken = queued.filter(({ number }) => asked.includes(number))
+    for (const { id } of taken) this.tasks.delete(id)
+    return { asked, retracted: taken.map(({ number }) => number) }
   }
 
   stop(id: string, reason: StopReason, now: number): void {
@@ -150,7 +163,7 @@ export class ModelProcessor {
 
   #end(task: ModelTask): void {
     const durationMs = task.id.includes('long') ? 30 : 0.01
-    this.#answer(task, resultOf(task.id, { durationMs }))
+    this.#answer(task, resultOf(task.id, { durationMs, attempt: task.attempt }))
   }
 
   #answer(task: ModelTask, result: TaskResult): void {

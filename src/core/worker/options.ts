@@ -11,6 +11,11 @@ export interface WorkerCoreOptions {
   readonly heartbeatIntervalMs: number
   /** The worker ends after this silence of the scheduler. */
   readonly deathTimeoutMs: number
+  /**
+   * A worker that is told to leave has this time to end what runs; with 0 it leaves at once. Not
+   * longer than a timer can wait.
+   */
+  readonly drainMs: number
   /** Longer results become objects. */
   readonly inlineLimitBytes: number
   /** A task that listens to its abort signal may go on for so long before force is used. */

@@ -17,6 +17,13 @@ const MAX_UNCERTAIN_DEATHS = 6
 /** So often tasks may end the processor that waits for them in the task that has submitted them. */
 const MAX_DEATHS_BY_CHILDREN = 3
 
+/**
+ * So often a task may lose its processor while it waits, to whatever it is. It may be to what it
+ * has submitted, which shows neither if that was submitted by a task on another worker, nor if it
+ * ends with the processor: then it would go on like that for ever.
+ */
+const MAX_LOSSES = 6
+
 /** What becomes of the tasks that a processor left unanswered. */
 export interface Verdict {
   /** The task that ended it, if that is certain. */
@@ -53,6 +60,11 @@ export function hasDeadlyChildren({ deaths }: WorkerTask): boolean {
   return deaths >= MAX_DEATHS_BY_CHILDREN
 }
 
+/** Whether a task is given up because it lost its processor while it waited. */
+export function isUnlucky({ lossCount }: WorkerTask): boolean {
+  return lossCount >= MAX_LOSSES
+}
+
 /** One line: how the processor of a task ended. */
 export function describeDeath(id: TaskId, death: ProcessorDeath): string {
   return `task ${idToHex(id)}: the process that ran it ${causeOf(death)}`
@@ -63,6 +75,12 @@ export function describeDeathByChild(id: TaskId, child: TaskId, death: Processor
   const times = `for the ${MAX_DEATHS_BY_CHILDREN}rd time`
   const cause = `because of what it has submitted: task ${idToHex(child)}`
   return `${describeDeath(id, death)}, ${times} ${cause}`
+}
+
+/** One line: that it did so while the task waited, once too often. */
+export function describeLoss(id: TaskId, death: ProcessorDeath): string {
+  const times = `for the ${MAX_LOSSES}th time`
+  return `${describeDeath(id, death)}, ${times} while it waited for others`
 }
 
 /** How a processor ended, as the rest of a sentence. */

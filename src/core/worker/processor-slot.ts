@@ -14,6 +14,10 @@ const MAX_PAUSE_MS = 10_000
 /** One that has not reported in for so long never will: the next one is tried, in milliseconds. */
 const START_TIMEOUT_MS = 60_000
 
+/** More deaths of processors than this within this time, in milliseconds, are said to be many. */
+const MAX_DEATHS = 5
+const DEATHS_WITHIN_MS = 10_000
+
 /** `none`: the next one is to be started. `dying`: it was killed, but its exit was not seen yet. */
 export type SlotState = 'none' | 'starting' | 'ready' | 'dying'
 
@@ -26,6 +30,8 @@ export class ProcessorSlot {
   #wasUseful = false
   #failures = 0
   #startAt: InstantMs | undefined
+  /** When processors ended that were not killed by us, those of the last seconds. */
+  #deathsAt: InstantMs[] = []
   /** Invariant: undefined unless `starting`. */
   #readyBy: InstantMs | undefined
 
@@ -103,6 +109,7 @@ export class ProcessorSlot {
 
   /** It is gone: the next one starts at once, or after a pause if this one was good for nothing. */
   onExited(now: InstantMs): void {
+    if (this.#state !== 'dying') this.#countDeath(now)
     this.#state = 'none'
     this.#pid = 0
     this.#readyBy = undefined
@@ -112,5 +119,16 @@ export class ProcessorSlot {
     this.#failures += 1
     this.#startAt = now + pauseMs
     this.#output.log('warn', 'the processor ended before it had done anything', { pauseMs })
+  }
+
+  /** Whose tasks end one processor after the other should see that at a glance. */
+  #countDeath(now: InstantMs): void {
+    const since = now - DEATHS_WITHIN_MS
+    this.#deathsAt = [...this.#deathsAt.filter((at) => at > since), now]
+    const deaths = this.#deathsAt.length
+    if (deaths <= MAX_DEATHS) return
+    this.#deathsAt = []
+    const text = 'tasks end one processor after the other; each is replaced'
+    this.#output.log('error', text, { deaths, withinMs: DEATHS_WITHIN_MS })
   }
 }

@@ -38,6 +38,8 @@ export interface TaskFacts {
   readonly priority?: number
   readonly parent?: string
   readonly timeoutMs?: number
+  readonly attempt?: number
+  readonly retries?: number
 }
 
 /** A Task in its bytes, as the scheduler sends it. */
@@ -56,6 +58,8 @@ export function taskOf(id: string, facts: TaskFacts = {}): Task {
     ...PLAIN_TASK,
     parentTaskId: taskId(facts.parent ?? ''),
     timeoutMs: facts.timeoutMs ?? 0,
+    attempt: facts.attempt ?? 0,
+    retries: facts.retries ?? 0,
   }
   return { ...task, bytes: encode(task) }
 }
@@ -68,6 +72,7 @@ export function resultOf(
     status?: TaskResult['status']
     chunks?: readonly Uint8Array[]
     keptAs?: string
+    attempt?: number
   } = {},
 ): TaskResult {
   const durationSeconds = (facts.durationMs ?? 0.01) / 1000
@@ -77,6 +82,7 @@ export function resultOf(
     status: facts.status ?? 'success',
     metadata: encodeProfileResult({ durationSeconds, peakMemoryBytes: 0, cpuSeconds: 0 }),
     ...PLAIN_RESULT,
+    attempt: facts.attempt ?? 0,
     results: facts.keptAs === undefined ? [] : [objectId(facts.keptAs)],
     inlineResults: facts.chunks ?? [latin1ToBytes(`result of ${id}`)],
   }
@@ -134,6 +140,8 @@ export function showAction(action: WorkerAction): string {
       return `stop ${action.taskId} ${action.reason}`
     case 'askStatus':
       return `ask ${action.dispatchNumber}`
+    case 'retractTasks':
+      return `retract ${action.dispatchNumbers.join()}`
     case 'startProcessor':
       return `start ${action.processor}`
     case 'log':
@@ -186,6 +194,7 @@ export class ScriptedWorker {
       runtime: 'node/20.0.0',
       heartbeatIntervalMs: 2000,
       deathTimeoutMs: 300_000,
+      drainMs: 20_000,
       inlineLimitBytes: 100,
       cancelGraceMs: 1000,
       objectCacheBytes: 1e9,
@@ -250,6 +259,11 @@ export class ScriptedWorker {
       processor,
       status: { ...NOT_BEGUN, dispatchNumber, ...status },
     })
+  }
+
+  /** The processor answers a `retractTasks`. */
+  retracted(asked: readonly number[], retracted: readonly number[], processor = 1): string[] {
+    return this.show({ type: 'tasksRetracted', processor, asked, retracted })
   }
 
   die(lastRun: LastRun, death: ProcessorDeath = KILLED, processor = 1): string[] {

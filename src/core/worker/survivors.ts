@@ -7,8 +7,10 @@ import type { Answers } from './answers.js'
 import {
   describeDeath,
   describeDeathByChild,
+  describeLoss,
   hasDeadlyChildren,
   isHopeless,
+  isUnlucky,
   type Verdict,
 } from './processor-death.js'
 import type { TaskTable } from './task-table.js'
@@ -38,13 +40,14 @@ export class Survivors {
     // Who had to be ended by force is as deadly to what waits for it as who ends its process.
     const ended = isOnPurpose ? unanswered.filter(({ state }) => state === 'canceling') : []
     for (const task of unanswered) {
+      if (task.isWaiting) task.lossCount += 1
       if (!isOnPurpose && culprit === undefined) task.deaths += 1
       if (task === culprit) this.#blame(task, describeDeath(task.id, aftermath.death), aftermath)
       else this.#giveBack(task, aftermath)
       task.isWaiting = false
     }
     for (const task of culprit === undefined ? ended : [culprit]) {
-      this.#blameAncestors(task, aftermath)
+      this.#blameAncestors(task, new Set(unanswered), aftermath)
     }
   }
 
@@ -55,6 +58,10 @@ export class Survivors {
       this.#blame(task, describeDeath(task.id, aftermath.death), aftermath)
       return
     }
+    if (isUnlucky(task)) {
+      this.#blame(task, describeLoss(task.id, aftermath.death), aftermath)
+      return
+    }
     if (this.#tasks.change(task, 'requeued') !== 'fetching') return
     if (isSuspect) this.#tasks.suspect(task)
     // Where it runs again it has not waited yet: it counts again for what it is.
@@ -63,13 +70,15 @@ export class Survivors {
 
   /**
    * What submits the same deadly task again whenever it is run again would do so for ever: it ends
-   * after some times.
+   * after some times. One that was not in the processor has lost nothing: the culprit is a child of
+   * an earlier run of it.
    */
-  #blameAncestors(culprit: WorkerTask, aftermath: Aftermath): void {
+  #blameAncestors(culprit: WorkerTask, lost: ReadonlySet<WorkerTask>, aftermath: Aftermath): void {
     const seen = new Set<WorkerTask>()
     let task = this.#tasks.get(culprit.parentId)
     for (; task !== undefined && !seen.has(task); task = this.#tasks.get(task.parentId)) {
       seen.add(task)
+      if (!lost.has(task)) continue
       task.deaths += 1
       if (!hasDeadlyChildren(task)) continue
       this.#blame(task, describeDeathByChild(task.id, culprit.id, aftermath.death), aftermath)
@@ -77,9 +86,10 @@ export class Survivors {
   }
 
   #blame(task: WorkerTask, text: string, { death, now }: Aftermath): void {
-    const isAwaited = task.state !== 'canceling' && task.state !== 'abandoned'
+    const { state } = task
     this.#tasks.change(task, 'blamed')
-    if (!isAwaited) return
-    this.#answers.fail(task, new ProcessorDiedError(text, death), now - task.dispatchedAt)
+    if (state === 'canceling') return
+    const ending = { isAwaited: state !== 'abandoned', durationMs: now - task.dispatchedAt }
+    this.#answers.fail(task, new ProcessorDiedError(text, death), ending)
   }
 }

@@ -3,10 +3,9 @@
 // processor ends.
 
 import { assert } from '../../base/assert.js'
-import { totalBytes } from '../../base/bytes.js'
 import { earliest } from '../../base/earliest.js'
-import { MissingObjectError, TaskTimeoutError, type ProcessorDeath } from '../../base/errors.js'
-import { idToHex, type ObjectId } from '../../base/ids.js'
+import type { ProcessorDeath } from '../../base/errors.js'
+import { idToHex, type TaskId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
   ObjectInstruction,
@@ -16,23 +15,27 @@ import type {
   TaskResult,
   TaskUpdate,
 } from '../../wire/message.js'
-import { decodeProfileResult } from '../../wire/profile.js'
 import type { Answers } from './answers.js'
 import { Dispatcher } from './dispatcher.js'
-import type { LastRun, RunStatus } from './events.js'
+import type { LastRun, RunStatus, StopReason } from './events.js'
 import { Fetcher } from './fetcher.js'
+import { GiveBack } from './give-back.js'
 import type { WorkerCoreOptions } from './options.js'
 import type { Output } from './output.js'
 import { judge, NOBODY_TO_BLAME } from './processor-death.js'
 import type { ProcessorSlot } from './processor-slot.js'
 import { SerializerIds } from './serializer-ids.js'
 import { Survivors } from './survivors.js'
+import { isAnswerTo, TaskEnds } from './task-ends.js'
 import { TaskTable } from './task-table.js'
 import { TaskWatch } from './task-watch.js'
-import { workerTaskOf, type WorkerTask } from './worker-task.js'
+import { renew, workerTaskOf, type WorkerTask } from './worker-task.js'
 
-/** Length of a profile result. */
-const PROFILE_BYTES = 16
+/**
+ * A scheduler that was told of abandoned tasks ends by itself those that nobody wants; if it has
+ * not for so long after it was told, they are treated as nobody's, in milliseconds.
+ */
+const ABANDONED_MS = 10_000
 
 /** The parts of the worker that tasks need. */
 export interface TaskFlowParts {
@@ -52,13 +55,17 @@ export class TaskFlow {
   readonly #dispatcher = new Dispatcher()
   readonly #fetcher: Fetcher
   readonly #watch: TaskWatch
+  readonly #ends: TaskEnds
   readonly #survivors: Survivors
+  readonly #giveBack: GiveBack
   #arrivals = 0
   /** Nothing more is computed while results cannot leave. */
   #isCongested = false
   #wasKilledOnPurpose = false
   /** Whether the processor may have tasks that nobody waits for. */
   #mayHaveAbandoned = false
+  /** Until then such tasks may still be claimed. Undefined: they may not. */
+  #claimableUntil: InstantMs | undefined
 
   constructor({ options, output, answers, slot }: TaskFlowParts) {
     this.#output = output
@@ -72,9 +79,12 @@ export class TaskFlow {
     this.#fetcher = new Fetcher(output, options.objectCacheBytes, {
       tasks: () => this.#tasks.values(),
       onComplete: (task) => this.#enqueue(task),
-      onMissing: (task, ids) => this.#failForMissing(task, ids),
+      onMissing: (task, ids) => this.#ends.onMissing(task, ids),
     })
+    const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.#fetcher]
+    this.#ends = new TaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#survivors = new Survivors(this.#tasks, answers)
+    this.#giveBack = new GiveBack({ output, answers, slot, tasks, dispatcher })
   }
 
   /** Tasks of this worker that do not run, and do not wait for others either. */
@@ -90,37 +100,72 @@ export class TaskFlow {
     return this.#dispatcher.activeCount > 0
   }
 
+  /** Whether nothing runs, waits or is kept that anybody may want. */
+  get isIdle(): boolean {
+    return this.#tasks.size === 0 && !this.#answers.hasKept
+  }
+
+  /** How many tasks the processor has that somebody may want. */
+  get runningCount(): number {
+    let count = 0
+    for (const { state } of this.#tasks.values()) {
+      if (state === 'dispatched' || state === 'abandoned') count += 1
+    }
+    return count
+  }
+
+  /** What a scheduler that has not sent it yet may want: what runs, and results. */
+  get claimableIds(): readonly TaskId[] {
+    const ids = [...this.#answers.keptIds]
+    for (const { id, state } of this.#tasks.values()) if (state === 'abandoned') ids.push(id)
+    return ids
+  }
+
   /** When `onTick` must be called next. */
   get deadline(): InstantMs | undefined {
-    return earliest(this.#watch.deadline, this.#fetcher.deadline)
+    const stopAt = earliest(this.#watch.deadline, this.#giveBack.deadline)
+    const dispatchAt = this.#mayDispatch ? this.#dispatcher.deadline : undefined
+    return earliest(earliest(stopAt, dispatchAt), this.#fetcher.deadline)
   }
 
   /** A task that the worker has already is not taken again. */
   onTask(message: Task): void {
     const known = this.#tasks.get(message.taskId)
     if (known !== undefined) {
+      renew(known, message)
       if (known.state === 'abandoned') this.#takeUpAgain(known)
       return
     }
     const serializerId = this.#serializerIds.of(message.source)
     const task = workerTaskOf(message, this.#arrivals, serializerId)
     this.#arrivals += 1
+    if (this.#answers.answerKept(task)) return
+    if (this.#giveBack.isLeaving) {
+      this.#answers.cancel(task.id, 'canceled')
+      return
+    }
     this.#tasks.add(task)
     if (this.#slot.isListening) this.#fetch(task)
   }
 
-  /** docs/protocol.md#cancel: what the processor has is only dropped by force. */
-  onTaskCancel(message: TaskCancel, now: InstantMs): void {
-    const task = this.#tasks.get(message.taskId)
-    const isOut = task?.state === 'dispatched'
-    if (task === undefined || task.state === 'abandoned' || (isOut && !message.flags.force)) {
-      this.#answers.cancel(message.taskId, 'notFound')
-      return
-    }
-    if (task.state === 'queued') this.#dispatcher.remove(task)
-    this.#tasks.change(task, 'cancelled')
-    this.#answers.cancel(message.taskId, 'canceled')
-    if (isOut && this.#slot.isListening) this.#watch.stop(task, 'cancelled', now)
+  /** docs/protocol.md#cancel: what has begun is only dropped by force. */
+  onTaskCancel({ taskId, flags }: TaskCancel, now: InstantMs): void {
+    const task = this.#tasks.get(taskId)
+    if (task === undefined) {
+      const wasKept = flags.force && this.#answers.dropKept(taskId)
+      this.#answers.cancel(taskId, wasKept ? 'canceled' : 'notFound')
+    } else if (flags.force) this.#cancel(task, now)
+    else this.#giveBack.recall(task, now)
+  }
+
+  /** The worker leaves: what has not begun goes back to the scheduler, and so does what comes. */
+  leave(): void {
+    this.#giveBack.leave()
+  }
+
+  /** The scheduler was told what it may claim. With `isClaimed` it will say what it wants. */
+  onTold(isClaimed: boolean, now: InstantMs): void {
+    this.#claimableUntil = isClaimed ? now + ABANDONED_MS : undefined
   }
 
   /** Objects have come, or do not exist. */
@@ -142,10 +187,14 @@ export class TaskFlow {
   onDisconnected(): void {
     this.#isCongested = false
     this.#mayHaveAbandoned = true
+    this.#claimableUntil = Infinity
+    this.#giveBack.onDisconnected()
     for (const task of this.#tasks.values()) {
       if (task.state === 'queued') this.#dispatcher.remove(task)
       this.#tasks.change(task, 'disconnected')
+      task.isCutOff = true
     }
+    this.#giveBack.retract()
     if (this.#slot.isListening) this.#fetcher.onDisconnected()
   }
 
@@ -166,23 +215,18 @@ export class TaskFlow {
     }
     this.#dispatcher.take(task)
     this.#watch.onAnswered(task)
-    const isAwaited = task.state === 'dispatched'
-    this.#tasks.change(task, 'answered')
-    if (result.status === 'canceled') return
-    if (!task.hasWaited) this.#learn(task, result)
-    const objectId = isAwaited ? this.#answers.forward(result, task) : undefined
-    const [keptId] = result.results
-    if (keptId === undefined) return
-    if (objectId !== keptId) this.#fetcher.drop(keptId)
-    else this.#fetcher.onKept(keptId, totalBytes(result.inlineResults), now)
+    this.#ends.onAnswered(task, result, now)
+    this.#giveBack.onSettled(task)
   }
 
   /** A task waits for tasks of its own, goes on, or tells how far it is. */
-  onTaskUpdated(update: TaskUpdate): void {
+  onTaskUpdated(update: TaskUpdate, now: InstantMs): void {
     const task = this.#dispatcher.get(update.taskId)
     if (task === undefined) return
+    task.hasBegun = true
     const isNews =
-      update.update === 'progress' || this.#dispatcher.setWaiting(task, update.update === 'waiting')
+      update.update === 'progress' ||
+      this.#dispatcher.setWaiting(task, update.update === 'waiting', now)
     if (isNews && task.state === 'dispatched') this.#answers.update(update)
   }
 
@@ -191,28 +235,43 @@ export class TaskFlow {
     this.#watch.onStatus(status, now)
   }
 
+  /** The processor has given back some of those that it was asked for. */
+  onTasksRetracted(retracted: readonly number[]): void {
+    for (const task of this.#giveBack.onRetracted(retracted)) {
+      this.#dispatcher.take(task)
+      this.#watch.onAnswered(task)
+      if (this.#tasks.change(task, 'requeued') === 'ended') continue
+      // Taken up again after it was given up for lost: it waits anew.
+      const isHere = !this.#giveBack.onTakenBack(task)
+      if (isHere && this.#slot.isListening) this.#fetch(task)
+    }
+  }
+
   /** The processor is gone, and the objects that it had. */
   onProcessorExited(death: ProcessorDeath, lastRun: LastRun, now: InstantMs): void {
     this.#watch.clear()
+    this.#giveBack.onProcessorExited()
     this.#fetcher.onProcessorExited()
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
     const isOnPurpose = this.#wasKilledOnPurpose || lastRun === 'retired'
     const verdict = isOnPurpose ? NOBODY_TO_BLAME : judge(unanswered, lastRun)
     this.#survivors.sort(unanswered, { ...verdict, isOnPurpose, death, now })
+    this.#giveBack.giveBackWaiting()
   }
 
   /** A task may be due to be ended, or room may have to be made. */
   onTick(now: InstantMs): void {
     this.#watch.onTick(now)
+    this.#giveBack.onTick(now)
     if (this.#slot.isListening) this.#fetcher.makeRoom(now)
   }
 
   /** Hands over what may go now. To be called after everything that may have changed that. */
   dispatch(now: InstantMs): void {
-    if (this.#slot.state !== 'ready' || this.#isCongested) return
+    if (!this.#mayDispatch) return
     for (;;) {
-      const task = this.#dispatcher.next
+      const task = this.#dispatcher.nextAt(now)
       if (task === undefined) return
       if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
       else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasSuspects)) {
@@ -234,9 +293,16 @@ export class TaskFlow {
     const canceling = unanswered.filter((task) => task.state === 'canceling').length
     const isOut = stateCount('dispatched') + stateCount('abandoned')
     assert(isOut + canceling === unanswered.length, 'the processor has other tasks')
-    this.#watch.checkInvariants(new Set(unanswered), this.#slot.isListening)
+    const out = new Set(unanswered)
+    this.#watch.checkInvariants(out, this.#slot.isListening)
+    this.#giveBack.checkInvariants(out)
+    this.#answers.checkInvariants()
     const fetching = new Set(all.filter((task) => task.state === 'fetching'))
     if (this.#slot.isListening) this.#fetcher.checkInvariants(fetching)
+  }
+
+  get #mayDispatch(): boolean {
+    return this.#slot.state === 'ready' && !this.#isCongested
   }
 
   #fetch(task: WorkerTask): void {
@@ -268,37 +334,37 @@ export class TaskFlow {
     if (task.isWaiting) this.#answers.waits(task, true)
   }
 
-  #learn(task: WorkerTask, { metadata }: TaskResult): void {
-    const profile =
-      metadata.byteLength === PROFILE_BYTES ? decodeProfileResult(metadata) : undefined
-    if (profile !== undefined) this.#dispatcher.learn(task, profile.durationSeconds * 1000)
+  /** By force: whether it has begun or not. */
+  #cancel(task: WorkerTask, now: InstantMs): void {
+    const isOut = task.state === 'dispatched' || task.state === 'abandoned'
+    if (task.state === 'queued') this.#dispatcher.remove(task)
+    this.#tasks.change(task, 'cancelled')
+    this.#answers.cancel(task.id, 'canceled')
+    if (isOut) this.#stop(task, 'cancelled', now)
+  }
+
+  /** A task shall stop. Where it waits behind a busy one, it is taken back meanwhile. */
+  #stop(task: WorkerTask, reason: StopReason, now: InstantMs): void {
+    this.#giveBack.onSettled(task)
+    if (!this.#slot.isListening) return
+    this.#watch.stop(task, reason, now)
+    this.#giveBack.retractOne(task)
   }
 
   /** What runs for nobody is ended when it is in the way of what somebody waits for. */
   #cancelAbandoned(now: InstantMs): void {
+    if (this.#claimableUntil !== undefined && now < this.#claimableUntil) return
     this.#mayHaveAbandoned = false
     for (const task of this.#dispatcher.unanswered()) {
       if (task.state !== 'abandoned') continue
       this.#tasks.change(task, 'cancelled')
-      this.#watch.stop(task, 'cancelled', now)
+      this.#stop(task, 'cancelled', now)
     }
   }
 
   #onTimeout(task: WorkerTask, runningMs: number, now: InstantMs): void {
-    const isAwaited = task.state === 'dispatched'
-    this.#tasks.change(task, 'timedOut')
-    if (isAwaited) {
-      const text = `task ${idToHex(task.id)} ran for longer than its ${task.timeoutMs} ms`
-      this.#answers.fail(task, new TaskTimeoutError(text), runningMs)
-    }
-    this.#watch.stop(task, 'timedOut', now)
-  }
-
-  #failForMissing(task: WorkerTask, ids: readonly ObjectId[]): void {
-    this.#tasks.change(task, 'objectMissing')
-    const list = ids.map(idToHex).join(', ')
-    const text = `task ${idToHex(task.id)} needs objects that do not exist: ${list}`
-    this.#answers.fail(task, new MissingObjectError(text), 0)
+    this.#ends.onTimeout(task, runningMs)
+    this.#stop(task, 'timedOut', now)
   }
 
   #loseObjects(): void {
@@ -316,13 +382,4 @@ export class TaskFlow {
     this.#wasKilledOnPurpose = true
     this.#slot.kill()
   }
-}
-
-/** Results are chunks of one value, so at least one. Only what was stopped may be skipped. */
-function isAnswerTo(task: WorkerTask, result: TaskResult): boolean {
-  const { byteLength } = result.metadata
-  if (byteLength !== 0 && byteLength !== PROFILE_BYTES) return false
-  if (result.status === 'canceled') return task.state === 'canceling'
-  const isRun = result.status === 'success' || result.status === 'failed'
-  return isRun && result.inlineResults.length > 0 && result.results.length <= 1
 }

@@ -4,7 +4,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { FEATURE_TASK_UPDATES, hasFeature } from '../../base/features.js'
+import {
+  FEATURE_INLINE,
+  FEATURE_RECOVERY,
+  FEATURE_TASK_UPDATES,
+  hasFeature,
+} from '../../base/features.js'
 import { taskId } from '../../base/ids.js'
 import { decode, type Message, type ObjectRequest, type TaskResult } from '../../wire/message.js'
 import { decodeTaskFlags } from '../../wire/task-flags.js'
@@ -17,17 +22,24 @@ import {
   missingOf,
   objectsOf,
   ScriptedWorker,
+  WORKER,
   taskOf,
+  type TaskFacts,
 } from './scripted-worker.test.js'
 
 /** What a fuzzed life is made of; each number picks what the step is about. */
 type Step = readonly [name: keyof typeof STEPS, pick: number]
 
 const GRACE_MS = 300
+const DRAIN_MS = 120_000
 
 /** Scheduler, processor and bookkeeping around one machine. */
 class Model {
-  readonly worker = new ScriptedWorker({ cancelGraceMs: GRACE_MS, objectCacheBytes: 4_000 })
+  readonly worker = new ScriptedWorker({
+    cancelGraceMs: GRACE_MS,
+    objectCacheBytes: 4_000,
+    drainMs: DRAIN_MS,
+  })
   processorNumber = 0
   processor: ModelProcessor | undefined
   isConnected = false
@@ -39,8 +51,22 @@ class Model {
   /** Those of which it was told that they wait. */
   readonly waiting = new Set<string>()
   nextId = 0
+  /** What was asked for, and how often it was sent. */
+  readonly facts = new Map<string, TaskFacts>()
+  readonly attempts = new Map<string, number>()
+  /** TaskCancels of this connection that were not answered. */
+  readonly cancels = new Map<string, { count: number; hasForce: boolean }>()
+  /** What the worker has from before this connection and the scheduler has not decided on. */
+  readonly claims = new Set<string>()
+  /** What the worker had when the connection was lost. */
+  readonly abandoned = new Set<string>()
+  /** What has ended while there was no connection, and may not run again. */
+  readonly ended = new Set<string>()
+  stoppedAt: number | undefined
   /** When the processor was told to stop tasks that it has not answered. */
   readonly stops = new Map<string, number>()
+  /** Tasks that were cancelled by force while it had them. */
+  readonly dropped = new Set<string>()
 
   handle(event: WorkerEvent): void {
     for (const action of this.worker.handle(event)) this.perform(action)
@@ -50,12 +76,36 @@ class Model {
     if (this.isConnected) this.handle({ type: 'messageReceived', message })
   }
 
+  submit(id: string, facts?: TaskFacts): void {
+    if (facts !== undefined) this.facts.set(id, facts)
+    const attempt = this.attempts.get(id) ?? 0
+    this.open.add(id)
+    this.receive(taskOf(id, { ...this.facts.get(id), attempt }))
+  }
+
+  /** As it is sent after it has come back, or its worker was lost. */
+  submitAgain(id: string): void {
+    this.attempts.set(id, (this.attempts.get(id) ?? 0) + 1)
+    this.submit(id)
+  }
+
+  cancel(id: string, force: boolean): void {
+    if (!this.isConnected) return
+    const cancels = this.cancels.get(id)
+    const count = (cancels?.count ?? 0) + 1
+    this.cancels.set(id, { count, hasForce: force || cancels?.hasForce === true })
+    if (force && this.processor?.tasks.has(id) === true) this.dropped.add(id)
+    const flags = { force, retrieveTaskObject: false }
+    this.receive({ kind: 'taskCancel', taskId: taskId(id), flags })
+  }
+
   perform(action: WorkerAction): void {
     const { processor } = this
     switch (action.type) {
       case 'startProcessor':
         assert.equal(processor, undefined)
         this.stops.clear()
+        this.dropped.clear()
         this.processorNumber = action.processor
         this.processor = new ModelProcessor()
         return
@@ -70,6 +120,17 @@ class Model {
       case 'askStatus':
         assert.ok(processor)
         processor.questions.push({ number: action.dispatchNumber, at: this.worker.now })
+        return
+      case 'retractTasks':
+        assert.ok(processor)
+        processor.retractions.push(action.dispatchNumbers)
+        return
+      case 'endProcessor':
+        assert.notEqual(this.stoppedAt, undefined)
+        return
+      case 'sendHeartbeat':
+        assert.ok(this.isConnected)
+        for (const id of action.heartbeat.tasks) this.claims.add(id)
         return
       case 'killProcessor':
         assert.ok(processor)
@@ -106,7 +167,8 @@ class Model {
       ...inputs.map((argument) => Buffer.from(argument.data).toString('latin1')),
     ]
     for (const id of needs) assert.ok(processor.objects.has(id), `the processor lacks ${id}`)
-    processor.dispatch(task.taskId, decodeTaskFlags(task.metadata).priority)
+    assert.ok(!this.ended.has(task.taskId), `${task.taskId} runs though its result is kept`)
+    processor.dispatch(task.taskId, decodeTaskFlags(task.metadata).priority, task.attempt)
   }
 
   told(message: Message): void {
@@ -124,6 +186,14 @@ class Model {
     if (message.kind === 'objectRequest') this.requests.push(message)
     else if (message.kind === 'taskUpdate') this.updated(message.taskId, message.update)
     else if (message.kind === 'taskResult') this.answered(message)
+    else if (message.kind === 'disconnectRequest') this.left()
+  }
+
+  /** It may give up what runs only when its time is over. */
+  left(): void {
+    const isInTime = this.worker.now < (this.stoppedAt ?? 0) + DRAIN_MS
+    const mayStay = !isInTime || !hasFeature(this.features, FEATURE_RECOVERY)
+    assert.ok(mayStay || this.open.size === 0, `left: ${[...this.open].join()}`)
   }
 
   updated(id: string, update: string): void {
@@ -137,11 +207,13 @@ class Model {
     else this.waiting.delete(id)
   }
 
-  answered({ taskId: id, status, inlineResults }: TaskResult): void {
-    if (status === 'notFound') return
+  answered({ taskId: id, status, inlineResults, attempt }: TaskResult): void {
+    if (status === 'notFound') return this.answeredCancel(id)
+    if (status === 'canceled') return this.givenBack(id)
     assert.ok(this.open.delete(id), `${id} was answered twice, or never sent`)
+    this.ended.delete(id)
     this.waiting.delete(id)
-    if (status === 'canceled') return
+    if (hasFeature(this.features, FEATURE_INLINE)) assert.equal(attempt, this.attempts.get(id) ?? 0)
     if (id.startsWith('bad')) assert.equal(status, 'failed', `${id} cannot succeed`)
     if (!id.startsWith('good') || status === 'success') return
     const text = Buffer.concat(inlineResults).toString()
@@ -149,8 +221,46 @@ class Model {
     assert.ok(isTimeout, `${id} is not to blame: ${text}`)
   }
 
+  answeredCancel(id: string): void {
+    const cancels = this.cancels.get(id)
+    assert.ok(cancels !== undefined && cancels.count > 0, `${id}: nobody has asked`)
+    cancels.count -= 1
+    if (cancels.count === 0) this.cancels.delete(id)
+  }
+
+  givenBack(id: string): void {
+    const { stoppedAt } = this
+    const cancels = this.cancels.get(id)
+    assert.ok(this.open.delete(id) || this.claims.has(id), `${id} is given back twice`)
+    this.claims.delete(id)
+    this.ended.delete(id)
+    this.waiting.delete(id)
+    if (cancels?.hasForce !== true) {
+      // An earlier run of it may still be there that was cancelled.
+      const isOld = this.stops.has(id) || this.dropped.has(id)
+      const hasIt = this.processor?.tasks.has(id) === true && !isOld
+      assert.ok(!hasIt, `${id} was given back though it has begun`)
+    }
+    if (cancels === undefined) assert.notEqual(stoppedAt, undefined, `${id}: nobody has asked`)
+    else this.answeredCancel(id)
+  }
+
+  tellRetracted(): void {
+    const { processor, processorNumber } = this
+    const answer = processor?.isReady === true ? processor.retract() : undefined
+    if (answer === undefined) return
+    this.handle({ type: 'tasksRetracted', processor: processorNumber, ...answer })
+  }
+
   run(pick: number): boolean {
     return this.processor?.step(pick, this.worker.now) === true
+  }
+
+  /** Whether a result that comes now is for nobody, and will be asked for. */
+  isKept(id: string): boolean {
+    if (this.stops.has(id)) return false
+    if (!this.isConnected) return this.abandoned.has(id)
+    return this.claims.has(id) && hasFeature(this.features, FEATURE_RECOVERY)
   }
 
   /** What the processor has said arrives, up to so many words. */
@@ -158,7 +268,10 @@ class Model {
     const { processor, processorNumber } = this
     for (const word of processor?.words.splice(0, count) ?? []) {
       if ('result' in word) {
-        this.stops.delete(word.result.taskId)
+        const { taskId: id, status } = word.result
+        if (status !== 'canceled' && this.isKept(id)) this.ended.add(id)
+        this.stops.delete(id)
+        this.dropped.delete(id)
         this.handle({ type: 'taskAnswered', processor: processorNumber, result: word.result })
       } else {
         const { id, update } = word
@@ -191,7 +304,7 @@ class Model {
 
 const OBJECTS = ['x', 'y', 'z', 'never']
 const KINDS = (
-  'good good good-long good-wait good-wait good-timed good-wait-timed good-deaf good-listen ' +
+  'good good good good good good-long good-wait good-wait good-timed good-wait-timed good-deaf good-listen ' +
   'good-loop-timed good-loop good-deaf-timed bad bad-wait poor'
 ).split(' ')
 
@@ -203,15 +316,27 @@ const STEPS = {
     const id = `${kind}-${(model.nextId += 1)}`
     const objects = OBJECTS.slice(0, 3).filter((_, index) => ((pick >> (4 + index)) & 1) === 1)
     if (kind === 'poor') objects.push('never')
-    model.open.add(id)
     const fn = `fn${(pick >> 8) % 3}`
     const timeoutMs = kind.includes('timed') ? 1 + (pick % 500) : 0
-    model.receive(taskOf(id, { fn, objects, priority: (pick >> 12) % 3, timeoutMs }))
+    model.submit(id, { fn, objects, priority: (pick >> 12) % 3, timeoutMs })
   },
   submitAgain(model: Model, pick: number): void {
     const ids = [...model.open]
     const id = ids[pick % ids.length]
-    if (id !== undefined && !id.startsWith('poor')) model.receive(taskOf(id))
+    if (id !== undefined && model.isConnected) model.submit(id)
+  },
+  /** The scheduler decides on one that the worker has from before. */
+  claim(model: Model, pick: number): void {
+    const ids = [...model.claims]
+    const id = ids[pick % ids.length]
+    if (id === undefined || !model.isConnected) return
+    if (pick % 3 === 0) {
+      model.cancel(id, true)
+      model.claims.delete(id)
+    } else {
+      model.claims.delete(id)
+      model.submitAgain(id)
+    }
   },
   respond(model: Model, pick: number): void {
     const request = model.requests.splice(pick % Math.max(model.requests.length, 1), 1)[0]
@@ -235,18 +360,15 @@ const STEPS = {
   cancel(model: Model, pick: number): void {
     const ids = [...model.open]
     const id = ids[pick % ids.length] ?? 'unknown'
-    const flags = { force: (pick >> 8) % 2 === 0, retrieveTaskObject: false }
-    model.receive({ kind: 'taskCancel', taskId: taskId(id), flags })
+    model.cancel(id, (pick >> 8) % 2 === 0)
   },
   /** What was cancelled or has failed may come again at once: it is balanced, or tried again. */
   cancelAndSendAgain(model: Model, pick: number): void {
     const ids = [...model.open].filter((id) => !id.startsWith('poor'))
     const id = ids[pick % ids.length]
     if (id === undefined || !model.isConnected) return
-    const flags = { force: true, retrieveTaskObject: false }
-    model.receive({ kind: 'taskCancel', taskId: taskId(id), flags })
-    model.open.add(id)
-    model.receive(taskOf(id))
+    model.cancel(id, true)
+    model.submitAgain(id)
   },
   ready(model: Model): void {
     const { processor, processorNumber } = model
@@ -258,7 +380,21 @@ const STEPS = {
     for (let count = 0; count < pick % 8 && model.run(pick >> 3); count += 1);
   },
   flush: (model: Model, pick: number): void => model.flush(pick % 10),
+  /** All is as it should be for some time. */
+  work(model: Model, pick: number): void {
+    STEPS.ready(model)
+    while (model.isConnected && model.requests.length > 0) STEPS.respond(model, 0)
+    STEPS.run(model, pick)
+    model.flush(pick % 11)
+  },
+  /** The link is lost and comes back; meanwhile tasks may end. */
+  blink(model: Model, pick: number): void {
+    STEPS.disconnect(model, 0)
+    if (pick % 2 === 0) STEPS.work(model, pick >> 1)
+    STEPS.connect(model, 15)
+  },
   tellStatus: (model: Model): void => model.tellStatus(),
+  tellRetracted: (model: Model): void => model.tellRetracted(),
   die(model: Model, pick: number): void {
     const { processor } = model
     if (processor === undefined) return
@@ -279,15 +415,21 @@ const STEPS = {
   connect(model: Model, pick: number): void {
     if (model.isConnected || model.hasEnded) return
     model.isConnected = true
-    model.features = pick % 4
+    model.features = pick % 16
+    model.abandoned.clear()
+    // What the worker keeps is of no use to this scheduler.
+    if (!hasFeature(model.features, FEATURE_RECOVERY)) model.ended.clear()
     model.handle({ type: 'connected' })
     model.receive(echoOf(model.features))
   },
   disconnect(model: Model, pick: number): void {
     if (!model.isConnected || pick % 3 !== 0) return
     model.requests.length = 0
+    for (const id of [...model.open, ...model.claims]) model.abandoned.add(id)
     model.open.clear()
     model.waiting.clear()
+    model.cancels.clear()
+    model.claims.clear()
     model.isConnected = false
     // What is sent from now on is lost: the machine must not even try.
     model.handle({ type: 'disconnected', reason: 'reset' })
@@ -303,37 +445,46 @@ const STEPS = {
 }
 
 /** Everybody does what is due until nothing is left: every task must then have been answered. */
-function drain(model: Model, canWrite: boolean): void {
-  STEPS.connect(model, 3)
+function drain(model: Model, canWrite: boolean, mustLeave: boolean): void {
+  STEPS.connect(model, 15)
   model.handle({ type: 'drained' })
+  if (mustLeave) {
+    model.stoppedAt = model.worker.now
+    model.handle({ type: 'stopRequested' })
+  }
   for (let round = 0; round < 3000; round += 1) {
     STEPS.ready(model)
     while (model.requests.length > 0) STEPS.respond(model, round)
     for (let step = 0; step < 50 && model.run(round + step); step += 1);
     // A loop that nobody cancels would be right to go on for ever.
     const loop = model.processor?.blockedBy?.id ?? ''
-    if (loop.includes('loop') && model.open.has(loop)) {
-      const flags = { force: true, retrieveTaskObject: false }
-      model.receive({ kind: 'taskCancel', taskId: taskId(loop), flags })
-    }
+    if (loop.includes('loop') && model.open.has(loop)) model.cancel(loop, true)
+    if (model.claims.size > 0) STEPS.claim(model, round)
     const { processor } = model
     const mustEnd = processor?.isDying === true || processor?.isRetired === true
     if (mustEnd || processor?.fatal !== undefined) STEPS.die(model, canWrite ? 0 : 1)
     model.flush(Infinity)
     STEPS.tellStatus(model)
+    STEPS.tellRetracted(model)
     STEPS.pass(model, 110)
+    if (mustLeave) {
+      model.receive({ kind: 'disconnectResponse', worker: WORKER })
+      if (model.hasEnded) return
+      continue
+    }
     // What runs for nobody and is in nobody's way may go on.
     const { blockedBy } = model.processor ?? {}
     const isLeftAlone = blockedBy?.id.includes('loop') === true && blockedBy.toldAt === undefined
     const hasRest = (model.processor?.tasks.size ?? 0) > 0 && !isLeftAlone
-    if (model.open.size === 0 && !hasRest) return
+    const isAllSaid = model.open.size === 0 && model.cancels.size === 0 && model.claims.size === 0
+    if (isAllSaid && !hasRest) return
   }
   assert.fail(`unanswered: ${[...model.open].join()}`)
 }
 
 const names = Object.keys(STEPS) as (keyof typeof STEPS)[]
 const often =
-  'submit submit submit respond respond run run flush flush cancel tellStatus ready'.split(
+  'submit submit submit submit respond run flush cancel tellStatus tellRetracted work work work'.split(
     ' ',
   ) as (keyof typeof STEPS)[]
 const step: fc.Arbitrary<Step> = fc.tuple(
@@ -346,14 +497,15 @@ test('whatever happens, each task is answered exactly once and only culprits fai
     fc.property(
       fc.array(step, { maxLength: 120, size: 'max' }),
       fc.boolean(),
-      (steps, canWrite) => {
+      fc.boolean(),
+      (steps, canWrite, mustLeave) => {
         const model = new Model()
         model.handle({ type: 'started' })
         STEPS.connect(model, 3)
         for (const [name, pick] of steps) STEPS[name](model, pick)
-        drain(model, canWrite)
+        drain(model, canWrite, mustLeave)
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 1_000 },
   )
 })

@@ -54,23 +54,45 @@ test('the worker registers when its processor is ready and the scheduler is ther
     features: OUR_FEATURES,
     runtime: 'node/20.0.0',
     capabilities: [],
+    tasks: [],
+    isLeaving: false,
   })
   assert.deepEqual(worker.receive(echoOf()), ['registered'])
 })
 
-test('heartbeats keep their rhythm, wait for the echo, and tell the latency', () => {
+test('a 1.9.9 scheduler never gets two heartbeats without an echo between them', () => {
   const worker = ScriptedWorker.ready()
+  worker.receive(echoOf(0))
   assert.deepEqual(worker.pass(1999), [])
   assert.deepEqual(worker.pass(1), ['sendHeartbeat'])
   assert.deepEqual(worker.pass(10_000), [])
-  assert.deepEqual(worker.receive(echoOf()), ['sendHeartbeat'])
+  assert.deepEqual(worker.receive(echoOf(0)), ['sendHeartbeat'])
+})
+
+test('one of ours gets them steadily: a large object may be in the way of an echo', () => {
+  const worker = ScriptedWorker.ready()
+  assert.deepEqual(worker.pass(1999), [])
+  const beats = worker.pass(10_001)
+  assert.deepEqual(beats, new Array(6).fill('sendHeartbeat'))
+})
+
+test('the latency is that of the heartbeat which an echo belongs to', () => {
+  const worker = ScriptedWorker.ready()
+  worker.pass(4000)
+  // Two are on their way, since two seconds and since now.
   worker.now += 3
   worker.receive(echoOf())
-  worker.now += 2000
-  const [action] = worker.handle({ type: 'tick' })
-  assert.equal(action?.type, 'sendHeartbeat')
-  assert.equal(action.heartbeat.latencyUS, 1500)
+  assert.equal(latencyOf(worker), 1_001_500)
+  worker.receive(echoOf())
+  assert.equal(latencyOf(worker), 1_000_000)
 })
+
+/** What the next heartbeat says, which goes out two seconds after the last. */
+function latencyOf(worker: ScriptedWorker): number | undefined {
+  worker.now = worker.machine.deadline ?? 0
+  const [action] = worker.handle({ type: 'tick' })
+  return action?.type === 'sendHeartbeat' ? action.heartbeat.latencyUS : undefined
+}
 
 test('heartbeats go on while the processor is started again', () => {
   const worker = ScriptedWorker.ready()
@@ -341,6 +363,7 @@ test('force ends a running task with its processor; what it had besides runs aga
     'send b canceled',
     'stop b cancelled',
     'ask 1',
+    'retract 1',
   ])
   assert.deepEqual(worker.tell(1, { isStarted: true, isAlone: true }), ['killProcessor'])
   assert.deepEqual(worker.receive(taskOf('d')), [])
@@ -519,34 +542,13 @@ test('a lost connection: what waits is forgotten, what runs goes on for nobody',
   assert.deepEqual(worker.receive(taskOf('b')), [`send request ${SERIALIZER},fn`])
 })
 
-test('what runs for nobody is ended when it is in the way of a new task', () => {
-  const worker = ScriptedWorker.ready()
-  worker.run('a')
-  worker.show({ type: 'disconnected', reason: 'reset' })
-  worker.show({ type: 'connected' })
-  worker.receive(echoOf())
-  worker.receive(taskOf('b'))
-  const actions = worker.receive(objectsOf(SERIALIZER, 'fn'))
-  assert.deepEqual(actions, [`tell objects ${SERIALIZER},fn`, 'stop a cancelled', 'ask 0'])
-})
-
-test('a task that still runs when it is sent again is answered after all', () => {
-  const worker = ScriptedWorker.ready()
-  worker.run('a')
-  worker.show({ type: 'disconnected', reason: 'reset' })
-  worker.show({ type: 'connected' })
-  worker.receive(echoOf())
-  assert.deepEqual(worker.receive(cancelOf('a', true)), ['send a notFound'])
-  assert.deepEqual(worker.receive(taskOf('a')), [])
-  assert.deepEqual(worker.answer(resultOf('a')), ['send a success'])
-})
-
 test('the worker ends after the silence of its scheduler', () => {
   const worker = ScriptedWorker.ready({ deathTimeoutMs: 10_000 })
   worker.pass(2000)
   worker.receive(echoOf())
   worker.show({ type: 'disconnected', reason: 'reset' })
-  assert.deepEqual(worker.pass(9999), [])
+  // What has come when its time is over is read first.
+  assert.deepEqual(worker.pass(10_199), [])
   assert.deepEqual(worker.pass(1), [
     'end the scheduler has not been heard of for 10000 ms (failure)',
   ])
@@ -557,7 +559,7 @@ test('the worker ends after the silence of its scheduler', () => {
 test('a worker whose processors never start says so when it ends', () => {
   const worker = new ScriptedWorker({ deathTimeoutMs: 1000 })
   worker.handle({ type: 'started' })
-  assert.deepEqual(worker.pass(1000), ['end no processor could be started for 1000 ms (failure)'])
+  assert.deepEqual(worker.pass(1200), ['end no processor could be started for 1000 ms (failure)'])
 })
 
 test('shutdown by the scheduler ends the worker, and no other message does', () => {
@@ -571,30 +573,6 @@ test('shutdown by the scheduler ends the worker, and no other message does', () 
   assert.deepEqual(worker.receive({ ...disconnect, disconnectType: 'shutdown' }), [
     'end the scheduler shuts the cluster down',
   ])
-})
-
-test('leaving: the scheduler is told, and its answer is awaited for a second at most', () => {
-  const first = ScriptedWorker.ready()
-  first.run('a')
-  assert.deepEqual(first.show({ type: 'stopRequested' }), ['send disconnectRequest'])
-  assert.deepEqual(first.show({ type: 'stopRequested' }), [])
-  assert.deepEqual(first.answer(resultOf('a')), [])
-  assert.deepEqual(first.receive(taskOf('b')), [])
-  const response = { kind: 'disconnectResponse', worker: WORKER } as const
-  assert.deepEqual(first.receive(response), ['end stopped'])
-
-  const second = ScriptedWorker.ready()
-  second.show({ type: 'stopRequested' })
-  assert.deepEqual(second.pass(999), [])
-  assert.deepEqual(second.pass(1), ['end stopped'])
-
-  const third = ScriptedWorker.ready()
-  third.show({ type: 'stopRequested' })
-  assert.deepEqual(third.show({ type: 'disconnected', reason: '' }), ['end stopped'])
-
-  const fourth = new ScriptedWorker()
-  fourth.show({ type: 'started' })
-  assert.deepEqual(fourth.show({ type: 'stopRequested' }), ['end stopped'])
 })
 
 test('heartbeats count what waits and show what runs', () => {
@@ -616,4 +594,52 @@ test('task flags of a wrong length do no harm', () => {
   worker.receive(task)
   assert.equal(worker.receive(objectsOf(SERIALIZER, 'fn')).length, 2)
   assert.equal(totalBytes([task.bytes]), 8)
+})
+
+/** The lines of the log when one processor after the other ends, so long after it was ready. */
+function linesOfDeaths(count: number, lifeMs: number): string[] {
+  const worker = ScriptedWorker.ready({ heartbeatIntervalMs: 3_600_000 })
+  const lines: string[] = []
+  for (let processor = 1; processor <= count; processor += 1) {
+    if (processor > 1) worker.handle({ type: 'processorReady', processor, pid: processor })
+    worker.run(`task${processor}`)
+    worker.now += lifeMs
+    const actions = worker.handle({
+      type: 'processorExited',
+      processor,
+      death: KILLED,
+      lastRun: 'unknown',
+    })
+    for (const action of actions) {
+      if (action.type === 'log' && action.level === 'error') lines.push(action.text)
+    }
+  }
+  return lines
+}
+
+test('processors that end again and again are one clear line', () => {
+  assert.deepEqual(linesOfDeaths(5, 100), [])
+  assert.deepEqual(linesOfDeaths(6, 100), [
+    'tasks end one processor after the other; each is replaced',
+  ])
+  assert.equal(linesOfDeaths(12, 100).length, 2)
+  assert.deepEqual(linesOfDeaths(12, 2_500), [])
+})
+
+test('a scheduler is not given up for the time in which this process was frozen', () => {
+  const worker = ScriptedWorker.ready({ deathTimeoutMs: 10_000 })
+  worker.show({ type: 'disconnected', reason: 'reset' })
+  worker.now += 60_000
+  assert.deepEqual(worker.show({ type: 'tick' }), [])
+  assert.deepEqual(worker.pass(4_999), [])
+  assert.match(worker.pass(1).join(), /^end the scheduler has not been heard of/)
+})
+
+test('a scheduler whose bytes still move is there', () => {
+  const worker = ScriptedWorker.ready({ deathTimeoutMs: 3_000 })
+  for (let seconds = 0; seconds < 10; seconds += 1) {
+    worker.pass(1_000)
+    worker.show({ type: 'schedulerProgressed' })
+  }
+  assert.match(worker.pass(3_200).at(-1) ?? '', /^end/)
 })

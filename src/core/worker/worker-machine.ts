@@ -3,11 +3,13 @@
 
 import { unreachable } from '../../base/assert.js'
 import { earliest } from '../../base/earliest.js'
-import { OUR_FEATURES } from '../../base/features.js'
+import { FEATURE_RECOVERY, hasFeature, OUR_FEATURES } from '../../base/features.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { ClientDisconnect, Message, WorkerHeartbeatEcho } from '../../wire/message.js'
 import { PLAIN_HEARTBEAT } from '../../wire/plain.js'
 import { Answers } from './answers.js'
+import { Contact } from './contact.js'
+import { Departure } from './departure.js'
 import type { Act, WorkerAction, WorkerEvent } from './events.js'
 import { Heartbeat } from './heartbeat.js'
 import type { WorkerCoreOptions } from './options.js'
@@ -15,9 +17,6 @@ import { Output } from './output.js'
 import { causeOf } from './processor-death.js'
 import { ProcessorSlot } from './processor-slot.js'
 import { TaskFlow } from './task-flow.js'
-
-/** How long a leaving worker waits for the scheduler to say that it knows, in milliseconds. */
-const LEAVE_TIMEOUT_MS = 1_000
 
 const NO_RESOURCE = { cpu: 0, rss: 0 }
 
@@ -29,18 +28,24 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #slot: ProcessorSlot
   readonly #answers: Answers
   readonly #flow: TaskFlow
-  #phase: 'running' | 'leaving' | 'ended' = 'running'
+  readonly #departure = new Departure()
+  readonly #contact: Contact
+  #hasEnded = false
   #isConnected = false
+  /** Whether the scheduler of this connection was told what it may claim, */
+  #hasTold = false
+  /** and has answered. */
+  #isGreeted = false
   /** The scheduler hears of this worker once it can do something. */
   #isPresentable = false
   #isRegistered = false
-  /** When the scheduler was last heard of. */
-  #lastContact: InstantMs | undefined
-  #leaveBy: InstantMs | undefined
+  /** Whether the scheduler of this connection understands what is said of leaving and returning. */
+  #canRecover = false
 
   constructor(options: WorkerCoreOptions) {
     this.#options = options
     this.#heartbeat = new Heartbeat(options.heartbeatIntervalMs)
+    this.#contact = new Contact(options.deathTimeoutMs)
     this.#slot = new ProcessorSlot(this.#output)
     this.#answers = new Answers(options, this.#output)
     this.#flow = new TaskFlow({
@@ -52,62 +57,70 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   get deadline(): InstantMs | undefined {
-    if (this.#phase === 'ended') return undefined
-    if (this.#phase === 'leaving') return this.#leaveBy
+    if (this.#hasEnded) return undefined
+    const departAt = this.#departure.deadline
+    if (this.#isLeaving) return departAt
     const heartbeatAt = this.#isPresentable ? this.#heartbeat.dueAt : undefined
-    return earliest(
-      earliest(heartbeatAt, this.#deathAt),
-      earliest(this.#slot.deadline, this.#flow.deadline),
-    )
+    const workAt = earliest(this.#slot.deadline, this.#flow.deadline)
+    const goneAt = earliest(this.#contact.giveUpAt, departAt)
+    return earliest(earliest(heartbeatAt, goneAt), workAt)
+  }
+
+  /** How many tasks a worker still runs that was told to leave. */
+  get drainingCount(): number {
+    return this.#departure.phase === 'draining' ? this.#flow.runningCount : 0
   }
 
   handle(event: WorkerEvent, now: InstantMs, act: Act): void {
-    if (this.#phase === 'ended') return
+    if (this.#hasEnded) return
     this.#output.direct(act)
     this.#route(event, now)
-    if (this.#phase !== 'running') return
-    this.#runDue(now)
-    this.#flow.dispatch(now)
+    if (this.#departure.phase === 'draining') this.#checkDrained(now)
+    if (this.#isWorking) this.#runDue(now)
+    if (this.#isWorking) this.#flow.dispatch(now)
   }
 
   checkInvariants(): void {
-    if (this.#phase === 'running') this.#flow.checkInvariants()
+    if (this.#isWorking) this.#flow.checkInvariants()
   }
 
-  get #deathAt(): InstantMs | undefined {
-    return this.#lastContact === undefined
-      ? undefined
-      : this.#lastContact + this.#options.deathTimeoutMs
+  get #isLeaving(): boolean {
+    return this.#departure.phase === 'leaving'
+  }
+
+  get #isWorking(): boolean {
+    return !this.#hasEnded && !this.#isLeaving
   }
 
   #route(event: WorkerEvent, now: InstantMs): void {
     switch (event.type) {
       case 'started':
-        this.#lastContact = now
+        this.#contact.heard(now)
         return this.#startProcessor(now)
       case 'connected':
         return this.#onConnected(now)
       case 'disconnected':
-        return this.#onDisconnected(event.reason)
+        return this.#onDisconnected(event.reason, now)
       case 'messageReceived':
         return this.#onMessage(event.message, now)
       case 'schedulerProgressed':
-        this.#lastContact = now
-        return undefined
+        this.#contact.heard(now)
+        return this.#departure.onProgress(now)
       case 'congested':
         return this.#flow.setCongested(this.#isConnected)
       case 'drained':
         return this.#flow.setCongested(false)
       case 'stopRequested':
-        return this.#onStopRequested(now)
+        return this.#onStopRequested(event.isUrgent === true, now)
       case 'tick':
         return this.#onTick(now)
       case 'processorReady':
       case 'taskAnswered':
       case 'taskUpdated':
       case 'statusTold':
+      case 'tasksRetracted':
       case 'processorExited':
-        if (this.#phase === 'running' && this.#slot.isCurrent(event.processor)) {
+        if (this.#isWorking && this.#slot.isCurrent(event.processor)) {
           this.#onProcessorEvent(event, now)
         }
         return undefined
@@ -118,23 +131,28 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #onConnected(now: InstantMs): void {
     this.#isConnected = true
+    this.#hasTold = false
+    this.#isGreeted = false
+    this.#departure.onConnected()
     this.#heartbeat.onConnected(now)
     this.#output.log('info', 'connected to the scheduler')
   }
 
-  #onDisconnected(reason: string): void {
-    if (this.#phase === 'leaving') return this.#end('stopped', false)
+  #onDisconnected(reason: string, now: InstantMs): void {
+    if (this.#isLeaving) return this.#end('stopped', false)
     if (!this.#isConnected) return
     this.#isConnected = false
     this.#heartbeat.onDisconnected()
-    this.#answers.setFeatures(0)
+    this.#canRecover = false
+    this.#answers.onDisconnected()
     this.#flow.onDisconnected()
+    this.#departure.onDisconnected(now)
     this.#output.log('warn', 'lost the connection to the scheduler', { reason })
   }
 
   #onMessage(message: Message, now: InstantMs): void {
-    this.#lastContact = now
-    if (this.#phase === 'leaving') {
+    this.#contact.heard(now)
+    if (this.#isLeaving) {
       if (message.kind === 'disconnectResponse') this.#end('stopped', false)
       return
     }
@@ -158,9 +176,15 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     }
   }
 
-  #onWorkerHeartbeatEcho(echo: WorkerHeartbeatEcho, now: InstantMs): void {
-    this.#heartbeat.onEcho(now)
-    this.#answers.setFeatures(echo.features)
+  #onWorkerHeartbeatEcho({ features }: WorkerHeartbeatEcho, now: InstantMs): void {
+    this.#heartbeat.onEcho(now, features !== 0)
+    this.#answers.onEcho(features)
+    this.#canRecover = hasFeature(features, FEATURE_RECOVERY)
+    if (!this.#isGreeted) {
+      this.#isGreeted = true
+      this.#flow.onTold(this.#canRecover, now)
+    }
+    if (this.#departure.phase === 'draining' && !this.#canRecover) this.#leave(now, false)
     if (this.#isRegistered) return
     this.#isRegistered = true
     this.#output.act({ type: 'registered' })
@@ -178,9 +202,11 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'taskAnswered':
         return this.#flow.onTaskAnswered(event.result, now)
       case 'taskUpdated':
-        return this.#flow.onTaskUpdated(event.update)
+        return this.#flow.onTaskUpdated(event.update, now)
       case 'statusTold':
         return this.#flow.onStatusTold(event.status, now)
+      case 'tasksRetracted':
+        return this.#flow.onTasksRetracted(event.retracted)
       case 'processorExited':
         return this.#onProcessorExited(event, now)
       default:
@@ -198,20 +224,42 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#flow.onProcessorExited(event.death, event.lastRun, now)
   }
 
-  #onStopRequested(now: InstantMs): void {
-    if (this.#phase === 'leaving') return
+  #onStopRequested(isUrgent: boolean, now: InstantMs): void {
+    if (this.#isLeaving) return
     if (!this.#isConnected) return this.#end('stopped', false)
-    this.#phase = 'leaving'
-    this.#leaveBy = now + LEAVE_TIMEOUT_MS
+    const isFirst = this.#departure.phase === 'staying'
+    const mayDrain = isFirst && !isUrgent && this.#canRecover && this.#options.drainMs > 0
+    if (mayDrain && !this.#flow.isIdle) this.#drain(now)
+    else this.#leave(now, false)
+  }
+
+  /** The scheduler hears of it first, or it would send what is given back here again. */
+  #drain(now: InstantMs): void {
+    this.#departure.drain(now, this.#options.drainMs)
+    this.#beat(now)
+    this.#flow.leave()
+  }
+
+  #checkDrained(now: InstantMs): void {
+    const { isIdle, runningCount } = this.#flow
+    if (!isIdle && !this.#departure.isOver(now)) return
+    if (runningCount > 0) {
+      const fields = { tasks: runningCount, afterMs: this.#options.drainMs }
+      this.#output.log('warn', 'leaves though tasks still run', fields)
+    }
+    if (this.#isConnected) this.#leave(now, true)
+    else this.#end('stopped', false)
+  }
+
+  #leave(now: InstantMs, isPatient: boolean): void {
+    this.#departure.leave(now, isPatient)
     this.#output.send({ kind: 'disconnectRequest', worker: this.#options.identity })
+    this.#output.act({ type: 'endProcessor' })
   }
 
   #onTick(now: InstantMs): void {
-    if (this.#phase === 'leaving') {
-      if (this.#leaveBy !== undefined && now >= this.#leaveBy) this.#end('stopped', false)
-      return
-    }
-    this.#flow.onTick(now)
+    if (!this.#isLeaving) return this.#flow.onTick(now)
+    if (this.#departure.isOver(now)) this.#end('stopped', false)
   }
 
   /** What time alone brings about. */
@@ -221,8 +269,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#slot.giveUpStart(now)
     const heartbeatAt = this.#heartbeat.dueAt
     if (this.#isPresentable && heartbeatAt !== undefined && now >= heartbeatAt) this.#beat(now)
-    const deathAt = this.#deathAt
-    if (deathAt === undefined || now < deathAt) return
+    if (!this.#contact.isLost(now)) return
     const silence = `for ${this.#options.deathTimeoutMs} ms`
     const problem = this.#isPresentable
       ? 'the scheduler has not been heard of'
@@ -237,6 +284,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #beat(now: InstantMs): void {
     this.#heartbeat.onSent(now)
+    this.#answers.onHeartbeat()
+    const tasks = this.#hasTold ? PLAIN_HEARTBEAT.tasks : this.#flow.claimableIds
+    this.#hasTold = true
     const { isBusy, queuedCount } = this.#flow
     const { pid } = this.#slot
     this.#output.act({
@@ -256,12 +306,14 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         features: OUR_FEATURES,
         runtime: this.#options.runtime,
         ...PLAIN_HEARTBEAT,
+        tasks,
+        isLeaving: this.#departure.phase === 'draining',
       },
     })
   }
 
   #end(reason: string, isFailure: boolean): void {
-    this.#phase = 'ended'
+    this.#hasEnded = true
     this.#output.act({ type: 'end', reason, isFailure })
   }
 }
@@ -269,5 +321,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }
 type ProcessorEvent = WorkerEvent & {
   readonly type:
-    'processorReady' | 'taskAnswered' | 'taskUpdated' | 'statusTold' | 'processorExited'
+    | 'processorReady'
+    | 'taskAnswered'
+    | 'taskUpdated'
+    | 'statusTold'
+    | 'tasksRetracted'
+    | 'processorExited'
 }

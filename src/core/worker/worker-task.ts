@@ -27,13 +27,17 @@ export interface ObjectEntry {
 export interface WorkerTask extends HeapItem {
   readonly id: TaskId
   readonly source: Identity
-  /** The Task as it came, in memory of its own. */
-  readonly bytes: Uint8Array
+  /** The Task as it came last, in memory of its own. */
+  bytes: Uint8Array
+  /** Its number then: for the scheduler, an answer with another one is an old one. */
+  attempt: number
   readonly priority: number
   /** The task that has submitted it; empty: none. */
   readonly parentId: TaskId
   /** It may run for so long; 0 = for ever. */
   readonly timeoutMs: number
+  /** So often the scheduler runs it again after it has failed. */
+  readonly retries: number
   /** Place among all arrivals at this worker. */
   readonly order: number
   readonly serializerId: ObjectId
@@ -52,12 +56,20 @@ export interface WorkerTask extends HeapItem {
   /** What it was expected to take when it was dispatched, in milliseconds. */
   expectedMs: number
   dispatchedAt: InstantMs
+  /** The processor has said that it has begun. False says nothing. */
+  hasBegun: boolean
+  /** The processor was told to forget all objects since it has the task. */
+  isCutOff: boolean
   /** It only waits for tasks of its own. Invariant: the processor has it. */
   isWaiting: boolean
+  /** Since when, the last time. */
+  waitsSince: InstantMs
   /** What it takes says nothing about its function. */
   hasWaited: boolean
   /** How many processors ended while they had this task, and no other was the certain cause. */
   deaths: number
+  /** How often it waited in a processor that ended. */
+  lossCount: number
   /** May have ended a processor: runs with nothing else beside it. */
   isSuspect: boolean
 }
@@ -68,9 +80,11 @@ export function workerTaskOf(task: Task, order: number, serializerId: ObjectId):
     id: task.taskId,
     source: task.source,
     bytes: copyOf(encode(task)),
+    attempt: task.attempt,
     priority: priorityOf(task.metadata),
     parentId: task.parentTaskId,
     timeoutMs: task.timeoutMs,
+    retries: task.retries,
     order,
     serializerId,
     functionId: task.funcObjectId,
@@ -82,12 +96,23 @@ export function workerTaskOf(task: Task, order: number, serializerId: ObjectId):
     dispatchNumber: -1,
     expectedMs: 0,
     dispatchedAt: 0,
+    hasBegun: false,
+    isCutOff: false,
     isWaiting: false,
+    waitsSince: 0,
     hasWaited: false,
     deaths: 0,
+    lossCount: 0,
     isSuspect: false,
     heapIndex: -1,
   }
+}
+
+/** The scheduler has sent a task again that is still here: this is its newest form. */
+export function renew(task: WorkerTask, message: Task): void {
+  if (message.attempt === task.attempt) return
+  task.bytes = copyOf(encode(message))
+  task.attempt = message.attempt
 }
 
 /** Higher priority first, then the order of arrival. */

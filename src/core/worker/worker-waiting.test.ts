@@ -206,3 +206,56 @@ test('a processor that retires takes nobody with it', () => {
     assert.deepEqual(restart(worker, processor + 1), ['dispatch b'])
   }
 })
+
+test('a task that loses its processor to others while it waits fails after six times', () => {
+  // A grandchild that ends each processor, submitted on another worker each time, is nobody's child
+  // here.
+  const worker = ScriptedWorker.ready()
+  worker.run('grandparent')
+  const failures: string[] = []
+  let processor = 1
+  for (; processor < 20 && failures.length === 0; processor += 1) {
+    worker.update('grandparent', 'waiting', processor)
+    const child = `grandchild${processor}`
+    worker.receive(taskOf(child, { priority: 2, parent: 'elsewhere' }))
+    const lines = worker.die({ taskIds: [taskId(child)] }, KILLED, processor)
+    failures.push(...lines.filter((line) => line.startsWith('send grandparent failed')))
+    if (failures.length > 0) break
+    assert.deepEqual(restart(worker, processor + 1), ['dispatch grandparent'])
+  }
+  assert.equal(failures.length, 1)
+  assert.equal(processor, 6)
+})
+
+test('a suspect that waits for long lets others go: what it waits for may come after them', () => {
+  const worker = ScriptedWorker.ready({ heartbeatIntervalMs: 3_600_000 })
+  worker.run('first')
+  for (const id of ['parent', 'next']) worker.receive(taskOf(id))
+  worker.answer(resultOf('first'))
+  worker.die('unknown')
+  assert.deepEqual(restart(worker, 2), ['dispatch parent'])
+  assert.deepEqual(worker.update('parent', 'waiting', 2), ['send parent waiting'])
+  assert.deepEqual(worker.pass(1_999), [])
+  assert.deepEqual(worker.pass(1), ['dispatch next'])
+  worker.answer(resultOf('next'), 2)
+  assert.deepEqual(worker.receive(taskOf('child', { parent: 'parent' })), ['dispatch child'])
+})
+
+test('a child of an earlier run that ends a processor costs its parent nothing', () => {
+  const worker = ScriptedWorker.ready()
+  worker.run('parent')
+  const child = (name: string): void => {
+    worker.receive(taskOf(name, { priority: 1, parent: 'parent' }))
+  }
+  for (let processor = 1; processor < 4; processor += 2) {
+    worker.update('parent', 'waiting', processor)
+    for (const name of ['one', 'two']) child(`${name}${processor}`)
+    worker.die({ taskIds: [taskId(`one${processor}`)] }, KILLED, processor)
+    // What the parent had submitted is more urgent than itself: it does not run beside it.
+    assert.deepEqual(restart(worker, processor + 1), [`dispatch two${processor}`])
+    const lines = worker.die({ taskIds: [taskId(`two${processor}`)] }, KILLED, processor + 1)
+    const isFailed = lines.includes('send parent failed')
+    assert.equal(isFailed, false)
+    assert.deepEqual(restart(worker, processor + 2), ['dispatch parent'])
+  }
+})

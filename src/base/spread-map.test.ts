@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { SpreadMap } from './spread-map.js'
+
+test('property: it holds what a map holds', () => {
+  const key = fc.oneof(
+    fc.nat(30).map((number) => `${number}`),
+    fc.string({ maxLength: 3 }),
+  )
+  const move = fc.tuple(fc.constantFrom('set', 'set', 'delete'), key, fc.nat())
+  fc.assert(
+    fc.property(fc.array(move), (moves) => {
+      const map = new SpreadMap<string, number>()
+      const model = new Map<string, number>()
+      for (const [what, id, value] of moves) {
+        if (what === 'delete') assert.equal(map.delete(id), model.delete(id))
+        else {
+          map.set(id, value)
+          model.set(id, value)
+        }
+        assert.equal(map.size, model.size)
+        assert.equal(map.get(id), model.get(id))
+        assert.equal(map.has(id), model.has(id))
+      }
+      const inOrder = (values: Iterable<number>): number[] => [...values].sort((a, b) => a - b)
+      assert.deepEqual(inOrder(map.values()), inOrder(model.values()))
+    }),
+  )
+})
+
+test('a hundred thousand entries are found while it grows and while it shrinks', () => {
+  const map = new SpreadMap<string, number>()
+  const count = 100_000
+  for (let number = 0; number < count; number += 1) {
+    map.set(`a task ${number}`, number)
+    assert.equal(map.get(`a task ${number >> 1}`), number >> 1)
+  }
+  assert.equal(new Set(map.values()).size, count)
+  for (let number = 0; number < count; number += 2) assert.ok(map.delete(`a task ${number}`))
+  assert.equal(map.size, count / 2)
+  for (let number = 0; number < count; number += 1) {
+    assert.equal(map.get(`a task ${number}`), number % 2 === 0 ? undefined : number)
+  }
+})

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultCodec } from '../serializer/task-codec.js'
+import { warmUp } from './warm-up.js'
+
+test('warming up takes a closure apart, and it can travel', () => {
+  const taken: unknown[] = []
+  const serializer: Parameters<typeof warmUp>[0] = {
+    serializeFunction: (fn) => {
+      const shipped = defaultCodec.serializeFunction(fn)
+      taken.push(shipped)
+      return shipped
+    },
+  }
+  warmUp(serializer)
+  assert.equal(taken.length, 1)
+})
+
+test('what goes wrong while warming up is not told', () => {
+  assert.doesNotThrow(() =>
+    warmUp({
+      serializeFunction: () => {
+        throw new Error('no')
+      },
+    }),
+  )
+})

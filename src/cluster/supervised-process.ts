@@ -1,0 +1,110 @@
+// A part of an embedded cluster that is started again when it ends unexpectedly: the program that
+// embeds it has no other way to get its results.
+
+import type { Logger } from '../base/logger.js'
+import type { EmbeddedEnd, EmbeddedOrder, EmbeddedStart } from './embedded-process.js'
+import { RestartPolicy } from './restart-policy.js'
+
+/** One life of a part; `EmbeddedProcess` has the details. */
+export interface PartProcess {
+  readonly ended: Promise<EmbeddedEnd>
+  start(order: EmbeddedOrder): Promise<EmbeddedStart>
+  end(): Promise<void>
+  unref(): void
+}
+
+/** What happens to a part that is not started again. */
+export interface SupervisedHandler {
+  /** It has ended in good order, without having been told to by `end`. */
+  onOver(): void
+  /** It has died too often. */
+  onGivenUp(): void
+}
+
+/** One part, over all its lives. */
+export class SupervisedProcess {
+  readonly #logger: Logger
+  readonly #handler: SupervisedHandler
+  readonly #policy = new RestartPolicy()
+  readonly #open: () => PartProcess
+  #process: PartProcess
+  /** What it is told when it is started again. */
+  #order: EmbeddedOrder | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isSupervised = true
+
+  /** `open` starts a process, now and whenever there has to be another. It waits for `start`. */
+  constructor(open: () => PartProcess, logger: Logger, handler: SupervisedHandler) {
+    this.#open = open
+    this.#logger = logger
+    this.#handler = handler
+    this.#process = open()
+  }
+
+  /**
+   * Tells the process what it is. Resolves with its first report; rejects if it cannot start. Only
+   * once it has, it is started again when it ends: with what `again` makes of the report.
+   */
+  async start(
+    order: EmbeddedOrder,
+    again: (start: EmbeddedStart) => EmbeddedOrder,
+  ): Promise<EmbeddedStart> {
+    const start = await this.#process.start(order)
+    this.#order = again(start)
+    this.#watch(this.#process)
+    return start
+  }
+
+  /** It is not started again from here on. */
+  release(): void {
+    this.#isSupervised = false
+    clearTimeout(this.#timer)
+  }
+
+  /** Ends it for good, in good order if it is running. */
+  async end(): Promise<void> {
+    this.release()
+    await this.#process.end()
+  }
+
+  #watch(part: PartProcess): void {
+    part.unref()
+    void part.ended.then((end) => this.#onEnded(end))
+  }
+
+  #onEnded({ isGood, text }: EmbeddedEnd): void {
+    if (!this.#isSupervised) return
+    if (isGood) {
+      this.release()
+      return this.#handler.onOver()
+    }
+    const delayMs = this.#policy.delayAfterDeath(performance.now())
+    if (delayMs === undefined) return this.#giveUp(text)
+    this.#warn(`ended and is started again: ${text}`)
+    // While nobody waits for anything, the program may end.
+    this.#timer = setTimeout(() => this.#startAgain(), delayMs).unref()
+  }
+
+  #startAgain(): void {
+    const order = this.#order
+    if (order === undefined) return
+    this.#process = this.#open()
+    // Whether it starts is seen by whether it ends.
+    this.#process.start(order).catch((error: unknown) => {
+      this.#logger.error(`cannot start the ${order.role} of the embedded cluster: ${String(error)}`)
+    })
+    this.#watch(this.#process)
+  }
+
+  #giveUp(text: string): void {
+    this.release()
+    this.#warn(`has ended too often within a minute and is not started again: ${text}`)
+    this.#handler.onGivenUp()
+  }
+
+  #warn(text: string): void {
+    const what = `the ${this.#order?.role} of the embedded cluster ${text}`
+    this.#logger.error(what)
+    process.emitWarning(what, { code: 'SCALER_EMBEDDED_ENDED' })
+  }
+}

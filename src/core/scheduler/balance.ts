@@ -1,0 +1,198 @@
+// Takes tasks back from workers that are stuck with them while others idle. A worker holds little
+// (worker-pool.ts), but what was thought to be short may be long, a parent may go on where others
+// had come in its place, and 1.9.9 workers hold many nested tasks. docs/protocol.md#balance
+//
+// A worker is asked, never forced: what it has begun stays. What it runs counts as long from then
+// on: nothing goes back to it, and more of the same goes one by one to workers that have nothing.
+// So a task moves again only when a worker is found stuck anew.
+
+import { earliest } from '../../base/earliest.js'
+import type { InstantMs } from '../../base/machine.js'
+import type { Runtime, TaskEntry, WorkerEntry } from './entries.js'
+import type { SchedulerState } from './state.js'
+import { extraOf } from './task-extra.js'
+import { activeCount } from './worker-pool.js'
+
+/** Most tasks that are asked for in one turn. */
+const MAX_AT_ONCE = 1000
+
+/** At most so many tasks of a worker are looked at, beyond those that are asked for. */
+const MAX_LOOKS = 1000
+
+/** Where a look has led to something, the next one is due after this part of the usual time. */
+const EAGERNESS = 10
+
+/** What one look at the workers of a runtime has found. */
+export interface Survey {
+  /** Workers that may get tasks. */
+  count: number
+  idleCount: number
+  /** Tasks that are not the first of their worker, and were not asked for. */
+  queuedCount: number
+  /** Those that have too many, in order of registration. */
+  readonly givers: WorkerEntry[]
+  /** When the next one will have. */
+  nextAt: InstantMs | undefined
+}
+
+/** Decides when to look for stuck workers: not at each event, but without delay where it counts. */
+export class Balancer {
+  #lookAt: InstantMs | undefined
+  #notBefore: InstantMs = -Infinity
+
+  /** When the next event must have come. */
+  get deadline(): InstantMs | undefined {
+    return this.#lookAt
+  }
+
+  /** To be called after each event, once all that can be given out was. */
+  update(state: SchedulerState): void {
+    const { now, options, pools } = state
+    const { loadBalanceMs } = options
+    if (this.#lookAt !== undefined && now >= this.#lookAt) this.#look(state, loadBalanceMs)
+    else if (this.#lookAt === undefined && loadBalanceMs > 0) {
+      const isLopsided = pools.javascript.isLopsided || pools.python.isLopsided
+      if (isLopsided) this.#lookAt = Math.max(now, this.#notBefore)
+    }
+  }
+
+  #look(state: SchedulerState, loadBalanceMs: number): void {
+    const { now } = state
+    let asked = 0
+    let nextAt: InstantMs | undefined
+    for (const runtime of ['javascript', 'python'] as const) {
+      if (!state.pools[runtime].isLopsided) continue
+      const survey = surveyOf(state, runtime)
+      asked += askBack(state, survey)
+      nextAt = earliest(nextAt, survey.nextAt)
+    }
+    this.#notBefore = now + (asked > 0 ? loadBalanceMs / EAGERNESS : loadBalanceMs)
+    this.#lookAt = asked > 0 ? this.#notBefore : nextAt
+  }
+}
+
+/** The worker of a task that was asked for has begun it. */
+export function keepRecalled({ worker, extra }: TaskEntry): void {
+  if (worker === undefined || extra?.recall !== 'asked') return
+  worker.recalledCount -= 1
+  extra.recall = 'refused'
+}
+
+/** Looks at each worker, and at none of its tasks. */
+function surveyOf(state: SchedulerState, runtime: Runtime): Survey {
+  const survey: Survey = {
+    count: 0,
+    idleCount: 0,
+    queuedCount: 0,
+    givers: [],
+    nextAt: undefined,
+  }
+  for (const worker of state.workers.values()) {
+    if (worker.runtime !== runtime || worker.isLeaving) continue
+    const active = activeCount(worker)
+    survey.count += 1
+    if (active === 0) survey.idleCount += 1
+    if (active < 2) continue
+    survey.queuedCount += Math.max(0, active - 1 - worker.recalledCount)
+    // While it has not answered, who knows what it has.
+    if (worker.recalledCount > 0) continue
+    const dueAt = dueAtOf(state, worker)
+    if (dueAt <= state.now) survey.givers.push(worker)
+    else survey.nextAt = earliest(survey.nextAt, dueAt)
+  }
+  return survey
+}
+
+/**
+ * When a worker has too many: it was given much work, or what was little has not ended for long.
+ */
+function dueAtOf({ options }: SchedulerState, worker: WorkerEntry): InstantMs {
+  const { loadBalanceMs } = options
+  const holdsMuch = worker.load * 1000 >= 2 * loadBalanceMs
+  return holdsMuch ? worker.filledAt : worker.filledAt + loadBalanceMs
+}
+
+/** Asks for tasks, so many that the workers come to hold alike. Returns how many. */
+function askBack(state: SchedulerState, survey: Survey): number {
+  let left = MAX_AT_ONCE
+  const shares = sharesOf(survey.givers.map(activeCount), survey)
+  for (const [index, worker] of survey.givers.entries()) {
+    prolongFirst(state, worker)
+    const tasks = youngestOf(worker, Math.min(shares[index] as number, left))
+    if (tasks.length === 0) continue
+    left -= tasks.length
+    recall(state, worker, tasks)
+  }
+  return MAX_AT_ONCE - left
+}
+
+/**
+ * How many tasks each of some workers shall give, which have `counts`: what each has above the
+ * average of all, and together at least one for each that idles, as far as they have them. The
+ * first task of a worker is left out everywhere.
+ */
+export function sharesOf(
+  counts: readonly number[],
+  all: Pick<Survey, 'count' | 'idleCount' | 'queuedCount'>,
+): readonly number[] {
+  const average = Math.ceil(all.queuedCount / all.count)
+  const shares = counts.map((count) => Math.max(0, count - 1 - average))
+  let missing = all.idleCount - shares.reduce((sum, share) => sum + share, 0)
+  for (const [index, count] of counts.entries()) {
+    const share = shares[index] as number
+    const more = Math.max(0, Math.min(count - 1 - share, missing))
+    shares[index] = share + more
+    missing -= more
+  }
+  return shares
+}
+
+/** What a worker has had for longest runs at least since something last happened there. */
+function prolongFirst({ now, pools }: SchedulerState, worker: WorkerEntry): void {
+  let looks = MAX_LOOKS
+  for (const task of worker.assigned) {
+    if ((looks -= 1) < 0) return
+    if (task.extra?.isWaiting === true) continue
+    pools[worker.runtime].prolong(task, (now - worker.movedAt) / 1000)
+    return
+  }
+}
+
+/**
+ * The tasks that a worker got last and, as far as is known, has not begun. The first of all is
+ * taken for begun, unless another one is known to be: that had its objects sooner, or was more
+ * urgent.
+ */
+function youngestOf(worker: WorkerEntry, wanted: number): readonly TaskEntry[] {
+  const tasks: TaskEntry[] = []
+  const count = activeCount(worker)
+  let seen = 0
+  let isOneBegun = false
+  let looks = MAX_LOOKS + wanted
+  for (const task of worker.assigned.backwards()) {
+    if (tasks.length >= wanted || (looks -= 1) < 0) break
+    if (task.extra?.isWaiting === true) continue
+    seen += 1
+    const isBegun = task.extra?.hasWaited === true || task.extra?.recall === 'refused'
+    isOneBegun ||= isBegun
+    const isFirst = seen === count && !isOneBegun
+    if (!isBegun && !isFirst && task.state === 'running') tasks.push(task)
+  }
+  return tasks
+}
+
+function recall(state: SchedulerState, worker: WorkerEntry, tasks: readonly TaskEntry[]): void {
+  const { output } = state
+  const workerId = worker.identity
+  const taskIds = tasks.map((task) => task.id)
+  output.log('debug', 'asked a worker for tasks', { worker: workerId, tasks: tasks.length })
+  if (output.hasSubscribers) output.publish({ kind: 'stateBalanceAdvice', workerId, taskIds })
+  const flags = { force: false, retrieveTaskObject: false }
+  for (const task of tasks) {
+    const extra = extraOf(task)
+    extra.recall = 'asked'
+    extra.unanswered += 1
+    worker.recalledCount += 1
+    output.send(workerId, { kind: 'taskCancel', taskId: task.id, flags })
+  }
+}

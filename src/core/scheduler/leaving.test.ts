@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { objectId } from '../../base/ids.js'
+import { graph, large, node } from './graph.kit.js'
+import {
+  cancel,
+  clientHeartbeat,
+  instruction,
+  OURS,
+  peer,
+  PYTHON,
+  result,
+  task,
+  TestScheduler,
+  update,
+  withPeers,
+  workerHeartbeat,
+} from './scheduler.kit.js'
+
+const leaving = { ...workerHeartbeat(), isLeaving: true }
+
+test('a worker that is about to leave gets nothing new, and keeps what it runs', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('a', 'C')).receive('W', leaving).receive('C', task('b', 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task a', 'W <- echo S'])
+  scheduler.receive('W', workerHeartbeat()).receive('W', result('a'))
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'C <- result a success'], 'nor later')
+  scheduler.receive('X', workerHeartbeat())
+  assert.deepEqual(scheduler.lines(), ['X <- echo S', 'X <- task b'])
+})
+
+test('what a leaving worker gives back goes to others at once, first and as the same attempt', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler
+    .receive('C', task('z', 'C'))
+    .receive('W', result('z', 'success', 0.001))
+    .actions()
+  for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
+  scheduler.receive('W', leaving).receive('C', task('d', 'C')).actions()
+  for (const id of ['c', 'b']) scheduler.receive('W', result(id, 'canceled'))
+  scheduler.receive('X', workerHeartbeat())
+  const lines = scheduler.lines().slice(1)
+  assert.deepEqual(lines, ['X <- task b', 'X <- task c', 'X <- task d'])
+  scheduler.receiveAsIs('X', result('b'))
+  assert.deepEqual(scheduler.lines(), ['C <- result b success'])
+})
+
+test('a leaving worker answers for what it runs until it has gone', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C')).receive('W', leaving)
+  scheduler.receive('W', update('a', 'waiting')).receive('W', update('a', 'resumed')).actions()
+  scheduler.receive('C', cancel('a', true)).receive('W', result('a', 'canceled'))
+  scheduler.receive('W', { kind: 'disconnectRequest', worker: peer('W') })
+  assert.deepEqual(scheduler.lines(), [
+    'W <- cancel a by force',
+    'C <- result a canceled',
+    'W <- disconnectResponse',
+  ])
+})
+
+test('a worker that is lost while it leaves loses no task', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
+  scheduler.receive('C', task('a', 'C')).receive('W', leaving)
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
+  assert.deepEqual(scheduler.lines().slice(-1), ['X <- task a'])
+})
+
+test('a leaving worker is neither room that counts, nor idle, nor a place for nodes of graphs', () => {
+  const limits = { maxTasksWaiting: 0, perWorkerQueueSize: 1 }
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, limits)
+  scheduler.receive('W', leaving).receive('C', task('a', 'C'))
+  assert.deepEqual(scheduler.lines().slice(1), ['C <- result a noWorker'])
+
+  const holders = withPeers({ clients: ['C'], workers: ['W'] })
+  holders.receive('C', graph('G', ['n2'], [node('n1'), node('n2', ['n1'])]))
+  holders.receive('W', instruction('create', 'C', ['r']))
+  holders.receive('W', { kind: 'objectRequest', requestType: 'get', objectIds: [objectId('r')] })
+  holders.receive('W', leaving).receive('X', workerHeartbeat())
+  holders.receive('W', large('n1', 'r'))
+  assert.ok(holders.lines().includes('X <- task n2'))
+})
+
+test('a worker that says at once that it leaves gets nothing at all', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler.receive('C', task('a', 'C')).receive('W', leaving)
+  assert.deepEqual(scheduler.lines(), ['W <- echo S'])
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('W') }).receive('W', workerHeartbeat())
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task a'])
+})
+
+test('nothing is taken back for a worker that leaves, or from it', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', 0.000_01))
+  for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
+  scheduler.receive('X', leaving).actions()
+  assert.deepEqual(scheduler.moveTo(1000).lines(), [])
+  scheduler.receive('W', leaving).receive('Y', workerHeartbeat()).actions()
+  assert.deepEqual(scheduler.moveTo(2000).lines(), [])
+})
+
+test('a worker of this version is given up after five seconds of silence, and one of 1.9.9 not', () => {
+  const scheduler = new TestScheduler({ workerSilenceMs: 5000 })
+  const older = workerHeartbeat({ ...OURS, features: 7 })
+  scheduler.receive('W', workerHeartbeat()).receive('V', older)
+  scheduler.receive('Q', workerHeartbeat(PYTHON)).actions()
+  assert.deepEqual(scheduler.moveTo(5000).lines(), [])
+  assert.deepEqual(scheduler.moveTo(6000).lines(), ['disconnect W'])
+  assert.deepEqual(scheduler.moveTo(59_000).lines(), [])
+  assert.deepEqual(scheduler.moveTo(61_000).lines(), ['disconnect V', 'disconnect Q'])
+})
+
+test('the bytes of a long message are a sign of life of a worker', () => {
+  const scheduler = new TestScheduler({ workerSilenceMs: 5000 })
+  scheduler.receive('W', workerHeartbeat()).actions()
+  for (let now = 1000; now <= 60_000; now += 1000) {
+    scheduler.moveTo(now).handle({ type: 'peerProgressed', peer: peer('W') })
+  }
+  assert.deepEqual(scheduler.lines(), [])
+})
+
+test('a machine that is slow for all costs no worker: the scheduler forgives its own standstill', () => {
+  const scheduler = new TestScheduler({ workerSilenceMs: 5000 })
+  scheduler.receive('C', clientHeartbeat()).receive('W', workerHeartbeat()).actions()
+  for (let round = 0; round < 20; round += 1) {
+    // Nothing runs for eight seconds; then the tick comes first, and what was sent after it.
+    scheduler.now += 8000
+    scheduler.handle({ type: 'tick' })
+    scheduler.moveTo(scheduler.now + 1900)
+    scheduler.receive('W', workerHeartbeat()).receive('C', clientHeartbeat())
+  }
+  const lines = scheduler.lines().filter((line) => !line.includes('echo'))
+  assert.deepEqual(lines, [])
+})

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { Heartbeat } from './heartbeat.js'
+
+const NOTHING_SENT = { takenBytes: 0, isFull: false }
+
+/** Two ends of a connection. */
+async function socketPair(t: TestContext): Promise<readonly [Socket, Socket]> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const near = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [far] = (await once(server, 'connection')) as [Socket]
+  t.after(() => {
+    near.destroy()
+    far.destroy()
+    server.close()
+  })
+  return [near, far]
+}
+
+function compute(durationMs: number): void {
+  const end = performance.now() + durationMs
+  while (performance.now() < end);
+}
+
+/** A heartbeat; resolves with what it does first after it has sent a PING, in which `onPing` ran. */
+function afterPing(t: TestContext, near: Socket, onPing: () => void): Promise<string> {
+  return new Promise((resolve) => {
+    let pings = 0
+    const heartbeat = new Heartbeat(
+      { pingIntervalMs: 50, pingTimeoutMs: 60 },
+      {
+        outgoing: () => NOTHING_SENT,
+        ping: () => {
+          pings += 1
+          // Behind the timers and the reading of this turn: the timers of the next one come first.
+          if (pings === 1) setImmediate(onPing)
+          else resolve('asked again')
+        },
+        giveUp: resolve,
+      },
+    )
+    near.on('data', () => heartbeat.heard())
+    heartbeat.start()
+    t.after(() => heartbeat.stop())
+  })
+}
+
+test('what came while the process was busy is read before the peer is given up', async (t) => {
+  const [near, far] = await socketPair(t)
+  const next = await afterPing(t, near, () => {
+    // It is in the buffers of the system before the time is up, and read by nobody until then.
+    far.write('x')
+    compute(90)
+  })
+  assert.equal(next, 'asked again')
+})
+
+test('a time to live that passed while the process was busy is looked at again', async (t) => {
+  const [near, far] = await socketPair(t)
+  const reasons: string[] = []
+  const heartbeat = new Heartbeat(
+    { pingIntervalMs: 0, pingTimeoutMs: 0 },
+    { outgoing: () => NOTHING_SENT, ping: () => {}, giveUp: (reason) => reasons.push(reason) },
+  )
+  t.after(() => heartbeat.stop())
+  near.on('data', () => heartbeat.heard())
+  heartbeat.onPing(30)
+  far.write('x')
+  compute(60)
+  await once(near, 'data')
+  await new Promise(setImmediate)
+  assert.deepEqual(reasons, [])
+})

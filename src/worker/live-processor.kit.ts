@@ -1,0 +1,173 @@
+// A real processor process that serves a test: what it was given and what it has told.
+
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import type { ProcessorDeath } from '../base/errors.js'
+import { identity, objectId, taskId, type ObjectId } from '../base/ids.js'
+import type { LogFields, Logger } from '../base/logger.js'
+import type { LastRun, RunStatus } from '../core/worker/events.js'
+import { defaultSerializer } from '../serializer/process-serializer.js'
+import { encodeFrame, type TaskResult, type TaskUpdate } from '../wire/message.js'
+import { PLAIN_TASK } from '../wire/plain.js'
+import { encodeTaskFlags } from '../wire/task-flags.js'
+import { serializerIdOf } from './object-id.js'
+import { hostProcessor, type ProcessorHost, type ProcessorHostHandler } from './processor-host.js'
+import type { ProcessorOptions } from './spawn-processor.js'
+
+const CLIENT = identity('1|Client|00112233445566778899aabbccddeeff')
+
+/** How tests start processors. */
+export const PROCESSOR_OPTIONS: ProcessorOptions = {
+  execArgv: [],
+  env: process.env,
+  cwd: undefined,
+  killDelayMs: 1000,
+}
+
+const DEADLINE_MS = 60_000
+
+/** How a processor ended. */
+export interface Exit {
+  readonly death: ProcessorDeath
+  readonly lastRun: LastRun
+}
+
+/** The answer to one `retract`. */
+export interface Retraction {
+  readonly asked: readonly number[]
+  readonly retracted: readonly number[]
+}
+
+/** A processor that works for a test. */
+export class LiveProcessor implements ProcessorHostHandler, Logger {
+  readonly host: ProcessorHost
+  readonly ready: Promise<number>
+  readonly exit: Promise<Exit>
+  readonly results: TaskResult[] = []
+  readonly updates: TaskUpdate[] = []
+  readonly statuses: RunStatus[] = []
+  readonly retractions: Retraction[] = []
+  readonly lines: string[] = []
+  #onReady: (pid: number) => void = () => {}
+  #onExit: (exit: Exit) => void = () => {}
+  #objectCount = 0
+
+  /** Starts it, or takes one that was started. */
+  constructor(options: Partial<ProcessorOptions> = {}, host?: ProcessorHost) {
+    this.ready = new Promise((resolve) => (this.#onReady = resolve))
+    this.exit = new Promise((resolve) => (this.#onExit = resolve))
+    this.host = host ?? hostProcessor({ ...PROCESSOR_OPTIONS, ...options }, this)
+    const facts = { address: 'tcp://127.0.0.1:1', worker: identity('w'), inlineLimitBytes: 8192 }
+    this.host.serve({ facts, logger: this, handler: this })
+    this.#keep(serializerIdOf(CLIENT), Buffer.from('scaler-ts/default'))
+  }
+
+  /** Gives it a function; tasks name it by what this returns. */
+  define(fn: (...args: never[]) => unknown): ObjectId {
+    const id = objectId(`function ${(this.#objectCount += 1)}`)
+    this.#keep(id, defaultSerializer.serialize(fn))
+    return id
+  }
+
+  /** Gives it a task. */
+  dispatch(id: string, funcObjectId: ObjectId, args: readonly unknown[] = [], priority = 0): void {
+    const functionArgs = args.map((arg) => {
+      return { type: 'inline', data: defaultSerializer.serialize(arg) } as const
+    })
+    this.host.send(
+      encodeFrame({
+        ...PLAIN_TASK,
+        kind: 'task',
+        taskId: taskId(id),
+        source: CLIENT,
+        metadata: encodeTaskFlags({ profiling: false, priority }),
+        funcObjectId,
+        functionArgs,
+      }),
+    )
+  }
+
+  /** What it has answered, each as the id, the status and the value if there is one. */
+  get story(): string[] {
+    return this.results.map(({ taskId: id, status, inlineResults }) => {
+      const bytes = Buffer.concat(inlineResults)
+      const value = status === 'success' ? String(defaultSerializer.deserialize(bytes)) : ''
+      return `${id} ${status} ${value}`.trimEnd()
+    })
+  }
+
+  /** Resolves when `isTrue` does. */
+  async until(what: string, isTrue: () => boolean): Promise<void> {
+    const end = performance.now() + DEADLINE_MS
+    while (!isTrue()) {
+      if (performance.now() > end) throw new Error(`waited in vain: ${what}`)
+      await nextTurn()
+    }
+  }
+
+  /** Resolves when a task has begun, even one that keeps the processor busy. */
+  async begun(dispatchNumber: number): Promise<void> {
+    const isBegun = (): boolean => {
+      return this.statuses.some((one) => one.dispatchNumber === dispatchNumber && one.isStarted)
+    }
+    for (const end = performance.now() + DEADLINE_MS; !isBegun() && performance.now() < end;) {
+      this.host.askStatus(dispatchNumber)
+      const count = this.statuses.length
+      await this.until('how far a task is', () => this.statuses.length > count)
+      await pause(1)
+    }
+  }
+
+  onReady(pid: number): void {
+    this.#onReady(pid)
+  }
+
+  onResult(result: TaskResult): void {
+    this.results.push(result)
+  }
+
+  onUpdate(update: TaskUpdate): void {
+    this.updates.push(update)
+  }
+
+  onStatus(status: RunStatus): void {
+    this.statuses.push(status)
+  }
+
+  onRetracted(asked: readonly number[], retracted: readonly number[]): void {
+    this.retractions.push({ asked, retracted })
+  }
+
+  onExit(death: ProcessorDeath, lastRun: LastRun): void {
+    this.#onExit({ death, lastRun })
+  }
+
+  debug(text: string, fields?: LogFields): void {
+    this.#note('debug', text, fields)
+  }
+
+  info(text: string, fields?: LogFields): void {
+    this.#note('info', text, fields)
+  }
+
+  warn(text: string, fields?: LogFields): void {
+    this.#note('warn', text, fields)
+  }
+
+  error(text: string, fields?: LogFields): void {
+    this.#note('error', text, fields)
+  }
+
+  #note(level: string, text: string, fields: LogFields = {}): void {
+    this.lines.push([level, text, ...Object.keys(fields)].join(' '))
+  }
+
+  #keep(id: ObjectId, bytes: Uint8Array): void {
+    const objectContent = {
+      objectIds: [id],
+      objectTypes: ['object'] as const,
+      objectNames: [Buffer.from('name')],
+      objectBytes: [[bytes]],
+    }
+    this.host.send(encodeFrame({ kind: 'objectResponse', responseType: 'content', objectContent }))
+  }
+}

@@ -1,0 +1,41 @@
+// What happened in the chaos, by time: what was done to whom, and what the programs said.
+
+/** Something that happened. */
+export interface JournalEntry {
+  readonly atMs: number
+  readonly text: string
+}
+
+/** Older ones are forgotten. */
+const KEPT_MS = 60_000
+
+/** The events of the last minute. */
+export class Journal {
+  readonly #entries: JournalEntry[] = []
+  readonly #now: () => number
+  #first = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Something has happened. */
+  add(text: string): void {
+    const atMs = this.#now()
+    this.#entries.push({ atMs, text })
+    while ((this.#entries[this.#first]?.atMs ?? atMs) < atMs - KEPT_MS) this.#first += 1
+    if (this.#first < 10_000) return
+    this.#entries.splice(0, this.#first)
+    this.#first = 0
+  }
+
+  /** One line each. */
+  lines(): string[] {
+    return this.#entries.slice(this.#first).map(({ atMs, text }) => `${seconds(atMs)} ${text}`)
+  }
+}
+
+/** `12.345`, aligned. */
+export function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(3).padStart(8)
+}

@@ -1,0 +1,94 @@
+// A client of the chaos: keeps mixed work under way and checks every result, until its stdin says
+// "finish" (then it waits for what is unfinished) or ends. It reports as lines of JSON.
+// Arguments: the scheduler's address, a seed, and kinds of work, if not all are wanted.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { createInterface } from 'node:readline'
+import { Client } from 'scaler-ts'
+import { Random } from '../random.js'
+import type { ClientReport, KindCount } from '../tally.js'
+import { LOADS, isCollateral } from './load.js'
+
+/** Pieces of work at a time. */
+const WIDTH = 6
+const REPORT_MS = 250
+/** Longer than the longest fault and what follows from it. */
+const LATE_MS = 60_000
+/** Worth a line in the journal. */
+const SLOW_MS = 15_000
+
+const [address = '', seed = '0', ...kinds] = process.argv.slice(2)
+const random = new Random(Number(seed))
+const weights = Object.fromEntries(
+  Object.entries(LOADS)
+    .filter(([name]) => kinds.length === 0 || kinds.includes(name))
+    .map(([name, load]) => [name, load.weight]),
+)
+const counts: Record<string, KindCount> = {}
+const open = new Map<number, { readonly kind: string; readonly begun: number }>()
+let isFinishing = false
+let number = 0
+
+function say(report: ClientReport): void {
+  process.stdout.write(`${JSON.stringify(report)}\n`)
+}
+
+/** One piece of work, from its choice to what came of it. */
+async function perform(client: Client): Promise<void> {
+  const kind = random.weighted(weights)
+  const load = LOADS[kind]
+  if (load === undefined) throw new Error(`no load is named ${kind}`)
+  const id = (number += 1)
+  const begun = performance.now()
+  open.set(id, { kind, begun })
+  const count = (counts[kind] ??= { ended: 0, collateral: 0, late: 0, longestMs: 0 })
+  try {
+    await load.run(client, new Random(random.below(2 ** 31)))
+  } catch (error) {
+    if (isCollateral(error)) count.collateral += 1
+    else say({ event: 'finding', kind, text: describe(error) })
+  }
+  open.delete(id)
+  const ms = performance.now() - begun
+  count.ended += 1
+  count.longestMs = Math.max(count.longestMs, Math.round(ms))
+  if (ms > LATE_MS) count.late += 1
+  if (ms > SLOW_MS) say({ event: 'slow', kind, ms: Math.round(ms) })
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error ? ` <- ${error.cause.stack}` : ''
+  return `${error.stack}${cause}`
+}
+
+async function lane(client: Client): Promise<void> {
+  while (!isFinishing) {
+    await perform(client)
+    // What has ended at once must not keep the others waiting.
+    await delay(random.below(10))
+  }
+}
+
+function unfinished(): string[] {
+  const now = performance.now()
+  return [...open.values()].map(({ kind, begun }) => `${kind} for ${Math.round(now - begun)} ms`)
+}
+
+const lines = createInterface({ input: process.stdin })
+lines.on('line', (text) => {
+  if (text === 'finish') isFinishing = true
+  if (text === 'unfinished') say({ event: 'unfinished', what: unfinished() })
+})
+lines.on('close', () => process.exit(3))
+
+const client = new Client(address, { heartbeatIntervalMs: 500, timeoutMs: 120_000 })
+const view = client.with({ maxWorkerDeaths: 1_000_000 })
+const timer = setInterval(() => say({ event: 'progress', counts }), REPORT_MS)
+await Promise.all(Array.from({ length: WIDTH }, () => lane(view)))
+clearInterval(timer)
+await client.disconnect()
+say({ event: 'done', counts })
+lines.removeAllListeners('close')
+lines.close()
+process.stdin.destroy()

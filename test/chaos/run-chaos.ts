@@ -1,0 +1,232 @@
+// One run of the chaos, from the first start to the last look at what is left.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { nothingLeft } from './cluster.js'
+import { Journal, seconds } from './journal.js'
+import { describeState, isIdle } from './monitor.js'
+import { DEEDS, Monkey, type Deed } from './monkey.js'
+import { residentBytes } from './process-table.js'
+import type { Program } from './program.js'
+import { Random } from './random.js'
+import { Stage } from './stage.js'
+import { startAndStop } from './start-stop.js'
+import { Tally, type ClientReport, type Finding, type KindCount } from './tally.js'
+
+/** How much of it. */
+export interface ChaosOptions {
+  /** Of breaking things. */
+  readonly stormMs: number
+  readonly seed: number
+  /** Of all agents together. */
+  readonly workers: number
+  /** Starts and stops after the storm. */
+  readonly starts: number
+  /** Deeds that are left out. */
+  readonly without: readonly Deed[]
+  /** The kinds of work that clients have; none: all. */
+  readonly work: readonly string[]
+  /** Told now and then how it goes. */
+  readonly onProgress: (text: string) => void
+}
+
+/** What came of it. */
+export interface ChaosOutcome {
+  readonly findings: readonly Finding[]
+  readonly counts: ReadonlyMap<string, KindCount>
+  readonly deeds: ReadonlyMap<Deed, number>
+  /** From the last fault to the end of the last piece of work. */
+  readonly recoveryMs: number
+  /** Of the scheduler, when it had served for some time, and at the end, in bytes. */
+  readonly memory: { readonly base: number; readonly end: number }
+  /** The last minute before the end, or before the first finding. */
+  readonly journal: readonly string[]
+}
+
+const AGENTS = 3
+const CLIENTS = 3
+const PACE_MS = 800
+/** This part of the storm leaves the scheduler alive: its memory is looked at. */
+const CALM_PART = 0.4
+/** What has not ended so long after the last fault is lost. */
+const RECOVERY_MS = 90_000
+/** What a heap may have grown by without any of it being kept. */
+const SLACK_BYTES = 64 * 1024 * 1024
+const PROGRESS_MS = 10_000
+
+/** Runs it. Everything that must not be is a finding; it rejects only if it cannot begin. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'sc-'))
+  try {
+    return await new ChaosRun(folder, options).perform()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+class ChaosRun {
+  readonly #options: ChaosOptions
+  readonly #folder: string
+  readonly #random: Random
+  readonly #begun = performance.now()
+  readonly #journal = new Journal(() => performance.now() - this.#begun)
+  readonly #tally = new Tally(() => performance.now() - this.#begun)
+  #firstFinding: readonly string[] | undefined
+
+  constructor(folder: string, options: ChaosOptions) {
+    this.#folder = folder
+    this.#options = options
+    this.#random = new Random(options.seed)
+  }
+
+  async perform(): Promise<ChaosOutcome> {
+    const { seed, workers } = this.#options
+    const stage = await Stage.start({
+      folder: this.#folder,
+      agents: AGENTS,
+      workersPerAgent: Math.max(1, Math.round(workers / AGENTS)),
+      clients: CLIENTS,
+      work: this.#options.work,
+      random: this.#random,
+      journal: this.#journal,
+      tally: this.#tally,
+    })
+    const random = new Random(seed + 1)
+    const monkey = new Monkey({
+      stage,
+      random,
+      journal: this.#journal,
+      paceMs: PACE_MS,
+      weights: this.#weights(),
+    })
+    const watch = setInterval(() => this.#progress(stage), PROGRESS_MS)
+    const keep = setInterval(() => this.#keepFirst(), 500)
+    let memory = { base: 0, end: 0 }
+    let recoveryMs = 0
+    try {
+      const base = await this.#storm(monkey, stage)
+      recoveryMs = await this.#recover(stage)
+      await this.#leave(stage)
+      memory = { base, end: residentBytes(stage.scheduler.pid) }
+      this.#compare(memory)
+    } finally {
+      clearInterval(watch)
+      clearInterval(keep)
+      await stage.close()
+    }
+    await this.#lookForRest()
+    this.#keepFirst()
+    return {
+      findings: this.#tally.findings,
+      counts: this.#tally.sums(),
+      deeds: monkey.done,
+      recoveryMs,
+      memory,
+      journal: this.#firstFinding ?? this.#journal.lines(),
+    }
+  }
+
+  #weights(): Record<Deed, number> {
+    const weights: Record<Deed, number> = { ...DEEDS }
+    for (const deed of this.#options.without) weights[deed] = 0
+    return weights
+  }
+
+  /** Breaks things; returns the scheduler's memory once it had served for a while. */
+  async #storm(monkey: Monkey, stage: Stage): Promise<number> {
+    const { stormMs } = this.#options
+    const calmFrom = performance.now() + stormMs * (1 - CALM_PART)
+    await monkey.play(calmFrom, false)
+    await monkey.play(calmFrom + (stormMs * CALM_PART) / 3, true)
+    const base = residentBytes(stage.scheduler.pid)
+    await monkey.play(calmFrom + stormMs * CALM_PART, true)
+    return base
+  }
+
+  /** No more faults: all that clients have begun must end. Returns how long that took. */
+  async #recover(stage: Stage): Promise<number> {
+    const begun = performance.now()
+    this.#journal.add('all is healed; clients finish')
+    const clients = [...stage.clients]
+    for (const client of clients) {
+      stage.release(client)
+      client.tell('finish')
+    }
+    await Promise.all(clients.map((client) => this.#finish(client)))
+    return performance.now() - begun
+  }
+
+  async #finish(client: Program): Promise<void> {
+    const timer = setTimeout(() => client.tell('unfinished'), RECOVERY_MS)
+    const lost = client.line((line) => line['event'] === 'unfinished').catch(() => undefined)
+    const end = await Promise.race([client.ended, lost])
+    clearTimeout(timer)
+    if (end === undefined) return
+    if ('event' in end) {
+      const { what } = end as unknown as Extract<ClientReport, { event: 'unfinished' }>
+      this.#tally.find(`${client.name} has lost: ${what.join('; ')}`)
+      client.signal('SIGKILL')
+    } else if (end.code !== 0) {
+      this.#tally.find(`${client.name} ended with ${String(end.signal ?? end.code)}`)
+    }
+  }
+
+  /** The agents end in good order; then the scheduler has nothing left of anybody. */
+  async #leave(stage: Stage): Promise<void> {
+    for (const agent of stage.agents) {
+      stage.end(agent, 'SIGTERM')
+      await stage.ended(agent, ({ code }) => code === 143)
+    }
+    const isEmpty = stage.monitor.until(
+      'empty tables',
+      (state) => isIdle(state) && state.workerManager.workers.length === 0,
+    )
+    await isEmpty.catch(() => {
+      const state = describeState(stage.monitor.last)
+      this.#tally.find(`the scheduler still has something of others: ${state}`)
+    })
+    for (const [kind, { late, longestMs }] of this.#tally.sums()) {
+      if (kind !== 'all' && late > 0) {
+        this.#tally.find(`${late} of ${kind} were late, up to ${longestMs} ms`)
+      }
+    }
+  }
+
+  #compare({ base, end }: { readonly base: number; readonly end: number }): void {
+    if (end <= base + SLACK_BYTES) return
+    this.#tally.find(
+      `the scheduler's memory has grown from ${megabytes(base)} to ${megabytes(end)}`,
+    )
+  }
+
+  /** Nothing is left; and nothing is left after many starts and stops. */
+  async #lookForRest(): Promise<void> {
+    const { starts, seed } = this.#options
+    try {
+      await nothingLeft(this.#folder)
+      await startAndStop({ rounds: starts, seed, folder: this.#folder })
+    } catch (error) {
+      this.#tally.find(String(error))
+    }
+  }
+
+  #progress(stage: Stage): void {
+    const all = this.#tally.sums().get('all')
+    const state = describeState(stage.monitor.last)
+    this.#options.onProgress(
+      `${seconds(performance.now() - this.#begun)} s: ${all?.ended ?? 0} pieces of work, ` +
+        `${this.#tally.findings.length} findings; ${state}`,
+    )
+  }
+
+  #keepFirst(): void {
+    if (this.#tally.findings.length === 0) return
+    this.#firstFinding ??= this.#journal.lines()
+  }
+}
+
+/** `12 MB`. */
+export function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2)} MB`
+}

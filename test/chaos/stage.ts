@@ -1,0 +1,212 @@
+// The stage of the chaos: a scheduler command, agents and client programs, some of them behind
+// proxies. It starts and ends them, knows which ends are in order, and reports all others.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { environment } from './cluster.js'
+import type { Journal } from './journal.js'
+import { Monitor } from './monitor.js'
+import { Program, commandPath, type Line, type ProgramEnd } from './program.js'
+import type { Random } from './random.js'
+import type { ClientReport, Tally } from './tally.js'
+import { TcpProxy } from './tcp-proxy.js'
+
+const CLIENT = fileURLToPath(new URL('./program/chaos-client.js', import.meta.url))
+
+/** What is on stage. */
+export interface StageOptions {
+  readonly folder: string
+  readonly agents: number
+  readonly workersPerAgent: number
+  readonly clients: number
+  /** The kinds of work that clients have; none: all. */
+  readonly work: readonly string[]
+  readonly random: Random
+  readonly journal: Journal
+  readonly tally: Tally
+}
+
+/** Silences in the chaos are shorter than the defaults, so that more happens in a minute. */
+const SCHEDULER_ARGS = ['--protected', '--worker-timeout-seconds=6', '--client-timeout-seconds=20']
+const AGENT_ARGS = ['--heartbeat-interval', '0.5', '--death-timeout-seconds', '120']
+/** This part of the connections does not go through a proxy. */
+const DIRECT = 0.3
+/** A program that was told to end in good order has this time. */
+const END_MS = 30_000
+
+/** All that runs. */
+export class Stage {
+  readonly agents: Set<Program> = new Set()
+  readonly clients: Set<Program> = new Set()
+  readonly #options: StageOptions
+  readonly #proxies: TcpProxy[]
+  readonly #expectedEnds = new WeakSet<Program>()
+  readonly monitor: Monitor
+  readonly #address: string
+  readonly #monitorAddress: string
+  #scheduler: Program
+  #number = 0
+
+  private constructor(options: StageOptions, scheduler: Program, at: Place) {
+    this.#options = options
+    this.#scheduler = scheduler
+    this.#address = at.address
+    this.#monitorAddress = at.monitorAddress
+    this.#proxies = [...at.proxies]
+    this.monitor = new Monitor(at.monitorAddress)
+    this.#watch(scheduler)
+  }
+
+  /** Starts everything; resolves when the workers are ready. */
+  static async start(options: StageOptions): Promise<Stage> {
+    const scheduler = newScheduler(options.folder, ['tcp://127.0.0.1:0'])
+    const { monitorAddress } = await scheduler.line((line) => 'monitorAddress' in line)
+    const address = String((await scheduler.line((line) => 'address' in line))['address'])
+    const proxies = [await TcpProxy.start(address), await TcpProxy.start(address)]
+    const at = { address, monitorAddress: String(monitorAddress), proxies }
+    const stage = new Stage(options, scheduler, at)
+    const agents = Array.from({ length: options.agents }, () => stage.startAgent())
+    await Promise.all(
+      agents.map((agent) => agent.line((line) => String(line['message']).endsWith('are ready'))),
+    )
+    for (let index = 0; index < options.clients; index += 1) stage.startClient()
+    return stage
+  }
+
+  get scheduler(): Program {
+    return this.#scheduler
+  }
+
+  get proxies(): readonly TcpProxy[] {
+    return this.#proxies
+  }
+
+  /** One more agent. */
+  startAgent(): Program {
+    const workers = String(this.#options.workersPerAgent)
+    const args = [commandPath('scaler-cluster'), '-n', workers, ...AGENT_ARGS, this.#someAddress()]
+    const agent = this.#start('agent', args)
+    this.agents.add(agent)
+    void agent.ended.then(() => this.agents.delete(agent))
+    return agent
+  }
+
+  /** One more client. */
+  startClient(): Program {
+    const seed = String(this.#options.random.below(2 ** 31))
+    const client = this.#start('client', [CLIENT, this.#someAddress(), seed, ...this.#options.work])
+    this.clients.add(client)
+    client.onLine((line) => {
+      this.#options.tally.report(client.name, line as unknown as ClientReport)
+    })
+    void client.ended.then(() => this.clients.delete(client))
+    return client
+  }
+
+  /** Sends a signal that ends a program, which is in order from now on. */
+  end(program: Program, signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): void {
+    this.#expectedEnds.add(program)
+    this.#options.journal.add(`${program.name} gets ${signal}`)
+    program.signal(signal)
+  }
+
+  /** A program has nothing more to say; its end with code 0 is in order. */
+  release(program: Program): void {
+    this.#expectedEnds.add(program)
+  }
+
+  /** Ends the scheduler, and starts it again after some time. */
+  async restartScheduler(signal: 'SIGKILL' | 'SIGTERM', pauseMs: number): Promise<void> {
+    this.end(this.#scheduler, signal)
+    await this.#scheduler.ended
+    await delay(pauseMs)
+    const where = ['--monitor-address', this.#monitorAddress, this.#address]
+    for (let round = 0; ; round += 1) {
+      const scheduler = newScheduler(this.#options.folder, where)
+      try {
+        await scheduler.line((line) => 'monitorAddress' in line)
+        this.#scheduler = scheduler
+        this.#watch(scheduler)
+        this.#options.journal.add(`the scheduler is back as ${scheduler.pid}`)
+        return
+      } catch (error) {
+        // An old connection may have the port for a moment.
+        if (round === 50) throw error
+      }
+    }
+  }
+
+  /** Waits for the end of a program that was told to end, and reports one that does not. */
+  async ended(program: Program, isRight: (end: ProgramEnd) => boolean): Promise<void> {
+    const timer = setTimeout(() => {
+      this.#options.tally.find(`${program.name} has not ended within ${END_MS} ms`)
+      program.signal('SIGKILL')
+    }, END_MS)
+    const end = await program.ended
+    clearTimeout(timer)
+    // One that has not said anything yet has not looked at signals either.
+    const isEarly = program.lines.length === 0 && end.signal !== null
+    if (!isEarly && !isRight(end))
+      this.#options.tally.find(`${describeEnd(program, end)}, when told to end`)
+  }
+
+  /** Ends everything by force. */
+  async close(): Promise<void> {
+    const programs = [this.#scheduler, ...this.agents, ...this.clients]
+    for (const program of programs) {
+      this.#expectedEnds.add(program)
+      program.thaw()
+    }
+    await Promise.all(programs.map((program) => program.kill()))
+    await Promise.all([this.monitor.close(), ...this.#proxies.map((proxy) => proxy.close())])
+  }
+
+  #start(kind: string, args: readonly string[]): Program {
+    this.#number += 1
+    const name = `${kind} ${this.#number}`
+    const program = new Program(name, args, environment(this.#options.folder))
+    this.#options.journal.add(`${name} starts as ${program.pid}`)
+    this.#watch(program)
+    return program
+  }
+
+  #watch(program: Program): void {
+    const { journal, tally } = this.#options
+    program.onLine((line) => {
+      if (line['event'] === 'progress') return
+      journal.add(`${program.name}: ${describeLine(line)}`)
+      if (/\bbug\b/.test(String(line['message']))) {
+        tally.find(`${program.name}: ${JSON.stringify(line)}`)
+      }
+    })
+    void program.ended.then((end) => {
+      journal.add(describeEnd(program, end))
+      if (!this.#expectedEnds.has(program)) tally.find(`${describeEnd(program, end)}, by itself`)
+    })
+  }
+
+  #someAddress(): string {
+    const { random } = this.#options
+    return random.chance(DIRECT) ? this.#address : random.pick(this.#proxies).address
+  }
+}
+
+interface Place {
+  readonly address: string
+  readonly monitorAddress: string
+  readonly proxies: readonly TcpProxy[]
+}
+
+function newScheduler(folder: string, where: readonly string[]): Program {
+  const args = [commandPath('scaler-scheduler'), ...SCHEDULER_ARGS, ...where]
+  return new Program('scheduler', args, environment(folder))
+}
+
+function describeEnd(program: Program, { code, signal }: ProgramEnd): string {
+  const words = program.stderr === '' ? '' : `: ${program.stderr.trim()}`
+  return `${program.name} ended with ${signal ?? code}${words}`
+}
+
+function describeLine(line: Line): string {
+  return JSON.stringify({ ...line, time: undefined }).slice(0, 400)
+}

@@ -1,0 +1,69 @@
+// What the clients of the chaos report, added up, and the findings: everything that must not be.
+
+/** What came of one kind of work. */
+export interface KindCount {
+  ended: number
+  /** Ended with the death of a process that the chaos has killed: no finding. */
+  collateral: number
+  late: number
+  longestMs: number
+}
+
+/** A line that a client writes. */
+export type ClientReport =
+  | { readonly event: 'progress' | 'done'; readonly counts: Readonly<Record<string, KindCount>> }
+  | { readonly event: 'finding'; readonly kind: string; readonly text: string }
+  | { readonly event: 'slow'; readonly kind: string; readonly ms: number }
+  | { readonly event: 'unfinished'; readonly what: readonly string[] }
+
+/** Something that must not be. */
+export interface Finding {
+  readonly atMs: number
+  readonly text: string
+}
+
+/** Adds up. */
+export class Tally {
+  readonly findings: Finding[] = []
+  readonly #latest = new Map<string, Readonly<Record<string, KindCount>>>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Something that must not be has happened. */
+  find(text: string): void {
+    this.findings.push({ atMs: this.#now(), text })
+  }
+
+  /** A client has said this. */
+  report(client: string, report: ClientReport): void {
+    if (report.event === 'progress' || report.event === 'done') {
+      this.#latest.set(client, report.counts)
+    } else if (report.event === 'finding') {
+      this.find(`${client}, ${report.kind}: ${report.text}`)
+    }
+  }
+
+  /** The sums by kind, and of all. */
+  sums(): Map<string, KindCount> {
+    const all: KindCount = { ended: 0, collateral: 0, late: 0, longestMs: 0 }
+    const sums = new Map<string, KindCount>()
+    for (const counts of this.#latest.values()) {
+      for (const [kind, count] of Object.entries(counts)) {
+        const sum = sums.get(kind) ?? { ended: 0, collateral: 0, late: 0, longestMs: 0 }
+        sums.set(kind, sum)
+        for (const into of [sum, all]) add(into, count)
+      }
+    }
+    return new Map([...sums.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1))).set('all', all)
+  }
+}
+
+function add(into: KindCount, count: KindCount): void {
+  into.ended += count.ended
+  into.collateral += count.collateral
+  into.late += count.late
+  into.longestMs = Math.max(into.longestMs, count.longestMs)
+}

@@ -1,0 +1,87 @@
+// The link of a client, cut or dead at every byte of an exchange.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client } from 'scaler-ts'
+import { TestCluster } from '../chaos/cluster.js'
+import { isIdle } from '../chaos/monitor.js'
+import { TcpProxy, type Direction, type LinkFaults } from '../chaos/tcp-proxy.js'
+
+/** A task with a known result, a small one; with arguments of some bytes. */
+const answer = (x: number, text: string): string => `${text} ${x * x}`
+
+/** One client, whose first connection has the faults, and its one task. */
+async function exchange(
+  address: string,
+  x: number,
+  faults: Partial<LinkFaults> | undefined,
+  side: Direction,
+): Promise<number> {
+  const proxy = await TcpProxy.start(address)
+  let bytes = 0
+  proxy.onLink((link, index) => {
+    if (index === 0 && faults !== undefined) link.disturb(faults, side)
+  })
+  const client = new Client(proxy.address, { timeoutMs: 60_000, heartbeatIntervalMs: 150 })
+  try {
+    const future = client.submit(answer, x, 'so much is')
+    assert.equal(await future.result({ timeoutMs: 60_000 }), `so much is ${x * x}`)
+    bytes = proxy.links.at(-1)?.passed(side) ?? 0
+  } finally {
+    await client.disconnect()
+    await proxy.close()
+  }
+  return bytes
+}
+
+/** Runs `one` for each of the positions, so many at a time. */
+async function forEach(
+  positions: readonly number[],
+  width: number,
+  one: (position: number) => Promise<unknown>,
+): Promise<void> {
+  const queue = [...positions]
+  const lane = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      try {
+        await one(next)
+      } catch (error) {
+        throw new Error(`at byte ${next}: ${String(error)}`, { cause: error })
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: width }, lane))
+}
+
+function upTo(end: number, step = 1): number[] {
+  return Array.from({ length: Math.ceil(end / step) }, (_, index) => index * step)
+}
+
+for (const side of ['up', 'down'] as const) {
+  const from = side === 'up' ? 'from' : 'to'
+  test(`a cut at every byte ${from} a client costs no result`, async (t) => {
+    const cluster = await TestCluster.start(t, { agents: [2] })
+    const length = await exchange(cluster.address, 3, undefined, side)
+    await forEach(upTo(length + 2), 16, (cutAtByte) =>
+      exchange(cluster.address, cutAtByte, { cutAtByte }, side),
+    )
+    t.diagnostic(`${length + 2} positions`)
+    await cluster.monitor.until('empty tables', isIdle)
+  })
+
+  test(`an end of the stream at any byte ${from} a client costs no result`, async (t) => {
+    const cluster = await TestCluster.start(t, { agents: [2] })
+    const length = await exchange(cluster.address, 3, undefined, side)
+    await forEach(upTo(length, 7), 16, (cutAtByte) =>
+      exchange(cluster.address, cutAtByte, { cutAtByte, cutKind: 'end' }, side),
+    )
+  })
+
+  test(`a link that goes dead at any byte ${from} a client costs no result`, async (t) => {
+    const cluster = await TestCluster.start(t, { agents: [2] })
+    const length = await exchange(cluster.address, 3, undefined, side)
+    await forEach(upTo(length, 31), 24, (stopAtByte) =>
+      exchange(cluster.address, stopAtByte, { stopAtByte }, side),
+    )
+  })
+}

@@ -1,0 +1,114 @@
+// Processors that die inside of a task, in every way that there is, as a user sees it.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ProcessorDiedError } from 'scaler-ts'
+import { TestCluster } from '../chaos/cluster.js'
+
+/** How it dies, and what the error says. */
+interface Death {
+  readonly title: string
+  readonly die: () => unknown
+  readonly exitCode: number | undefined
+  readonly signal: string | undefined
+  /** What the message says. Default: the code or the signal. */
+  readonly told?: RegExp
+}
+
+function bySignal(signal: NodeJS.Signals): Death {
+  const die = async (): Promise<void> => {
+    process.kill(process.pid, signal)
+    await delay(1e8)
+  }
+  return { title: signal, die, exitCode: undefined, signal }
+}
+
+const DEATHS: readonly Death[] = [
+  bySignal('SIGKILL'),
+  bySignal('SIGSEGV'),
+  bySignal('SIGABRT'),
+  bySignal('SIGBUS'),
+  bySignal('SIGHUP'),
+  { title: 'exit 0', die: () => process.exit(0), exitCode: 0, signal: undefined },
+  { title: 'exit 3', die: () => process.exit(3), exitCode: 3, signal: undefined },
+  {
+    title: 'exit later, while it waits',
+    die: async () => {
+      setImmediate(() => process.exit(9))
+      await delay(1e8)
+    },
+    exitCode: 9,
+    signal: undefined,
+  },
+  { title: 'process.abort', die: () => process.abort(), exitCode: undefined, signal: 'SIGABRT' },
+  {
+    title: 'kill of a busy loop',
+    die: () => {
+      setImmediate(() => {})
+      process.kill(process.pid, 'SIGKILL')
+      for (;;);
+    },
+    exitCode: undefined,
+    signal: 'SIGKILL',
+  },
+  {
+    title: 'out of memory',
+    die: () => {
+      const kept: number[][] = []
+      for (;;) kept.push(new Array<number>(1e6).fill(kept.length + 0.5))
+    },
+    exitCode: undefined,
+    signal: 'SIGABRT',
+    told: /out of memory/,
+  },
+]
+
+test('each death of a processor is told as it was, and others go on', async (t) => {
+  const cluster = await TestCluster.start(t, {
+    agents: [2],
+    // A small heap is soon full.
+    env: { NODE_OPTIONS: '--max-old-space-size=96' },
+    agentArgs: ['--spare-processors', '1'],
+  })
+  const client = cluster.client()
+  for (const { title, die, exitCode, signal, told } of DEATHS) {
+    const others = Array.from({ length: 20 }, (_, x) => client.submit((y: number) => y * 2, x))
+    const error: unknown = await client.submit(die).then(
+      () => assert.fail(`${title}: it has returned`),
+      (reason: unknown) => reason,
+    )
+    assert.ok(error instanceof ProcessorDiedError, `${title}: ${String(error)}`)
+    assert.deepEqual(
+      { exitCode: error.exitCode, signal: error.signal },
+      { exitCode, signal },
+      `${title}: ${error.message}`,
+    )
+    assert.match(error.message, told ?? new RegExp(signal ?? `${exitCode}`), title)
+    assert.deepEqual(
+      await Promise.all(others),
+      others.map((_, x) => 2 * x),
+      title,
+    )
+  }
+})
+
+test('a parent whose child task dies is told so, and goes on', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const client = cluster.client()
+  const parent = async (): Promise<string> => {
+    const { currentClient } = await import('scaler-ts')
+    const child = currentClient().submit(() => process.exit(4))
+    return child.then(
+      () => 'no error',
+      (error: unknown) => (error as Error).name,
+    )
+  }
+  const told = await client
+    .with({ retries: 0 })
+    .submit(parent)
+    .catch((reason: unknown) => (reason as Error).name)
+  // Parent and child share the one processor: its death ends both, or the parent sees it.
+  assert.equal(told, 'ProcessorDiedError')
+  assert.equal(await client.submit(Math.sqrt, 16), 4)
+})

@@ -1,0 +1,27 @@
+// Starts and stops with every signal at random moments: no process, port or file is left, and the
+// exit codes say what happened.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startAndStop } from '../chaos/start-stop.js'
+
+/** The long form of this is in `npm run chaos`. */
+const ROUNDS = 20
+
+test('20 starts and stops with every signal at random moments leave nothing behind', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sc-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const { ports, signals } = await startAndStop({ rounds: ROUNDS, seed: 11, folder })
+  t.diagnostic(`${[...signals].map(([name, count]) => `${count} ${name}`).join(', ')}`)
+  for (const port of ports) {
+    const server = createServer()
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', resolve)
+    })
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
