@@ -97,6 +97,8 @@ const WRONG_USAGE: readonly (readonly string[])[] = [
   ['-n', '1', '--worker-names', 'a|b', 'tcp://127.0.0.1:1'],
   ['--heartbeat-interval', '0', 'tcp://127.0.0.1:1'],
   ['--death-timeout-seconds', '-5', 'tcp://127.0.0.1:1'],
+  ['--drain-seconds', '-1', 'tcp://127.0.0.1:1'],
+  ['--drain-seconds', 'soon', 'tcp://127.0.0.1:1'],
   ['--no-such-flag', 'tcp://127.0.0.1:1'],
 ]
 

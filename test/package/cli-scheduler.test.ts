@@ -93,6 +93,8 @@ const WRONG_USAGE: readonly (readonly string[])[] = [
   ['tcp://127.0.0.1:0', '--monitor-address', 'nowhere'],
   ['tcp://127.0.0.1:0', '--per-worker-queue-size', '0'],
   ['tcp://127.0.0.1:0', '--worker-timeout-seconds', 'soon'],
+  ['tcp://127.0.0.1:0', '--worker-silence-seconds', '0'],
+  ['tcp://127.0.0.1:0', '-ls', '-1'],
   ['tcp://127.0.0.1:0', '-ll', 'loud'],
 ]
 
