@@ -52,6 +52,9 @@ const MAX_CONTROL_FRAMES = 64
  */
 type Phase = 'open' | 'flushing' | 'ending' | 'closed'
 
+/** After so many bytes of one connection the others get their turn. */
+const MAX_BURST_BYTES = 256 * 1024
+
 /** A connection from its socket's first moment to its last. */
 export class Connection {
   readonly #socket: Socket
@@ -63,6 +66,7 @@ export class Connection {
   readonly #remote: string
   #phase: Phase = 'open'
   #isGreeted = false
+  #burstBytes = 0
   #isReady = false
   #reason: string | undefined
   #lastProgressMs = -PROGRESS_INTERVAL_MS
@@ -183,6 +187,7 @@ export class Connection {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#phase !== 'open') return
+    this.#takeTurns(chunk.byteLength)
     const inbox: Inbox = { messages: [], commands: [] }
     let failure: ProtocolError | undefined
     this.#heartbeat.heard()
@@ -206,6 +211,15 @@ export class Connection {
         if (refusal !== undefined) this.close(`the peer refused: ${refusal}`)
       }
     }
+  }
+
+  /** Node reads up to 2 MiB of one connection before it looks at the next: that may be long. */
+  #takeTurns(bytes: number): void {
+    this.#burstBytes += bytes
+    if (this.#burstBytes < MAX_BURST_BYTES) return
+    this.#burstBytes = 0
+    this.#socket.pause()
+    setImmediate(() => this.#socket.resume())
   }
 
   #advanceHandshake(): void {

@@ -144,7 +144,7 @@ test('a client brings its own cluster and takes it along', async () => {
   await client.close()
 })
 
-test('an argument and a result of 1 GiB arrive whole', { timeout: 180_000 }, async () => {
+test('an argument and a result of 1 GiB arrive whole', { timeout: 900_000 }, async () => {
   await using client = await Client.local({ workers: 1 })
   const bytes = new Uint8Array(1024 ** 3)
   bytes[1024 ** 3 - 1] = 5

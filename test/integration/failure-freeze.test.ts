@@ -28,7 +28,8 @@ const same = (x: number): number => x
 
 function runsOf(cluster: TestCluster): number[] {
   const path = join(cluster.folder, 'runs')
-  return existsSync(path) ? readFileSync(path, 'utf8').trim().split(' ').map(Number) : []
+  const text = existsSync(path) ? readFileSync(path, 'utf8').trim() : ''
+  return text === '' ? [] : text.split(' ').map(Number)
 }
 
 /** The median and the longest of them. */

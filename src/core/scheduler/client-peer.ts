@@ -3,6 +3,7 @@
 import type { Identity } from '../../base/ids.js'
 import { FEATURE_INLINE, hasFeature } from '../../base/features.js'
 import type { InstantMs } from '../../base/machine.js'
+import { SpreadSet } from '../../base/spread-set.js'
 import type { ClientHeartbeat } from '../../wire/message.js'
 import type { ClientEntry, WorkerEntry } from './entries.js'
 import { ourEcho } from './echo.js'
@@ -51,7 +52,7 @@ export function clientOf(
     isConnected: true,
     host: undefined,
     hasLeft: false,
-    tasks: new Set(),
+    tasks: new SpreadSet(),
     graphs: new Map(),
     objects: new Set(),
   }

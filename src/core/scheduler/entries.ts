@@ -4,6 +4,7 @@
 import type { Fifo, FifoNode } from '../../base/fifo.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
+import type { SpreadSet } from '../../base/spread-set.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
   GraphTask,
@@ -30,7 +31,7 @@ export interface ClientEntry {
   /** It has left, or was given up: nothing is sent to it any more. */
   hasLeft: boolean
   /** Unfinished tasks. Invariant: each names this client. */
-  readonly tasks: Set<TaskEntry>
+  readonly tasks: SpreadSet<TaskEntry>
   /** Graphs that have not ended, or of which parts may still come. */
   readonly graphs: Map<TaskId, GraphEntry>
   /** Invariant: each has this client among its users. */

@@ -4,6 +4,7 @@
 import { assert } from '../../base/assert.js'
 import type { Identity, TaskId } from '../../base/ids.js'
 import { Lifecycle } from '../../base/lifecycle.js'
+import { SpreadMap } from '../../base/spread-map.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import { Claims } from './claims.js'
@@ -27,7 +28,7 @@ export class SchedulerState {
   readonly clients: Map<Identity, ClientEntry> = new Map()
   /** In order of registration. */
   readonly workers: Map<Identity, WorkerEntry> = new Map()
-  readonly tasks: Map<TaskId, TaskEntry> = new Map()
+  readonly tasks: SpreadMap<TaskId, TaskEntry> = new SpreadMap()
   readonly objects: ObjectTable = new ObjectTable()
   readonly orphans: Orphans = new Orphans()
   readonly claims: Claims = new Claims()

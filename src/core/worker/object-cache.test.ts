@@ -104,3 +104,15 @@ test('serializers stay, whatever there is', () => {
   table.checkInvariants(new Set())
   assert.notEqual(SERIALIZER, serializer)
 })
+
+test('a processor that is being ended is not asked to make room, and nobody waits for that', () => {
+  const worker = readyWorker()
+  worker.receive(taskOf('busy'))
+  const ids = Array.from({ length: 8 }, (_, index) => `object ${index}`)
+  worker.receive(taskOf('needy', { objects: ids }))
+  worker.receive(largeObjects(...ids))
+  // Too much, and all of it needed, when it is killed for having answered nonsense.
+  assert.deepEqual(worker.answer(resultOf('unknown')), ['killProcessor'])
+  worker.now += 200
+  assert.deepEqual(worker.show({ type: 'tick' }), [])
+})

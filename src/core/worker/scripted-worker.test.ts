@@ -1,6 +1,7 @@
 // A worker's core with a scheduler and a processor played by the test: what the tests of this
 // folder have in common.
 
+import assert from 'node:assert/strict'
 import { latin1ToBytes } from '../../base/bytes.js'
 import type { ProcessorDeath } from '../../base/errors.js'
 import { identity, objectId, taskId, type Identity, type ObjectId } from '../../base/ids.js'
@@ -215,11 +216,13 @@ export class ScriptedWorker {
     return worker
   }
 
-  /** One event; the tables must agree after it. */
+  /** One event; the tables must agree after it, and what was due must be done. */
   handle(event: WorkerEvent): WorkerAction[] {
     const actions: WorkerAction[] = []
     this.machine.handle(event, this.now, (action) => actions.push(action))
     this.machine.checkInvariants()
+    const isDue = event.type === 'tick' && (this.machine.deadline ?? Infinity) <= this.now
+    assert.ok(!isDue, 'a tick has left something due: the driver would never rest')
     return actions
   }
 

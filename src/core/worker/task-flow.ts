@@ -125,7 +125,8 @@ export class TaskFlow {
   get deadline(): InstantMs | undefined {
     const stopAt = earliest(this.#watch.deadline, this.#giveBack.deadline)
     const dispatchAt = this.#mayDispatch ? this.#dispatcher.deadline : undefined
-    return earliest(earliest(stopAt, dispatchAt), this.#fetcher.deadline)
+    const roomAt = this.#slot.isListening ? this.#fetcher.deadline : undefined
+    return earliest(earliest(stopAt, dispatchAt), roomAt)
   }
 
   /** A task that the worker has already is not taken again. */
