@@ -23,7 +23,16 @@ const STEPS = [
   { name: 'types', run: compile },
   { name: 'lint', needs: ['types'], run: () => tool('oxlint/bin/oxlint') },
   { name: 'tests', needs: ['types'], run: runTests },
+  { name: 'simulation', needs: ['types'], isTalkative: true, run: simulate },
 ]
+
+/** So many worlds, from a seed that is told. */
+const SIMULATED_RUNS = 400
+
+function simulate() {
+  const runs = ['--runs', String(SIMULATED_RUNS), '--jobs', '1']
+  return runNode(['build/test/simulation/main.js', ...runs], { capture: true })
+}
 
 /** The unit and property tests: those beside the source. */
 function runTests() {

@@ -1,0 +1,66 @@
+// An agent process of the simulated world, with its workers: as src/worker/agent.ts.
+
+import { identity } from '#src/base/ids.js'
+import type { ClientSettings } from './client-host.js'
+import type { PipeSettings } from './virtual-pipe.js'
+import type { VirtualProcess } from './virtual-process.js'
+import { WorkerHost, type WorkerSettings } from './worker-host.js'
+import { newProcess, type World } from './world.js'
+
+/** What an agent is made of. */
+export interface AgentSetup {
+  /** Where it stands; the next agent there is another one. */
+  readonly host: string
+  readonly workers: number
+  readonly settings: WorkerSettings
+  readonly clientSettings: ClientSettings
+  readonly pipes: PipeSettings
+}
+
+/** One agent. */
+export class AgentHost {
+  readonly host: string
+  readonly process: VirtualProcess
+  readonly workers: readonly WorkerHost[]
+  #isLeaving = false
+
+  constructor(world: World, setup: AgentSetup) {
+    const number = world.nextNumber()
+    this.host = setup.host
+    this.process = newProcess(world, `agent-${number}`)
+    world.story.tell(this.process.name, () => `starts ${setup.workers} workers on ${setup.host}`)
+    this.workers = Array.from({ length: setup.workers }, (_, index) => {
+      return new WorkerHost(world, {
+        ...setup,
+        identity: identity(`worker-${number}.${index}`),
+        process: this.process,
+        onEnd: () => {
+          if (this.hasEnded) this.process.after(10, () => this.process.kill())
+        },
+      })
+    })
+  }
+
+  /** Whether all of its workers have ended. */
+  get hasEnded(): boolean {
+    return !this.process.isAlive || this.workers.every((worker) => worker.hasEnded)
+  }
+
+  /** Whether it was told to leave. */
+  get isLeaving(): boolean {
+    return this.#isLeaving
+  }
+
+  /** All of its workers shall leave, if it is urgent at once. */
+  stop(isUrgent = false): void {
+    this.#isLeaving = true
+    this.process.deliver(() => {
+      for (const worker of this.workers) if (!worker.hasEnded) worker.stop(isUrgent)
+    })
+  }
+
+  /** kill -9, with whatever belongs to it. */
+  kill(): void {
+    this.process.kill()
+  }
+}

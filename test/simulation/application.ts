@@ -1,0 +1,272 @@
+// An application of the simulated world: does with a client what its plan says, and has every
+// future looked at when it ends.
+
+import { identity, taskId, type TaskId } from '#src/base/ids.js'
+import { GraphNodes } from '#src/core/client/graph-nodes.js'
+import type { GraphTarget } from '#src/core/client/graph-submission.js'
+import type { ArgumentSource } from '#src/core/client/submission.js'
+import { ClientHost } from './client-host.js'
+import { Future, type ResultWish } from './future.js'
+import type { OutcomeChecker } from './outcome-checker.js'
+import type { Program } from './program.js'
+import type { ClientPlan, NodePlan, Scenario, Step } from './scenario.js'
+import { optionsOf, programBytes, shipFunction, stored } from './shipment.js'
+import { Violation } from './violation.js'
+import { newProcess, type World } from './world.js'
+
+type StepOf<Type extends Step['type']> = Extract<Step, { type: Type }>
+
+/** One application and its client. */
+export class Application {
+  readonly host: string
+  readonly client: ClientHost
+  readonly #world: World
+  readonly #checker: OutcomeChecker
+  readonly #futures = new Map<string, Future>()
+  /** The values of those that have ended well and are here. */
+  readonly #values = new Map<string, string>()
+  readonly #pinned = new Map<string, string>()
+  readonly #graphs = new Map<string, { readonly id: TaskId; readonly names: readonly string[] }>()
+  #isGone = false
+  #stepsLeft: number
+
+  constructor(world: World, scenario: Scenario, number: number, checker: OutcomeChecker) {
+    const plan = scenario.clients[number] as ClientPlan
+    this.#world = world
+    this.#checker = checker
+    this.host = `c${number}`
+    this.#stepsLeft = plan.steps.length
+    const process = newProcess(world, this.host)
+    this.client = new ClientHost(world, {
+      name: this.host,
+      identity: identity(`client-${number}`),
+      host: this.host,
+      process,
+      worker: identity(''),
+      settings: scenario.client,
+      pipes: scenario.hostPipes[this.host] ?? scenario.pipes,
+    })
+    for (const step of plan.steps) {
+      process.after(step.atMs, () => {
+        this.#stepsLeft -= 1
+        if (!this.client.hasEnded) this.#perform(step)
+      })
+    }
+    process.onDeath(() => this.#onDeath())
+  }
+
+  /** Whether nobody waits for anything here any more, and nothing will follow. */
+  get isDone(): boolean {
+    return this.#isGone || (this.#stepsLeft === 0 && this.unfinished.length === 0)
+  }
+
+  /** Futures that have not ended. */
+  get unfinished(): readonly Future[] {
+    if (this.#isGone) return []
+    return [...this.#futures.values()].filter((future) => !future.isOver && !future.wasOffered)
+  }
+
+  /** Whether its process has died. */
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  /** It is over: no step follows. */
+  forget(): void {
+    this.#futures.clear()
+    this.#values.clear()
+    this.#graphs.clear()
+  }
+
+  /** Says good-bye, if it has not. */
+  close(): void {
+    if (this.#isGone || this.client.hasEnded) return
+    if (this.#world.mutation.name === 'clientsLeaveWithoutWord') return
+    this.#perform({ type: 'close', atMs: 0 })
+  }
+
+  #perform(step: Step): void {
+    this.#world.story.tell(this.host, () => describeStep(step))
+    switch (step.type) {
+      case 'submit':
+        return this.#submit(step)
+      case 'graph':
+        return this.#submitGraph(step)
+      case 'cancel':
+        return this.#cancel(step.name)
+      case 'cancelGraph':
+        return this.#cancelGraph(step.name)
+      case 'pin':
+        return this.#pin(step)
+      case 'unpin':
+        return this.#unpin(step.name)
+      case 'clear':
+        this.#checker.onClear(this.host)
+        this.#pinned.clear()
+        return this.client.post({ type: 'clearRequested' })
+      case 'close':
+        this.#checker.onClose(this.host)
+        return this.client.post({ type: 'closeRequested' })
+      default:
+    }
+  }
+
+  #submit({ program, needs, wish }: StepOf<'submit'>): void {
+    const sources = this.#sources(needs)
+    if (sources === undefined) return
+    const id = taskId(program.name.padEnd(16, '.'))
+    const future = this.#newFuture(id, program, wish)
+    this.#checker.onSubmit(this.host, program, needs, undefined)
+    this.client.post({
+      type: 'taskSubmitted',
+      task: {
+        taskId: id,
+        owner: future,
+        ...shipFunction(program.fn, (content) => this.client.objectIdOf(content)),
+        args: [programBytes(program), ...sources],
+        options: optionsOf(program, program.priority),
+      },
+    })
+  }
+
+  #submitGraph({ name, nodes: plans }: StepOf<'graph'>): void {
+    const nodes = new GraphNodes(name.padEnd(12, '.'))
+    const functions = new Map<string, number>()
+    const positions = new Map<string, number>()
+    const targets: GraphTarget<Future>[] = []
+    const kept = plans.filter((plan) => this.#areThere(plan, plans))
+    for (const plan of kept) {
+      const { program } = plan
+      const position = nodes.addCall(this.#functionNumber(nodes, functions, program.fn))
+      positions.set(program.name, position)
+      this.#world.journal.name(nodes.idOf(position), program.name)
+      nodes.addValueArgument(nodes.addValue(programBytes(program)))
+      this.#addArguments(nodes, positions, plan)
+      if (!plan.isTarget) continue
+      const owner = this.#newFuture(nodes.idOf(position), program, plan.wish)
+      targets.push({ position, owner })
+    }
+    if (targets.length === 0) return
+    nodes.trim()
+    for (const { program, needs } of kept) this.#checker.onSubmit(this.host, program, needs, name)
+    const graphId = taskId(`graph:${name}`.padEnd(16, '.'))
+    this.#graphs.set(name, { id: graphId, names: kept.map(({ program }) => program.name) })
+    const first = kept[0] as NodePlan
+    const options = optionsOf(first.program, first.program.priority)
+    this.client.post({ type: 'graphSubmitted', graph: { graphId, options, nodes, targets } })
+  }
+
+  #functionNumber(nodes: GraphNodes, numbers: Map<string, number>, fn: string): number {
+    const known = numbers.get(fn)
+    if (known !== undefined) return known
+    const number = nodes.addFunction(shipFunction(fn, (content) => this.client.objectIdOf(content)))
+    numbers.set(fn, number)
+    return number
+  }
+
+  #addArguments(nodes: GraphNodes, positions: Map<string, number>, plan: NodePlan): void {
+    for (const name of plan.needs) {
+      const position = positions.get(name)
+      if (position !== undefined) {
+        nodes.addCallArgument(position)
+        continue
+      }
+      const [source] = this.#sources([name]) ?? []
+      if (source === undefined) continue
+      nodes.addValueArgument(nodes.addValue(source))
+    }
+  }
+
+  /** Whether all that a node needs is to be had. */
+  #areThere(plan: NodePlan, plans: readonly NodePlan[]): boolean {
+    return plan.needs.every((name) => {
+      const other = plans.find(({ program }) => program.name === name)
+      if (other !== undefined) return this.#areThere(other, plans)
+      return this.#sources([name]) !== undefined
+    })
+  }
+
+  /** Where some things come from; undefined if one of them is not to be had. */
+  #sources(names: readonly string[]): readonly ArgumentSource[] | undefined {
+    const sources: ArgumentSource[] = []
+    for (const name of names) {
+      const source = this.#sourceOf(name)
+      if (source === undefined) return undefined
+      sources.push(source)
+    }
+    return sources
+  }
+
+  #sourceOf(name: string): ArgumentSource | undefined {
+    const pinned = this.#pinned.get(name)
+    if (pinned !== undefined) {
+      return { type: 'object', id: this.client.objectIdOf(Buffer.from(pinned, 'latin1')) }
+    }
+    const value = this.#values.get(name)
+    if (value !== undefined) return Buffer.from(value, 'latin1')
+    const future = this.#futures.get(name)
+    if (future === undefined || !this.client.has(future.taskId)) return undefined
+    return { type: 'task', taskId: future.taskId }
+  }
+
+  #newFuture(id: TaskId, program: Program, wish: ResultWish): Future {
+    const future = new Future(id, program.name, wish, (ended, outcome) => {
+      if (outcome.type === 'value') this.#values.set(ended.name, outcome.text)
+      this.#checker.onEnd(this.host, this.client, ended, outcome)
+    })
+    this.#futures.set(program.name, future)
+    this.#world.journal.name(id, program.name)
+    return future
+  }
+
+  #cancel(name: string): void {
+    const future = this.#futures.get(name)
+    if (future === undefined) return
+    this.#checker.onCancel(this.host, name)
+    this.client.post({ type: 'cancelRequested', taskId: future.taskId })
+    if (!future.isOver) throw new Violation('outcome', `${name} goes on after it was cancelled`)
+  }
+
+  #cancelGraph(name: string): void {
+    const graph = this.#graphs.get(name)
+    if (graph === undefined) return
+    for (const node of graph.names) this.#checker.onCancel(this.host, node)
+    this.client.post({ type: 'graphCancelRequested', graphId: graph.id })
+  }
+
+  #pin({ name, bytes }: StepOf<'pin'>): void {
+    const text = `object ${name} `.padEnd(bytes, '~')
+    this.#pinned.set(name, text)
+    this.#checker.onPin(this.host, name, text)
+    const value = stored(text, (content) => this.client.objectIdOf(content))
+    this.client.post({ type: 'objectPinned', value })
+  }
+
+  #unpin(name: string): void {
+    const text = this.#pinned.get(name)
+    if (text === undefined) return
+    this.#pinned.delete(name)
+    const id = this.client.objectIdOf(Buffer.from(text, 'latin1'))
+    this.client.post({ type: 'objectUnpinned', id })
+  }
+
+  #onDeath(): void {
+    this.#isGone = true
+    this.#checker.onClientDeath(this.host)
+  }
+}
+
+function describeStep(step: Step): string {
+  if (step.type === 'submit') {
+    const { program, needs } = step
+    const rest = needs.length === 0 ? '' : ` that needs ${needs.join(' ')}`
+    return `submits ${program.name}${rest}`
+  }
+  if (step.type === 'graph') {
+    const nodes = step.nodes.map(({ program, needs, isTarget }) => {
+      return `${program.name}${isTarget ? '!' : ''}(${needs.join(' ')})`
+    })
+    return `submits the graph ${step.name}: ${nodes.join(' ')}`
+  }
+  return 'name' in step ? `${step.type} ${step.name}` : step.type
+}

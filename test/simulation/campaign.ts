@@ -1,0 +1,89 @@
+// Many seeds, one after the other, and what came of them.
+
+import type { MutationName } from './mutation.js'
+import { makeScenario } from './scenario-maker.js'
+import { simulate } from './simulation.js'
+import type { ViolationKind } from './violation.js'
+
+/** Which seeds, and how. */
+export interface Campaign {
+  readonly firstSeed: number
+  readonly runs: number
+  readonly mutation: MutationName
+  /** It ends with so many findings. */
+  readonly maxFindings: number
+}
+
+/** A seed with which something is wrong. */
+export interface Finding {
+  readonly seed: number
+  readonly kind: ViolationKind
+  readonly message: string
+}
+
+/** Sums over all runs. */
+export interface Tally {
+  runs: number
+  events: number
+  virtualMs: number
+  futures: number
+  faults: number
+  taskRuns: number
+  repeats: number
+  overlaps: number
+  findings: Finding[]
+}
+
+/** In a run that goes well the tables are checked after every so many events. */
+const CHECK_EVERY = 4
+
+/** Nothing yet. */
+export function newTally(): Tally {
+  const sums = { runs: 0, events: 0, virtualMs: 0, futures: 0, faults: 0 }
+  return { ...sums, taskRuns: 0, repeats: 0, overlaps: 0, findings: [] }
+}
+
+/** Runs all seeds. `onProgress` is called now and then with how many runs were done since. */
+export function runCampaign(
+  { firstSeed, runs, mutation, maxFindings }: Campaign,
+  onProgress: (runs: number) => void = () => {},
+): Tally {
+  const tally = newTally()
+  let told = 0
+  for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
+    const report = simulate(makeScenario(seed), { mutation, checkEvery: CHECK_EVERY })
+    const { violation, counts } = report
+    tally.runs += 1
+    tally.events += report.events
+    tally.virtualMs += report.virtualMs
+    tally.futures += report.futures
+    tally.faults += report.faults
+    tally.taskRuns += counts.runs
+    tally.repeats += counts.repeats
+    tally.overlaps += counts.overlaps
+    if (violation !== undefined) {
+      const { kind, message } = violation
+      tally.findings.push({ seed, kind, message })
+    }
+    if (tally.findings.length >= maxFindings) break
+    if (tally.runs - told >= 100) {
+      onProgress(tally.runs - told)
+      told = tally.runs
+    }
+  }
+  onProgress(tally.runs - told)
+  return tally
+}
+
+/** Adds one tally to another. */
+export function addTally(sum: Tally, part: Tally): void {
+  sum.runs += part.runs
+  sum.events += part.events
+  sum.virtualMs += part.virtualMs
+  sum.futures += part.futures
+  sum.faults += part.faults
+  sum.taskRuns += part.taskRuns
+  sum.repeats += part.repeats
+  sum.overlaps += part.overlaps
+  sum.findings.push(...part.findings)
+}

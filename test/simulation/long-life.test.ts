@@ -1,0 +1,74 @@
+// What machines keep must depend on what they have to do, not on what they have done.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keptBytes } from './kept-bytes.js'
+import { makeScenario } from './scenario-maker.js'
+import type { ClientPlan, Scenario, Step } from './scenario.js'
+import { Simulation } from './simulation.js'
+
+/** A life of so many times what a small scenario has. */
+const SHORT = 10
+const LONG = 60
+/** What the machines of a world may keep of the longer one, for all of them together. */
+const MAX_GROWTH_BYTES = 150_000
+
+test('a long life with many failures leaves no more behind than a short one', async () => {
+  const scenarios = [LONG, SHORT, LONG].map((times) => repeated(LIFE, times))
+  const kept: number[] = []
+  for (const scenario of scenarios) kept.push(await keptAfter(scenario))
+  const [, short = 0, long = 0] = kept
+  assert.ok(long - short < MAX_GROWTH_BYTES, `${short} bytes, then ${long} bytes`)
+})
+
+/** What a world holds in which everything is done. */
+async function keptAfter(scenario: Scenario): Promise<number> {
+  const before = await keptBytes()
+  const simulation = new Simulation(scenario, { checkEvery: 50 })
+  simulation.live()
+  const bytes = (await keptBytes()) - before
+  simulation.checkInvariants()
+  return bytes
+}
+
+/** A world with graphs, children, cancels, retries and large results. */
+const LIFE: Scenario = { ...makeScenario(3), ...settings(), faults: [], hostPipes: {} }
+
+function settings(): Pick<Scenario, 'agents' | 'clients' | 'stormMs'> {
+  const seeds = [11, 12, 13, 14, 15, 16]
+  const clients = seeds.map((seed) => makeScenario(seed).clients[0] as ClientPlan)
+  const steps = clients.flatMap((client, at) => {
+    return client.steps.map((step) => later(step, at * 500, `${at}`))
+  })
+  return { agents: [{ startMs: 0, workers: 2 }], clients: [{ startMs: 0, steps }], stormMs: 0 }
+}
+
+/** The same again and again, with a failure in each round. */
+function repeated(scenario: Scenario, times: number): Scenario {
+  const roundMs = 120_000
+  const steps = Array.from({ length: times }, (_, round) => {
+    const plan = scenario.clients[0] as ClientPlan
+    // What is pinned stays, as its user wants it.
+    const kept = plan.steps.filter(({ type }) => type !== 'close' && type !== 'pin')
+    return kept.map((step) => later(step, round * roundMs, `r${round}`))
+  }).flat()
+  const faults = Array.from({ length: times }, (_, round) => ({
+    trigger: { type: 'time', atMs: round * roundMs + 700 } as const,
+    fault: FAULTS[round % FAULTS.length] as (typeof FAULTS)[number],
+  }))
+  return { ...scenario, clients: [{ startMs: 0, steps }], faults, stormMs: times * roundMs }
+}
+
+const FAULTS = [
+  { type: 'cutLink', host: 'a0', index: 0, cut: 'both', laterMs: 0 },
+  { type: 'strikeProcessor', agent: 0, worker: 0 },
+  { type: 'cutLink', host: 'c0', index: 0, cut: 'routerFirst', laterMs: 100 },
+  { type: 'stallHost', host: 'a0', ms: 500 },
+  { type: 'freezeAgent', agent: 0, ms: 2_000 },
+] as const
+
+/** The same step at another time, with other names. */
+function later(step: Step, byMs: number, mark: string): Step {
+  const text = JSON.stringify({ ...step, atMs: step.atMs + byMs })
+  return JSON.parse(text.replace(/"c(\d+)t/g, `"c$1${mark}t`)) as Step
+}

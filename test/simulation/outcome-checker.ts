@@ -1,0 +1,168 @@
+// Whether each future ends once and rightly: with the value that a naive evaluation gives, or with
+// an error that something in this world explains.
+
+import type { ClientHost } from './client-host.js'
+import { explain, type Suspect } from './explanation.js'
+import type { Future, FutureOutcome } from './future.js'
+import type { Journal } from './journal.js'
+import { evaluate, type Program, type RightOutcome } from './program.js'
+import { showOutcome } from './client-host.js'
+import { Violation } from './violation.js'
+
+/** What is known of one task of an application. */
+interface Entry {
+  readonly program: Program
+  readonly needs: readonly string[]
+  readonly graph: string | undefined
+  readonly right: RightOutcome
+  outcome: FutureOutcome | undefined
+  isCancelled: boolean
+}
+
+/** What is known of an application. */
+interface Book {
+  readonly entries: Map<string, Entry>
+  readonly pins: Map<string, string>
+  hasCleared: boolean
+  hasClosed: boolean
+  isDead: boolean
+}
+
+/** Knows all futures of a world. */
+export class OutcomeChecker {
+  readonly #books = new Map<string, Book>()
+  readonly #journal: Journal
+  readonly #now: () => number
+  readonly #mayRefuse: boolean
+  #ended = 0
+
+  /** `mayRefuse`: the scheduler refuses tasks when too many wait. */
+  constructor(journal: Journal, now: () => number, mayRefuse: boolean) {
+    this.#mayRefuse = mayRefuse
+    this.#journal = journal
+    this.#now = now
+  }
+
+  /** How many futures have ended. */
+  get ended(): number {
+    return this.#ended
+  }
+
+  /** It is over: nothing more ends. */
+  forget(): void {
+    this.#books.clear()
+  }
+
+  onSubmit(
+    host: string,
+    program: Program,
+    needs: readonly string[],
+    graph: string | undefined,
+  ): void {
+    const book = this.#bookOf(host)
+    const right = this.#rightOf(book, program, needs)
+    const entry = { program, needs, graph, right, outcome: undefined, isCancelled: false }
+    book.entries.set(program.name, entry)
+  }
+
+  onPin(host: string, name: string, text: string): void {
+    this.#bookOf(host).pins.set(name, text)
+  }
+
+  onCancel(host: string, name: string): void {
+    const entry = this.#bookOf(host).entries.get(name)
+    if (entry === undefined) return
+    entry.isCancelled = true
+    const { entries } = this.#bookOf(host)
+    const isNeeded = [...entries.values()].some(({ needs }) => needs.includes(name))
+    // A node of a graph goes on while others need it; one that runs for nobody may end in peace.
+    if (entry.outcome === undefined && !isNeeded && entry.graph === undefined) {
+      this.#journal.cancel(name)
+    }
+  }
+
+  onClear(host: string): void {
+    this.#bookOf(host).hasCleared = true
+  }
+
+  onClose(host: string): void {
+    this.#bookOf(host).hasClosed = true
+  }
+
+  onClientDeath(host: string): void {
+    this.#bookOf(host).isDead = true
+  }
+
+  /** A future has ended. Throws `Violation` if it must not end so. */
+  onEnd(host: string, client: ClientHost, future: Future, outcome: FutureOutcome): void {
+    const book = this.#bookOf(host)
+    const { name } = future
+    const entry = book.entries.get(name)
+    if (entry === undefined) throw new Violation('outcome', `${name} was never submitted`)
+    const shown = showOutcome(outcome)
+    if (entry.outcome !== undefined) {
+      const first = showOutcome(entry.outcome)
+      throw new Violation('outcome', `${name} ended twice: ${first}, then ${shown}`)
+    }
+    entry.outcome = outcome
+    this.#ended += 1
+    if (outcome.type === 'value') {
+      const isRight = entry.right.type === 'value' && entry.right.text === outcome.text
+      if (isRight) return this.#checkTime(entry)
+      const wanted = JSON.stringify(entry.right).slice(0, 200)
+      throw new Violation('outcome', `${name} has a wrong value: ${shown}; right: ${wanted}`)
+    }
+    const silenceMs = this.#now() - client.lastHeard
+    const why = explain(outcome, {
+      journal: this.#journal,
+      suspects: this.#familyOf(book, name),
+      hasCleared: book.hasCleared,
+      hasClosed: book.hasClosed,
+      silenceMs,
+      timeoutMs: client.settings.timeoutMs,
+      mayRefuse: this.#mayRefuse,
+    })
+    if (why !== undefined) return
+    throw new Violation('outcome', `nothing explains that ${name} ended with ${shown}`)
+  }
+
+  /** A task that may only run for so long must not succeed after much longer. */
+  #checkTime({ program }: Entry): void {
+    const { timeoutMs, ms } = program
+    if (timeoutMs === 0 || this.#journal.hasFrozen || ms < timeoutMs + 8_000) return
+    throw new Violation('outcome', `${program.name} ran for ${ms} ms in spite of its limit`)
+  }
+
+  /** The task, and all that it needs, directly or not. */
+  #familyOf(book: Book, name: string): readonly Suspect[] {
+    const found = new Map<string, Entry>()
+    const list = [name]
+    for (let next = list.pop(); next !== undefined; next = list.pop()) {
+      const entry = book.entries.get(next)
+      if (entry === undefined || found.has(next)) continue
+      found.set(next, entry)
+      list.push(...entry.needs)
+    }
+    return [...found.values()]
+  }
+
+  #rightOf(book: Book, program: Program, needs: readonly string[]): RightOutcome {
+    const inputs: string[] = []
+    for (const need of needs) {
+      const right: RightOutcome | undefined = book.entries.get(need)?.right
+      if (right !== undefined && right.type !== 'value') return right
+      inputs.push(right?.text ?? book.pins.get(need) ?? '?')
+    }
+    return evaluate(program, inputs)
+  }
+
+  #bookOf(host: string): Book {
+    let book = this.#books.get(host)
+    if (book === undefined) {
+      const none = { hasCleared: false, hasClosed: false, isDead: false }
+      book = { entries: new Map(), pins: new Map(), ...none }
+      this.#books.set(host, book)
+    }
+    return book
+  }
+}

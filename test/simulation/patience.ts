@@ -1,0 +1,89 @@
+// How long the last future may take once all is well: the work that is left, and what it takes to
+// notice what went wrong. What stood still or went without a word takes longest to notice.
+
+import type { Fault } from './fault.js'
+import { withChildren, workOf, type Program } from './program.js'
+import { programsOf, type Scenario } from './scenario.js'
+
+/** Silent peers are given up after so long, at the latest. */
+const SILENCE_MS = 130_000
+/** After any other fault all is as before within this time. */
+const RECOVERY_MS = 12_000
+/** Each task travels, is fetched for, is killed if need be. */
+const TASK_MS = 1_000
+/** A task that has to be ended by force takes so long beyond its time limit. */
+const FORCE_MS = 8_000
+
+/** Until when all futures must have ended, in milliseconds from the end of the storm. */
+export function patienceFor(scenario: Scenario): number {
+  const programs = scenario.clients.flatMap((client) => programsOf(client))
+  const all = programs.flatMap((program) => [...withChildren(program)])
+  const work = programs.reduce((sum, program) => sum + workOf(program), 0)
+  const limits = all.filter(({ timeoutMs }) => timeoutMs > 0).length
+  const { faults } = scenario
+  const recoveries =
+    faults.length * RECOVERY_MS + Math.max(0, ...faults.map(({ fault }) => msOf(fault)))
+  const silence = faults.some(({ fault }) => isSilent(fault)) ? SILENCE_MS : 0
+  const delay = slownessOf(scenario) * (all.length + 10)
+  const own = all.length * TASK_MS + limits * FORCE_MS
+  return (
+    lastStepOf(scenario) + work * repeatsOf(all, faults.length) + own + recoveries + silence + delay
+  )
+}
+
+/** Whether a fault is one of which nobody is told. */
+function isSilent(fault: Fault): boolean {
+  switch (fault.type) {
+    case 'freezeScheduler':
+    case 'freezeAgent':
+    case 'freezeProcessor':
+    case 'freezeClient':
+    case 'loseAgent':
+    case 'stallHost':
+    case 'swallowHost':
+      return true
+    case 'cutLink':
+      return fault.cut === 'void'
+    case 'killScheduler':
+    case 'killAgent':
+    case 'stopAgent':
+    case 'strikeProcessor':
+    case 'exitProcessor':
+    case 'killClient':
+      return false
+    default:
+      return fault
+  }
+}
+
+function msOf(fault: Fault): number {
+  if (fault.type === 'killScheduler') return fault.downMs
+  return fault.type === 'cutLink' ? fault.laterMs : 0
+}
+
+/**
+ * A task that takes its process down, or has to be ended with it, takes those with it that wait for
+ * others there, some times.
+ */
+function repeatsOf(programs: readonly Program[], faults: number): number {
+  const isDeadly = programs.some(({ end, timeoutMs, children }) => {
+    return end === 'exits' || end === 'crashes' || timeoutMs > 0 || children.length > 0
+  })
+  return (isDeadly ? 12 : 2) + faults
+}
+
+/** What a narrow or lazy host costs each message, in milliseconds. */
+function slownessOf({ pipes, hostPipes }: Scenario): number {
+  const slow = Object.values(hostPipes).map(({ bytesPerMs, readGapMs }) => {
+    return 20_000 / bytesPerMs + readGapMs * 20
+  })
+  return Math.max(0, ...slow) + pipes.maxDelayMs * 20
+}
+
+function lastStepOf({ clients, agents, stormMs }: Scenario): number {
+  const steps = clients.map((client) => {
+    return client.startMs + Math.max(0, ...client.steps.map(({ atMs }) => atMs))
+  })
+  const last = Math.max(0, ...steps, ...agents.map(({ startMs }) => startMs))
+  return Math.max(0, last - stormMs)
+}

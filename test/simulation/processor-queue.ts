@@ -1,0 +1,45 @@
+// What a simulated processor has not begun, and who may begin it: the main thread and the guardian
+// claim the number of a task, and only one of them gets it (src/worker/claim-table.ts).
+
+import type { ProcessorRun } from './processor-run.js'
+
+/** The queue of one processor. */
+export class ProcessorQueue {
+  readonly #runs: ProcessorRun[] = []
+  readonly #claimed = new Set<number>()
+
+  /** Whether something may be there to begin. */
+  get isEmpty(): boolean {
+    return this.#runs.length === 0
+  }
+
+  /** Adds behind all of the same priority. */
+  push(run: ProcessorRun): void {
+    this.#runs.push(run)
+  }
+
+  /** Takes what comes first, and claims it. */
+  take(): ProcessorRun | undefined {
+    for (;;) {
+      let best = 0
+      for (const [index, run] of this.#runs.entries()) {
+        if (run.priority > (this.#runs[best]?.priority ?? 0)) best = index
+      }
+      const [run] = this.#runs.splice(best, 1)
+      if (run === undefined || this.claim(run.number)) return run
+    }
+  }
+
+  /** Takes out the run of a task; undefined if it is not here. It is not claimed. */
+  remove(id: string): ProcessorRun | undefined {
+    const at = this.#runs.findIndex(({ task }) => task.taskId === id)
+    return at < 0 ? undefined : this.#runs.splice(at, 1)[0]
+  }
+
+  /** False: somebody else has it already. */
+  claim(number: number): boolean {
+    if (this.#claimed.has(number)) return false
+    this.#claimed.add(number)
+    return true
+  }
+}

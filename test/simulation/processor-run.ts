@@ -1,0 +1,59 @@
+// One run of a task in a simulated processor: its program, what it was given, how far it is.
+
+import type { InstantMs } from '#src/base/machine.js'
+import type { Task } from '#src/wire/message.js'
+import type { RunRecord } from './journal.js'
+import type { Program } from './program.js'
+import { checkFunction } from './shipment.js'
+
+/** Bytes, or undefined: the object is not there. */
+export type RunInput = Uint8Array | undefined
+
+/** One run. */
+export class ProcessorRun {
+  readonly task: Task
+  /** Place among all tasks that the processor got. */
+  readonly number: number
+  readonly priority: number
+  readonly program: Program
+  /** The values that it was given. */
+  readonly inputTexts: readonly string[]
+  /** Why it cannot run. */
+  readonly trouble: string | undefined
+  readonly childValues: Map<string, string> = new Map()
+  record: RunRecord | undefined
+  startedAt: InstantMs = 0
+  childCount = 0
+  isWaiting = false
+  isOver = false
+  isNoted = false
+  /** What becomes of it is of no interest any more. */
+  isZombie = false
+  #nextChild = 0
+
+  /** `inputs`: the serializer, the function, its arguments. */
+  constructor(task: Task, number: number, priority: number, inputs: readonly RunInput[]) {
+    this.task = task
+    this.number = number
+    this.priority = priority
+    const texts = inputs.map((input) => input && Buffer.from(input).toString('latin1'))
+    const [, fn, first, ...rest] = texts
+    this.program = JSON.parse(first ?? NO_PROGRAM) as Program
+    const missing = texts.indexOf(undefined)
+    if (missing >= 0) this.trouble = `!MissingObject:input ${missing}`
+    else if (task.functionArgs.some(({ type }) => type === 'task')) this.trouble = '!TaskArgument'
+    const { inputTexts, trouble } = checkFunction(this.program.fn, fn ?? '', rest as string[])
+    this.inputTexts = inputTexts
+    this.trouble ??= trouble
+  }
+
+  /** Those children that are to be submitted now. */
+  nextChildren(): readonly Program[] {
+    const { children, oneByOne } = this.program
+    const begin = this.#nextChild
+    this.#nextChild = oneByOne ? Math.min(begin + 1, children.length) : children.length
+    return children.slice(begin, this.#nextChild)
+  }
+}
+
+const NO_PROGRAM = JSON.stringify({ name: '?', fn: '?', ms: 0, children: [] })

@@ -1,0 +1,494 @@
+// A processor process of the simulated world: a main thread that runs tasks as src/worker/
+// task-runner.ts does, and a guardian beside it that answers whatever the main thread is busy with.
+//
+// What user code would do is in a program (program.ts). A task that blocks holds the main thread;
+// one that does not is pending; one with children submits them with a client of its own, and waits.
+
+import type { ProcessorDeath } from '#src/base/errors.js'
+import { objectIdOf, taskId, type Identity, type ObjectId, type TaskId } from '#src/base/ids.js'
+import type { InstantMs } from '#src/base/machine.js'
+import type { LastRun, RunStatus, StopReason } from '#src/core/worker/events.js'
+import {
+  decode,
+  type Message,
+  type Task,
+  type TaskResult,
+  type TaskUpdate,
+} from '#src/wire/message.js'
+import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '#src/wire/task-flags.js'
+import { NestedClient } from './nested-client.js'
+import { childErrorOf, errorOf, valueOf, type Program } from './program.js'
+import { ProcessorQueue } from './processor-queue.js'
+import { ProcessorReports } from './processor-reports.js'
+import { ProcessorRun, type RunInput } from './processor-run.js'
+import { ProcessorVoice } from './processor-voice.js'
+import type { ClientSettings } from './client-host.js'
+import type { PipeSettings } from './virtual-pipe.js'
+import type { VirtualProcess } from './virtual-process.js'
+import { newProcess, objectIdFor, serializerIdOf, type World } from './world.js'
+
+/** Told to the agent, in its process; nothing after `onExit`. */
+export interface ProcessorHandler {
+  onReady(pid: number): void
+  onResult(result: TaskResult): void
+  onUpdate(update: TaskUpdate): void
+  onStatus(status: RunStatus): void
+  onRetracted(asked: readonly number[], retracted: readonly number[]): void
+  onExit(death: ProcessorDeath, lastRun: LastRun): void
+}
+
+/** What a processor is made of. */
+export interface ProcessorSetup {
+  readonly agent: VirtualProcess
+  readonly worker: Identity
+  /** Where it stands, for its client's connection. */
+  readonly host: string
+  readonly inlineLimitBytes: number
+  readonly killDelayMs: number
+  readonly clientSettings: ClientSettings
+  readonly pipes: PipeSettings
+  readonly handler: ProcessorHandler
+}
+
+/** A turn of the event loop is not kept longer, and after a longer task it has its turn. */
+const MAX_BURST_MS = 5
+const LONG_TASK_MS = 1
+/** A result waits for the next one only if that is quicker. */
+const MAX_HOLD_MS = 0.2
+const END_MS = 5
+
+/** One processor. */
+export class VirtualProcessor {
+  readonly name: string
+  readonly main: VirtualProcess
+  readonly guardian: VirtualProcess
+  readonly #world: World
+  readonly #setup: ProcessorSetup
+  readonly #objects = new Map<ObjectId, Uint8Array>()
+  /** What it was given, and has not told the end of. */
+  readonly #given = new Set<TaskId>()
+  readonly #queue = new ProcessorQueue()
+  readonly #voice: ProcessorVoice
+  readonly #reports: ProcessorReports
+  /** Started, and to end later. None is given up. */
+  readonly #pending = new Set<ProcessorRun>()
+  /** Started, not over, not given up: what the board shows. */
+  readonly #started = new Set<ProcessorRun>()
+  readonly #zombies = new Set<ProcessorRun>()
+  #current: ProcessorRun | undefined
+  #arrivals = 0
+  #burstEnd: InstantMs = 0
+  readonly #durations = new Map<string, number>()
+  #client: NestedClient | undefined
+  #isGone = false
+  #isFrozen = false
+
+  constructor(world: World, setup: ProcessorSetup) {
+    const number = world.nextNumber()
+    this.name = `processor-${number}`
+    this.#world = world
+    this.#setup = setup
+    this.#voice = new ProcessorVoice(world.clock, setup.agent)
+    this.#reports = this.#newReports()
+    this.main = newProcess(world, this.name)
+    this.guardian = newProcess(world, `${this.name}-guardian`)
+    // What is told to it before it has come up waits.
+    this.main.hold()
+    world.clock.after(world.random.between(10, 60), () => {
+      if (this.#isGone) return
+      this.main.release()
+      this.main.deliver(() => this.#voice.tell(() => setup.handler.onReady(number)))
+    })
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  #newReports(): ProcessorReports {
+    const { worker, handler } = this.#setup
+    return new ProcessorReports({
+      worker,
+      voice: this.#voice,
+      keep: (run, bytes) => this.#keep(run, bytes),
+      onResult: (result) => {
+        this.#given.delete(result.taskId)
+        handler.onResult(result)
+      },
+      onUpdate: (update) => handler.onUpdate(update),
+    })
+  }
+
+  /** A message from the agent. */
+  send(bytes: Uint8Array): void {
+    const message = decode(bytes)
+    if (message.kind === 'task') this.#given.add(message.taskId)
+    this.#inMain(() => this.#onMessage(message))
+  }
+
+  stop(id: string, reason: StopReason): void {
+    this.#inMain(() => this.#stop(id, reason))
+  }
+
+  askStatus(dispatchNumber: number): void {
+    this.#inGuardian(() => {
+      const status = this.#statusOf(dispatchNumber)
+      this.#voice.tellSoon(() => this.#setup.handler.onStatus(status))
+    })
+  }
+
+  retract(asked: readonly number[]): void {
+    this.#inGuardian(() => {
+      const retracted = asked.filter((number) => this.#queue.claim(number))
+      this.#voice.tellSoon(() => this.#setup.handler.onRetracted(asked, retracted))
+    })
+  }
+
+  /** SIGTERM, and SIGKILL after a while. */
+  kill(): void {
+    const delayMs = this.#isFrozen ? this.#setup.killDelayMs : 1
+    this.#world.clock.after(delayMs, () => this.#die('told', 'unknown', { signal: 'SIGTERM' }))
+  }
+
+  /** Its worker leaves: it ends by itself, and nothing is told. */
+  end(): void {
+    this.#voice.end()
+    this.#world.clock.after(END_MS, () => this.#die('told', 'unknown', { signal: 'SIGTERM' }))
+  }
+
+  /** Somebody else ends it: SIGKILL. */
+  strike(): void {
+    this.#die('fault', 'unknown', { signal: 'SIGKILL' })
+  }
+
+  /** It ends by itself while it runs nothing: a timer of something that it has run before. */
+  exitIdle(): void {
+    if (!this.main.isRunning || this.#started.size > 0) return
+    this.#flush()
+    this.#die('fault', 'nothing', { exitCode: 1 })
+  }
+
+  freeze(): void {
+    if (this.#isFrozen || this.#isGone) return
+    this.#isFrozen = true
+    this.main.hold()
+    this.guardian.hold()
+  }
+
+  thaw(): void {
+    if (!this.#isFrozen) return
+    this.#isFrozen = false
+    this.main.release()
+    this.guardian.release()
+  }
+
+  #inMain(handle: () => void): void {
+    this.#world.clock.after(0.02, () => this.main.deliver(handle))
+  }
+
+  #inGuardian(handle: () => void): void {
+    this.#world.clock.after(0.02, () => this.guardian.deliver(handle))
+  }
+
+  #onMessage(message: Message): void {
+    if (message.kind === 'task') {
+      this.#queue.push(this.#runOf(message))
+      this.#run()
+    } else if (message.kind === 'objectResponse') {
+      const { objectIds, objectBytes } = message.objectContent
+      for (const [index, id] of objectIds.entries()) {
+        this.#objects.set(id, Buffer.concat(objectBytes[index] ?? []))
+      }
+    } else if (message.kind === 'objectInstruction') {
+      if (message.instructionType === 'clear') this.#objects.clear()
+      for (const id of message.objectContent.objectIds) this.#objects.delete(id)
+    }
+  }
+
+  /** Objects are looked up now: they may be deleted before its turn comes. */
+  #runOf(task: Task): ProcessorRun {
+    const inputs: RunInput[] = task.functionArgs.map(({ type, data: bytes }) => {
+      return type === 'objectID' ? this.#objects.get(objectIdOf(bytes)) : bytes
+    })
+    const fn = this.#objects.get(task.funcObjectId)
+    const serializer = this.#objects.get(serializerIdOf(task.source))
+    const { priority } =
+      task.metadata.byteLength === 5 ? decodeTaskFlags(task.metadata) : DEFAULT_TASK_FLAGS
+    const run = new ProcessorRun(task, this.#arrivals, priority, [serializer, fn, ...inputs])
+    this.#arrivals += 1
+    return run
+  }
+
+  /** Starts what may start. */
+  #run(): void {
+    if (!this.#mayStart()) return
+    this.#burstEnd = this.#world.clock.now + MAX_BURST_MS
+    this.#startNext()
+  }
+
+  #mayStart(): boolean {
+    const isBusy = [...this.#pending].some((run) => !run.isWaiting)
+    if (this.#current !== undefined || isBusy || this.#isGone) return false
+    if (this.#zombies.size > 0 && this.#pending.size === 0) {
+      this.#flush()
+      this.#die('own', 'retired', { signal: 'SIGKILL' })
+      return false
+    }
+    return !this.#queue.isEmpty
+  }
+
+  #startNext(): void {
+    const run = this.#queue.take()
+    if (run === undefined) {
+      this.#flush()
+      return
+    }
+    const known = this.#durations.get(run.program.fn)
+    if (!(known !== undefined && known < MAX_HOLD_MS)) this.#flush()
+    this.#start(run)
+  }
+
+  #start(run: ProcessorRun): void {
+    const { program, task } = run
+    run.startedAt = this.#world.clock.now
+    this.#started.add(run)
+    run.record = this.#world.journal.begin({
+      name: program.name,
+      taskId: task.taskId,
+      attempt: task.attempt,
+      worker: this.#setup.worker,
+      processor: this.name,
+    })
+    this.#world.story.tell(this.name, () => `begins ${program.name} #${task.attempt}`)
+    if (run.trouble !== undefined) {
+      this.#finish(run, 'failed', run.trouble)
+    } else if (program.blocks && program.children.length === 0) {
+      this.#current = run
+      this.main.hold()
+      this.#world.clock.after(program.ms, () => this.#onBlockEnd(run))
+    } else {
+      this.#pending.add(run)
+      this.main.after(program.ms, () => this.#onPause(run))
+      this.#flush()
+    }
+  }
+
+  /** A task that has kept the thread ends; another may follow in the same turn. */
+  #onBlockEnd(run: ProcessorRun): void {
+    if (this.#isGone) return
+    if (this.#isFrozen) {
+      // It goes on when the process does.
+      const wasHeld = this.guardian
+      wasHeld.deliver(() => this.#onBlockEnd(run))
+      return
+    }
+    this.#current = undefined
+    this.#complete(run)
+    if (this.#isGone) return
+    const { now } = this.#world.clock
+    const isTurnOver = now > this.#burstEnd || run.program.ms > LONG_TASK_MS
+    if (!isTurnOver && this.#mayStart()) this.#startNext()
+    else this.#flush()
+    this.main.release()
+    if (this.#current === undefined) this.main.after(0, () => this.#run())
+  }
+
+  /** A task that has not kept the thread goes on. */
+  #onPause(run: ProcessorRun): void {
+    if (run.isOver) return
+    if (run.program.children.length === 0) {
+      this.#complete(run)
+      this.#run()
+      return
+    }
+    this.#submit(run)
+  }
+
+  #submit(run: ProcessorRun): void {
+    const { program } = run
+    const next = run.nextChildren()
+    for (const child of next) {
+      run.childCount += 1
+      this.#nestedClient.submit(run.task.taskId, run.priority + 1, child, (outcome) => {
+        this.#onChildEnd(run, child, outcome)
+      })
+    }
+    if (next.length === 0 && run.childCount === 0) {
+      this.#complete(run)
+      this.#run()
+    } else if (run.childCount > 0) this.#note(run)
+    this.#world.story.tell(this.name, () => `${program.name} submits ${next.length}`)
+  }
+
+  get #nestedClient(): NestedClient {
+    this.#client ??= new NestedClient(this.#world, this.main, this.#setup)
+    return this.#client
+  }
+
+  #onChildEnd(run: ProcessorRun, child: Program, outcome: string): void {
+    run.childCount -= 1
+    if (run.isOver) return
+    if (!outcome.startsWith('V:')) {
+      this.#finish(run, 'failed', childErrorOf(run.program, child, outcome.slice(2)))
+      this.#run()
+      return
+    }
+    run.childValues.set(child.name, outcome.slice(2))
+    if (run.childCount === 0) this.#submit(run)
+    else this.#note(run)
+  }
+
+  /** Whether it waits is looked at after all that happens in this turn. */
+  #note(run: ProcessorRun): void {
+    if (run.isNoted) return
+    run.isNoted = true
+    this.main.after(0, () => {
+      run.isNoted = false
+      if (!run.isOver) this.#setWaiting(run, run.childCount > 0)
+      if (this.#mayStart()) this.#run()
+      else this.#flush()
+    })
+  }
+
+  #setWaiting(run: ProcessorRun, isWaiting: boolean): void {
+    if (run.isWaiting === isWaiting) return
+    run.isWaiting = isWaiting
+    this.#reports.waits(run, isWaiting)
+  }
+
+  /** Its program comes to its end. */
+  #complete(run: ProcessorRun): void {
+    const { program, task } = run
+    if (program.end === 'exits') {
+      const ids = run.isZombie ? [] : this.#activeIds(run)
+      this.#flush()
+      const [first, ...others] = ids
+      const lastRun: LastRun = first === undefined ? 'nothing' : { taskIds: [first, ...others] }
+      this.#die('own', lastRun, { exitCode: 3 })
+    } else if (program.end === 'crashes') {
+      this.#die('own', 'unknown', { signal: 'SIGSEGV' })
+    } else if (program.end === 'throws' || task.attempt < program.failsFirst) {
+      this.#finish(run, 'failed', errorOf(program))
+    } else {
+      const inputs = [
+        ...run.inputTexts,
+        ...program.children.map((one) => run.childValues.get(one.name) ?? '?'),
+      ]
+      this.#finish(run, 'success', valueOf(program, inputs))
+    }
+  }
+
+  #activeIds(run: ProcessorRun): readonly Task['taskId'][] {
+    const active = [...this.#pending].filter((other) => !other.isWaiting)
+    const runs = run.program.blocks ? [run] : active.length === 0 ? [run] : active
+    return runs.map(({ task }) => taskId(task.taskId))
+  }
+
+  #finish(run: ProcessorRun, status: 'success' | 'failed', text: string): void {
+    if (run.isOver) return
+    run.isOver = true
+    this.#started.delete(run)
+    this.#pending.delete(run)
+    if (run.isZombie) {
+      this.#zombies.delete(run)
+      return
+    }
+    if (run.record !== undefined) this.#world.journal.end(run.record, 'answered')
+    const { program } = run
+    const durationMs = this.#world.clock.now - run.startedAt
+    this.#durations.set(program.fn, durationMs)
+    this.#world.story.tell(this.name, () => `ends ${program.name} ${status}`)
+    this.#reports.result(run, status, text, durationMs)
+    if (this.#current === undefined) this.main.after(0, () => this.#flush())
+  }
+
+  /** A result that tasks to come need here, if it becomes an object. */
+  #keep({ task }: ProcessorRun, bytes: Uint8Array): ObjectId | undefined {
+    if (!task.keepsResult || bytes.byteLength <= this.#setup.inlineLimitBytes) return undefined
+    const id = objectIdFor(task.source, `result ${this.#world.nextNumber()}`)
+    this.#objects.set(id, bytes)
+    return id
+  }
+
+  #stop(id: string, reason: StopReason): void {
+    const queued = this.#queue.remove(id)
+    if (queued !== undefined) {
+      if (!this.#queue.claim(queued.number)) return
+      this.#reports.canceled(queued)
+      this.#flush()
+      return
+    }
+    const run = [...this.#pending].find(({ task }) => task.taskId === id)
+    if (run === undefined) return
+    const isListening = run.program.abortMs >= 0
+    const isForced = reason === 'givenUp' || (!isListening && this.#pending.size > 1)
+    if (isForced) this.#giveUp(run)
+    else if (isListening) {
+      this.main.after(run.program.abortMs, () => {
+        this.#finish(run, 'failed', `!aborted:${run.program.name}`)
+        this.#run()
+      })
+    }
+  }
+
+  #giveUp(run: ProcessorRun): void {
+    run.isZombie = true
+    this.#zombies.add(run)
+    this.#started.delete(run)
+    this.#pending.delete(run)
+    if (run.record !== undefined) this.#world.journal.end(run.record, 'givenUp')
+    this.#reports.canceled(run)
+    this.main.after(0, () => {
+      this.#run()
+      if (!this.#isGone) this.#flush()
+    })
+  }
+
+  #statusOf(dispatchNumber: number): RunStatus {
+    const run = [...this.#started].find(({ number }) => number === dispatchNumber)
+    const zombie = [...this.#zombies].find(({ number }) => number === dispatchNumber)
+    const found = run ?? zombie
+    const others = this.#started.size - (run === undefined ? 0 : 1)
+    return {
+      dispatchNumber,
+      isStarted: found !== undefined,
+      isListening: found !== undefined && found.program.abortMs >= 0,
+      isAlone: found !== undefined && others === 0,
+      hasGivenUp: this.#zombies.size > 0,
+      runningMs: found === undefined ? 0 : this.#world.clock.now - found.startedAt,
+    }
+  }
+
+  #flush(): void {
+    this.#voice.flush()
+  }
+
+  #die(
+    cause: 'own' | 'told' | 'fault',
+    lastRun: LastRun,
+    how: { readonly exitCode?: number; readonly signal?: string },
+  ): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    const begun = [...this.#started]
+    this.#world.journal.deaths.push({
+      processor: this.name,
+      at: this.#world.clock.now,
+      cause,
+      lastRun,
+      had: this.#given,
+      begun: new Set(begun.map(({ task }) => task.taskId)),
+    })
+    for (const { record } of begun) {
+      if (record !== undefined) this.#world.journal.end(record, 'lost')
+    }
+    this.#world.story.tell(this.name, () => `dies (${cause}) ${JSON.stringify(how)}`)
+    this.main.kill()
+    this.guardian.kill()
+    this.#voice.tell(() => {
+      const { exitCode, signal } = how
+      this.#setup.handler.onExit({ exitCode, signal, stderr: '' }, lastRun)
+      this.#voice.end()
+    })
+  }
+}

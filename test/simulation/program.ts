@@ -1,0 +1,105 @@
+// What tasks of the simulated world do, as data, and what must come of them: worked out here by the
+// shortest way there is, which knows nothing of schedulers. Values are texts.
+
+/** How a task comes to its end. */
+export type ProgramEnd =
+  /** It returns a value. */
+  | 'returns'
+  /** It throws. */
+  | 'throws'
+  /** It calls `process.exit`: the processor can still tell. */
+  | 'exits'
+  /** It takes its process down without a word. */
+  | 'crashes'
+
+/** A task as its author wrote it. */
+export interface Program {
+  /** Unique in its world. */
+  readonly name: string
+  /** The function; those of one function differ in all else. */
+  readonly fn: string
+  /** How long it computes, in milliseconds; before its children, if it has some. */
+  readonly ms: number
+  /** It keeps the thread meanwhile. */
+  readonly blocks: boolean
+  readonly end: ProgramEnd
+  /** It throws in its first attempts, so many times. */
+  readonly failsFirst: number
+  /** It has asked for its abort signal, and ends when told, after so long; -1: it has not. */
+  readonly abortMs: number
+  /** How much longer its value is made, in bytes. */
+  readonly pad: number
+  /** What it submits itself and awaits. */
+  readonly children: readonly Program[]
+  /** One after the other. */
+  readonly oneByOne: boolean
+  /** Its options. */
+  readonly timeoutMs: number
+  readonly retries: number
+  readonly deathLimit: number
+  readonly priority: number
+}
+
+/** What must come of a task that nothing happens to. */
+export type RightOutcome =
+  | { readonly type: 'value'; readonly text: string }
+  /** It throws this. */
+  | { readonly type: 'error'; readonly text: string }
+  /** It takes its processor down. */
+  | { readonly type: 'death' }
+
+/** The value of a call. */
+export function valueOf(program: Program, inputs: readonly string[]): string {
+  const text = `${program.name}(${inputs.map(short).join(',')})`
+  return program.pad === 0 ? text : text + '.'.repeat(program.pad)
+}
+
+/** What a task throws by itself. */
+export function errorOf(program: Program): string {
+  return `E:${program.name}`
+}
+
+/** What a parent throws when a child has not returned. */
+export function childErrorOf(program: Program, child: Program, outcome: string): string {
+  return `C:${program.name}<${child.name}:${outcome}>`
+}
+
+/** The outcome of a task by itself, given the values that it needs. */
+export function evaluate(program: Program, inputs: readonly string[]): RightOutcome {
+  if (program.end === 'exits' || program.end === 'crashes') return { type: 'death' }
+  const values: string[] = []
+  for (const child of program.children) {
+    const outcome = evaluate(child, [])
+    if (outcome.type === 'death') return { type: 'error', text: 'C:' }
+    if (outcome.type === 'error') {
+      const text = childErrorOf(program, child, outcome.text)
+      return { type: 'error', text }
+    }
+    values.push(outcome.text)
+  }
+  const isTried = program.failsFirst > program.retries
+  if (program.end === 'throws' || isTried) return { type: 'error', text: errorOf(program) }
+  return { type: 'value', text: valueOf(program, [...inputs, ...values]) }
+}
+
+/** How long it computes in all, with its children, in milliseconds. */
+export function workOf(program: Program): number {
+  const tries = 1 + Math.min(program.failsFirst, program.retries)
+  return program.children.reduce((sum, child) => sum + workOf(child), program.ms) * tries
+}
+
+/** A program and all that it submits. */
+export function* withChildren(program: Program): Generator<Program> {
+  yield program
+  for (const child of program.children) yield* withChildren(child)
+}
+
+/** Long texts by their hash: values of values would grow without bound. */
+function short(text: string): string {
+  if (text.length < 24) return text
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  }
+  return `#${(hash >>> 0).toString(16)}`
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeScenario } from './scenario-maker.js'
+import { shrink } from './shrink.js'
+import { simulate } from './simulation.js'
+import { formatStory } from './story.js'
+
+test('the same seed tells the same story', () => {
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const [first, second] = [1, 2].map(() => {
+      const { story, events } = simulate(makeScenario(seed), { isTold: true })
+      return { events, text: formatStory(story, Infinity) }
+    })
+    assert.deepEqual(first, second)
+  }
+})
+
+test('a story changes nothing, and neither do the checks', () => {
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const plain = simulate(makeScenario(seed), { checkEvery: 3 })
+    const told = simulate(makeScenario(seed), { isTold: true })
+    assert.equal(plain.events, told.events)
+    assert.equal(plain.virtualMs, told.virtualMs)
+    assert.deepEqual(plain.counts, told.counts)
+  }
+})
+
+test('seeds differ, and bring about what they are for', () => {
+  const seen = new Set<string>()
+  let faults = 0
+  for (let seed = 1; seed <= 300; seed += 1) {
+    const { faults: plans } = makeScenario(seed)
+    for (const { fault } of plans) seen.add(fault.type)
+    faults += simulate(makeScenario(seed)).faults
+  }
+  assert.equal(seen.size, 14)
+  assert.ok(faults > 100, `${faults} faults in 300 worlds`)
+})
+
+test('what fails shrinks to something smaller that fails in the same way', () => {
+  const options = { mutation: 'workerConfusesResults' } as const
+  const scenario = [2, 3, 4, 5].map(makeScenario).find((one) => simulate(one, options).violation)
+  assert.ok(scenario)
+  const small = shrink(scenario, 'outcome', options)
+  assert.equal(simulate(small, options).violation?.kind, 'outcome')
+  assert.ok(JSON.stringify(small).length < JSON.stringify(scenario).length)
+  assert.equal(small.faults.length, 0)
+})

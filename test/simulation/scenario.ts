@@ -1,0 +1,79 @@
+// What a seed means, as data: who is there, who asks for what, what goes wrong and when. Being
+// data, it can be printed, and made smaller until only what matters is left.
+
+import type { ClientSettings } from './client-host.js'
+import type { FaultPlan } from './fault.js'
+import type { ResultWish } from './future.js'
+import type { Program } from './program.js'
+import type { SchedulerSettings } from './scheduler-host.js'
+import type { PipeSettings } from './virtual-pipe.js'
+import type { WorkerSettings } from './worker-host.js'
+
+/** A whole world. Times in milliseconds. */
+export interface Scenario {
+  readonly seed: number
+  readonly pipes: PipeSettings
+  /** Hosts whose network is another. */
+  readonly hostPipes: Readonly<Record<string, PipeSettings>>
+  readonly scheduler: SchedulerSettings
+  readonly worker: WorkerSettings
+  readonly client: ClientSettings
+  readonly hasMonitor: boolean
+  readonly agents: readonly AgentPlan[]
+  readonly clients: readonly ClientPlan[]
+  readonly faults: readonly FaultPlan[]
+  /** When all faults are over. */
+  readonly stormMs: number
+}
+
+/** An agent. Its host is `a` and its number. */
+export interface AgentPlan {
+  readonly startMs: number
+  readonly workers: number
+}
+
+/** An application. Its host is `c` and its number. */
+export interface ClientPlan {
+  readonly startMs: number
+  readonly steps: readonly Step[]
+}
+
+/** What an application does, so long after its start. */
+export type Step =
+  | {
+      readonly type: 'submit'
+      readonly atMs: number
+      readonly program: Program
+      /** Names of what it needs: earlier tasks, pinned objects. */
+      readonly needs: readonly string[]
+      readonly wish: ResultWish
+    }
+  | {
+      readonly type: 'graph'
+      readonly atMs: number
+      readonly name: string
+      readonly nodes: readonly NodePlan[]
+    }
+  | { readonly type: 'cancel'; readonly atMs: number; readonly name: string }
+  | { readonly type: 'cancelGraph'; readonly atMs: number; readonly name: string }
+  | { readonly type: 'pin'; readonly atMs: number; readonly name: string; readonly bytes: number }
+  | { readonly type: 'unpin'; readonly atMs: number; readonly name: string }
+  | { readonly type: 'clear'; readonly atMs: number }
+  | { readonly type: 'close'; readonly atMs: number }
+
+/** A node of a graph. What it needs: names of earlier nodes, tasks, pinned objects. */
+export interface NodePlan {
+  readonly program: Program
+  readonly needs: readonly string[]
+  /** Somebody wants its result. */
+  readonly isTarget: boolean
+  readonly wish: ResultWish
+}
+
+/** All programs of an application. */
+export function programsOf(client: ClientPlan): readonly Program[] {
+  return client.steps.flatMap((step) => {
+    if (step.type === 'submit') return [step.program]
+    return step.type === 'graph' ? step.nodes.map(({ program }) => program) : []
+  })
+}

@@ -1,0 +1,146 @@
+// A scheduler process of the simulated world: does what src/scheduler/scheduler.ts does.
+
+import { schedulerId, type Identity, type SchedulerId } from '#src/base/ids.js'
+import type { SchedulerAction, SchedulerEvent } from '#src/core/scheduler/events.js'
+import type { SchedulerCoreOptions } from '#src/core/scheduler/options.js'
+import { SchedulerMachine } from '#src/core/scheduler/scheduler-machine.js'
+import { Driver } from '#src/runtime/driver.js'
+import { decode, encode, type Message } from '#src/wire/message.js'
+import { CheckedMachine, rethrow } from './checked-machine.js'
+import { Mutation } from './mutation.js'
+import { describeMessage } from './describe.js'
+import type { PipeSettings } from './virtual-pipe.js'
+import type { VirtualProcess } from './virtual-process.js'
+import { VirtualRouter } from './virtual-router.js'
+import { newProcess, type World } from './world.js'
+
+/** How a scheduler of a world is configured. */
+export type SchedulerSettings = Omit<SchedulerCoreOptions, 'schedulerId'>
+
+/** What a scheduler says to peers, and hears from them, for checkers. */
+export interface SchedulerWatcher {
+  onReceived(scheduler: SchedulerId, from: Identity, message: Message): void
+  onSent(scheduler: SchedulerId, to: Identity, message: Message): void
+  /** Its connection has ended, or it was given up. */
+  onDisconnected(scheduler: SchedulerId, peer: Identity): void
+}
+
+const STATUS_INTERVAL_MS = 1_000
+
+/** One scheduler, from its start to its end. */
+export class SchedulerHost {
+  readonly process: VirtualProcess
+  readonly schedulerId: SchedulerId
+  readonly #world: World
+  readonly #machine: SchedulerMachine
+  readonly #driver: Driver<SchedulerEvent, SchedulerAction>
+  readonly #router: VirtualRouter
+  readonly #watcher: SchedulerWatcher
+
+  constructor(
+    world: World,
+    settings: SchedulerSettings,
+    pipes: PipeSettings,
+    watcher: SchedulerWatcher,
+  ) {
+    const number = world.nextNumber()
+    this.#world = world
+    this.#watcher = watcher
+    this.schedulerId = schedulerId(`scheduler-${number}`.padEnd(16, '.'))
+    this.process = newProcess(world, `scheduler-${number}`)
+    this.#machine = new SchedulerMachine({ ...settings, schedulerId: this.schedulerId })
+    this.#driver = new Driver({
+      machine: new CheckedMachine(this.#machine, world.checkEvery),
+      tick: { type: 'tick' },
+      perform: (action) => this.#perform(action),
+      onFault: rethrow,
+      clock: this.process.timers,
+    })
+    this.#router = new VirtualRouter(this.process, world.network, pipes, {
+      onMessage: (from, bytes) => this.#onMessage(from, bytes),
+      onProgress: (peer) => this.#driver.handle({ type: 'peerProgressed', peer }),
+      onDisconnect: (peer, reason) => this.#onDisconnect(peer, reason),
+    })
+    world.story.tell(this.process.name, () => 'starts')
+  }
+
+  /** How much its tables hold. */
+  get counts(): Readonly<Record<string, number>> {
+    return this.#machine.counts
+  }
+
+  checkInvariants(): void {
+    this.#machine.checkInvariants()
+  }
+
+  /** Monitors listen, so there is more to do. */
+  publish(): void {
+    this.#driver.handle({ type: 'subscribersChanged', count: 1 })
+    const sample = (): void => {
+      const scheduler = { cpu: 0, rss: 0 }
+      this.#driver.handle({ type: 'statisticsSampled', scheduler, rssFree: 0 })
+      this.process.after(STATUS_INTERVAL_MS, sample)
+    }
+    this.process.after(STATUS_INTERVAL_MS, sample)
+  }
+
+  #onMessage(from: Identity, bytes: Uint8Array): void {
+    const message = decode(bytes)
+    this.#world.story.tell(this.process.name, () => `<- ${from} ${describeMessage(message)}`)
+    const { mutation } = this.#world
+    if (Mutation.isResult(message) && mutation.isDue('schedulerLosesResults', 5)) return
+    this.#watcher.onReceived(this.schedulerId, from, message)
+    this.#driver.handle({ type: 'messageReceived', from, message })
+    this.#world.journal.handled(message, 'scheduler')
+  }
+
+  #onDisconnect(peer: Identity, reason: string): void {
+    this.#world.story.tell(this.process.name, () => `lost ${peer} ${reason}`)
+    if (this.#world.mutation.name === 'schedulerMissesDisconnects') return
+    this.#watcher.onDisconnected(this.schedulerId, peer)
+    this.#driver.handle({ type: 'peerDisconnected', peer })
+  }
+
+  #perform(action: SchedulerAction): void {
+    switch (action.type) {
+      case 'send':
+        this.#send(action.to, encode(action.message))
+        break
+      case 'forward':
+        this.#send(action.to, action.bytes)
+        break
+      case 'publish':
+        encode(action.message)
+        break
+      case 'disconnect':
+        this.#world.story.tell(this.process.name, () => `gives up ${action.peer}: ${action.reason}`)
+        this.#watcher.onDisconnected(this.schedulerId, action.peer)
+        this.#router.disconnect(action.peer, action.reason)
+        break
+      case 'log':
+        this.#world.story.tell(this.process.name, () => {
+          return `(${action.level}) ${action.text} ${JSON.stringify(action.fields)}`
+        })
+        break
+      case 'stop':
+        this.#driver.stop()
+        this.#router.close()
+        break
+      default:
+    }
+  }
+
+  #send(to: Identity, bytes: Uint8Array): void {
+    const message = decode(bytes)
+    this.#world.story.tell(this.process.name, () => `-> ${to} ${describeMessage(message)}`)
+    this.#watcher.onSent(this.schedulerId, to, message)
+    this.#router.send(to, bytes)
+    const { mutation } = this.#world
+    const isTwice =
+      (Mutation.isResult(message) && mutation.isDue('schedulerRepeatsResults', 5)) ||
+      (message.kind === 'task' && mutation.isDue('schedulerRepeatsTasks', 10))
+    if (!isTwice) return
+    this.#watcher.onSent(this.schedulerId, to, message)
+    this.#router.send(to, bytes)
+  }
+}

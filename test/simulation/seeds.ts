@@ -1,0 +1,59 @@
+// Worlds in which something was wrong once, each as small as it could be made. They are kept as
+// scenarios (found/), not as numbers: what a number means changes with the maker of scenarios.
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Scenario } from './scenario.js'
+
+/** One world, and what was found in it. */
+export interface Found {
+  readonly name: string
+  readonly what: string
+}
+
+/** All of them, in the order in which they were found. */
+export const FOUND: readonly Found[] = [
+  {
+    name: 'late-echo',
+    what: 'a client whose thread was busy sent a task again whose result was on its way: it ran twice',
+  },
+  {
+    name: 'orphans-of-the-dead',
+    what: 'children of a process that had died kept killing the next run of their parent, for ever',
+  },
+  {
+    name: 'blocked-thread',
+    what: 'a client gave the scheduler up before it had read what had come while its thread was busy',
+  },
+  {
+    name: 'cancel-too-late',
+    what: 'a new scheduler was sent the cancel of a graph of the old one: its `notFound` ended a target',
+  },
+  {
+    name: 'kept-before-clear',
+    what: 'a busy processor kept a result before it read that it should forget everything',
+  },
+  {
+    name: 'restarted-parent',
+    what: 'a waiting parent began anew for ever, because nobody counted how often it lost its process',
+  },
+  {
+    name: 'idle-worker',
+    what: 'a task waited behind a long one while another worker had nothing',
+  },
+  {
+    name: 'two-suspects',
+    what: 'a suspect that waited for its child kept the other back, which kept the child back',
+  },
+  {
+    name: 'suspect-without-room',
+    what: 'a worker asked for ticks without end, because a suspect had its turn but no room',
+  },
+]
+
+/** The world of a finding. */
+export function scenarioOf({ name }: Found): Scenario {
+  const here = fileURLToPath(new URL('.', import.meta.url))
+  const folder = here.replace(/build([/\\])test/, 'test')
+  return JSON.parse(readFileSync(`${folder}found/${name}.json`, 'utf8')) as Scenario
+}

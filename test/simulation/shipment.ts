@@ -1,0 +1,77 @@
+// How programs travel: a function is an object that holds its name, with attachments if the name
+// says so; a task's first argument is its program; what else it was given follows.
+
+import type { ObjectId } from '#src/base/ids.js'
+import type { StoredValue, TaskOptions } from '#src/core/client/submission.js'
+import { taskId, type TaskId } from '#src/base/ids.js'
+import { encodeTaskFlags } from '#src/wire/task-flags.js'
+import type { Program } from './program.js'
+
+/** Names that an object id from its content. */
+export type IdOf = (content: Uint8Array) => ObjectId
+
+/** What a function is stored as. */
+export interface Shipment {
+  readonly function: StoredValue
+  readonly attachments: readonly StoredValue[]
+}
+
+const ATTACHMENT_BYTES = 300
+
+/** A function as it is stored. One whose name ends in `+n` has so many attachments. */
+export function shipFunction(fn: string, idOf: IdOf): Shipment {
+  return {
+    function: stored(`function ${fn}`, idOf),
+    attachments: attachmentTexts(fn).map((text) => stored(text, idOf)),
+  }
+}
+
+/** A value as it is stored. */
+export function stored(text: string, idOf: IdOf): StoredValue {
+  const content = Buffer.from(text, 'latin1')
+  return { id: idOf(content), name: Buffer.from('value'), content }
+}
+
+/** A program as an argument. */
+export function programBytes(program: Program): Uint8Array {
+  return Buffer.from(JSON.stringify(program), 'latin1')
+}
+
+/** What came with a task: its inputs, or what is wrong with it. */
+export function checkFunction(
+  fn: string,
+  functionText: string,
+  rest: readonly string[],
+): { readonly inputTexts: readonly string[]; readonly trouble: string | undefined } {
+  const attachments = attachmentTexts(fn)
+  const inputTexts = rest.slice(0, rest.length - attachments.length)
+  const given = rest.slice(inputTexts.length)
+  const isRight =
+    functionText === `function ${fn}` && attachments.every((text, at) => text === given[at])
+  return { inputTexts, trouble: isRight ? undefined : '!WrongFunction' }
+}
+
+/** The options of a task. */
+export function optionsOf(
+  { timeoutMs, retries, deathLimit }: Program,
+  priority: number,
+  parentTaskId: TaskId = taskId(''),
+): TaskOptions {
+  return {
+    flags: encodeTaskFlags({ profiling: false, priority }),
+    plainFlags: encodeTaskFlags({ profiling: false, priority }),
+    parentTaskId,
+    name: '',
+    timeoutMs,
+    retries,
+    workerDeathLimit: deathLimit,
+    capabilities: [],
+  }
+}
+
+function attachmentTexts(fn: string): readonly string[] {
+  const count = Number(fn.split('+')[1] ?? 0)
+  return Array.from({ length: count }, (_, index) => {
+    return `attachment ${index} of ${fn} `.padEnd(ATTACHMENT_BYTES, '-')
+  })
+}

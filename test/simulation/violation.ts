@@ -1,0 +1,23 @@
+// What a checker says when something is wrong.
+
+/** Which checker it was. Shrinking keeps to one kind. */
+export type ViolationKind =
+  | 'bug' // a machine has thrown
+  | 'outcome' // a future ended wrongly, or twice
+  | 'liveness' // something waits for ever
+  | 'late' // something took longer than it may
+  | 'table' // a table is not empty when all have left
+  | 'wire' // a peer says what it must not say
+  | 'run' // a task ran twice without reason
+  | 'idle' // a worker had nothing while another had too much
+
+/** A violation: ends the simulation at once. */
+export class Violation extends Error {
+  override readonly name = 'Violation'
+  readonly kind: ViolationKind
+
+  constructor(kind: ViolationKind, message: string, cause?: unknown) {
+    super(`${kind}: ${message}`, cause === undefined ? undefined : { cause })
+    this.kind = kind
+  }
+}

@@ -1,0 +1,89 @@
+// The network of a simulated world: who listens where, which connections there are, and which hosts
+// cannot be reached.
+
+import type { InstantMs } from '#src/base/machine.js'
+import type { Random } from './random.js'
+import type { VirtualClock } from './virtual-clock.js'
+import { LinkEnd, VirtualLink, type LinkEndSetup } from './virtual-link.js'
+import type { VirtualProcess } from './virtual-process.js'
+
+/** Somebody who listens. */
+export interface Listener {
+  readonly process: VirtualProcess
+  /** What its end of a new connection is made of. */
+  accept(): LinkEndSetup
+}
+
+const CONNECT_TIMEOUT_MS = 10_000
+
+/** All connections. */
+export class VirtualNetwork {
+  readonly #clock: VirtualClock
+  readonly #random: Random
+  #listener: Listener | undefined
+  #links: { readonly host: string; readonly link: VirtualLink }[] = []
+  readonly #blackHoles = new Map<string, InstantMs>()
+  #count = 0
+
+  constructor(clock: VirtualClock, random: Random) {
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /** There is one address in this world. */
+  listen(listener: Listener): void {
+    this.#listener = listener
+  }
+
+  /** Nobody listens any more. */
+  stopListening(listener: Listener): void {
+    if (this.#listener === listener) this.#listener = undefined
+  }
+
+  /** The connections of a host that stand, in order of their making. */
+  linksOf(host: string): readonly VirtualLink[] {
+    this.#links = this.#links.filter(({ link }) => link.isAlive)
+    return this.#links.filter((entry) => entry.host === host).map(({ link }) => link)
+  }
+
+  /**
+   * Tries to connect from a host. Calls `done` in the process of `setup` with the end of the new
+   * connection, or with the reason why there is none.
+   */
+  connect(host: string, setup: LinkEndSetup, done: (result: LinkEnd | string) => void): void {
+    const { minDelayMs, maxDelayMs } = setup.settings
+    const delayMs = this.#random.between(2 * minDelayMs, 2 * maxDelayMs)
+    const answer = (result: LinkEnd | string): void => setup.process.deliver(() => done(result))
+    this.#clock.after(delayMs, () => {
+      if (!setup.process.isAlive) return
+      if ((this.#blackHoles.get(host) ?? 0) > this.#clock.now) {
+        setup.process.after(CONNECT_TIMEOUT_MS, () => answer('no connection within 10000 ms'))
+        return
+      }
+      const listener = this.#listener
+      if (listener === undefined || !listener.process.isAlive) return answer('refused')
+      this.#count += 1
+      const dealer = new LinkEnd(this.#clock, setup)
+      const router = new LinkEnd(this.#clock, listener.accept())
+      const random = this.#random.fork(`link ${this.#count}`)
+      const link = new VirtualLink(this.#clock, random, dealer, router)
+      this.#links.push({ host, link })
+      answer(dealer)
+    })
+  }
+
+  /** Until then nothing reaches a host, and nothing that it sends arrives. Nobody is told. */
+  swallow(host: string, until: InstantMs): void {
+    this.#blackHoles.set(host, until)
+    for (const link of this.linksOf(host)) link.cut('void', 0)
+    this.#clock.at(until, () => {
+      for (const link of this.linksOf(host)) link.heal()
+    })
+  }
+
+  /** All is well again. */
+  heal(): void {
+    this.#blackHoles.clear()
+    for (const { link } of this.#links) link.heal()
+  }
+}

@@ -1,0 +1,193 @@
+// One direction of a connection: frames arrive in order, after a while; so many bytes are on their
+// way or unread, the rest waits at the sender.
+
+import type { InstantMs } from '#src/base/machine.js'
+import type { Random } from './random.js'
+import type { VirtualClock } from './virtual-clock.js'
+
+/** What travels: a message of the owner's, or a word of the connection's own. */
+export interface PipeFrame {
+  readonly kind: 'ready' | 'message' | 'ping' | 'pong' | 'end'
+  readonly bytes: Uint8Array
+  /** It was on its way when the connection was cut. */
+  isLost: boolean
+}
+
+/** How a network treats bytes. Times in milliseconds. */
+export interface PipeSettings {
+  readonly minDelayMs: number
+  readonly maxDelayMs: number
+  readonly bytesPerMs: number
+  /** So many bytes may be on their way or unread. */
+  readonly windowBytes: number
+  /** A sender is told that it is too fast when more than this waits. */
+  readonly highWaterMarkBytes: number
+  /** Between two reads of a slow reader. */
+  readonly readGapMs: number
+}
+
+/** Who gets what a pipe carries. */
+export interface PipeReader {
+  /** Calls `read` when the reading process comes to it. */
+  whenReading(read: () => void): void
+  onFrame(frame: PipeFrame): void
+  /** A part of a long frame has come. */
+  onProgress(): void
+}
+
+/** What a frame takes beside its content. */
+const FRAME_BYTES = 9
+/** How often a long frame shows that it is coming in. */
+const PROGRESS_INTERVAL_MS = 1_000
+
+/** One direction. */
+export class VirtualPipe {
+  readonly #clock: VirtualClock
+  readonly #random: Random
+  readonly #settings: PipeSettings
+  readonly #reader: PipeReader
+  readonly #onWritten: (hasWaited: boolean) => void
+  readonly #waiting: PipeFrame[] = []
+  #flying: PipeFrame[] = []
+  #waitingBytes = 0
+  /** On their way, or unread. */
+  #wireBytes = 0
+  #takenBytes = 0
+  #lineFreeAt: InstantMs = 0
+  #lastArrival: InstantMs = 0
+  #lastRead: InstantMs = 0
+  #stalledUntil: InstantMs = 0
+  #isVoid = false
+  #isClosed = false
+
+  constructor(
+    clock: VirtualClock,
+    random: Random,
+    settings: PipeSettings,
+    ends: { readonly reader: PipeReader; readonly onWritten: (hasWaited: boolean) => void },
+  ) {
+    this.#clock = clock
+    this.#random = random
+    this.#settings = settings
+    this.#reader = ends.reader
+    this.#onWritten = ends.onWritten
+  }
+
+  /** What waits at the sender, in bytes. */
+  get queuedBytes(): number {
+    return this.#waitingBytes
+  }
+
+  /** What the system has taken since the beginning, in bytes. */
+  get takenBytes(): number {
+    return this.#takenBytes
+  }
+
+  /** When the last thing that is on its way arrives. */
+  get lastArrival(): InstantMs {
+    return this.#lastArrival
+  }
+
+  /** Adds a frame behind all others. */
+  send(kind: PipeFrame['kind'], bytes: Uint8Array): void {
+    if (this.#isClosed) return
+    this.#waiting.push({ kind, bytes, isLost: false })
+    this.#waitingBytes += bytes.byteLength + FRAME_BYTES
+    this.#pump(false)
+  }
+
+  /** What is sent from now on arrives nowhere, and nobody is told. */
+  enterVoid(): void {
+    this.#isVoid = true
+    this.#flying = []
+  }
+
+  /** Nothing arrives before then; all arrives after it. */
+  stall(until: InstantMs): void {
+    this.#stalledUntil = Math.max(this.#stalledUntil, until)
+  }
+
+  /** Nothing more is written. What is on its way arrives. */
+  close(): void {
+    this.#isClosed = true
+    this.#waiting.length = 0
+    this.#waitingBytes = 0
+  }
+
+  /** Of what is on its way, only a part arrives. */
+  loseSome(): void {
+    const kept = this.#random.int(this.#flying.length + 1)
+    for (const frame of this.#flying.splice(kept)) frame.isLost = true
+  }
+
+  #pump(hasWaited: boolean): void {
+    while (this.#waiting.length > 0) {
+      const frame = this.#waiting[0] as PipeFrame
+      const size = frame.bytes.byteLength + FRAME_BYTES
+      if (this.#wireBytes > 0 && this.#wireBytes + size > this.#settings.windowBytes) return
+      this.#waiting.shift()
+      this.#waitingBytes -= size
+      this.#wireBytes += size
+      this.#takenBytes += size
+      this.#transmit(frame, size)
+      this.#onWritten(hasWaited)
+    }
+  }
+
+  #transmit(frame: PipeFrame, size: number): void {
+    const { minDelayMs, maxDelayMs, bytesPerMs } = this.#settings
+    const { now } = this.#clock
+    const begin = Math.max(now, this.#lineFreeAt)
+    this.#lineFreeAt = begin + size / bytesPerMs
+    const delayMs = this.#random.between(minDelayMs, maxDelayMs)
+    const arrival = Math.max(this.#lineFreeAt + delayMs, this.#lastArrival)
+    this.#lastArrival = arrival
+    this.#flying.push(frame)
+    this.#planProgress(frame, begin + delayMs)
+    this.#clock.at(arrival, () => this.#arrive(frame, size))
+  }
+
+  #planProgress(frame: PipeFrame, begin: InstantMs): void {
+    const at = begin + PROGRESS_INTERVAL_MS
+    if (at >= this.#lastArrival) return
+    const end = this.#lastArrival
+    const tell = (): void => {
+      if (!frame.isLost && !this.#isVoid && this.#clock.now >= this.#stalledUntil) {
+        this.#reader.whenReading(() => this.#reader.onProgress())
+      }
+      const next = this.#clock.now + PROGRESS_INTERVAL_MS
+      if (next < end && !frame.isLost) this.#clock.at(next, tell)
+    }
+    this.#clock.at(at, tell)
+  }
+
+  #arrive(frame: PipeFrame, size: number): void {
+    const { now } = this.#clock
+    if (frame.isLost || this.#isVoid) return
+    if (now < this.#stalledUntil) {
+      this.#lastArrival = Math.max(this.#lastArrival, this.#stalledUntil)
+      this.#clock.at(this.#stalledUntil, () => this.#arrive(frame, size))
+      return
+    }
+    const { readGapMs } = this.#settings
+    if (readGapMs === 0) {
+      this.#read(frame, size)
+      return
+    }
+    this.#lastRead = Math.max(now, this.#lastRead + readGapMs)
+    this.#lastArrival = Math.max(this.#lastArrival, this.#lastRead)
+    this.#clock.at(this.#lastRead, () => this.#read(frame, size))
+  }
+
+  #read(frame: PipeFrame, size: number): void {
+    if (frame.isLost) return
+    this.#reader.whenReading(() => {
+      if (frame.isLost) return
+      const at = this.#flying.indexOf(frame)
+      if (at >= 0) this.#flying.splice(at, 1)
+      this.#wireBytes -= size
+      this.#reader.onFrame(frame)
+      if (!this.#isClosed) this.#pump(true)
+    })
+  }
+}

@@ -1,0 +1,250 @@
+// One worker of an agent of the simulated world: does what src/worker/agent-worker.ts does.
+
+import type { Identity } from '#src/base/ids.js'
+import type { WorkerAction, WorkerEvent } from '#src/core/worker/events.js'
+import type { WorkerCoreOptions } from '#src/core/worker/options.js'
+import { WorkerMachine } from '#src/core/worker/worker-machine.js'
+import { Driver } from '#src/runtime/driver.js'
+import { decode, encode, type Message } from '#src/wire/message.js'
+import { CheckedMachine, rethrow } from './checked-machine.js'
+import type { ClientSettings } from './client-host.js'
+import { describeMessage } from './describe.js'
+import { Mutation } from './mutation.js'
+import { VirtualProcessor } from './processor.js'
+import { VirtualDealer } from './virtual-dealer.js'
+import type { PipeSettings } from './virtual-pipe.js'
+import type { VirtualProcess } from './virtual-process.js'
+import { objectIdFor, serializerIdOf, type World } from './world.js'
+
+/** How the workers of a world are configured. */
+export type WorkerSettings = Omit<
+  WorkerCoreOptions,
+  'identity' | 'runtime' | 'serializerIdOf' | 'newResultId' | 'encodeError'
+>
+
+/** What a worker is made of. */
+export interface WorkerSetup {
+  readonly identity: Identity
+  readonly host: string
+  readonly process: VirtualProcess
+  readonly settings: WorkerSettings
+  readonly clientSettings: ClientSettings
+  readonly pipes: PipeSettings
+  readonly onEnd: () => void
+}
+
+const KILL_DELAY_MS = 3_000
+
+/** One worker. */
+export class WorkerHost {
+  readonly identity: Identity
+  readonly #world: World
+  readonly #setup: WorkerSetup
+  readonly #machine: WorkerMachine
+  readonly #driver: Driver<WorkerEvent, WorkerAction>
+  readonly #dealer: VirtualDealer
+  #processor: VirtualProcessor | undefined
+  #isCongested = false
+  #hasEnded = false
+  #isRegistered = false
+  #isLeaving = false
+
+  constructor(world: World, setup: WorkerSetup) {
+    const { identity, process, settings } = setup
+    this.#world = world
+    this.#setup = setup
+    this.identity = identity
+    this.#machine = new WorkerMachine({
+      ...settings,
+      identity,
+      runtime: 'node/20.19.0',
+      serializerIdOf,
+      newResultId: (source) => objectIdFor(source, `result ${world.nextNumber()}`),
+      encodeError: (error) => Buffer.from(`!${error.name}:${error.message}`, 'latin1'),
+    })
+    this.#driver = new Driver({
+      machine: new CheckedMachine(this.#machine, world.checkEvery),
+      tick: { type: 'tick' },
+      perform: (action) => this.#perform(action),
+      onFault: rethrow,
+      clock: process.timers,
+    })
+    this.#dealer = this.#connect()
+    process.onDeath(() => this.#onAgentDeath())
+    this.#driver.handle({ type: 'started' })
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** Whether it takes tasks, as far as it knows. */
+  get isServing(): boolean {
+    return this.#isRegistered && !this.#hasEnded && !this.#isLeaving && this.#dealer.isConnected
+  }
+
+  get process(): VirtualProcess {
+    return this.#setup.process
+  }
+
+  /** The processor of this moment. */
+  get processor(): VirtualProcessor | undefined {
+    return this.#processor?.isGone === true ? undefined : this.#processor
+  }
+
+  checkInvariants(): void {
+    this.#machine.checkInvariants()
+  }
+
+  /** It shall leave, if it is urgent at once. */
+  stop(isUrgent: boolean): void {
+    this.#isLeaving = true
+    this.#driver.handle({ type: 'stopRequested', isUrgent })
+  }
+
+  #connect(): VirtualDealer {
+    const { identity, host, process, pipes } = this.#setup
+    return new VirtualDealer({
+      identity,
+      host,
+      process,
+      network: this.#world.network,
+      settings: pipes,
+      random: this.#world.random.fork(`worker ${identity}`),
+      handler: {
+        onConnect: () => {
+          this.#tell(() => 'connected')
+          this.#driver.handle({ type: 'connected' })
+        },
+        onDisconnect: (reason) => {
+          this.#tell(() => `disconnected ${reason}`)
+          this.#isCongested = false
+          this.#driver.handle({ type: 'disconnected', reason })
+        },
+        onConnectFailed: () => {},
+        onMessage: (bytes) => this.#onMessage(decode(bytes)),
+        onProgress: () => this.#driver.handle({ type: 'schedulerProgressed' }),
+        onDrain: () => {
+          this.#isCongested = false
+          this.#driver.handle({ type: 'drained' })
+        },
+      },
+    })
+  }
+
+  #onMessage(message: Message): void {
+    this.#tell(() => `<- ${describeMessage(message)}`)
+    const { mutation } = this.#world
+    if (message.kind === 'taskCancel' && mutation.name === 'workerMissesCancels') return
+    this.#driver.handle({ type: 'messageReceived', message })
+    this.#world.journal.handled(message, 'worker')
+  }
+
+  #perform(action: WorkerAction): void {
+    switch (action.type) {
+      case 'send':
+        return this.#send(action.message)
+      case 'sendHeartbeat':
+        return this.#send(action.heartbeat)
+      case 'dispatch':
+        return this.#processor?.send(action.bytes)
+      case 'tellProcessor':
+        return this.#processor?.send(encode(action.message))
+      case 'startProcessor':
+        return this.#startProcessor(action.processor)
+      case 'stopTask':
+        return this.#processor?.stop(action.taskId, action.reason)
+      case 'askStatus':
+        return this.#processor?.askStatus(action.dispatchNumber)
+      case 'retractTasks':
+        return this.#processor?.retract(action.dispatchNumbers)
+      case 'killProcessor':
+        return this.#processor?.kill()
+      case 'endProcessor':
+        return this.#processor?.end()
+      case 'registered':
+        this.#isRegistered = true
+        return undefined
+      case 'log':
+        return this.#tell(() => {
+          return `(${action.level}) ${action.text} ${JSON.stringify(action.fields)}`
+        })
+      case 'end':
+        return this.#end(action.reason)
+      default:
+        return undefined
+    }
+  }
+
+  #send(message: Message): void {
+    const { mutation } = this.#world
+    const confused = Mutation.isResult(message) && mutation.isDue('workerConfusesResults', 5)
+    const sent: Message =
+      confused && message.kind === 'taskResult'
+        ? { ...message, bytes: undefined, inlineResults: [Buffer.from('another value')] }
+        : message
+    this.#tell(() => `-> ${describeMessage(sent)}`)
+    const bytes = encode(sent)
+    const isTwice = Mutation.isResult(message) && mutation.isDue('workerRepeatsResults', 5)
+    for (let left = isTwice ? 2 : 1; left > 0; left -= 1) this.#sendBytes(bytes)
+  }
+
+  #sendBytes(bytes: Uint8Array): void {
+    if (this.#dealer.send(bytes) || this.#isCongested || !this.#dealer.isConnected) return
+    this.#isCongested = true
+    this.process.after(0, () => {
+      if (this.#isCongested) this.#driver.handle({ type: 'congested' })
+    })
+  }
+
+  #startProcessor(number: number): void {
+    const { process, settings, clientSettings, pipes, host } = this.#setup
+    const handle = (event: WorkerEvent): void => this.#driver.handle(event)
+    this.#processor = new VirtualProcessor(this.#world, {
+      agent: process,
+      worker: this.identity,
+      host,
+      inlineLimitBytes: settings.inlineLimitBytes,
+      killDelayMs: KILL_DELAY_MS,
+      clientSettings,
+      pipes,
+      handler: {
+        onReady: (pid) => handle({ type: 'processorReady', processor: number, pid }),
+        onResult: (result) => handle({ type: 'taskAnswered', processor: number, result }),
+        onUpdate: (update) => handle({ type: 'taskUpdated', processor: number, update }),
+        onStatus: (status) => handle({ type: 'statusTold', processor: number, status }),
+        onRetracted: (asked, retracted) => {
+          handle({ type: 'tasksRetracted', processor: number, asked, retracted })
+        },
+        onExit: (death, lastRun) => {
+          handle({ type: 'processorExited', processor: number, death, lastRun })
+        },
+      },
+    })
+    this.#tell(() => `starts ${this.#processor?.name}`)
+  }
+
+  #end(reason: string): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#tell(() => `ends: ${reason}`)
+    this.#driver.stop()
+    this.#dealer.close()
+    this.#processor?.end()
+    this.#setup.onEnd()
+  }
+
+  /** The guardian sees that the agent is gone. */
+  #onAgentDeath(): void {
+    this.#hasEnded = true
+    this.#driver.stop()
+    const processor = this.#processor
+    this.#world.clock.after(1, () => {
+      processor?.end()
+    })
+  }
+
+  #tell(text: () => string): void {
+    this.#world.story.tell(this.identity, text)
+  }
+}
