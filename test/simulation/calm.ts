@@ -39,6 +39,8 @@ export class CalmChecker {
 
   /** `given`: what workers have and have not answered. Throws `Violation`. */
   look(now: number, agents: readonly (AgentHost | undefined)[], given: readonly GivenTask[]): void {
+    // What a processor had that ended is tried again where it was: it may be the cause.
+    if (this.#journal.deaths.length > 0) return
     const patienceMs = this.#scenario.scheduler.loadBalanceMs + IDLE_MS
     const idle = this.#idleWorkers(now, agents, given).find((since) => now - since.at > patienceMs)
     if (idle === undefined) return

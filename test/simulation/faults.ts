@@ -3,13 +3,18 @@
 import type { AgentHost } from './agent-host.js'
 import type { Fault, FaultPlan } from './fault.js'
 import type { Simulation } from './simulation.js'
+import { callOff, type Plan } from './virtual-clock.js'
 import type { VirtualProcess } from './virtual-process.js'
+
+/** Between two looks whether anybody works. */
+const SERVE_INTERVAL_MS = 5_000
 
 /** The faults of one world. */
 export class Faults {
   readonly #simulation: Simulation
   readonly #thaw = new Set<() => void>()
   #isOver = false
+  #next: Plan | undefined
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation
@@ -23,10 +28,22 @@ export class Faults {
     for (const thaw of this.#thaw) thaw()
     simulation.world.network.heal()
     if (!simulation.scheduler.process.isAlive) simulation.startScheduler()
+    this.#serve()
+  }
+
+  /** All leave: nobody is replaced any more. */
+  leave(): void {
+    callOff(this.#next)
+  }
+
+  /** From now on somebody works, even when a worker gives up what it has waited for too long. */
+  #serve(): void {
+    const simulation = this.#simulation
     const isServed = simulation.agents.some(
       (agent) => agent?.hasEnded === false && !agent.isLeaving,
     )
     if (!isServed) simulation.startAgent(0, 1)
+    this.#next = simulation.world.clock.after(SERVE_INTERVAL_MS, () => this.#serve())
   }
 
   #arm({ trigger, fault }: FaultPlan): void {

@@ -104,7 +104,7 @@ function makeSettings(random: Random): Pick<Scenario, 'scheduler' | 'worker' | '
     },
     worker: {
       heartbeatIntervalMs: random.pick([2_000, 2_000, 2_000, 500]),
-      deathTimeoutMs: random.pick([300_000, 300_000, 15_000]),
+      deathTimeoutMs: random.pick([300_000, 300_000, 45_000]),
       inlineLimitBytes,
       cancelGraceMs: random.pick([1_000, 50, 0]),
       objectCacheBytes: random.pick([1e9, 1e9, 3_000]),

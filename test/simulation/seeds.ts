@@ -46,6 +46,10 @@ export const FOUND: readonly Found[] = [
     what: 'a suspect that waited for its child kept the other back, which kept the child back',
   },
   {
+    name: 'released-target',
+    what: 'cancelling a graph ended a target twice that had gone with the user of its result',
+  },
+  {
     name: 'suspect-without-room',
     what: 'a worker asked for ticks without end, because a suspect had its turn but no room',
   },

@@ -230,6 +230,7 @@ export class Simulation {
       if (counts['unfinishedTasks'] === 0 && counts['waitingBytes'] === 0) continue
       throw new Violation('table', `${application.host} has left with ${JSON.stringify(counts)}`)
     }
+    this.#faults.leave()
     for (const agent of this.agents) agent?.stop()
     const isEnded = (): boolean => this.agents.every((agent) => agent?.hasEnded !== false)
     this.#await('liveness', isEnded, 'when all workers were told to leave')

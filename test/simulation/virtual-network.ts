@@ -15,6 +15,7 @@ export interface Listener {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
+const SYN_INTERVAL_MS = 1_000
 
 /** All connections. */
 export class VirtualNetwork {
@@ -54,10 +55,13 @@ export class VirtualNetwork {
     const { minDelayMs, maxDelayMs } = setup.settings
     const delayMs = this.#random.between(2 * minDelayMs, 2 * maxDelayMs)
     const answer = (result: LinkEnd | string): void => setup.process.deliver(() => done(result))
-    this.#clock.after(delayMs, () => {
+    const giveUpAt = this.#clock.now + CONNECT_TIMEOUT_MS
+    const attempt = (): void => {
       if (!setup.process.isAlive) return
       if ((this.#blackHoles.get(host) ?? 0) > this.#clock.now) {
-        setup.process.after(CONNECT_TIMEOUT_MS, () => answer('no connection within 10000 ms'))
+        // The system asks again, for as long as the caller waits.
+        if (this.#clock.now < giveUpAt) this.#clock.after(SYN_INTERVAL_MS, attempt)
+        else answer('no connection within 10000 ms')
         return
       }
       const listener = this.#listener
@@ -69,7 +73,8 @@ export class VirtualNetwork {
       const link = new VirtualLink(this.#clock, random, dealer, router)
       this.#links.push({ host, link })
       answer(dealer)
-    })
+    }
+    this.#clock.after(delayMs, attempt)
   }
 
   /** Until then nothing reaches a host, and nothing that it sends arrives. Nobody is told. */

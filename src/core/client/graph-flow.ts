@@ -88,7 +88,9 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     if (graph.targets.size === 0) return this.#forget(graph)
     const targets = [...graph.targets.values()]
     for (const target of targets) {
-      if (target.result === undefined) this.#parts.flow.ends.abandon(target, 'cancelled', '')
+      // One whose result was kept only for another target's user has gone with that one.
+      if (!this.#parts.tasks.has(target) || target.result !== undefined) continue
+      this.#parts.flow.ends.abandon(target, 'cancelled', '')
     }
   }
 

@@ -246,6 +246,20 @@ test('a worker that has answered is asked for more at once, for as long as other
   assert.deepEqual(recalled(scheduler, 10), ['e', 'd'])
 })
 
+test('what a worker cannot give, because it has begun all that it has, another one gives', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W', 'V'] })
+  scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))
+  for (const id of ['a', 'b', 'c', 'd']) scheduler.receive('C', task(id, 'C'))
+  scheduler.receive('X', workerHeartbeat()).actions()
+  const asked: string[] = []
+  for (let look = 0; look < 3; look += 1) {
+    const ids = recalled(scheduler)
+    asked.push(...ids)
+    for (const id of ids) scheduler.receive('W', result(id, 'notFound'))
+  }
+  assert.deepEqual(asked, ['c', 'a', 'd'])
+})
+
 test('a parent that goes on gives what came in its place to another worker, and stays itself', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))

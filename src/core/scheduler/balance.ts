@@ -113,17 +113,27 @@ function dueAtOf({ options }: SchedulerState, worker: WorkerEntry): InstantMs {
 }
 
 /** Asks for tasks, so many that the workers come to hold alike. Returns how many. */
-function askBack(state: SchedulerState, survey: Survey): number {
-  let left = MAX_AT_ONCE
-  const shares = sharesOf(survey.givers.map(activeCount), survey)
-  for (const [index, worker] of survey.givers.entries()) {
-    prolongFirst(state, worker)
-    const tasks = youngestOf(worker, Math.min(shares[index] as number, left))
-    if (tasks.length === 0) continue
-    left -= tasks.length
-    recall(state, worker, tasks)
+function askBack(state: SchedulerState, { givers, ...all }: Survey): number {
+  let asked = 0
+  for (const worker of givers) prolongFirst(state, worker)
+  const shares = sharesOf(givers.map(activeCount), all)
+  for (const [index, worker] of givers.entries()) {
+    asked += askOne(state, worker, Math.min(shares[index] as number, MAX_AT_ONCE - asked))
   }
-  return MAX_AT_ONCE - left
+  // What some cannot give, because they have begun all that they have, others may.
+  for (const worker of givers) {
+    if (worker.recalledCount > 0) continue
+    asked += askOne(state, worker, Math.min(all.idleCount, MAX_AT_ONCE) - asked)
+  }
+  return asked
+}
+
+/** Asks one worker for so many tasks, as far as it has them. Returns how many that are. */
+function askOne(state: SchedulerState, worker: WorkerEntry, wanted: number): number {
+  if (wanted <= 0) return 0
+  const tasks = youngestOf(worker, wanted)
+  if (tasks.length > 0) recall(state, worker, tasks)
+  return tasks.length
 }
 
 /**
