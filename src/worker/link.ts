@@ -35,9 +35,6 @@ export const KIND_STOP = 3
 /** A task has written a log line (log-frame.ts). */
 export const KIND_LOG = 4
 
-/** The processor shall end. A pipe that ends without it is the agent's death. */
-export const KIND_END = 8
-
 /** On the lifeline: how far a task is. */
 export const KIND_STATUS = 5
 
@@ -46,6 +43,9 @@ export const KIND_RETRACT = 6
 
 /** On the lifeline: whether anybody is there. */
 export const KIND_PULSE = 7
+
+/** The processor shall end. A pipe that ends without it is the agent's death. */
+export const KIND_END = 8
 
 const HEADER_BYTES = 5
 const MAX_LENGTH = 2 ** 32 - 1
@@ -215,6 +215,6 @@ export class FrameParser {
 }
 
 function checkKind(kind: number | undefined): number {
-  if (kind !== undefined && kind <= KIND_PULSE) return kind
+  if (kind !== undefined && kind <= KIND_END) return kind
   throw new ProtocolError(`a frame of the unknown kind ${kind}`)
 }

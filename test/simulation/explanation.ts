@@ -20,8 +20,15 @@ export interface Circumstances {
   /** How long the client has heard nothing. */
   readonly silenceMs: number
   readonly timeoutMs: number
-  /** Whether the scheduler refuses tasks when too many wait. */
+  readonly limits: Limits
+}
+
+/** What a world may do to tasks by its very make. */
+export interface Limits {
+  /** The scheduler refuses tasks when too many wait. */
   readonly mayRefuse: boolean
+  /** Tasks may keep a thread for as long as a client beside them would wait for a word. */
+  readonly mayBeDeaf: boolean
 }
 
 /** So many processors may end because of what a task has submitted, or with it by chance. */
@@ -69,7 +76,7 @@ function explainEnd(
     case 'workerDied':
       return hasWornOut(world) ? 'it lost too many workers' : undefined
     case 'noWorker':
-      return world.mayRefuse ? 'the scheduler takes no more' : undefined
+      return world.limits.mayRefuse ? 'the scheduler takes no more' : undefined
     case 'shutDown':
     case 'dropped':
     case 'notFound':
@@ -128,9 +135,10 @@ function explainChild(
     return explain(outcome, { ...world, suspects })
   }
   const reason = childText.slice('end '.length)
-  if (reason === 'noWorker') return world.mayRefuse ? 'refused' : undefined
+  if (reason === 'noWorker') return world.limits.mayRefuse ? 'refused' : undefined
   if (reason === 'workerDied') return hasWornOut({ ...world, suspects }) ? 'worn out' : undefined
   // Its client heard nothing for too long; the parent goes on for nobody, or is told.
+  if (reason === 'disconnected' && world.limits.mayBeDeaf) return 'its client could not listen'
   const isExplained = reason === 'disconnected' || reason === 'dropped'
   return isExplained && world.journal.faults.length > 0 ? 'its client was cut off' : undefined
 }

@@ -2,7 +2,7 @@
 // an error that something in this world explains.
 
 import type { ClientHost } from './client-host.js'
-import { explain, type Suspect } from './explanation.js'
+import { explain, type Limits, type Suspect } from './explanation.js'
 import type { Future, FutureOutcome } from './future.js'
 import type { Journal } from './journal.js'
 import { evaluate, type Program, type RightOutcome } from './program.js'
@@ -33,12 +33,11 @@ export class OutcomeChecker {
   readonly #books = new Map<string, Book>()
   readonly #journal: Journal
   readonly #now: () => number
-  readonly #mayRefuse: boolean
+  readonly #limits: Limits
   #ended = 0
 
-  /** `mayRefuse`: the scheduler refuses tasks when too many wait. */
-  constructor(journal: Journal, now: () => number, mayRefuse: boolean) {
-    this.#mayRefuse = mayRefuse
+  constructor(journal: Journal, now: () => number, limits: Limits) {
+    this.#limits = limits
     this.#journal = journal
     this.#now = now
   }
@@ -120,7 +119,7 @@ export class OutcomeChecker {
       hasClosed: book.hasClosed,
       silenceMs,
       timeoutMs: client.settings.timeoutMs,
-      mayRefuse: this.#mayRefuse,
+      limits: this.#limits,
     })
     if (why !== undefined) return
     throw new Violation('outcome', `nothing explains that ${name} ended with ${shown}`)

@@ -3,6 +3,7 @@
 
 import { AgentHost } from './agent-host.js'
 import { Application } from './application.js'
+import type { Limits } from './explanation.js'
 import { Faults } from './faults.js'
 import { Journal } from './journal.js'
 import { Mutation, type MutationName } from './mutation.js'
@@ -84,11 +85,7 @@ export class Simulation {
       checkEvery: options.checkEvery ?? 1,
       nextNumber: () => (count += 1),
     }
-    this.#outcomes = new OutcomeChecker(
-      this.world.journal,
-      now,
-      scenario.scheduler.maxTasksWaiting >= 0,
-    )
+    this.#outcomes = new OutcomeChecker(this.world.journal, now, limitsOf(scenario))
     this.#wire = new WireChecker(this.world.journal, now)
     this.scheduler = this.startScheduler()
     this.#faults = new Faults(this)
@@ -275,6 +272,17 @@ export class Simulation {
       .flatMap((one) => [...withChildren(one)])
       .find((one) => one.name === name)
     return program === undefined || program.retries > 0
+  }
+}
+
+function limitsOf({ scheduler, client, clients }: Scenario): Limits {
+  const programs = clients.flatMap((plan) => programsOf(plan))
+  const all = programs.flatMap((program) => [...withChildren(program)])
+  const deafMs = client.timeoutMs - 1_000
+  const busyMs = all.reduce((sum, { blocks, ms }) => (blocks ? sum + ms : sum), 0)
+  return {
+    mayRefuse: scheduler.maxTasksWaiting >= 0,
+    mayBeDeaf: busyMs >= deafMs,
   }
 }
 

@@ -17,8 +17,11 @@ import { Output } from './output.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 import { checkLoad, WorkerPool } from './worker-pool.js'
 
-/** For so long after its start a scheduler waits for workers to come back with their tasks. */
-const NEW_MS = 1000
+/**
+ * For so long after its start a scheduler waits for workers to come back with their tasks: they try
+ * once a second, and a busy machine takes its time.
+ */
+const NEW_MS = 1500
 
 /** The whole state of one scheduler. */
 export class SchedulerState {
