@@ -50,6 +50,10 @@ export const FOUND: readonly Found[] = [
     what: 'cancelling a graph ended a target twice that had gone with the user of its result',
   },
   {
+    name: 'cancelled-failure',
+    what: 'a failed task was cancelled while its error was fetched: those that needed it never ended',
+  },
+  {
     name: 'suspect-without-room',
     what: 'a worker asked for ticks without end, because a suspect had its turn but no room',
   },

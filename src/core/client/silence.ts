@@ -53,7 +53,9 @@ export class Silence {
     if (now < this.nextLook) return false
     if (this.#isLastLook) return true
     this.#isLastLook = true
-    this.#since = Math.max(this.#since, now - this.#timeoutMs + this.#lastLookMs)
+    // Whoever comes too late has been kept from it, and its connection may be lost by now.
+    const leftMs = now > this.deadline ? Math.min(REPRIEVE_MS, this.#timeoutMs) : this.#lastLookMs
+    this.#since = Math.max(this.#since, now - this.#timeoutMs + leftMs)
     return false
   }
 

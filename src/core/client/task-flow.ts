@@ -112,8 +112,8 @@ export class TaskFlow<Owner> {
       this.ends.abandon(task, 'cancelled', '')
       return
     }
-    // Others need what it has made, or makes.
-    if (task.result !== undefined) this.tasks.change(task, 'unwanted')
+    // Others need what it has made, or makes; an error is still fetched for them.
+    if (task.result?.isSuccess === true) this.tasks.change(task, 'unwanted')
     const { owner } = task
     task.owner = undefined
     this.#turn.endTask(owner, 'cancelled', '')

@@ -29,3 +29,17 @@ test('of very many removals, workers are told in several goes', () => {
   for (const seen of told.values()) assert.equal(seen.size, count)
   assert.equal(table.size, 0)
 })
+
+test('an object that has gone leads to no worker any more', () => {
+  const table = new ObjectTable()
+  const user: ObjectUser = { objects: new Set() }
+  const worker = { held: new Set<ObjectEntry>() } as unknown as WorkerEntry
+  table.create(user, instruction('create', 'C', ['o']).objectContent)
+  const [entry] = user.objects
+  assert.ok(entry !== undefined)
+  table.hold(worker, entry)
+  table.delete(user, [objectId('o')])
+  assert.equal(worker.held.size, 0)
+  // A node of a graph may still know it, and would be given to a worker that is not there.
+  assert.equal(entry.holders.size, 0)
+})

@@ -72,6 +72,8 @@ export class ObjectTable {
       if (ids === undefined) this.#removals.set(worker, [entry.id])
       else ids.push(entry.id)
     }
+    // They do not know the entry any more; a node that waits again may.
+    entry.holders.clear()
   }
 
   /** Objects that nobody will ask for, whoever uses them. */

@@ -199,7 +199,7 @@ class World {
   finishAll(): void {
     this.#lose('W0')
     this.take({ type: 'join', worker: 'W0' } as Step)
-    this.take({ type: 'time', at: 1000 } as Step)
+    this.take({ type: 'time', at: 2000 } as Step)
     const isBusy = (): boolean =>
       [...this.open.values()].some((ids) => ids.size > 0) ||
       [...this.held.values()].some((ids) => ids.length > 0)
