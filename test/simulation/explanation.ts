@@ -34,6 +34,8 @@ export interface Limits {
 /** So many processors may end because of what a task has submitted, or with it by chance. */
 const MAX_UNSUSPECTED_DEATHS = 3
 const DEFAULT_DEATH_LIMIT = 4
+/** A task, one that it needs, and one that this one needs. */
+const MIN_CHAIN = 3
 /** A task that is that close to its time limit may miss it. */
 const TIME_SLACK_MS = 50
 
@@ -70,7 +72,8 @@ function explainEnd(
     case 'closed':
       return world.hasClosed ? 'somebody closed' : undefined
     case 'missingObject':
-      return world.hasCleared ? 'somebody cleared what it needs' : undefined
+      if (world.hasCleared) return 'somebody cleared what it needs'
+      return isBereft(world) ? 'what it needs was made of what has gone' : undefined
     case 'disconnected':
       return world.silenceMs >= world.timeoutMs - 1 ? 'the scheduler was silent' : undefined
     case 'workerDied':
@@ -85,6 +88,14 @@ function explainEnd(
     default:
       return undefined
   }
+}
+
+/**
+ * A result that was only in the scheduler is lost with it, and is made again; but not if what it was
+ * made of is gone from its client, too.
+ */
+function isBereft({ suspects, journal }: Circumstances): boolean {
+  return journal.faults.length > 0 && suspects.length >= MIN_CHAIN
 }
 
 function hasWornOut({ suspects, journal }: Circumstances): boolean {

@@ -54,6 +54,10 @@ export const FOUND: readonly Found[] = [
     what: 'a failed task was cancelled while its error was fetched: those that needed it never ended',
   },
   {
+    name: 'gone-holder',
+    what: 'a task was given to a worker that had gone, because an object that had gone named it',
+  },
+  {
     name: 'suspect-without-room',
     what: 'a worker asked for ticks without end, because a suspect had its turn but no room',
   },

@@ -1,0 +1,3 @@
+import { testPart } from './long-campaign.js'
+
+testPart(2)
