@@ -91,8 +91,8 @@ function explainEnd(
 }
 
 /**
- * A result that was only in the scheduler is lost with it, and is made again; but not if what it was
- * made of is gone from its client, too.
+ * A result that was only in the scheduler is lost with it, and is made again; but not if what it
+ * was made of is gone from its client, too.
  */
 function isBereft({ suspects, journal }: Circumstances): boolean {
   return journal.faults.length > 0 && suspects.length >= MIN_CHAIN

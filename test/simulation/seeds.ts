@@ -15,7 +15,7 @@ export interface Found {
 export const FOUND: readonly Found[] = [
   {
     name: 'late-echo',
-    what: 'a client whose thread was busy sent a task again whose result was on its way: it ran twice',
+    what: 'a client whose thread was busy sent a task again whose result was on its way',
   },
   {
     name: 'orphans-of-the-dead',
@@ -23,11 +23,11 @@ export const FOUND: readonly Found[] = [
   },
   {
     name: 'blocked-thread',
-    what: 'a client gave the scheduler up before it had read what had come while its thread was busy',
+    what: 'a client gave the scheduler up before it had read what had come meanwhile',
   },
   {
     name: 'cancel-too-late',
-    what: 'a new scheduler was sent the cancel of a graph of the old one: its `notFound` ended a target',
+    what: 'a new scheduler was sent the cancel of a graph that only the old one had',
   },
   {
     name: 'kept-before-clear',
@@ -35,7 +35,7 @@ export const FOUND: readonly Found[] = [
   },
   {
     name: 'restarted-parent',
-    what: 'a waiting parent began anew for ever, because nobody counted how often it lost its process',
+    what: 'a waiting parent began anew for ever: nobody counted how often it lost its process',
   },
   {
     name: 'idle-worker',
@@ -51,7 +51,7 @@ export const FOUND: readonly Found[] = [
   },
   {
     name: 'cancelled-failure',
-    what: 'a failed task was cancelled while its error was fetched: those that needed it never ended',
+    what: 'a failed task was cancelled while its error was fetched: its users never ended',
   },
   {
     name: 'gone-holder',
