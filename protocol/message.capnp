@@ -185,6 +185,9 @@ struct ClientHeartbeat {
 
   worker @4 :Data $id(identity) $extension;
   # The worker inside of whose tasks this client lives; empty: of none.
+
+  wantsReport @5 :Bool $extension;
+  # The echo shall have a report.
 }
 
 struct ClientHeartbeatEcho {
@@ -195,6 +198,34 @@ struct ClientHeartbeatEcho {
 
   features @1 :UInt64 $extension $bitSet;
   # What the scheduler understands (docs/protocol.md#features).
+
+  reports @2 :List(SchedulerReport) $extension;
+  # One if the client has asked for it, else none (docs/protocol.md#report).
+}
+
+struct SchedulerReport $extension {
+  # What a scheduler is and has, for somebody who looks after it.
+
+  version @0 :Text;
+  # Of the package: `0.1.0`.
+
+  runtime @1 :Text;
+  # What it runs on, for example `node/20.20.2`.
+
+  clockMS @2 :UInt64;
+  # Its clock when it answered: milliseconds since 1970.
+
+  monitorAddress @3 :Text;
+  # Where its monitors connect, as it has bound it: `tcp://0.0.0.0:2347`.
+
+  workers @4 :UInt32;
+  # How many workers there are.
+
+  suitable @5 :UInt32;
+  # Of them those that run the functions of the client that has asked.
+
+  idle @6 :UInt32;
+  # Of these those that have nothing to do.
 }
 
 struct WorkerHeartbeat {

@@ -44,6 +44,7 @@ export type {
   ObjectResponse,
   ObjectResponseType,
   ProcessorInitialized,
+  SchedulerReport,
   StateBalanceAdvice,
   StateClient,
   StateGraphTask,

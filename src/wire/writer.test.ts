@@ -166,6 +166,7 @@ describe('what the format cannot express is refused', () => {
         features: 0,
         runtime: long,
         worker: identity(''),
+        wantsReport: false,
       },
       /text of/,
     )
@@ -252,7 +253,12 @@ describe('extension fields', () => {
   test('that are empty make no message longer', () => {
     const words = (message: Message): number => encode(message).byteLength / 8
     assert.equal(
-      words({ kind: 'clientHeartbeatEcho', schedulerId: schedulerId(''), features: 0 }),
+      words({
+        kind: 'clientHeartbeatEcho',
+        schedulerId: schedulerId(''),
+        features: 0,
+        reports: [],
+      }),
       4,
     )
     const isLonger = words({ ...TASK, parentTaskId: taskId('p') }) > words(TASK) + 2

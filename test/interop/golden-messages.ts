@@ -309,6 +309,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
       features: 0,
       runtime: '',
       worker: identity(''),
+      wantsReport: false,
     },
   },
   {
@@ -316,7 +317,12 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
     bytes: hex(`
         0000000003000000 0000000001000100 0900000000000000 fcffffff00000000
       `),
-    message: { kind: 'clientHeartbeatEcho', schedulerId: schedulerId(''), features: 0 },
+    message: {
+      kind: 'clientHeartbeatEcho',
+      schedulerId: schedulerId(''),
+      features: 0,
+      reports: [],
+    },
   },
   {
     name: 'WorkerHeartbeat',

@@ -7,6 +7,7 @@ import type {
   ObjectContent,
   ProcessorStatus,
   Resource,
+  SchedulerReport,
   Task,
   TaskCapability,
   TaskStatus,
@@ -116,6 +117,16 @@ const worker: fc.Arbitrary<WorkerStatus> = fc.record({
 
 const messageCounts = list(fc.record({ client: text, number: uint32 }))
 
+const report: fc.Arbitrary<SchedulerReport> = fc.record({
+  version: text,
+  runtime: text,
+  clockMS: uint64,
+  monitorAddress: text,
+  workers: uint32,
+  suitable: uint32,
+  idle: uint32,
+})
+
 /** A message of any kind, with values in the range of their fields and without `bytes`. */
 export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   task,
@@ -167,6 +178,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     features,
     runtime,
     worker: fc.oneof(fc.constant(identity('')), identities),
+    wantsReport: bool,
   }),
   fc.record({
     kind: fc.constant('taskUpdate' as const),
@@ -179,6 +191,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     kind: fc.constant('clientHeartbeatEcho' as const),
     schedulerId: schedulerIds,
     features,
+    reports: fc.oneof(fc.constant<readonly SchedulerReport[]>([]), list(report)),
   }),
   fc.record({
     kind: fc.constant('workerHeartbeat' as const),

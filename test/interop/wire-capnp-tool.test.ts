@@ -19,7 +19,7 @@ import { GOLDEN_MESSAGES } from './golden-messages.js'
 import { anyMessage } from './message-arbitrary.js'
 import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
 
-const SEED = Number(process.env['SCALER_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const MESSAGES = 600
 
 function someMessages(): readonly Message[] {
@@ -38,7 +38,7 @@ function forEach(
     try {
       check(message, index)
     } catch (error) {
-      throw new Error(`message ${index} of SCALER_SEED=${SEED}`, { cause: error })
+      throw new Error(`message ${index} of TEST_SEED=${SEED}`, { cause: error })
     }
   }
 }
@@ -182,8 +182,8 @@ const EXTENSIONS: Readonly<Partial<Record<Message['kind'], readonly string[]>>> 
   task: Object.keys(PLAIN_TASK),
   taskResult: Object.keys(PLAIN_RESULT),
   graphTask: ['isOpen'],
-  clientHeartbeat: ['features', 'runtime', 'worker'],
-  clientHeartbeatEcho: ['schedulerId', 'features'],
+  clientHeartbeat: ['features', 'runtime', 'worker', 'wantsReport'],
+  clientHeartbeatEcho: ['schedulerId', 'features', 'reports'],
   workerHeartbeat: ['features', 'runtime', ...Object.keys(PLAIN_HEARTBEAT)],
   workerHeartbeatEcho: ['schedulerId', 'features'],
 }

@@ -1,5 +1,5 @@
 // Valid messages, damaged at random: reading them ends with a message or a ProtocolError, whatever
-// they have become. SCALER_FUZZ_RUNS asks for more, SCALER_SEED for the same again.
+// they have become. TEST_FUZZ_RUNS asks for more, TEST_SEED for the same again.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -10,8 +10,8 @@ import { comparable } from './comparable.js'
 import { GOLDEN_MESSAGES, goldenTwoSegments } from './golden-messages.js'
 import { anyMessage } from './message-arbitrary.js'
 
-const SEED = Number(process.env['SCALER_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-const RUNS = Number(process.env['SCALER_FUZZ_RUNS'] ?? 200_000)
+const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+const RUNS = Number(process.env['TEST_FUZZ_RUNS'] ?? 200_000)
 const SOURCES = 300
 
 /** Numbers from a seed (xorshift): the same on every machine. */
@@ -169,7 +169,7 @@ describe('damaged messages', () => {
         // What has been read can be written, and is the same then.
         if (run % 16 === 0) checkRewritten(message)
       } catch (error) {
-        const text = `run ${run} of SCALER_SEED=${SEED}: ${bytes.toString('hex')}`
+        const text = `run ${run} of TEST_SEED=${SEED}: ${bytes.toString('hex')}`
         throw new Error(text, { cause: error })
       }
     }

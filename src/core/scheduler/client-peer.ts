@@ -5,7 +5,7 @@ import { FEATURE_INLINE, hasFeature } from '../../base/features.js'
 import type { InstantMs } from '../../base/machine.js'
 import { SpreadSet } from '../../base/spread-set.js'
 import type { ClientHeartbeat } from '../../wire/message.js'
-import type { ClientEntry, WorkerEntry } from './entries.js'
+import type { ClientEntry, Runtime, WorkerEntry } from './entries.js'
 import { ourEcho } from './echo.js'
 import { leaveObjects } from './object-estate.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
@@ -29,7 +29,21 @@ export function onClientHeartbeat(
   client.isConnected = true
   state.pools[client.runtime].queue.unpark(client)
   moveIn(client, host)
-  state.output.send(from, { kind: 'clientHeartbeatEcho', ...ourEcho(state, message.features) })
+  const echo = { kind: 'clientHeartbeatEcho', ...ourEcho(state, message.features) } as const
+  const isReport = message.wantsReport && message.features !== 0
+  if (isReport) state.output.report(from, { ...echo, ...workersFor(state, client.runtime) })
+  else state.output.send(from, { ...echo, reports: [] })
+}
+
+/** How many workers there are, and how many can run a client's functions, or do so at once. */
+function workersFor(
+  state: SchedulerState,
+  runtime: Runtime,
+): { readonly workers: number; readonly suitable: number; readonly idle: number } {
+  const workers = [...state.workers.values()]
+  const suitable = workers.filter((worker) => worker.runtime === runtime && !worker.isLeaving)
+  const idle = suitable.filter((worker) => worker.assigned.size === 0)
+  return { workers: workers.length, suitable: suitable.length, idle: idle.length }
 }
 
 /** The client of an identity; a new one that shows no runtime is taken for Python's. */

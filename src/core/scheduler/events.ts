@@ -2,7 +2,14 @@
 
 import type { Identity } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
-import type { Message, Resource } from '../../wire/message.js'
+import type { ClientHeartbeatEcho, Message, Resource } from '../../wire/message.js'
+
+/** An echo, and what the core knows for the report in it. docs/protocol.md#report */
+export interface ReportedEcho extends Omit<ClientHeartbeatEcho, 'reports' | 'bytes'> {
+  readonly workers: number
+  readonly suitable: number
+  readonly idle: number
+}
 
 /** Facts. Messages have been decoded, and so checked, before they come here. */
 export type SchedulerEvent =
@@ -27,6 +34,8 @@ export type SchedulerAction =
   | { readonly type: 'send'; readonly to: Identity; readonly message: Message }
   /** A message as it was received: nothing is encoded. */
   | { readonly type: 'forward'; readonly to: Identity; readonly bytes: Uint8Array }
+  /** The echo for a client that has asked for a report: the shell adds what only it knows. */
+  | { readonly type: 'report'; readonly to: Identity; readonly report: ReportedEcho }
   | { readonly type: 'publish'; readonly message: Message }
   | {
       readonly type: 'log'

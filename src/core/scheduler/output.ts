@@ -3,7 +3,7 @@
 import type { Identity } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type { Message } from '../../wire/message.js'
-import type { Act, SchedulerAction } from './events.js'
+import type { Act, ReportedEcho, SchedulerAction } from './events.js'
 
 /** Messages per kind since the start. */
 export type MessageCounts = ReadonlyMap<Message['kind'], number>
@@ -30,6 +30,12 @@ export class Output {
   send(to: Identity, message: Message): void {
     this.#count(message.kind)
     this.#act({ type: 'send', to, message })
+  }
+
+  /** Answers a client that wants to know who this is. */
+  report(to: Identity, report: ReportedEcho): void {
+    this.#count(report.kind)
+    this.#act({ type: 'report', to, report })
   }
 
   /** Sends a message as it was received. */

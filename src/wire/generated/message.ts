@@ -746,6 +746,8 @@ export interface ClientHeartbeat {
   readonly runtime: string
   /** The worker inside of whose tasks this client lives; empty: of none. Not in 1.9.9. */
   readonly worker: Identity
+  /** The echo shall have a report. Not in 1.9.9. */
+  readonly wantsReport: boolean
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -766,13 +768,16 @@ export function readClientHeartbeat(
     features: reader.bitSet(structAt + 8, pointersAt),
     runtime: reader.text(pointersAt + 8, structEnd),
     worker: reader.id(pointersAt + 16, structEnd) as Identity,
+    wantsReport: reader.bool(structAt, 32, pointersAt),
     bytes,
   }
 }
 
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedClientHeartbeat(value: ClientHeartbeat): boolean {
-  return value.features !== 0 || value.runtime.length > 0 || value.worker.length > 0
+  return (
+    value.features !== 0 || value.runtime.length > 0 || value.worker.length > 0 || value.wantsReport
+  )
 }
 
 /** Words of all that is behind the pointers of the struct. */
@@ -820,6 +825,7 @@ function writeClientHeartbeat(
   writer.bitSet(at + 8, value.features)
   writer.text(pointersAt + 8, value.runtime)
   writer.id(pointersAt + 16, value.worker)
+  writer.bool(at, 32, value.wantsReport)
 }
 
 /** The answer to each ClientHeartbeat: scheduler -> client. (docs/protocol.md#struct-clientheartbeatecho) */
@@ -829,6 +835,8 @@ export interface ClientHeartbeatEcho {
   readonly schedulerId: SchedulerId
   /** What the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
   readonly features: number
+  /** One if the client has asked for it, else none (docs/protocol.md#report). Not in 1.9.9. */
+  readonly reports: readonly SchedulerReport[]
   /**
    * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
    * changed copy must not keep it.
@@ -846,29 +854,32 @@ export function readClientHeartbeatEcho(
     kind: 'clientHeartbeatEcho',
     schedulerId: reader.id(pointersAt, structEnd) as SchedulerId,
     features: reader.bitSet(structAt, pointersAt),
+    reports: readSchedulerReportList(reader, pointersAt + 8, structEnd),
     bytes,
   }
 }
 
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedClientHeartbeatEcho(value: ClientHeartbeatEcho): boolean {
-  return value.schedulerId.length > 0 || value.features !== 0
+  return value.schedulerId.length > 0 || value.features !== 0 || value.reports.length > 0
 }
 
 /** Words of all that is behind the pointers of the struct. */
 export function measureClientHeartbeatEcho(
   value: ClientHeartbeatEcho,
-  _referenceFrom: number,
+  referenceFrom: number,
   isExtended: boolean,
 ): number {
   const words = 0
-  return isExtended ? words + idWords(value.schedulerId) : words
+  return isExtended
+    ? words + idWords(value.schedulerId) + measureSchedulerReportList(value.reports, referenceFrom)
+    : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeClientHeartbeatEcho(value: ClientHeartbeatEcho, referenceFrom: number): number {
   const isExtended = isExtendedClientHeartbeatEcho(value)
-  return (isExtended ? 2 : 0) + measureClientHeartbeatEcho(value, referenceFrom, isExtended)
+  return (isExtended ? 3 : 0) + measureClientHeartbeatEcho(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
@@ -880,7 +891,7 @@ export function addClientHeartbeatEcho(
   const isExtended = isExtendedClientHeartbeatEcho(value)
   writeClientHeartbeatEcho(
     writer,
-    writer.struct(pointerAt, isExtended ? 1 : 0, isExtended ? 1 : 0),
+    writer.struct(pointerAt, isExtended ? 1 : 0, isExtended ? 2 : 0),
     value,
     isExtended,
   )
@@ -898,6 +909,97 @@ function writeClientHeartbeatEcho(
   if (!isExtended) return
   writer.id(pointersAt, value.schedulerId)
   writer.bitSet(at, value.features)
+  addSchedulerReportList(writer, pointersAt + 8, value.reports)
+}
+
+/** What a scheduler is and has, for somebody who looks after it. */
+export interface SchedulerReport {
+  /** Of the package: `0.1.0`. */
+  readonly version: string
+  /** What it runs on, for example `node/20.20.2`. */
+  readonly runtime: string
+  /** Its clock when it answered: milliseconds since 1970. */
+  readonly clockMS: number
+  /** Where its monitors connect, as it has bound it: `tcp://0.0.0.0:2347`. */
+  readonly monitorAddress: string
+  /** How many workers there are. */
+  readonly workers: number
+  /** Of them those that run the functions of the client that has asked. */
+  readonly suitable: number
+  /** Of these those that have nothing to do. */
+  readonly idle: number
+}
+
+/** Reads the struct that was entered last. */
+export function readSchedulerReport(reader: Reader): SchedulerReport {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    version: reader.text(pointersAt, structEnd),
+    runtime: reader.text(pointersAt + 8, structEnd),
+    clockMS: reader.uint64(structAt, pointersAt),
+    monitorAddress: reader.text(pointersAt + 16, structEnd),
+    workers: reader.uint32(structAt + 8, pointersAt),
+    suitable: reader.uint32(structAt + 12, pointersAt),
+    idle: reader.uint32(structAt + 16, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readSchedulerReportList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly SchedulerReport[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: SchedulerReport[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readSchedulerReport(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureSchedulerReport(value: SchedulerReport, _referenceFrom: number): number {
+  return textWords(value.version) + textWords(value.runtime) + textWords(value.monitorAddress)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureSchedulerReportList(
+  values: readonly SchedulerReport[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 6)
+  for (const value of values) words += measureSchedulerReport(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeSchedulerReport(writer: Writer, at: number, value: SchedulerReport): void {
+  const pointersAt = at + 24
+  writer.text(pointersAt, value.version)
+  writer.text(pointersAt + 8, value.runtime)
+  writer.uint64(at, value.clockMS)
+  writer.text(pointersAt + 16, value.monitorAddress)
+  writer.uint32(at + 8, value.workers)
+  writer.uint32(at + 12, value.suitable)
+  writer.uint32(at + 16, value.idle)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addSchedulerReportList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly SchedulerReport[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 3, 3)
+  for (const value of values) {
+    writer.zero(at, 3)
+    writeSchedulerReport(writer, at, value)
+    at += 48
+  }
 }
 
 /** A worker is alive: worker -> scheduler. (docs/protocol.md#struct-workerheartbeat) */
