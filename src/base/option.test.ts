@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from './errors.js'
-import { booleanOption, numberOption } from './option.js'
+import { booleanOption, loggerOption, numberOption, show } from './option.js'
 
 const bounds = { min: 1, max: 10 }
 
@@ -32,4 +32,20 @@ test('a switch is true or false and nothing like it', () => {
   for (const value of [0, 'true', 1, {}]) {
     assert.throws(() => booleanOption('on', value, true), /on: expected true or false, got /)
   }
+})
+
+test('a logger is what has all that a logger has', () => {
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  assert.equal(loggerOption('logger', undefined), undefined)
+  assert.equal(loggerOption('logger', logger), logger)
+  assert.equal(loggerOption('logger', console), console)
+  for (const value of [null, {}, 'console', 5, { ...logger, warn: 1 }]) {
+    assert.throws(() => loggerOption('logger', value), /^ConfigError: option logger: expected an /)
+  }
+})
+
+test('an error shows any value in a few words', () => {
+  const shown = [null, undefined, 1n, 'a"b', [1], { a: 1 }, () => 1, Symbol('x')].map(show)
+  const texts = ['null', 'undefined', '1', String.raw`"a\"b"`, 'an array', 'an object']
+  assert.deepEqual(shown, [...texts, 'a function', 'Symbol(x)'])
 })

@@ -1,6 +1,7 @@
 // Checks of what users configure. One clear error that names the option, the value and the bound.
 
 import { ConfigError } from './errors.js'
+import type { Logger } from './logger.js'
 
 /** The bounds of a number option. */
 export interface NumberBounds {
@@ -33,7 +34,17 @@ export function booleanOption(name: string, value: unknown, fallback: boolean): 
   throw new ConfigError(`option ${name}: expected true or false, got ${show(value)}`)
 }
 
-function show(value: unknown): string {
+/** The logger given, or none. Throws `ConfigError` unless it has what a logger has. */
+export function loggerOption(name: string, value: unknown): Logger | undefined {
+  if (value === undefined) return undefined
+  const methods = value as Readonly<Record<string, unknown>> | null
+  const levels = ['debug', 'info', 'warn', 'error']
+  if (levels.every((level) => typeof methods?.[level] === 'function')) return value as Logger
+  throw new ConfigError(`option ${name}: expected an object with debug, info, warn and error`)
+}
+
+/** How a value is shown in an error: one short line, whatever it is. */
+export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'object' && value !== null)
     return Array.isArray(value) ? 'an array' : 'an object'

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nearestName } from './nearest-name.js'
+
+const NAMES = [
+  'workerTimeoutMs',
+  'clientTimeoutMs',
+  'taskTimeoutMs',
+  'workers',
+  'workerNames',
+  'protected',
+  'n',
+]
+
+test('a slip of a key or two leads to the name that was meant', () => {
+  const slips: readonly (readonly [string, string])[] = [
+    ['workerTimeoutsMs', 'workerTimeoutMs'],
+    ['workrTimeoutMs', 'workerTimeoutMs'],
+    ['wokrerTimeoutMs', 'workerTimeoutMs'],
+    ['clientTimeoutSs', 'clientTimeoutMs'],
+    ['worker', 'workers'],
+    ['wrokers', 'workers'],
+    ['protekted', 'protected'],
+  ]
+  for (const [name, meant] of slips) assert.equal(nearestName(name, NAMES), meant, name)
+})
+
+test('case, dashes and underscores make no other name', () => {
+  for (const name of ['worker-timeout-ms', 'WORKER_TIMEOUT_MS', 'workertimeoutms']) {
+    assert.equal(nearestName(name, NAMES), 'workerTimeoutMs')
+  }
+})
+
+test('a name that begins as another does leads to that', () => {
+  assert.equal(nearestName('clientTimeout', NAMES), 'clientTimeoutMs')
+  assert.equal(nearestName('protectedMode', NAMES), 'protected')
+})
+
+test('two letters that changed places are one slip: a short name is found by it', () => {
+  assert.equal(nearestName('ab', ['ba', 'xy']), 'ba')
+  assert.equal(nearestName('abc', ['bac']), 'bac')
+})
+
+test('of names that are equally near the first is taken, of others the nearest', () => {
+  assert.equal(nearestName('aTimeoutMs', ['cTimeoutMs', 'bTimeoutMs']), 'cTimeoutMs')
+  assert.equal(nearestName('workerTimeout', ['workerTimesMs', 'workerTimeouts']), 'workerTimeouts')
+})
+
+test('where none is near there is none', () => {
+  for (const name of ['colour', '', '--', 'x', 'toString', 'workerQuerySize']) {
+    assert.equal(nearestName(name, NAMES.slice(0, 5)), undefined, name)
+  }
+  assert.equal(nearestName('anything', []), undefined)
+})
+
+test('very long names cost little and are near nothing', () => {
+  assert.equal(nearestName('x'.repeat(1_000_000), NAMES), undefined)
+})
