@@ -1,7 +1,10 @@
 // The workers of one machine: an agent in this process and one processor process per worker.
 
+import { checkOptions, optionsIn } from '../base/option-table.js'
+import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
 import { Agent, type AgentEnd } from '../worker/agent.js'
-import type { ClusterOptions } from './cluster-options.js'
+import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/agent-options.js'
+import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster-options.js'
 
 /**
  * Workers of this machine, for a scheduler anywhere. Keeps the process alive until it has ended.
@@ -11,35 +14,42 @@ export class Cluster implements AsyncDisposable {
   readonly ended: Promise<AgentEnd>
   readonly #agent: Agent
 
-  private constructor(agent: Agent) {
+  private constructor(agent: Agent, log: CodeLog) {
     this.#agent = agent
-    this.ended = agent.ended
+    this.ended = agent.ended.then(async (end) => {
+      await log.close()
+      return end
+    })
   }
 
   /**
    * Starts the workers; resolves when the scheduler knows all of them. While no scheduler answers,
    * that takes as long as `deathTimeoutMs`, then it rejects with `DisconnectedError`. Rejects with
-   * `ConfigError` for a bad option or address.
+   * `ConfigError` for a bad option or address. Nothing is left when it rejects.
    */
-  static async start(
-    options: ClusterOptions & { readonly address: string; readonly workers: number },
-  ): Promise<Cluster> {
-    const { workerNames, ...rest } = options
-    const agent = await Agent.start({ ...rest, names: workerNames })
+  static async start(options: ClusterStartOptions): Promise<Cluster> {
+    checkOptions('cluster', CLUSTER_START_OPTIONS, options)
+    const own: AgentOptions = optionsIn(AGENT_OPTIONS, options)
+    checkAgentOptions(own)
+    const log = await openCodeLog(options)
+    let agent: Agent | undefined
     try {
+      agent = await Agent.start({ ...own, logger: log.logger })
       await agent.ready
+      return new Cluster(agent, log)
     } catch (error) {
-      await agent.stop()
+      await agent?.stop()
+      await log.close()
       throw error
     }
-    return new Cluster(agent)
   }
 
   /**
    * Ends all workers in good order: the scheduler gives their tasks to others. Safe to call twice.
    */
-  shutdown(): Promise<void> {
-    return this.#agent.stop()
+  async shutdown(): Promise<void> {
+    await this.#agent.stop()
+    await this.ended
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,28 +1,15 @@
 // Scheduler and workers on this machine, started from code: one process for the scheduler, one for
 // the agent, one processor per worker. None of them outlives this process.
 
-import { availableParallelism } from 'node:os'
-import { numberOption } from '../base/option.js'
-import { silentLogger, type Logger } from '../base/logger.js'
-import { checkSchedulerOptions, type SchedulerOptions } from '../scheduler/scheduler-options.js'
-import { checkAgentOptions, type AgentOptions } from '../worker/agent-options.js'
-import type { ClusterOptions } from './cluster-options.js'
+import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
+import {
+  checkComboOptions,
+  type AgentOrder,
+  type ComboOptions,
+  type SchedulerOrder,
+} from './combo-options.js'
 import { EmbeddedProcess, type EmbeddedStart } from './embedded-process.js'
 import { SupervisedProcess } from './supervised-process.js'
-
-/** What a local cluster can be told: the options of its scheduler and of its workers. */
-export interface ComboOptions extends SchedulerOptions, ClusterOptions {
-  /** How many workers. Default: one per available core. 1 to 4,096. */
-  readonly workers?: number | undefined
-  /** Default: a free port on 127.0.0.1. */
-  readonly address?: string | undefined
-}
-
-/**
- * What runs when the cluster ends has nobody left to wait for it: a processor that does not end by
- * itself is given this time for its exit handlers, in milliseconds.
- */
-const PROCESSOR_KILL_DELAY_MS = 500
 
 /** Where a scheduler is. */
 interface Addresses {
@@ -40,12 +27,14 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   /** Where monitors subscribe. */
   readonly monitorAddress: string
   readonly #processes: readonly SupervisedProcess[]
+  readonly #log: CodeLog
   #ending: Promise<void> | undefined
 
-  private constructor(addresses: Addresses, processes: readonly SupervisedProcess[]) {
+  private constructor(addresses: Addresses, processes: readonly SupervisedProcess[], log: CodeLog) {
     this.address = addresses.address
     this.monitorAddress = addresses.monitorAddress
     this.#processes = processes
+    this.#log = log
   }
 
   /**
@@ -53,41 +42,24 @@ export class SchedulerClusterCombo implements AsyncDisposable {
    * option and with an error that says why when a part cannot start; nothing is left then.
    */
   static async start(options: ComboOptions = {}): Promise<SchedulerClusterCombo> {
-    const { workers, address, workerNames, logger = silentLogger, ...rest } = options
-    const { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes, ...others } = rest
-    const { cancelGraceMs, spareProcessors, objectCacheBytes, ...schedulerRest } = others
-    const count = numberOption('workers', workers, availableParallelism(), { min: 1, max: 4096 })
-    const schedulerOptions = {
-      ...schedulerRest,
-      protected: options.protected ?? true,
-      address: address ?? 'tcp://127.0.0.1:0',
-    }
-    const agentOptions = {
-      heartbeatIntervalMs,
-      deathTimeoutMs,
-      inlineLimitBytes,
-      cancelGraceMs,
-      spareProcessors,
-      objectCacheBytes,
-      names: workerNames,
-      workers: count,
-      killDelayMs: PROCESSOR_KILL_DELAY_MS,
-    }
-    // Checked here, too, so that a mistake is told at once and as a ConfigError.
-    checkSchedulerOptions(schedulerOptions)
-    checkAgentOptions({ ...agentOptions, address: 'tcp://127.0.0.1:1' })
-    const { scheduler, agent } = newParts(logger)
+    const orders = checkComboOptions(options)
+    const log = await openCodeLog(options)
+    const { scheduler, agent } = newParts(log)
     try {
-      const addresses = await startScheduler(scheduler, schedulerOptions)
-      await startAgent(agent, { ...agentOptions, address: addresses.address })
-      return new SchedulerClusterCombo(addresses, [agent, scheduler])
+      const addresses = await startScheduler(scheduler, orders.scheduler)
+      await startAgent(agent, { ...orders.agent, address: addresses.address })
+      return new SchedulerClusterCombo(addresses, [agent, scheduler], log)
     } catch (error) {
       await Promise.all([agent.end(), scheduler.end()])
+      await log.close()
       throw error
     }
   }
 
-  /** Ends everything: no process, port or file stays behind. Safe to call twice. */
+  /**
+   * Ends everything: no process, port or file stays behind. Tasks that run have `drainMs` to end.
+   * Safe to call twice.
+   */
   shutdown(): Promise<void> {
     this.#ending ??= this.#shutdown()
     return this.#ending
@@ -100,12 +72,13 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   /** The workers first, so that they can say good-bye. */
   async #shutdown(): Promise<void> {
     for (const process of this.#processes) await process.end()
+    await this.#log.close()
   }
 }
 
 /** Both at once: starting Node takes longer than anything that follows. */
-function newParts(logger: Logger): Record<'scheduler' | 'agent', SupervisedProcess> {
-  const open = (): EmbeddedProcess => new EmbeddedProcess(logger)
+function newParts({ logger, isSilent }: CodeLog): Record<'scheduler' | 'agent', SupervisedProcess> {
+  const open = (): EmbeddedProcess => new EmbeddedProcess(logger, !isSilent)
   const endAgent = (): void => void agent.end()
   const scheduler = new SupervisedProcess(open, logger, { onOver: endAgent, onGivenUp: endAgent })
   const agent = new SupervisedProcess(open, logger, {
@@ -119,7 +92,7 @@ function newParts(logger: Logger): Record<'scheduler' | 'agent', SupervisedProce
 
 async function startScheduler(
   scheduler: SupervisedProcess,
-  options: Omit<SchedulerOptions, 'logger'> & { readonly address: string },
+  options: SchedulerOrder,
 ): Promise<Addresses> {
   const start = await scheduler.start({ role: 'scheduler', options }, (first) => {
     // At the port that clients and workers know.
@@ -129,10 +102,7 @@ async function startScheduler(
   return whereabouts(start)
 }
 
-async function startAgent(
-  agent: SupervisedProcess,
-  options: Omit<AgentOptions, 'logger'>,
-): Promise<void> {
+async function startAgent(agent: SupervisedProcess, options: AgentOrder): Promise<void> {
   const order = { role: 'agent', options } as const
   await agent.start(order, () => order)
 }

@@ -1,51 +1,66 @@
 // The program of the processes that SchedulerClusterCombo starts: a scheduler, or an agent. It gets
 // its options as one line of JSON on stdin and ends when stdin ends, so that it never outlives the
-// program that started it, however that one ends. What it has to say goes out as lines of JSON.
+// program that started it, however that one ends: at once, unless it was told before to do so in
+// good order. What it has to say goes out as lines of JSON.
 
 import { createInterface } from 'node:readline'
-import type { Logger } from '../base/logger.js'
+import { silentLogger, type LogFields, type Logger } from '../base/logger.js'
 import { Scheduler } from '../scheduler/scheduler.js'
 import { Agent } from '../worker/agent.js'
-import type { EmbeddedOrder, EmbeddedReport } from './embedded-process.js'
+import type { AgentOrder, SchedulerOrder } from './combo-options.js'
+import {
+  DEPTH_VARIABLE,
+  orderlyEndMs,
+  type EmbeddedLine,
+  type EmbeddedReport,
+} from './embedded-process.js'
 
 /** Something that runs until it is told to end. */
 interface Running {
   readonly ended: Promise<{ readonly reason: string; readonly isFailure: boolean }>
-  readonly end: () => Promise<void>
+  /** If it is urgent, without waiting for what runs. */
+  readonly end: (isUrgent: boolean) => Promise<void>
 }
 
-/** A part that does not end in good order within this time is ended anyway. */
+/** A part that does not end in good order within this time and its own is ended anyway. */
 const END_TIMEOUT_MS = 5000
 
 function report(message: EmbeddedReport): void {
   process.stdout.write(`${JSON.stringify(message)}\n`)
 }
 
-const logger: Logger = {
-  debug: () => {},
-  info: (text, fields) => report({ event: 'log', level: 'info', text, fields: fields ?? {} }),
-  warn: (text, fields) => report({ event: 'log', level: 'warn', text, fields: fields ?? {} }),
-  error: (text, fields) => report({ event: 'log', level: 'error', text, fields: fields ?? {} }),
+function newLogger(isLogged: boolean): Logger {
+  if (!isLogged) return silentLogger
+  const log =
+    (level: keyof Logger) =>
+    (text: string, fields: LogFields = {}): void =>
+      report({ event: 'log', level, text, fields })
+  return { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
 }
 
-async function startScheduler(
-  options: Extract<EmbeddedOrder, { role: 'scheduler' }>['options'],
-): Promise<Running> {
+async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<Running> {
   const scheduler = await Scheduler.start({ ...options, logger })
   const { address, monitorAddress } = scheduler
   report({ event: 'listening', address, monitorAddress })
   return { ended: scheduler.ended, end: () => scheduler.close() }
 }
 
-async function startAgent(
-  options: Extract<EmbeddedOrder, { role: 'agent' }>['options'],
-): Promise<Running> {
-  const agent = await Agent.start({ ...options, logger })
-  agent.ready.then(
-    () => report({ event: 'ready' }),
-    (error: unknown) => report({ event: 'failed', text: String(error) }),
-  )
-  return { ended: agent.ended, end: () => agent.stop() }
+async function startAgent({ env, ...options }: AgentOrder, logger: Logger): Promise<Running> {
+  const agent = await Agent.start({ ...options, env: environmentFor(env), logger })
+  agent.ready.then(() => report({ event: 'ready' }), reportFailure)
+  return { ended: agent.ended, end: (isUrgent) => agent.stop({ isUrgent }) }
+}
+
+/** However bare an environment is: clusters inside of clusters are counted in it. */
+function environmentFor(env: NodeJS.ProcessEnv | undefined): NodeJS.ProcessEnv {
+  if (env === undefined) return process.env
+  return { ...env, [DEPTH_VARIABLE]: process.env[DEPTH_VARIABLE] }
+}
+
+function reportFailure(error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error)
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  report({ event: 'failed', text, ...(code === undefined ? {} : { code }) })
 }
 
 async function main(): Promise<void> {
@@ -53,25 +68,35 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => {})
   const lines = createInterface({ input: process.stdin })
   let running: Running | undefined
-  for await (const line of lines) {
-    if (running !== undefined) continue
-    const order = JSON.parse(line) as EmbeddedOrder
-    running =
-      order.role === 'scheduler'
-        ? await startScheduler(order.options)
-        : await startAgent(order.options)
-    void running.ended.then(({ isFailure }) => process.exit(isFailure ? 1 : 0))
+  let isOrderly = false
+  let endMs = END_TIMEOUT_MS
+  for await (const text of lines) {
+    const line = JSON.parse(text) as EmbeddedLine
+    if (line.role === 'end') isOrderly = true
+    else if (running === undefined) {
+      endMs += orderlyEndMs(line)
+      running = await start(line)
+      void running.ended.then(({ isFailure }) => process.exit(isFailure ? 1 : 0))
+    }
   }
-  setTimeout(() => process.exit(1), END_TIMEOUT_MS).unref()
-  await running?.end()
+  setTimeout(() => process.exit(1), isOrderly ? endMs : END_TIMEOUT_MS).unref()
+  // Nobody is left who would wait for what runs.
+  await running?.end(!isOrderly)
   process.exit(0)
+}
+
+function start(line: Exclude<EmbeddedLine, { role: 'end' }>): Promise<Running> {
+  const logger = newLogger(line.isLogged)
+  return line.role === 'scheduler'
+    ? startScheduler(line.options, logger)
+    : startAgent(line.options, logger)
 }
 
 // Reports go to a pipe whose reader may be gone: then there is nobody to tell, and stdin has ended.
 process.stdout.on('error', () => {})
 
 main().catch((error: unknown) => {
-  report({ event: 'failed', text: error instanceof Error ? error.message : String(error) })
+  reportFailure(error)
   process.exitCode = 1
   process.stdin.destroy()
 })

@@ -6,25 +6,30 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import type { LogFields, Logger } from '../base/logger.js'
-import type { SchedulerOptions } from '../scheduler/scheduler-options.js'
-import type { AgentOptions } from '../worker/agent-options.js'
+import type { AgentOrder, SchedulerOrder } from './combo-options.js'
 
 /** What a child is told to be, as one line of JSON. */
 export type EmbeddedOrder =
-  | {
-      readonly role: 'scheduler'
-      readonly options: Omit<SchedulerOptions, 'logger'> & { readonly address: string }
-    }
-  | { readonly role: 'agent'; readonly options: Omit<AgentOptions, 'logger'> }
+  | { readonly role: 'scheduler'; readonly options: SchedulerOrder }
+  | { readonly role: 'agent'; readonly options: AgentOrder }
+
+/** The lines that a child gets. One whose stdin ends without the order to end does so at once. */
+export type EmbeddedLine =
+  | (EmbeddedOrder & {
+      /** Whether anybody reads what it logs. */
+      readonly isLogged: boolean
+    })
+  | { readonly role: 'end' }
 
 /** What a child says, each as one line of JSON. */
 export type EmbeddedReport =
   | { readonly event: 'listening'; readonly address: string; readonly monitorAddress: string }
   | { readonly event: 'ready' }
-  | { readonly event: 'failed'; readonly text: string }
+  /** `code` is that of the error, if it has one. */
+  | { readonly event: 'failed'; readonly text: string; readonly code?: string }
   | {
       readonly event: 'log'
-      readonly level: 'info' | 'warn' | 'error'
+      readonly level: keyof Logger
       readonly text: string
       readonly fields: LogFields
     }
@@ -40,7 +45,7 @@ export interface EmbeddedEnd {
 /** What comes of a start: the first report that is not a log line. */
 export type EmbeddedStart = Exclude<EmbeddedReport, { event: 'log' }>
 
-/** A child that does not end by itself after its stdin was closed is killed after this time. */
+/** A child that does not end in good order is killed after this time and that of its order. */
 const KILL_DELAY_MS = 6000
 
 /**
@@ -48,7 +53,8 @@ const KILL_DELAY_MS = 6000
  * its own tasks, would do so for ever.
  */
 const MAX_DEPTH = 3
-const DEPTH_VARIABLE = 'SCALER_EMBEDDED_DEPTH'
+/** How many clusters a process is inside of. */
+export const DEPTH_VARIABLE = 'SCALER_EMBEDDED_DEPTH'
 const TOO_DEEP =
   `a cluster inside of ${MAX_DEPTH} others: does a module that tasks import start one when it is ` +
   'loaded? Start it in a function, or in another module'
@@ -60,9 +66,12 @@ export class EmbeddedProcess {
   readonly #child: ChildProcess
   /** Resolves with the first report; rejects if the process ends without one. */
   readonly #started: Promise<EmbeddedStart>
+  readonly #isLogged: boolean
+  #orderlyEndMs = 0
 
-  /** Starts the process; it waits for `order`. */
-  constructor(logger: Logger) {
+  /** Starts the process; it waits for `order`. Unless it `isLogged`, it sends no log lines. */
+  constructor(logger: Logger, isLogged: boolean) {
+    this.#isLogged = isLogged
     const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
     const main = fileURLToPath(new URL('./embedded-main.js', import.meta.url))
@@ -88,18 +97,21 @@ export class EmbeddedProcess {
 
   /** Tells the process what it is; resolves with its first report, unless that is a failure. */
   async start(order: EmbeddedOrder): Promise<EmbeddedStart> {
-    this.#child.stdin?.write(`${JSON.stringify(order)}\n`)
+    this.#orderlyEndMs = orderlyEndMs(order)
+    this.#tell({ ...order, isLogged: this.#isLogged })
     // Until then somebody waits for it, and it keeps the program alive.
     const start = await this.#started.finally(() => this.unref())
-    if (start.event === 'failed') throw new ScalerError('ERR_SCALER_EMBEDDED', start.text)
+    if (start.event === 'failed') throw startError(start)
     return start
   }
 
   /** Ends the process in good order, by force if it takes too long. */
   async end(): Promise<void> {
     this.#child.ref()
+    this.#tell({ role: 'end' })
     this.#child.stdin?.end()
-    const killer = setTimeout(() => this.#child.kill('SIGKILL'), KILL_DELAY_MS)
+    const delayMs = KILL_DELAY_MS + this.#orderlyEndMs
+    const killer = setTimeout(() => this.#child.kill('SIGKILL'), delayMs)
     await this.ended
     clearTimeout(killer)
   }
@@ -111,6 +123,24 @@ export class EmbeddedProcess {
     this.#child.unref()
     for (const stream of this.#child.stdio) if (stream instanceof Socket) stream.unref()
   }
+
+  #tell(line: EmbeddedLine): void {
+    this.#child.stdin?.write(`${JSON.stringify(line)}\n`)
+  }
+}
+
+/** What the end in good order of such a part may take by its own options. */
+export function orderlyEndMs(order: EmbeddedOrder): number {
+  if (order.role === 'scheduler') return 0
+  const { drainMs = 0, killDelayMs = 0 } = order.options
+  return drainMs + killDelayMs
+}
+
+/** A mistake of the user's is one here, too; the system's error is the cause. */
+function startError({ text, code }: Extract<EmbeddedStart, { event: 'failed' }>): Error {
+  if (code === 'ERR_SCALER_CONFIG') return new ConfigError(text)
+  const cause = code === undefined ? undefined : Object.assign(new Error(text), { code })
+  return new ScalerError('ERR_SCALER_EMBEDDED', text, { cause })
 }
 
 /** So many of the last lines on stderr are told. */

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkSchedulerOptions, type SchedulerOptions } from './scheduler-options.js'
+import {
+  checkSchedulerOptions,
+  type CheckedSchedulerOptions,
+  type SchedulerOptions,
+} from './scheduler-options.js'
+
+const check = (options: SchedulerOptions): CheckedSchedulerOptions =>
+  checkSchedulerOptions({ address: 'tcp://127.0.0.1:1', ...options })
 
 test('what is not said is as documented', () => {
-  assert.deepEqual(checkSchedulerOptions({}), {
+  assert.deepEqual(check({}), {
     clientTimeoutMs: 60_000,
     workerTimeoutMs: 60_000,
     workerSilenceMs: 5000,
+    objectRetentionMs: 0,
     loadBalanceMs: 100,
+    loadBalanceTriggerTimes: 2,
     perWorkerQueueSize: 1000,
     maxTasksWaiting: -1,
     isProtected: false,
@@ -21,7 +30,9 @@ test('the bounds themselves are allowed, and what is beyond them is refused by i
     ['clientTimeoutMs', 100, 86_400_000],
     ['workerTimeoutMs', 100, 86_400_000],
     ['workerSilenceMs', 100, 86_400_000],
+    ['objectRetentionMs', 0, 86_400_000],
     ['loadBalanceMs', 0, 86_400_000],
+    ['loadBalanceTriggerTimes', 1, 1000],
     ['perWorkerQueueSize', 1, 1_000_000],
     ['maxTasksWaiting', -1, 2 ** 31],
     ['maxMessageBytes', 1024, 2 ** 32 - 1],
@@ -29,10 +40,10 @@ test('the bounds themselves are allowed, and what is beyond them is refused by i
   ] as const
   for (const [name, min, max] of bounds) {
     for (const value of [min, max]) {
-      assert.equal(checkSchedulerOptions({ [name]: value })[name], value)
+      assert.equal(check({ [name]: value })[name], value)
     }
     for (const value of [min - 1, max + 1, min + 0.5, NaN, '1', null]) {
-      assert.throws(() => checkSchedulerOptions({ [name]: value }), {
+      assert.throws(() => check({ [name]: value }), {
         code: 'ERR_SCALER_CONFIG',
         message: new RegExp(`^option ${name}: expected a whole number from ${min} to ${max}, got`),
       })
@@ -42,8 +53,8 @@ test('the bounds themselves are allowed, and what is beyond them is refused by i
 
 test('an option that does not exist is refused by its name', () => {
   const options = { loadBalanceSeconds: 1 } as SchedulerOptions
-  assert.throws(() => checkSchedulerOptions(options), {
+  assert.throws(() => check(options), {
     code: 'ERR_SCALER_CONFIG',
-    message: 'unknown option loadBalanceSeconds',
+    message: 'unknown scheduler option loadBalanceSeconds; is it loadBalanceMs?',
   })
 })

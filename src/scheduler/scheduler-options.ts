@@ -2,11 +2,14 @@
 // commands.
 
 import type { Logger } from '../base/logger.js'
-import { ConfigError } from '../base/errors.js'
-import { booleanOption, numberOption } from '../base/option.js'
+import { loggerOption } from '../base/option.js'
+import { checkOptions, optionsIn, type OptionTable } from '../base/option-table.js'
+import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/logging-options.js'
+import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
+import { parseAddress } from '../transport/address.js'
 
-/** What a scheduler can be told. Times are in milliseconds, sizes in bytes. */
-export interface SchedulerOptions {
+/** What a scheduler can be told of itself. Times are in milliseconds, sizes in bytes. */
+export interface SchedulerOwnOptions {
   /** Where monitors subscribe. Default: the same host, two ports up. */
   readonly monitorAddress?: string | undefined
   /** 60,000: a client that is silent for longer is taken for gone. 100 to 86,400,000. */
@@ -20,10 +23,20 @@ export interface SchedulerOptions {
    */
   readonly workerSilenceMs?: number | undefined
   /**
+   * 0: so long the store keeps an object that nothing needs any more; 0 = it is freed at once. Up
+   * to 86,400,000.
+   */
+  readonly objectRetentionMs?: number | undefined
+  /**
    * 100: a worker from which nothing has come for so long, although it has several tasks, gives
    * tasks that it has not begun to workers that have nothing. 0 = never. Up to 86,400,000.
    */
   readonly loadBalanceMs?: number | undefined
+  /**
+   * 2: a worker that was asked to give tasks is asked for the same ones again after so many times
+   * `loadBalanceMs`. 1 to 1,000.
+   */
+  readonly loadBalanceTriggerTimes?: number | undefined
   /** 1,000: most tasks that one worker holds. 1 to 1,000,000. */
   readonly perWorkerQueueSize?: number | undefined
   /**
@@ -37,8 +50,17 @@ export interface SchedulerOptions {
   readonly maxMessageBytes?: number | undefined
   /** 8 GiB: a peer for which more than this waits loses its connection. 1 MiB to 1 TiB. */
   readonly maxQueuedBytes?: number | undefined
-  /** Silent by default. */
+  /** Silent by default; `loggingPaths` and its kin make one instead. */
   readonly logger?: Logger | undefined
+}
+
+/** What a scheduler can be told: the options of the command, and a logger. */
+export interface SchedulerOptions extends SchedulerOwnOptions, LoggingOptions, UnnecessaryOptions {}
+
+/** The same with where it listens. */
+export interface SchedulerStartOptions extends SchedulerOptions {
+  /** Where clients and workers connect: `tcp://host:port`, `ipc:///path`. Port 0 = a free one. */
+  readonly address: string
 }
 
 /** The same with nothing left open. */
@@ -46,7 +68,9 @@ export interface CheckedSchedulerOptions {
   readonly clientTimeoutMs: number
   readonly workerTimeoutMs: number
   readonly workerSilenceMs: number
+  readonly objectRetentionMs: number
   readonly loadBalanceMs: number
+  readonly loadBalanceTriggerTimes: number
   readonly perWorkerQueueSize: number
   readonly maxTasksWaiting: number
   readonly isProtected: boolean
@@ -54,54 +78,109 @@ export interface CheckedSchedulerOptions {
   readonly maxQueuedBytes: number
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000
-const TIMEOUT_BOUNDS = { min: 100, max: DAY_MS }
+const TIMEOUT = { kind: 'duration', min: 100, max: 86_400_000 } as const
 
-/** Every option's name. The compiler wants the record complete. */
-const NAMES: Readonly<Record<keyof SchedulerOptions | 'address', true>> = {
-  address: true,
-  monitorAddress: true,
-  clientTimeoutMs: true,
-  workerTimeoutMs: true,
-  workerSilenceMs: true,
-  loadBalanceMs: true,
-  perWorkerQueueSize: true,
-  maxTasksWaiting: true,
-  protected: true,
-  maxMessageBytes: true,
-  maxQueuedBytes: true,
-  logger: true,
+/** The options of a scheduler itself, for code and commands. */
+export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
+  monitorAddress: {
+    type: { kind: 'text' },
+    description: 'where monitors connect',
+    defaultText: 'port + 2',
+    flag: 'monitor-address',
+    short: ['-ma'],
+  },
+  protected: {
+    type: { kind: 'boolean' },
+    description: 'clients may not shut the cluster down',
+    default: false,
+    flag: 'protected',
+    short: ['-p'],
+  },
+  maxTasksWaiting: {
+    type: { kind: 'integer', min: -1, max: 2_147_483_648 },
+    description: 'with so many tasks beyond what the workers hold, refuse new ones; -1 = never',
+    default: -1,
+    flag: 'max-number-of-tasks-waiting',
+    short: ['-mt'],
+  },
+  clientTimeoutMs: {
+    type: TIMEOUT,
+    description: 'a client that is silent for longer is gone',
+    default: 60_000,
+    flag: 'client-timeout-seconds',
+    short: ['-ct'],
+  },
+  workerTimeoutMs: {
+    type: TIMEOUT,
+    description: 'a worker that is silent for longer is gone',
+    default: 60_000,
+    flag: 'worker-timeout-seconds',
+    short: ['-wt'],
+  },
+  workerSilenceMs: {
+    type: TIMEOUT,
+    description: 'so soon a silent worker of this version is gone, unless it was often silent',
+    default: 5_000,
+    flag: 'worker-silence-seconds',
+  },
+  objectRetentionMs: {
+    type: { kind: 'duration', min: 0, max: 86_400_000 },
+    description: 'keep objects for so long after their last use; 0 = free them at once',
+    default: 0,
+    flag: 'object-retention-seconds',
+    short: ['-ot'],
+  },
+  loadBalanceMs: {
+    type: { kind: 'duration', min: 0, max: 86_400_000 },
+    description: 'a worker that is stuck for so long gives tasks to idle ones; 0 = never',
+    default: 100,
+    flag: 'load-balance-seconds',
+    short: ['-ls'],
+  },
+  loadBalanceTriggerTimes: {
+    type: { kind: 'integer', min: 1, max: 1_000 },
+    description: 'ask a worker for the same tasks again only after so many such times',
+    default: 2,
+    flag: 'load-balance-trigger-times',
+    short: ['-lbt'],
+  },
+  perWorkerQueueSize: {
+    type: { kind: 'integer', min: 1, max: 1_000_000 },
+    description: 'most tasks that one worker holds',
+    default: 1_000,
+    flag: 'per-worker-queue-size',
+    short: ['-qs'],
+  },
+  maxMessageBytes: {
+    type: { kind: 'integer', min: 1_024, max: 4_294_967_295 },
+    description: 'longest message that is accepted',
+    default: 4_294_967_295,
+    flag: 'max-message-bytes',
+  },
+  maxQueuedBytes: {
+    type: { kind: 'integer', min: 1_048_576, max: 1_099_511_627_776 },
+    description: 'a peer for which more than this waits loses its connection',
+    default: 8_589_934_592,
+    flag: 'max-queued-bytes',
+  },
+  logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
-/** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value. */
-export function checkSchedulerOptions(options: SchedulerOptions): CheckedSchedulerOptions {
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(NAMES, name)) throw new ConfigError(`unknown option ${name}`)
-  }
-  const { clientTimeoutMs, workerTimeoutMs, workerSilenceMs, loadBalanceMs } = options
-  const { perWorkerQueueSize, maxTasksWaiting, maxMessageBytes, maxQueuedBytes } = options
-  const maxFrame = 2 ** 32 - 1
-  return {
-    clientTimeoutMs: numberOption('clientTimeoutMs', clientTimeoutMs, 60_000, TIMEOUT_BOUNDS),
-    workerTimeoutMs: numberOption('workerTimeoutMs', workerTimeoutMs, 60_000, TIMEOUT_BOUNDS),
-    workerSilenceMs: numberOption('workerSilenceMs', workerSilenceMs, 5000, TIMEOUT_BOUNDS),
-    loadBalanceMs: numberOption('loadBalanceMs', loadBalanceMs, 100, { min: 0, max: DAY_MS }),
-    perWorkerQueueSize: numberOption('perWorkerQueueSize', perWorkerQueueSize, 1000, {
-      min: 1,
-      max: 1_000_000,
-    }),
-    maxTasksWaiting: numberOption('maxTasksWaiting', maxTasksWaiting, -1, {
-      min: -1,
-      max: 2 ** 31,
-    }),
-    isProtected: booleanOption('protected', options.protected, false),
-    maxMessageBytes: numberOption('maxMessageBytes', maxMessageBytes, maxFrame, {
-      min: 1024,
-      max: maxFrame,
-    }),
-    maxQueuedBytes: numberOption('maxQueuedBytes', maxQueuedBytes, 8 * 2 ** 30, {
-      min: 2 ** 20,
-      max: 2 ** 40,
-    }),
-  }
+/** All that a scheduler can be told by code. */
+export const SCHEDULER_START_OPTIONS: OptionTable<SchedulerStartOptions> = {
+  address: { type: { kind: 'text' }, description: 'where clients and workers connect' },
+  ...SCHEDULER_OPTIONS,
+  ...LOGGING_OPTIONS,
+  ...UNNECESSARY_OPTIONS,
+}
+
+/** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value or address. */
+export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSchedulerOptions {
+  const checked = checkOptions('scheduler', SCHEDULER_START_OPTIONS, options)
+  const own = optionsIn(SCHEDULER_OPTIONS, checked)
+  const { monitorAddress, logger, protected: isProtected = false, ...rest } = own
+  parseAddress(checked.address)
+  if (monitorAddress !== undefined) parseAddress(monitorAddress)
+  loggerOption('logger', logger)
+  return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
 }

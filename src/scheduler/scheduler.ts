@@ -5,17 +5,23 @@ import { randomBytes } from 'node:crypto'
 import { ProtocolError } from '../base/errors.js'
 import { bytesToLatin1 } from '../base/bytes.js'
 import { schedulerId, type Identity } from '../base/ids.js'
-import { silentLogger, type Logger } from '../base/logger.js'
-import type { SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
+import type { Logger } from '../base/logger.js'
+import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
+import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
 import { Driver } from '../runtime/driver.js'
+import { packageVersion } from '../runtime/package-version.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { formatAddress, parseAddress, type Address } from '../transport/address.js'
 import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
 import type { IncomingMessage } from '../transport/socket.js'
 import { decode, encodeFrame, type Message } from '../wire/message.js'
-import { checkSchedulerOptions, type SchedulerOptions } from './scheduler-options.js'
+import {
+  checkSchedulerOptions,
+  type CheckedSchedulerOptions,
+  type SchedulerStartOptions,
+} from './scheduler-options.js'
 
 /** How often the monitors are told the state of everything. */
 const STATUS_INTERVAL_MS = 1000
@@ -31,6 +37,7 @@ export interface SchedulerEnd {
 export class Scheduler implements AsyncDisposable {
   /** Resolves when the scheduler has ended: closed, shut down by a client, or by a bug. */
   readonly ended: Promise<SchedulerEnd>
+  readonly #log: CodeLog
   readonly #logger: Logger
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
   readonly #malformed = new Map<Identity, number>()
@@ -41,8 +48,9 @@ export class Scheduler implements AsyncDisposable {
   #closing: Promise<void> | undefined
   #end: (end: SchedulerEnd) => void = () => {}
 
-  private constructor(machine: SchedulerMachine, logger: Logger) {
-    this.#logger = logger
+  private constructor(machine: SchedulerMachine, log: CodeLog) {
+    this.#log = log
+    this.#logger = log.logger
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -56,27 +64,20 @@ export class Scheduler implements AsyncDisposable {
 
   /**
    * Binds both addresses and serves. Port 0 stands for one that the system chooses. Rejects with
-   * `ConfigError` for a bad option or address, and with the system's error when it cannot bind.
+   * `ConfigError` for a bad option or address, and with the system's error when it cannot bind;
+   * nothing is left then.
    */
-  static async start(options: SchedulerOptions & { readonly address: string }): Promise<Scheduler> {
+  static async start(options: SchedulerStartOptions): Promise<Scheduler> {
     const checked = checkSchedulerOptions(options)
-    const address = parseAddress(options.address)
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
     const machine = new SchedulerMachine({ ...checked, schedulerId: id })
-    const scheduler = new Scheduler(machine, options.logger ?? silentLogger)
-    const limits = {
-      maxFrameBytes: checked.maxMessageBytes,
-      maxQueuedBytes: checked.maxQueuedBytes,
-    }
-    const router = await RouterSocket.bind(formatAddress(address), scheduler.#handler(), limits)
-    scheduler.#router = router
+    const log = await openCodeLog(options)
+    const scheduler = new Scheduler(machine, log)
     try {
-      const monitorAddress = options.monitorAddress ?? monitorAddressOf(address, router.address)
-      scheduler.#monitor = await PubSocket.bind(monitorAddress, {
-        onSubscriptions: (count) => scheduler.#driver.handle({ type: 'subscribersChanged', count }),
-      })
+      await scheduler.#bind(options, checked)
     } catch (error) {
-      await router.close()
+      await scheduler.#router?.close()
+      await log.close()
       throw error
     }
     scheduler.#startStatus()
@@ -100,6 +101,20 @@ export class Scheduler implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  async #bind(
+    options: SchedulerStartOptions,
+    { maxMessageBytes: maxFrameBytes, maxQueuedBytes }: CheckedSchedulerOptions,
+  ): Promise<void> {
+    const address = parseAddress(options.address)
+    const limits = { maxFrameBytes, maxQueuedBytes }
+    const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
+    this.#router = router
+    const monitorAddress = options.monitorAddress ?? monitorAddressOf(address, router.address)
+    this.#monitor = await PubSocket.bind(monitorAddress, {
+      onSubscriptions: (count) => this.#driver.handle({ type: 'subscribersChanged', count }),
+    })
   }
 
   #handler(): Parameters<typeof RouterSocket.bind>[1] {
@@ -147,6 +162,9 @@ export class Scheduler implements AsyncDisposable {
       case 'forward':
         this.#router?.send(action.to, action.bytes)
         break
+      case 'report':
+        this.#router?.send(action.to, encodeFrame(this.#echo(action.report)))
+        break
       case 'publish':
         this.#try(action, () => this.#monitor?.publish(encodeFrame(action.message)))
         break
@@ -160,6 +178,19 @@ export class Scheduler implements AsyncDisposable {
         void this.#finish({ reason: action.reason, isFailure: false })
         break
     }
+  }
+
+  #echo({ workers, suitable, idle, ...echo }: ReportedEcho): Message {
+    const report = {
+      version: packageVersion(),
+      runtime: `node/${process.versions.node}`,
+      clockMS: Date.now(),
+      monitorAddress: this.monitorAddress,
+      workers,
+      suitable,
+      idle,
+    }
+    return { ...echo, reports: [report] }
   }
 
   /** What is too long for one message is a peer's doing, not a bug of ours: nobody else suffers. */
@@ -196,6 +227,7 @@ export class Scheduler implements AsyncDisposable {
     this.#driver.stop()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])
+    await this.#log.close()
     this.#end(end)
   }
 }

@@ -13,10 +13,23 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
+/** What the system's word for it means, where that is not plain. */
+const BIND_HINTS: Readonly<Record<string, (address: string) => string>> = {
+  EADDRNOTAVAIL: () => '; no interface of this machine has that address',
+  ENOTFOUND: () => '; there is no host of that name',
+  EACCES: (address) => (isPrivileged(address) ? '; ports below 1024 need privileges' : ''),
+}
+
+function isPrivileged(address: string): boolean {
+  const port = /^tcp:.*:(\d+)$/.exec(address)?.[1]
+  return port !== undefined && Number(port) < 1024
+}
+
 /** That `address` cannot be bound: `code` and `cause` are those of the system's error. */
 export function bindError(address: string, error: Error): Error & { readonly code?: string } {
-  const why = describeError(error).replace(/^listen /, '')
-  const wrapped = new Error(`cannot listen on ${address}: ${why}`, { cause: error })
   const code = codeOf(error)
+  const hint = BIND_HINTS[code ?? '']?.(address) ?? ''
+  const why = describeError(error).replace(/^listen /, '')
+  const wrapped = new Error(`cannot listen on ${address}: ${why}${hint}`, { cause: error })
   return code === undefined ? wrapped : Object.assign(wrapped, { code })
 }

@@ -1,10 +1,11 @@
 // The options of an agent: names, defaults and bounds, checked in one place for code and commands.
 
 import { statSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { availableParallelism, hostname } from 'node:os'
 import { ConfigError } from '../base/errors.js'
 import { silentLogger, type Logger } from '../base/logger.js'
-import { numberOption } from '../base/option.js'
+import { loggerOption, show } from '../base/option.js'
+import { checkOptions, type OptionTable } from '../base/option-table.js'
 import { parseConnectAddress } from '../transport/address.js'
 import type { ProcessorOptions } from './spawn-processor.js'
 
@@ -15,9 +16,14 @@ export interface AgentOptions {
   /** How many workers. 1 to 4,096. */
   readonly workers: number
   /** One per worker, without `|`. Default: the host's name up to the first dot, for each. */
-  readonly names?: readonly string[] | undefined
+  readonly workerNames?: readonly string[] | undefined
   /** 2,000: how often each worker tells the scheduler that it lives. 10 to 3,600,000. */
   readonly heartbeatIntervalMs?: number | undefined
+  /**
+   * 0: a task that runs for longer on these workers is stopped, and fails with `TaskTimeoutError`;
+   * a shorter `timeoutMs` of its own comes first. 0 = never. Up to 2,147,483,647.
+   */
+  readonly taskTimeoutMs?: number | undefined
   /** 300,000: a worker that hears nothing from the scheduler for longer ends. 100 to 10^9. */
   readonly deathTimeoutMs?: number | undefined
   /**
@@ -45,13 +51,26 @@ export interface AgentOptions {
    * the longest unused first, but never what a task of the worker needs. 0 to 2^40.
    */
   readonly objectCacheBytes?: number | undefined
+  /**
+   * 30,000: how often an idle processor that has worked collects garbage; 0 = only when Node does
+   * so by itself. Up to 86,400,000.
+   */
+  readonly garbageCollectIntervalMs?: number | undefined
+  /**
+   * 1,073,741,824 (1 GiB): an idle processor that holds more memory than this gives back what it
+   * can. 0 = never. Up to 2^40.
+   */
+  readonly trimMemoryThresholdBytes?: number | undefined
   /** Command line options of Node for the processors, such as `--max-old-space-size=…`. None. */
   readonly execArgv?: readonly string[] | undefined
   /** The processors' environment. Default: that of this process. */
   readonly env?: NodeJS.ProcessEnv | undefined
   /** The processors' working directory. Default: that of this process. */
   readonly cwd?: string | undefined
-  /** Silent by default. What tasks write to stdout and stderr goes here, too. */
+  /**
+   * Silent by default; `loggingPaths` and its kin make one instead. What tasks write to stdout and
+   * stderr goes here, too.
+   */
   readonly logger?: Logger | undefined
 }
 
@@ -66,112 +85,169 @@ export interface CheckedAgentOptions {
   readonly cancelGraceMs: number
   readonly spareProcessors: number
   readonly objectCacheBytes: number
+  readonly taskTimeoutMs: number
+  readonly garbageCollectIntervalMs: number
+  readonly trimMemoryThresholdBytes: number
   readonly processor: ProcessorOptions
   readonly logger: Logger
 }
 
-const HOUR_MS = 3_600_000
 const MAX_NAME_LENGTH = 128
-const MAX_SPARES = 16
+const UP_TO_AN_HOUR = { kind: 'duration', min: 0, max: 3_600_000 } as const
 
-/** Every option's name. The compiler wants the record complete. */
-const NAMES: Readonly<Record<keyof AgentOptions, true>> = {
-  address: true,
-  workers: true,
-  names: true,
-  heartbeatIntervalMs: true,
-  deathTimeoutMs: true,
-  drainMs: true,
-  inlineLimitBytes: true,
-  killDelayMs: true,
-  cancelGraceMs: true,
-  spareProcessors: true,
-  objectCacheBytes: true,
-  execArgv: true,
-  env: true,
-  cwd: true,
-  logger: true,
+/** The options of an agent, for code and commands. */
+export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
+  address: { type: { kind: 'text' }, description: 'the address of the scheduler' },
+  workers: {
+    type: { kind: 'integer', min: 1, max: 4_096 },
+    description: 'how many workers; one core is left for everything else',
+    commandDefault: Math.max(1, availableParallelism() - 1),
+    defaultText: 'cores - 1',
+    flag: 'num-of-workers',
+    short: ['-n'],
+  },
+  workerNames: {
+    type: { kind: 'list', separator: 'commas' },
+    description: 'one per worker, by commas',
+    defaultText: 'the name of the host',
+    flag: 'worker-names',
+    short: ['-wn'],
+  },
+  heartbeatIntervalMs: {
+    type: { kind: 'duration', min: 10, max: 3_600_000 },
+    description: 'how often the workers say that they live',
+    default: 2_000,
+    flag: 'heartbeat-interval',
+    short: ['-hi'],
+  },
+  taskTimeoutMs: {
+    type: { kind: 'duration', min: 0, max: 2_147_483_647 },
+    description: 'stop a task that runs for longer here; 0 = never',
+    default: 0,
+    flag: 'task-timeout-seconds',
+    short: ['-tts'],
+  },
+  deathTimeoutMs: {
+    type: { kind: 'duration', min: 100, max: 1_000_000_000 },
+    description: 'end when the scheduler has been silent for so long',
+    default: 300_000,
+    flag: 'death-timeout-seconds',
+    short: ['-ds'],
+  },
+  drainMs: {
+    type: UP_TO_AN_HOUR,
+    description: 'when told to end, wait so long for tasks that run; the others run elsewhere',
+    default: 0,
+    commandDefault: 20_000,
+    flag: 'drain-seconds',
+  },
+  inlineLimitBytes: {
+    type: { kind: 'integer', min: 0, max: 16_777_216 },
+    description: 'results up to this size travel inside the result message',
+    default: 8_192,
+    flag: 'inline-limit-bytes',
+  },
+  killDelayMs: {
+    type: UP_TO_AN_HOUR,
+    description: 'a processor that is to end is killed so long after SIGTERM',
+    default: 3_000,
+    flag: 'kill-delay-seconds',
+  },
+  cancelGraceMs: {
+    type: UP_TO_AN_HOUR,
+    description: 'a cancelled task that listens to its abort signal may take so long to end',
+    default: 1_000,
+    flag: 'cancel-grace-seconds',
+  },
+  spareProcessors: {
+    type: { kind: 'integer', min: 0, max: 16 },
+    description: 'processes that wait to replace one that was killed; each takes some 50 MB',
+    default: 1,
+    flag: 'spare-processors',
+  },
+  objectCacheBytes: {
+    type: { kind: 'integer', min: 0, max: 1_099_511_627_776 },
+    description: 'so much of objects each worker keeps that none of its tasks needs',
+    default: 1_073_741_824,
+    flag: 'object-cache-bytes',
+  },
+  garbageCollectIntervalMs: {
+    type: { kind: 'duration', min: 0, max: 86_400_000 },
+    description: 'how often idle processors that have worked collect garbage; 0 = never',
+    default: 30_000,
+    flag: 'garbage-collect-interval-seconds',
+    short: ['-gc'],
+  },
+  trimMemoryThresholdBytes: {
+    type: { kind: 'integer', min: 0, max: 1_099_511_627_776 },
+    description: 'an idle processor that holds more memory than this gives it back; 0 = never',
+    default: 1_073_741_824,
+    flag: 'trim-memory-threshold-bytes',
+    short: ['-tm'],
+  },
+  execArgv: { type: { kind: 'list', separator: 'words' }, description: 'options of Node' },
+  env: { type: { kind: 'object' }, description: 'the environment of the processors' },
+  cwd: { type: { kind: 'text' }, description: 'the working directory of the processors' },
+  logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
 /** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value. */
 export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(NAMES, name)) throw new ConfigError(`unknown agent option ${name}`)
-  }
-  if (typeof options.address !== 'string') {
-    throw new ConfigError(`option address: expected text, got ${typeof options.address}`)
-  }
-  parseConnectAddress(options.address)
-  const count = workerCount(options.workers)
-  const { heartbeatIntervalMs, deathTimeoutMs, inlineLimitBytes, killDelayMs } = options
-  const { drainMs, cancelGraceMs, spareProcessors, objectCacheBytes } = options
-  const upToAnHour = { min: 0, max: HOUR_MS }
-  return {
-    address: options.address,
-    names: checkNames(options.names, count),
-    heartbeatIntervalMs: numberOption('heartbeatIntervalMs', heartbeatIntervalMs, 2_000, {
-      min: 10,
-      max: HOUR_MS,
-    }),
-    deathTimeoutMs: numberOption('deathTimeoutMs', deathTimeoutMs, 300_000, {
-      min: 100,
-      max: 1e9,
-    }),
-    drainMs: numberOption('drainMs', drainMs, 0, upToAnHour),
-    inlineLimitBytes: numberOption('inlineLimitBytes', inlineLimitBytes, 8_192, {
-      min: 0,
-      max: 16 * 1024 ** 2,
-    }),
-    cancelGraceMs: numberOption('cancelGraceMs', cancelGraceMs, 1_000, upToAnHour),
-    spareProcessors: numberOption('spareProcessors', spareProcessors, 1, {
-      min: 0,
-      max: MAX_SPARES,
-    }),
-    objectCacheBytes: numberOption('objectCacheBytes', objectCacheBytes, 1024 ** 3, {
-      min: 0,
-      max: 2 ** 40,
-    }),
-    processor: {
-      execArgv: checkExecArgv(options.execArgv),
-      env: options.env ?? process.env,
-      cwd: checkCwd(options.cwd),
-      killDelayMs: numberOption('killDelayMs', killDelayMs, 3_000, upToAnHour),
-    },
-    logger: options.logger ?? silentLogger,
-  }
-}
-
-function workerCount(workers: number): number {
-  const bounds = { min: 1, max: 4_096 }
-  // `workers` has no default; a fallback out of bounds shows what was given: nothing.
+  const checked = checkOptions('agent', AGENT_OPTIONS, options)
+  const { workers, workerNames, execArgv = [], env, cwd, killDelayMs, logger, ...rest } = checked
+  if (rest.address === undefined)
+    throw new ConfigError('option address: expected text, got nothing')
   if (workers === undefined) throw new ConfigError('option workers: expected a number, got nothing')
-  return numberOption('workers', workers, 1, bounds)
+  parseConnectAddress(rest.address)
+  return {
+    ...(rest as Omit<CheckedAgentOptions, 'names' | 'processor' | 'logger'>),
+    names: checkNames(workerNames, workers),
+    processor: {
+      execArgv,
+      env: checkEnv(env),
+      cwd: checkCwd(cwd),
+      killDelayMs: killDelayMs as number,
+    },
+    logger: loggerOption('logger', logger) ?? silentLogger,
+  }
 }
 
 function checkNames(names: readonly string[] | undefined, count: number): readonly string[] {
   if (names === undefined) return new Array<string>(count).fill(hostname().split('.', 1)[0] ?? '')
   if (!Array.isArray(names) || names.length !== count) {
     const got = Array.isArray(names) ? `${names.length} names for ${count} workers` : 'no list'
-    throw new ConfigError(`option names: expected one name per worker, got ${got}`)
+    throw new ConfigError(`option workerNames: expected one name per worker, got ${got}`)
   }
   for (const name of names as readonly unknown[]) {
     const isName = typeof name === 'string' && /^[^|\p{Cc}]+$/u.test(name)
     if (isName && name.length <= MAX_NAME_LENGTH) continue
     const rule = `1 to ${MAX_NAME_LENGTH} characters without |`
-    throw new ConfigError(`option names: expected ${rule}, got ${JSON.stringify(name)}`)
+    throw new ConfigError(`option workerNames: expected ${rule}, got ${JSON.stringify(name)}`)
   }
   return [...(names as readonly string[])]
 }
 
-function checkExecArgv(execArgv: readonly string[] | undefined): readonly string[] {
-  if (execArgv === undefined) return []
-  if (Array.isArray(execArgv) && execArgv.every((item) => typeof item === 'string'))
-    return [...execArgv]
-  throw new ConfigError('option execArgv: expected a list of texts')
+function checkEnv(env: NodeJS.ProcessEnv | undefined): NodeJS.ProcessEnv {
+  if (env === undefined) return process.env
+  if (typeof env !== 'object' || env === null || Array.isArray(env)) {
+    throw new ConfigError(`option env: expected an object, got ${show(env)}`)
+  }
+  for (const [name, value] of Object.entries(env as Readonly<Record<string, unknown>>)) {
+    if (typeof value === 'string' || value === undefined) continue
+    throw new ConfigError(`option env: expected text for ${name}, got ${show(value)}`)
+  }
+  return env
 }
 
 function checkCwd(cwd: string | undefined): string | undefined {
-  if (cwd === undefined) return undefined
-  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() === true) return cwd
+  if (cwd === undefined || isDirectory(cwd)) return cwd
   throw new ConfigError(`option cwd: ${JSON.stringify(cwd)} is not a directory`)
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
 }

@@ -53,6 +53,7 @@ export class AgentWorker {
   readonly #logger: Logger
   readonly #sampler: ProcessSampler
   readonly #spares: SparePool
+  readonly #report: ConnectReport
   readonly #machine: WorkerMachine
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #socket: DealerSocket
@@ -67,6 +68,7 @@ export class AgentWorker {
   constructor({ identity, settings, logger, sampler, report, spares }: AgentWorkerOptions) {
     this.#identity = identity
     this.#spares = spares
+    this.#report = report
     this.#settings = settings
     this.#logger = logger
     this.#sampler = sampler
@@ -169,6 +171,8 @@ export class AgentWorker {
         return this.#processor?.askStatus(action.dispatchNumber)
       case 'retractTasks':
         return this.#processor?.retract(action.dispatchNumbers)
+      case 'collectGarbage':
+        return this.#processor?.collectGarbage(action.aboveBytes)
       case 'killProcessor':
         return this.#processor?.kill()
       case 'endProcessor':
@@ -180,7 +184,7 @@ export class AgentWorker {
       case 'log':
         return this.#logger[action.level](action.text, action.fields)
       case 'end':
-        return this.#finish(action)
+        return this.#finish({ reason: this.#explained(action), isFailure: action.isFailure })
     }
   }
 
@@ -195,11 +199,11 @@ export class AgentWorker {
   }
 
   #startProcessor(processor: number): void {
-    const { address, inlineLimitBytes, processor: options } = this.#settings
+    const { address, inlineLimitBytes, taskTimeoutMs, processor: options } = this.#settings
     const handle = (event: WorkerEvent): void => this.#driver.handle(event)
     this.#processor = this.#spares.take() ?? hostProcessor(options, this.#logger)
     this.#processor.serve({
-      facts: { address, worker: this.#identity, inlineLimitBytes },
+      facts: { address, worker: this.#identity, inlineLimitBytes, taskTimeoutMs },
       logger: this.#logger,
       handler: {
         onReady: (pid) => handle({ type: 'processorReady', processor, pid }),
@@ -234,6 +238,12 @@ export class AgentWorker {
     this.#finish({ reason: 'a bug in the worker', isFailure: true })
   }
 
+  /** Who cannot connect has not heard of the scheduler for a reason. */
+  #explained({ reason, isFailure }: AgentEnd): string {
+    const { lastReason } = this.#report
+    return isFailure && lastReason !== undefined ? `${reason} (${lastReason})` : reason
+  }
+
   #finish({ reason, isFailure }: AgentEnd): void {
     if (this.#isFinished) return
     this.#isFinished = true
@@ -255,6 +265,9 @@ function newMachine(identity: Identity, settings: CheckedAgentOptions): WorkerMa
     inlineLimitBytes: settings.inlineLimitBytes,
     cancelGraceMs: settings.cancelGraceMs,
     objectCacheBytes: settings.objectCacheBytes,
+    taskTimeoutMs: settings.taskTimeoutMs,
+    garbageCollectIntervalMs: settings.garbageCollectIntervalMs,
+    trimMemoryThresholdBytes: settings.trimMemoryThresholdBytes,
     serializerIdOf,
     newResultId,
     encodeError: encodeOwnError,

@@ -21,6 +21,11 @@ export class ConnectReport {
     })
   }
 
+  /** Why the last attempt failed; undefined while there is a connection, or was no attempt. */
+  get lastReason(): string | undefined {
+    return this.#lastReason
+  }
+
   /** The next failure is news again. */
   onConnected(): void {
     this.#lastReason = undefined

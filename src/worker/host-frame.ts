@@ -11,6 +11,8 @@ export interface HostFacts {
   readonly worker: Identity
   /** Longer results become objects, in bytes. */
   readonly inlineLimitBytes: number
+  /** How long the worker lets any task run, in milliseconds; 0 = for ever. */
+  readonly taskTimeoutMs: number
 }
 
 /** The facts as bytes. */
@@ -22,10 +24,10 @@ export function encodeHost(facts: HostFacts): Uint8Array {
 export function decodeHost(bytes: Buffer): HostFacts {
   try {
     const facts = JSON.parse(bytes.toString()) as Readonly<Record<keyof HostFacts, unknown>>
-    const { address, worker, inlineLimitBytes } = facts
+    const { address, worker, inlineLimitBytes, taskTimeoutMs } = facts
     if (typeof address === 'string' && typeof worker === 'string') {
-      if (typeof inlineLimitBytes === 'number') {
-        return { address, worker: identity(worker), inlineLimitBytes }
+      if (typeof inlineLimitBytes === 'number' && typeof taskTimeoutMs === 'number') {
+        return { address, worker: identity(worker), inlineLimitBytes, taskTimeoutMs }
       }
     }
   } catch {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, taskId } from '../base/ids.js'
+import { decodeCollect, encodeCollect } from './collect-frame.js'
 import { decodeHost, encodeHost } from './host-frame.js'
 import { decodeNumbers, decodeStatus, encodeNumbers, encodeStatus } from './lifeline-frame.js'
 import { decodeLog, encodeLog } from './log-frame.js'
@@ -12,7 +13,7 @@ const GARBAGE = ['', '{}', 'null', '[1]', '\xff\xfe', '{"level":"info"}'].map((t
 
 test('whose a processor is arrives as it was told', () => {
   const worker = identity('1|n\xc3\xa4me|00')
-  const facts = { address: 'tcp://[::1]:1', worker, inlineLimitBytes: 8192 }
+  const facts = { address: 'tcp://[::1]:1', worker, inlineLimitBytes: 8192, taskTimeoutMs: 0 }
   assert.deepEqual(decodeHost(Buffer.from(encodeHost(facts))), facts)
   for (const bytes of GARBAGE) assert.throws(() => decodeHost(bytes), { name: 'ProtocolError' })
 })
@@ -24,6 +25,15 @@ test('orders to stop arrive as they were given', () => {
   }
   for (const bytes of [Buffer.alloc(0), Buffer.of(3, 1)]) {
     assert.throws(() => decodeStop(bytes), { name: 'ProtocolError' })
+  }
+})
+
+test('orders to collect garbage arrive as they were given', () => {
+  for (const aboveBytes of [0, 1_073_741_824, 2 ** 40]) {
+    assert.equal(decodeCollect(Buffer.from(encodeCollect(aboveBytes))), aboveBytes)
+  }
+  for (const bytes of [Buffer.alloc(0), Buffer.alloc(5), Buffer.alloc(7)]) {
+    assert.throws(() => decodeCollect(bytes), { name: 'ProtocolError' })
   }
 })
 

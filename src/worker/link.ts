@@ -1,7 +1,8 @@
 // What runs between an agent and its processor: frames of a length (4 bytes, little-endian), a kind
 // (1 byte) and so many bytes. One pipe leads each way.
 //
-//   agent ── fd 3 ──► processor     whose it is; messages: tasks, objects, deletes; orders to stop
+//   agent ── fd 3 ──► processor     whose it is; messages: tasks, objects, deletes; orders to stop,
+//                                   to collect garbage, to end
 //   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results, updates; log lines;
 //                                   the exit note
 //   agent ◄─ fd 4 ──► guardian      questions and their answers, in order (lifeline-frame.ts); its
@@ -46,6 +47,9 @@ export const KIND_PULSE = 7
 
 /** The processor shall end. A pipe that ends without it is the agent's death. */
 export const KIND_END = 8
+
+/** The processor has nothing to do, and shall collect garbage (collect-frame.ts). */
+export const KIND_COLLECT = 9
 
 const HEADER_BYTES = 5
 const MAX_LENGTH = 2 ** 32 - 1
@@ -215,6 +219,6 @@ export class FrameParser {
 }
 
 function checkKind(kind: number | undefined): number {
-  if (kind !== undefined && kind <= KIND_END) return kind
+  if (kind !== undefined && kind <= KIND_COLLECT) return kind
   throw new ProtocolError(`a frame of the unknown kind ${kind}`)
 }

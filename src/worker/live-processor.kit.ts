@@ -56,7 +56,12 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     this.ready = new Promise((resolve) => (this.#onReady = resolve))
     this.exit = new Promise((resolve) => (this.#onExit = resolve))
     this.host = host ?? hostProcessor({ ...PROCESSOR_OPTIONS, ...options }, this)
-    const facts = { address: 'tcp://127.0.0.1:1', worker: identity('w'), inlineLimitBytes: 8192 }
+    const facts = {
+      address: 'tcp://127.0.0.1:1',
+      worker: identity('w'),
+      inlineLimitBytes: 8192,
+      taskTimeoutMs: 0,
+    }
     this.host.serve({ facts, logger: this, handler: this })
     this.#keep(serializerIdOf(CLIENT), Buffer.from('scaler-ts/default'))
   }

@@ -13,7 +13,7 @@ export interface LogWords {
   readonly fields: unknown
 }
 
-/** What a task writes. Its id is one of the fields. */
+/** One line. In what a task writes, its id is one of the fields. */
 export interface LogLine {
   readonly level: LogLevel
   readonly text: string
@@ -31,7 +31,11 @@ const MAX_TEXT_LENGTH = 64 * 1024
  */
 export function encodeLog(id: TaskId, level: LogLevel, { text, fields }: LogWords): Uint8Array {
   const all = { ...fieldsOf(fields), taskId: idToHex(id) }
-  const line: LogLine = { level, text: textOf(text), fields: all }
+  return encodeOwnLog({ level, text: textOf(text), fields: all })
+}
+
+/** A line of the processor itself as bytes. */
+export function encodeOwnLog(line: LogLine): Uint8Array {
   return Buffer.from(JSON.stringify(line))
 }
 

@@ -59,7 +59,12 @@ class Listener implements ProcessorHostHandler {
 
 function start(listener: Listener, options: ProcessorOptions = OPTIONS): ProcessorHost {
   const host = hostProcessor(options, silentLogger)
-  const facts = { address: 'tcp://127.0.0.1:1', worker: identity('w'), inlineLimitBytes: 1 }
+  const facts = {
+    address: 'tcp://127.0.0.1:1',
+    worker: identity('w'),
+    inlineLimitBytes: 1,
+    taskTimeoutMs: 0,
+  }
   host.serve({ facts, logger: silentLogger, handler: listener })
   return host
 }

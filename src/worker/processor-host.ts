@@ -10,10 +10,12 @@ import type { OutgoingFrame } from '../transport/socket.js'
 import { decode, type TaskResult, type TaskUpdate } from '../wire/message.js'
 import { AgentLink } from './agent-link.js'
 import { ByteTail } from './byte-tail.js'
+import { encodeCollect } from './collect-frame.js'
 import { decodeExitNote } from './exit-note.js'
 import { encodeHost, type HostFacts } from './host-frame.js'
 import {
   INBOX_FD,
+  KIND_COLLECT,
   KIND_EXIT_NOTE,
   KIND_HOST,
   KIND_LOG,
@@ -95,6 +97,8 @@ export interface ProcessorHost {
    * sent: `onRetracted` follows, in order, even while user code runs; not if it dies before.
    */
   retract(dispatchNumbers: readonly number[]): void
+  /** Has it collect garbage if it is still idle then and holds more than so many bytes. */
+  collectGarbage(aboveBytes: number): void
   /** Ends it: SIGTERM first, SIGKILL after `killDelayMs`. What it has written still comes. */
   kill(): void
   /** Ends it in good order: it is asked, then told, then killed. Resolves after `onExit`. */
@@ -136,6 +140,7 @@ class UnstartedProcessor implements ProcessorHost {
   stop(): void {}
   askStatus(): void {}
   retract(): void {}
+  collectGarbage(): void {}
   kill(): void {}
 
   async end(): Promise<void> {
@@ -214,6 +219,10 @@ class RunningProcessor implements ProcessorHost {
 
   retract(dispatchNumbers: readonly number[]): void {
     this.#lifeline.retract(dispatchNumbers)
+  }
+
+  collectGarbage(aboveBytes: number): void {
+    this.#link.send(KIND_COLLECT, encodeCollect(aboveBytes))
   }
 
   kill(): void {

@@ -11,9 +11,19 @@ import { serveClients } from '../serializer/process-serializer.js'
 import { encode } from '../wire/message.js'
 import { ClaimTable, newClaimCells } from './claim-table.js'
 import { encodeExitNote } from './exit-note.js'
+import { GarbageCollector } from './garbage-collector.js'
 import type { GuardianInput, GuardianMessage } from './guardian.js'
 import { killOwnGroup } from './kill-group.js'
-import { FrameParser, INBOX_FD, KIND_END, KIND_EXIT_NOTE, KIND_MESSAGE, OUTBOX_FD } from './link.js'
+import {
+  FrameParser,
+  INBOX_FD,
+  KIND_END,
+  KIND_EXIT_NOTE,
+  KIND_LOG,
+  KIND_MESSAGE,
+  OUTBOX_FD,
+} from './link.js'
+import { encodeOwnLog } from './log-frame.js'
 import { Outbox } from './outbox.js'
 import { Processor } from './processor.js'
 import { ObjectStore } from './stored-object.js'
@@ -39,6 +49,14 @@ function startGuardian(
   return (message) => guardian.postMessage(message)
 }
 
+/** What it has come to is for the log of the worker. */
+function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: Outbox): void {
+  const fields = garbage.collect(aboveBytes)
+  if (fields === undefined) return
+  outbox.add(KIND_LOG, encodeOwnLog({ level: 'debug', text: 'collected garbage', fields }))
+  outbox.flush()
+}
+
 function main(): void {
   serveClients()
   const cells = newBoardCells()
@@ -46,6 +64,7 @@ function main(): void {
   let tellGuardian = (_message: GuardianMessage): void => {}
   const outbox = new Outbox(OUTBOX_FD, killOwnGroup)
   const objects = new ObjectStore()
+  const garbage = new GarbageCollector()
   const runner = new TaskRunner({
     outbox,
     meter: new TaskMeter(),
@@ -67,7 +86,12 @@ function main(): void {
     outbox.flush()
   }
   process.on('exit', writeExitNote)
-  const processor = new Processor(runner, objects)
+  const processor = new Processor(runner, objects, (aboveBytes) => {
+    // What has come together with the order, or since, is more urgent.
+    setImmediate(() => {
+      if (runner.isIdle) collectGarbage(garbage, aboveBytes, outbox)
+    })
+  })
   const parser = new FrameParser((kind, bytes) => {
     if (kind === KIND_END) process.exit(0)
     processor.onFrame(kind, bytes)

@@ -4,11 +4,13 @@
 import { DeserializeError, MissingObjectError } from '../base/errors.js'
 import { idToHex, objectIdOf, type ObjectId } from '../base/ids.js'
 import { SerializerIds } from '../core/worker/serializer-ids.js'
+import { timeLimitOf } from '../core/worker/time-limit.js'
 import { decode, type Message, type ObjectInstruction, type Task } from '../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../wire/task-flags.js'
+import { decodeCollect } from './collect-frame.js'
 import { pickledRuntimeError } from './foreign-error.js'
-import { decodeHost } from './host-frame.js'
-import { KIND_HOST, KIND_MESSAGE, KIND_STOP } from './link.js'
+import { decodeHost, type HostFacts } from './host-frame.js'
+import { KIND_COLLECT, KIND_HOST, KIND_MESSAGE, KIND_STOP } from './link.js'
 import { serializerIdOf } from './object-id.js'
 import { serializeFailure } from './own-frames.js'
 import { decodeStop } from './stop-frame.js'
@@ -22,21 +24,35 @@ const NO_OBJECT = new StoredObject([])
 export class Processor {
   readonly #runner: TaskRunner
   readonly #objects: ObjectStore
+  readonly #collect: (aboveBytes: number) => void
   readonly #serializerIds = new SerializerIds(serializerIdOf)
+  #workersTimeoutMs = 0
 
-  constructor(runner: TaskRunner, objects: ObjectStore) {
+  /** `collect`: collects garbage, if this process holds more memory than so many bytes. */
+  constructor(
+    runner: TaskRunner,
+    objects: ObjectStore,
+    collect: (aboveBytes: number) => void = () => {},
+  ) {
     this.#runner = runner
     this.#objects = objects
+    this.#collect = collect
   }
 
   /** One frame from the agent. Throws `ProtocolError` if it is not what it should be. */
   onFrame(kind: number, bytes: Buffer): void {
     if (kind === KIND_MESSAGE) this.#onMessage(decode(bytes))
-    else if (kind === KIND_HOST) this.#runner.setHost(decodeHost(bytes))
+    else if (kind === KIND_HOST) this.#onHost(decodeHost(bytes))
+    else if (kind === KIND_COLLECT) this.#collect(decodeCollect(bytes))
     else if (kind === KIND_STOP) {
       const { id, reason } = decodeStop(bytes)
       this.#runner.stop(id, reason)
     }
+  }
+
+  #onHost(facts: HostFacts): void {
+    this.#workersTimeoutMs = facts.taskTimeoutMs
+    this.#runner.setHost(facts)
   }
 
   #onMessage(message: Message): void {
@@ -79,7 +95,7 @@ export class Processor {
       name: task.name,
       priority,
       attempt: task.attempt,
-      timeoutMs: task.timeoutMs,
+      ...timeLimitOf(task.timeoutMs, this.#workersTimeoutMs),
       isProfiled: profiling,
       keepsResult: task.keepsResult,
       serializer,

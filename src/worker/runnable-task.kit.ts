@@ -22,6 +22,7 @@ export function runnableTask(
     priority: 0,
     attempt: 0,
     timeoutMs: 0,
+    isWorkersLimit: false,
     isProfiled: false,
     keepsResult: false,
     serializer: { codec: () => codec, clientSerializer: () => codec },

@@ -3,6 +3,7 @@
 
 import { DeserializeError, SerializeError } from '../base/errors.js'
 import type { Identity, TaskId } from '../base/ids.js'
+import type { TimeLimit } from '../core/worker/time-limit.js'
 import { textOf, withPathPrefix } from '../serializer/path.js'
 import { pendingImportOf } from '../serializer/pending-read.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
@@ -12,8 +13,8 @@ import type { StoredObject } from './stored-object.js'
 /** Longest result: it must fit into one frame, with some room for what is around it. */
 const MAX_RESULT_BYTES = 2 ** 32 - 2 ** 20
 
-/** A task with all that it needs. */
-export interface RunnableTask {
+/** A task with all that it needs. That its time is over, the agent sees. */
+export interface RunnableTask extends TimeLimit {
   readonly id: TaskId
   /** The client whose task it is. */
   readonly source: Identity
@@ -23,8 +24,6 @@ export interface RunnableTask {
   readonly priority: number
   /** How often it was begun before. */
   readonly attempt: number
-  /** It may run for so long; 0 = for ever. The agent sees to it. */
-  readonly timeoutMs: number
   readonly isProfiled: boolean
   /** A result that becomes an object is kept here, for tasks that need it. */
   readonly keepsResult: boolean

@@ -1,8 +1,9 @@
 // One run of a task in a processor: what is known of it, and what user code, and clients inside of
 // it, are told. It decides nothing: what it is told it passes to its runner.
 
-import { TaskCancelledError, TaskTimeoutError } from '../base/errors.js'
+import { TaskCancelledError } from '../base/errors.js'
 import { idToHex, type TaskId } from '../base/ids.js'
+import { timeoutErrorOf } from '../core/worker/time-limit.js'
 import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../runtime/task-scope.js'
 import type { LogLevel, LogWords } from './log-frame.js'
 import type { QueuedRun } from './run-queue.js'
@@ -160,8 +161,7 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
 }
 
 function stopError({ id, task }: TaskRun, reason: 'cancelled' | 'timedOut'): Error {
-  const text = `task ${idToHex(id)}`
   return reason === 'cancelled'
-    ? new TaskCancelledError(`${text} was cancelled`)
-    : new TaskTimeoutError(`${text} ran for longer than its ${task.timeoutMs} ms`)
+    ? new TaskCancelledError(`task ${idToHex(id)} was cancelled`)
+    : timeoutErrorOf(id, task)
 }

@@ -183,7 +183,12 @@ test('each task knows itself, however they are mixed, and takes nothing of anoth
 
 test('a scope tells clients what they need', () => {
   const setup = new NestedSetup()
-  const facts = { address: 'tcp://127.0.0.1:1', worker: identity('w'), inlineLimitBytes: 8 }
+  const facts = {
+    address: 'tcp://127.0.0.1:1',
+    worker: identity('w'),
+    inlineLimitBytes: 8,
+    taskTimeoutMs: 0,
+  }
   setup.runner.setHost(facts)
   const scopes: TaskScope[] = []
   setup.define('look', () => void scopes.push(setup.scope))
@@ -204,7 +209,12 @@ test('a scope tells clients what they need', () => {
 
 test('a long result that others need is kept under the id that it gets', () => {
   const setup = new NestedSetup()
-  setup.runner.setHost({ address: '', worker: identity('w'), inlineLimitBytes: 8 })
+  setup.runner.setHost({
+    address: '',
+    worker: identity('w'),
+    inlineLimitBytes: 8,
+    taskTimeoutMs: 0,
+  })
   setup.define('short', () => 'x')
   setup.define('long', () => 'x'.repeat(20))
   setup.define('fail', () => {

@@ -92,6 +92,12 @@ export class TaskRunner implements RunHandler {
     this.#reports.setWorker(worker, inlineLimitBytes)
   }
 
+  /** Whether nothing runs, waits to run, or waits for tasks of its own. */
+  get isIdle(): boolean {
+    const isResting = this.#current === undefined && this.#pending.size === 0
+    return isResting && this.#queue.size === 0 && this.#givenUpCount === 0
+  }
+
   /** What this process can say when it ends now. Asked by the code that ends it, if that can be. */
   get exitNote(): ExitNote {
     if (this.#isRetired) return 'retired'

@@ -28,13 +28,26 @@ async function listen(
   return { address: `tcp://127.0.0.1:${port}`, server, open }
 }
 
+/** What `connect` fails with when the time is over. */
 async function failure(address: string, timeoutMs: number): Promise<ConnectError> {
+  const error = await connectError(address, timeoutMs)
+  assert.match(error.message, new RegExp(`no scheduler at ${address} within ${timeoutMs} ms: `))
+  return error
+}
+
+/** What `connect` fails with at once: it has far more time than the test. */
+async function finalFailure(address: string): Promise<ConnectError> {
+  const error = await connectError(address, 2 ** 31 - 1)
+  assert.match(error.message, new RegExp(`no scheduler at ${address}: `))
+  return error
+}
+
+async function connectError(address: string, timeoutMs: number): Promise<ConnectError> {
   const error: unknown = await Client.connect(address, { timeoutMs }).catch(
     (reason: unknown) => reason,
   )
   assert(error instanceof ConnectError, `not a ConnectError: ${String(error)}`)
   assert.equal(error.code, 'ERR_SCALER_CONNECT')
-  assert.match(error.message, new RegExp(`no scheduler at ${address} within ${timeoutMs} ms: `))
   return error
 }
 
@@ -61,30 +74,30 @@ test('connect waits for a scheduler that comes later', async () => {
 test('connect says that the connection was refused', async (context) => {
   const { address, server } = await listen(context, () => {})
   await new Promise((resolve) => server.close(resolve))
-  const error = await failure(address, 300)
-  assert.match(error.message, /ECONNREFUSED.*attempts\)$/)
+  const error = await failure(address, 1_000)
+  assert.match(error.message, /refused: nothing listens at 127.0.0.1 port \d+.*attempts?\)$/)
 })
 
 test('connect says that what answers is no scheduler', async (context) => {
   const { address, open } = await listen(context, (socket) => {
     socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
   })
-  const error = await failure(address, 300)
-  assert.match(error.message, /attempt/)
+  const error = await finalFailure(address)
+  assert.match(error.message, /not ZeroMQ but HTTP: it sent "HTTP\/1.1 400 Bad Request"/)
   await until('nothing is left open', () => open.size === 0)
 })
 
 test('connect says that nothing answered', async (context) => {
   const { address, open } = await listen(context, (socket) => socket.resume())
   const error = await failure(address, 200)
-  assert.match(error.message, /nothing answered/)
+  assert.match(error.message, /takes connections, but nothing came/)
   await until('nothing is left open', () => open.size === 0)
 })
 
 test('connect says that it has found the address for monitors', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
-  const error = await failure(scheduler.monitorAddress, 300)
-  assert.match(error.message, /PUB/)
+  const error = await finalFailure(scheduler.monitorAddress)
+  assert.match(error.message, /a ZeroMQ PUB answers: this is an address for monitors; use that/)
 })
 
 test('connect says that the other side speaks another version or wants a password', async (context) => {
@@ -93,11 +106,11 @@ test('connect says that the other side speaks another version or wants a passwor
   curve.set([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 1])
   curve.write('CURVE', 12)
   for (const [greeting, why] of [
-    [old, /the peer speaks ZMTP \d; 3.0 or later is needed/],
+    [old, /ZeroMQ's protocol in version 1; 3.0 is needed/],
     [curve, /CURVE/],
   ] as const) {
     const { address } = await listen(context, (socket) => socket.resume().write(greeting))
-    const error = await failure(address, 300)
+    const error = await finalFailure(address)
     assert.match(error.message, why)
   }
 })
@@ -106,7 +119,10 @@ test('connect gives up a scheduler that never echoes', async () => {
   const scheduler = await RouterScheduler.start()
   scheduler.fake.isMute = true
   const error = await failure(scheduler.address, 200)
-  assert.match(error.message, /nothing answered; is it a scheduler/)
+  assert.match(
+    error.message,
+    /a ZeroMQ ROUTER at 127.0.0.1 port \d+ takes connections, but gave no/,
+  )
   await until('it has left', () => scheduler.peerCount === 0)
   await scheduler.stop()
 })
@@ -126,7 +142,24 @@ test('a wrong address or option is told at once', async () => {
     assert.throws(() => new Client(address), ConfigError, address)
     await assert.rejects(Client.connect(address), ConfigError)
   }
-  assert.throws(() => new Client(undefined as unknown as string), ConfigError)
   await assert.rejects(Client.connect('tcp://127.0.0.1:1', { timeoutMs: 0 }), ConfigError)
   await assert.rejects(Client.local({ timeoutMs: 0 }), ConfigError)
+})
+
+test('without an address that of the environment is taken', async (context) => {
+  const before = process.env['SCALER_ADDRESS']
+  context.after(() => {
+    if (before === undefined) delete process.env['SCALER_ADDRESS']
+    else process.env['SCALER_ADDRESS'] = before
+  })
+  delete process.env['SCALER_ADDRESS']
+  assert.throws(() => new Client(), /^ConfigError: no address: .*SCALER_ADDRESS.*`scaler run`$/)
+  await assert.rejects(Client.connect(), ConfigError)
+  const scheduler = await RouterScheduler.start()
+  process.env['SCALER_ADDRESS'] = scheduler.address
+  for (const client of [new Client(), new Client(undefined, {}), await Client.connect()]) {
+    assert.equal(client.address, scheduler.address)
+    await client.close()
+  }
+  await scheduler.stop()
 })

@@ -19,6 +19,7 @@ const heartbeat: Message = {
   features: 0,
   runtime: '',
   worker: identity(''),
+  wantsReport: false,
 }
 
 /** A peer that says what a test makes it say. */
@@ -50,6 +51,36 @@ function collector(): { readonly logger: Logger; readonly lines: string[] } {
   const add = (text: string): void => void lines.push(text)
   return { lines, logger: { debug: () => {}, info: () => {}, warn: add, error: add } }
 }
+
+test('a scheduler says what it is to a client that asks', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const peer = new Peer(scheduler.address, identity('1|Client|a'))
+  try {
+    const before = Date.now()
+    peer.socket.send(encode({ ...heartbeat, features: 1, wantsReport: true }))
+    await peer.gets('clientHeartbeatEcho')
+    const [echo] = peer.received
+    assert(echo?.kind === 'clientHeartbeatEcho')
+    const [report, ...others] = echo.reports
+    assert(report !== undefined && others.length === 0)
+    const { version, runtime, clockMS, monitorAddress, workers } = report
+    assert.deepEqual(
+      { runtime, monitorAddress, workers },
+      {
+        runtime: `node/${process.versions.node}`,
+        monitorAddress: scheduler.monitorAddress,
+        workers: 0,
+      },
+    )
+    assert.match(version, /^\d+\.\d+\.\d+/)
+    assert(clockMS >= before && clockMS <= Date.now())
+    peer.socket.send(encode({ ...heartbeat, features: 1 }))
+    await peer.gets('clientHeartbeatEcho', 2)
+    assert.deepEqual((peer.received[1] as typeof echo).reports, [])
+  } finally {
+    await peer.socket.close()
+  }
+})
 
 test('a scheduler drops what it cannot read, says so, and serves on', async () => {
   const { logger, lines } = collector()
@@ -170,7 +201,10 @@ test('a bad option is refused by its name', async () => {
   }
   await assert.rejects(
     Scheduler.start({ address: 'tcp://127.0.0.1:0', ['moniterAddress' as string]: '' }),
-    { code: 'ERR_SCALER_CONFIG', message: 'unknown option moniterAddress' },
+    {
+      code: 'ERR_SCALER_CONFIG',
+      message: 'unknown scheduler option moniterAddress; is it monitorAddress?',
+    },
   )
   for (const address of ['', 'tcp://', 'tcp://127.0.0.1', 'http://127.0.0.1:1', 'tcp://a:99999']) {
     await assert.rejects(Scheduler.start({ address }), { code: 'ERR_SCALER_CONFIG' })

@@ -143,7 +143,7 @@ test('time in the queue does not count', async (context) => {
 })
 
 test('what a task says of itself reaches its agent and its scheduler', async (context) => {
-  const { scheduler, log } = await setUp(context, { names: ['speaker'] })
+  const { scheduler, log } = await setUp(context, { workerNames: ['speaker'] })
   const speak = async (url: string): Promise<unknown> => {
     const task = ((await import(url)) as ScopeModule).currentTask()
     task.log.warn('half way', { percent: 50 })

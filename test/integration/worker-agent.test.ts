@@ -11,7 +11,7 @@ import { FakeScheduler } from './fake-scheduler.js'
 import { LineLogger, pathFor, setUp, type LogLine } from './worker-agent-setup.js'
 
 test('a worker shows what it is in its heartbeats', async (context) => {
-  const { scheduler } = await setUp(context, { names: ['left.1'] })
+  const { scheduler } = await setUp(context, { workerNames: ['left.1'] })
   await until('two heartbeats', () => scheduler.heartbeats.length >= 2)
   const { from, heartbeat } = scheduler.heartbeats.at(-1) ?? assert.fail()
   assert.match(from, new RegExp(`^${process.pid}\\|left\\.1\\|[0-9a-f]{32}$`))
@@ -249,7 +249,7 @@ test('a result does not wait for a long task behind it', async (context) => {
 })
 
 test('what tasks print is logged with the name of their worker', async (context) => {
-  const { scheduler, log } = await setUp(context, { names: ['printer'] })
+  const { scheduler, log } = await setUp(context, { workerNames: ['printer'] })
   const print = (): void => {
     console.log('to stdout: über €')
     console.error('to stderr\nsecond line')
@@ -461,9 +461,9 @@ test('bad options are refused by name', async () => {
     [{ address: 'nonsense' }, /nonsense/],
     [{ workers: 0 }, /workers/],
     [{ workers: 5000 }, /workers/],
-    [{ names: ['a', 'b'] }, /names/],
-    [{ names: ['a|b'] }, /names/],
-    [{ names: [''] }, /names/],
+    [{ workerNames: ['a', 'b'] }, /workerNames/],
+    [{ workerNames: ['a|b'] }, /workerNames/],
+    [{ workerNames: [''] }, /workerNames/],
     [{ heartbeatIntervalMs: 1 }, /heartbeatIntervalMs/],
     [{ deathTimeoutMs: Number.NaN }, /deathTimeoutMs/],
     [{ inlineLimitBytes: -1 }, /inlineLimitBytes/],

@@ -52,19 +52,12 @@ export function runCampaign(
   let told = 0
   for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
     const report = simulate(makeScenario(seed), { mutation, checkEvery: CHECK_EVERY })
-    const { violation, counts } = report
-    tally.runs += 1
-    tally.events += report.events
-    tally.virtualMs += report.virtualMs
-    tally.futures += report.futures
-    tally.faults += report.faults
-    tally.taskRuns += counts.runs
-    tally.repeats += counts.repeats
-    tally.overlaps += counts.overlaps
-    if (violation !== undefined) {
-      const { kind, message } = violation
-      tally.findings.push({ seed, kind, message })
-    }
+    const { violation, counts, events, virtualMs, futures, faults } = report
+    const { runs: taskRuns, repeats, overlaps } = counts
+    const findings =
+      violation === undefined ? [] : [{ seed, kind: violation.kind, message: violation.message }]
+    const sums = { events, virtualMs, futures, faults, taskRuns, repeats, overlaps }
+    addTally(tally, { runs: 1, ...sums, findings })
     if (tally.findings.length >= maxFindings) break
     if (tally.runs - told >= 100) {
       onProgress(tally.runs - told)

@@ -221,6 +221,7 @@ export class ClientHost {
       features: OUR_FEATURES,
       runtime: 'node/20.19.0',
       worker: this.#setup.worker,
+      wantsReport: false,
     })
   }
 

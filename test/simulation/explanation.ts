@@ -1,5 +1,6 @@
 // Why a future may end without a value. Everything else is a violation.
 
+import { timeLimitOf } from '#src/core/worker/time-limit.js'
 import type { FutureOutcome } from './future.js'
 import type { Journal } from './journal.js'
 import { errorOf, withChildren, type Program } from './program.js'
@@ -8,12 +9,14 @@ import { errorOf, withChildren, type Program } from './program.js'
 export interface Suspect {
   readonly program: Program
   readonly isCancelled: boolean
+  /** Undefined: its future has not ended, or was dropped. */
+  readonly outcome: FutureOutcome | undefined
 }
 
 /** All that may explain an end. */
 export interface Circumstances {
   readonly journal: Journal
-  /** The task and what it needs. */
+  /** The task first, then what it needs. */
   readonly suspects: readonly Suspect[]
   readonly hasCleared: boolean
   readonly hasClosed: boolean
@@ -29,6 +32,8 @@ export interface Limits {
   readonly mayRefuse: boolean
   /** Tasks may keep a thread for as long as a client beside them would wait for a word. */
   readonly mayBeDeaf: boolean
+  /** No task may run for longer on its worker, in milliseconds; 0 = for ever. */
+  readonly taskTimeoutMs: number
 }
 
 /** So many processors may end because of what a task has submitted, or with it by chance. */
@@ -95,7 +100,9 @@ function explainEnd(
  * was made of is gone from its client, too.
  */
 function isBereft({ suspects, journal }: Circumstances): boolean {
-  return journal.faults.length > 0 && suspects.length >= MIN_CHAIN
+  const needed = suspects.slice(1)
+  const isOneDropped = needed.some(({ outcome }) => outcome === undefined)
+  return journal.faults.length > 0 && (suspects.length >= MIN_CHAIN || isOneDropped)
 }
 
 function hasWornOut({ suspects, journal }: Circumstances): boolean {
@@ -109,10 +116,13 @@ function mayThrow({ end, failsFirst, retries }: Program): boolean {
   return end === 'throws' || failsFirst > retries
 }
 
-function mayTimeOut(program: Program, { journal }: Circumstances): boolean {
-  const { timeoutMs, ms, children } = program
+function mayTimeOut(program: Program, { journal, limits }: Circumstances): boolean {
+  const { ms, children } = program
+  const { timeoutMs, isWorkersLimit } = timeLimitOf(program.timeoutMs, limits.taskTimeoutMs)
   if (timeoutMs === 0) return false
-  return children.length > 0 || journal.hasFrozen || ms > timeoutMs - TIME_SLACK_MS
+  // What a program asks for is far from what it takes; that of its worker may be near.
+  const slackMs = isWorkersLimit ? timeoutMs / 2 : TIME_SLACK_MS
+  return children.length > 0 || journal.hasFrozen || ms > timeoutMs - slackMs
 }
 
 /** Whether a processor ended with the task in it, and it may be blamed for that. */
@@ -140,7 +150,7 @@ function explainChild(
   const child = programs.find(({ name }) => name === match?.[2])
   const childText = match?.[3]
   if (child === undefined || childText === undefined) return undefined
-  const suspects = [{ program: child, isCancelled: false }]
+  const suspects = [{ program: child, isCancelled: false, outcome: undefined }]
   if (!childText.startsWith('end ')) {
     const outcome = { type: 'error', text: childText, failedTaskId: undefined } as const
     return explain(outcome, { ...world, suspects })

@@ -1,5 +1,5 @@
 // The long campaign: 20,000 worlds in four parts, each a test file of its own, because the time
-// limit of the runner counts for a file. SCALER_SEED sets another first seed.
+// limit of the runner counts for a file. TEST_SEED sets another first seed.
 
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
@@ -16,10 +16,10 @@ const FIRST_SEED = 20_000_000
 /** One part of it, numbered from 0. */
 export function testPart(part: number): void {
   test(`5,000 worlds: every future ends once and rightly, nothing is left (${part})`, async (t) => {
-    const given = process.env['SCALER_SEED']
+    const given = process.env['TEST_SEED']
     const base = given === undefined ? FIRST_SEED : Number(given)
     const firstSeed = base + part * RUNS
-    t.diagnostic(`SCALER_SEED=${base}: seeds ${firstSeed} to ${firstSeed + RUNS - 1}`)
+    t.diagnostic(`TEST_SEED=${base}: seeds ${firstSeed} to ${firstSeed + RUNS - 1}`)
     const campaign = { firstSeed, runs: RUNS, mutation: 'none', maxFindings: 1 } as const
     const tally = await runJobs(campaign, Math.min(availableParallelism(), MAX_JOBS), () => {})
     const { faults, futures, taskRuns, repeats, overlaps, findings } = tally

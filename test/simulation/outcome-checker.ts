@@ -1,6 +1,7 @@
 // Whether each future ends once and rightly: with the value that a naive evaluation gives, or with
 // an error that something in this world explains.
 
+import { timeLimitOf } from '#src/core/worker/time-limit.js'
 import type { ClientHost } from './client-host.js'
 import { explain, type Limits, type Suspect } from './explanation.js'
 import type { Future, FutureOutcome } from './future.js'
@@ -127,7 +128,8 @@ export class OutcomeChecker {
 
   /** A task that may only run for so long must not succeed after much longer. */
   #checkTime({ program }: Entry): void {
-    const { timeoutMs, ms } = program
+    const { ms } = program
+    const { timeoutMs } = timeLimitOf(program.timeoutMs, this.#limits.taskTimeoutMs)
     if (timeoutMs === 0 || this.#journal.hasFrozen || ms < timeoutMs + 8_000) return
     throw new Violation('outcome', `${program.name} ran for ${ms} ms in spite of its limit`)
   }

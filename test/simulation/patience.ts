@@ -19,7 +19,8 @@ export function patienceFor(scenario: Scenario): number {
   const programs = scenario.clients.flatMap((client) => programsOf(client))
   const all = programs.flatMap((program) => [...withChildren(program)])
   const work = programs.reduce((sum, program) => sum + workOf(program), 0)
-  const limits = all.filter(({ timeoutMs }) => timeoutMs > 0).length
+  const isLimited = (scenario.worker.taskTimeoutMs ?? 0) > 0
+  const limits = all.filter(({ timeoutMs }) => isLimited || timeoutMs > 0).length
   const { faults } = scenario
   const recoveries =
     faults.length * RECOVERY_MS + Math.max(0, ...faults.map(({ fault }) => msOf(fault)))
@@ -27,7 +28,12 @@ export function patienceFor(scenario: Scenario): number {
   const delay = slownessOf(scenario) * (all.length + 10)
   const own = all.length * TASK_MS + limits * FORCE_MS
   return (
-    lastStepOf(scenario) + work * repeatsOf(all, faults.length) + own + recoveries + silence + delay
+    lastStepOf(scenario) +
+    work * repeatsOf(all, faults.length, isLimited) +
+    own +
+    recoveries +
+    silence +
+    delay
   )
 }
 
@@ -65,10 +71,12 @@ function msOf(fault: Fault): number {
  * A task that takes its process down, or has to be ended with it, takes those with it that wait for
  * others there, some times.
  */
-function repeatsOf(programs: readonly Program[], faults: number): number {
-  const isDeadly = programs.some(({ end, timeoutMs, children }) => {
-    return end === 'exits' || end === 'crashes' || timeoutMs > 0 || children.length > 0
-  })
+function repeatsOf(programs: readonly Program[], faults: number, isLimited: boolean): number {
+  const isDeadly =
+    isLimited ||
+    programs.some(({ end, timeoutMs, children }) => {
+      return end === 'exits' || end === 'crashes' || timeoutMs > 0 || children.length > 0
+    })
   return (isDeadly ? 12 : 2) + faults
 }
 

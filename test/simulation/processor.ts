@@ -4,18 +4,12 @@
 // What user code would do is in a program (program.ts). A task that blocks holds the main thread;
 // one that does not is pending; one with children submits them with a client of its own, and waits.
 
-import type { ProcessorDeath } from '#src/base/errors.js'
 import { objectIdOf, taskId, type Identity, type ObjectId, type TaskId } from '#src/base/ids.js'
 import type { InstantMs } from '#src/base/machine.js'
 import type { LastRun, RunStatus, StopReason } from '#src/core/worker/events.js'
-import {
-  decode,
-  type Message,
-  type Task,
-  type TaskResult,
-  type TaskUpdate,
-} from '#src/wire/message.js'
+import { decode, type Message, type Task } from '#src/wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '#src/wire/task-flags.js'
+import type { ProcessorHostHandler } from '#src/worker/processor-host.js'
 import { NestedClient } from './nested-client.js'
 import { childErrorOf, errorOf, valueOf, type Program } from './program.js'
 import { ProcessorQueue } from './processor-queue.js'
@@ -24,18 +18,9 @@ import { ProcessorRun, type RunInput } from './processor-run.js'
 import { ProcessorVoice } from './processor-voice.js'
 import type { ClientSettings } from './client-host.js'
 import type { PipeSettings } from './virtual-pipe.js'
+import { Violation } from './violation.js'
 import type { VirtualProcess } from './virtual-process.js'
 import { newProcess, objectIdFor, serializerIdOf, type World } from './world.js'
-
-/** Told to the agent, in its process; nothing after `onExit`. */
-export interface ProcessorHandler {
-  onReady(pid: number): void
-  onResult(result: TaskResult): void
-  onUpdate(update: TaskUpdate): void
-  onStatus(status: RunStatus): void
-  onRetracted(asked: readonly number[], retracted: readonly number[]): void
-  onExit(death: ProcessorDeath, lastRun: LastRun): void
-}
 
 /** What a processor is made of. */
 export interface ProcessorSetup {
@@ -47,7 +32,8 @@ export interface ProcessorSetup {
   readonly killDelayMs: number
   readonly clientSettings: ClientSettings
   readonly pipes: PipeSettings
-  readonly handler: ProcessorHandler
+  /** Told to the agent, in its process. */
+  readonly handler: ProcessorHostHandler
 }
 
 /** A turn of the event loop is not kept longer, and after a longer task it has its turn. */
@@ -142,6 +128,12 @@ export class VirtualProcessor {
       const retracted = asked.filter((number) => this.#queue.claim(number))
       this.#voice.tellSoon(() => this.#setup.handler.onRetracted(asked, retracted))
     })
+  }
+
+  /** It must have nothing to do, or a task would stand still. */
+  collectGarbage(): void {
+    const [run] = this.#started
+    if (run !== undefined) throw new Violation('run', 'garbage is collected amid a task')
   }
 
   /** SIGTERM, and SIGKILL after a while. */

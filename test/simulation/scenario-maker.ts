@@ -4,8 +4,10 @@ import type { FaultPlan } from './fault.js'
 import { makeFaults } from './fault-maker.js'
 import { makeProgram, makeWish, WANTED, type Taste } from './program-maker.js'
 import { Random } from './random.js'
+import type { SchedulerSettings } from './scheduler-host.js'
 import type { AgentPlan, ClientPlan, NodePlan, Scenario, Step } from './scenario.js'
 import type { PipeSettings } from './virtual-pipe.js'
+import type { WorkerSettings } from './worker-host.js'
 
 /** The scenario of a seed. */
 export function makeScenario(seed: number): Scenario {
@@ -91,8 +93,10 @@ function slowHosts(
 
 function makeSettings(random: Random): Pick<Scenario, 'scheduler' | 'worker' | 'client'> {
   const inlineLimitBytes = random.pick([50, 400, 8_192])
+  const { scheduler, worker } = makeRareSettings(random.fork('rare settings'))
   return {
     scheduler: {
+      ...scheduler,
       clientTimeoutMs: 60_000,
       workerTimeoutMs: 60_000,
       workerSilenceMs: 5_000,
@@ -103,6 +107,7 @@ function makeSettings(random: Random): Pick<Scenario, 'scheduler' | 'worker' | '
       graphStepsPerTurn: random.pick([24_000, 100, 20]),
     },
     worker: {
+      ...worker,
       heartbeatIntervalMs: random.pick([2_000, 2_000, 2_000, 500]),
       deathTimeoutMs: random.pick([300_000, 300_000, 45_000]),
       inlineLimitBytes,
@@ -114,6 +119,24 @@ function makeSettings(random: Random): Pick<Scenario, 'scheduler' | 'worker' | '
       timeoutMs: random.pick([60_000, 60_000, 8_000]),
       heartbeatIntervalMs: 2_000,
       inlineLimitBytes,
+    },
+  }
+}
+
+/** What few clusters set. */
+function makeRareSettings(random: Random): {
+  readonly scheduler: Partial<SchedulerSettings>
+  readonly worker: Partial<WorkerSettings>
+} {
+  return {
+    scheduler: {
+      objectRetentionMs: random.pick([0, 0, 0, 200, 5_000]),
+      loadBalanceTriggerTimes: random.pick([2, 2, 1, 10]),
+    },
+    worker: {
+      taskTimeoutMs: random.chance(0.1) ? Math.ceil(random.spread(200, 20_000)) : 0,
+      garbageCollectIntervalMs: random.pick([0, 30_000, 1_000]),
+      trimMemoryThresholdBytes: random.pick([0, 1e9]),
     },
   }
 }

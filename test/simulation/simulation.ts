@@ -275,7 +275,7 @@ export class Simulation {
   }
 }
 
-function limitsOf({ scheduler, client, clients }: Scenario): Limits {
+function limitsOf({ scheduler, worker, client, clients }: Scenario): Limits {
   const programs = clients.flatMap((plan) => programsOf(plan))
   const all = programs.flatMap((program) => [...withChildren(program)])
   const deafMs = client.timeoutMs - 1_000
@@ -283,6 +283,7 @@ function limitsOf({ scheduler, client, clients }: Scenario): Limits {
   return {
     mayRefuse: scheduler.maxTasksWaiting >= 0,
     mayBeDeaf: busyMs >= deafMs,
+    taskTimeoutMs: worker.taskTimeoutMs ?? 0,
   }
 }
 

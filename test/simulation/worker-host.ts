@@ -158,6 +158,8 @@ export class WorkerHost {
         return this.#processor?.askStatus(action.dispatchNumber)
       case 'retractTasks':
         return this.#processor?.retract(action.dispatchNumbers)
+      case 'collectGarbage':
+        return this.#processor?.collectGarbage()
       case 'killProcessor':
         return this.#processor?.kill()
       case 'endProcessor':

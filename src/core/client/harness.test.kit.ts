@@ -98,7 +98,12 @@ export class Harness {
 
   echo(scheduler = 'S1', features: number = featuresOf(scheduler)): ClientAction<string>[] {
     const id = schedulerId(scheduler)
-    const actions = this.receive({ kind: 'clientHeartbeatEcho', schedulerId: id, features })
+    const actions = this.receive({
+      kind: 'clientHeartbeatEcho',
+      schedulerId: id,
+      features,
+      reports: [],
+    })
     const isAsked = sent(actions).some(
       (message) => message.kind === 'objectRequest' && message.objectIds.includes(SERIALIZER_ID),
     )

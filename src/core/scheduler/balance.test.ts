@@ -136,16 +136,48 @@ test('a balance recall that meets "not found" strands no task: it goes on where 
   const scheduler = withStuck(2)
   assert.deepEqual(recalled(scheduler), ['b'])
   scheduler.receive('W', result('b', 'notFound'))
-  assert.deepEqual(
-    recalled(scheduler, 3000),
-    ['a'],
-    'so a may not be, but b is not asked for again',
-  )
+  assert.deepEqual(recalled(scheduler, 150), ['a'], 'so a may not be, and b is left alone')
   scheduler.receive('W', result('a', 'notFound'))
-  assert.deepEqual(recalled(scheduler, 3000), [])
+  assert.deepEqual(recalled(scheduler, 40), [])
   scheduler.receive('W', result('b')).receive('W', result('a'))
   assert.deepEqual(scheduler.lines(), ['C <- result b success', 'C <- result a success'])
   assert.equal(scheduler.machine.counts.tasks, 0)
+})
+
+/** As `withStuck(2)`, but W has begun both of its tasks and has said so. */
+function withRefused(loadBalanceTriggerTimes?: number): TestScheduler {
+  const options = loadBalanceTriggerTimes === undefined ? {} : { loadBalanceTriggerTimes }
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, options)
+  scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))
+  scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C'))
+  scheduler.receive('X', workerHeartbeat())
+  assert.deepEqual(recalled(scheduler), ['b'])
+  scheduler.receive('W', result('b', 'notFound'))
+  assert.deepEqual(recalled(scheduler), ['a'])
+  scheduler.receive('W', result('a', 'notFound'))
+  return scheduler
+}
+
+for (const times of [undefined, 1, 5]) {
+  test(`what was not given back is asked for again after ${times ?? 'two'} such times`, () => {
+    const scheduler = withRefused(times)
+    const againAt = scheduler.now + (times ?? 2) * 100 - 100
+    const before = recalled(scheduler, againAt - 1 - scheduler.now)
+    assert.deepEqual(before, [], 'it has most likely begun')
+    assert.deepEqual(recalled(scheduler, 201), ['b'])
+    scheduler.receive('W', result('b', 'canceled'))
+    assert.deepEqual(scheduler.lines(), ['X <- task b'])
+  })
+}
+
+test('what may be given back is asked for before what was refused, however long ago', () => {
+  const scheduler = withStuck(3)
+  assert.deepEqual(recalled(scheduler), ['c'])
+  scheduler.receive('W', result('c', 'notFound')).receive('C', task('n', 'C'))
+  assert.deepEqual(scheduler.lines(), ['X <- task n'])
+  assert.deepEqual(recalled(scheduler, 2_000), [], 'nobody idles')
+  scheduler.receive('X', result('n')).actions()
+  assert.deepEqual(recalled(scheduler, 100), ['b'])
 })
 
 test('a result that crosses a balance recall counts, and the answer to the recall does not', () => {

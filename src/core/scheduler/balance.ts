@@ -4,11 +4,13 @@
 //
 // A worker is asked, never forced: what it has begun stays. What it runs counts as long from then
 // on: nothing goes back to it, and more of the same goes one by one to workers that have nothing.
-// So a task moves again only when a worker is found stuck anew.
+// So a task moves again only when a worker is found stuck anew. What a worker did not give back it
+// is asked for again some times later, and only when it has nothing else to give: its processor may
+// have ended since, and what had begun waits again.
 
 import { earliest } from '../../base/earliest.js'
 import type { InstantMs } from '../../base/machine.js'
-import type { Runtime, TaskEntry, WorkerEntry } from './entries.js'
+import type { Runtime, TaskEntry, TaskExtra, WorkerEntry } from './entries.js'
 import type { SchedulerState } from './state.js'
 import { extraOf } from './task-extra.js'
 import { activeCount } from './worker-pool.js'
@@ -18,6 +20,9 @@ const MAX_AT_ONCE = 1000
 
 /** At most so many tasks of a worker are looked at, beyond those that are asked for. */
 const MAX_LOOKS = 1000
+
+/** A task that was not given back is asked for again after so many of the usual times. */
+const DEFAULT_TRIGGER_TIMES = 2
 
 /** Where a look has led to something, the next one is due after this part of the usual time. */
 const EAGERNESS = 10
@@ -64,7 +69,9 @@ export class Balancer {
       if (!state.pools[runtime].isLopsided) continue
       const survey = surveyOf(state, runtime)
       asked += askBack(state, survey)
-      nextAt = earliest(nextAt, survey.nextAt)
+      // What those have that gave nothing, they may be asked for again.
+      const againAt = survey.givers.length > 0 ? now + loadBalanceMs : undefined
+      nextAt = earliest(nextAt, earliest(survey.nextAt, againAt))
     }
     this.#notBefore = now + (asked > 0 ? loadBalanceMs / EAGERNESS : loadBalanceMs)
     this.#lookAt = asked > 0 ? this.#notBefore : nextAt
@@ -72,10 +79,11 @@ export class Balancer {
 }
 
 /** The worker of a task that was asked for has begun it. */
-export function keepRecalled({ worker, extra }: TaskEntry): void {
+export function keepRecalled({ worker, extra }: TaskEntry, now: InstantMs): void {
   if (worker === undefined || extra?.recall !== 'asked') return
   worker.recalledCount -= 1
   extra.recall = 'refused'
+  extra.refusedAt = now
 }
 
 /** Looks at each worker, and at none of its tasks. */
@@ -131,7 +139,8 @@ function askBack(state: SchedulerState, { givers, ...all }: Survey): number {
 /** Asks one worker for so many tasks, as far as it has them. Returns how many that are. */
 function askOne(state: SchedulerState, worker: WorkerEntry, wanted: number): number {
   if (wanted <= 0) return 0
-  const tasks = youngestOf(worker, wanted)
+  const fresh = youngestOf(worker, wanted, (extra) => extra?.recall === 'refused')
+  const tasks = fresh.length > 0 ? fresh : askedBefore(state, worker, wanted)
   if (tasks.length > 0) recall(state, worker, tasks)
   return tasks.length
 }
@@ -157,6 +166,19 @@ export function sharesOf(
   return shares
 }
 
+/** What a worker did not give back, and may be asked for again. */
+function askedBefore(
+  { now, options }: SchedulerState,
+  worker: WorkerEntry,
+  wanted: number,
+): readonly TaskEntry[] {
+  const { loadBalanceMs, loadBalanceTriggerTimes = DEFAULT_TRIGGER_TIMES } = options
+  const since = now - loadBalanceTriggerTimes * loadBalanceMs
+  return youngestOf(worker, wanted, (extra) => {
+    return extra?.recall === 'refused' && extra.refusedAt > since
+  })
+}
+
 /** What a worker has had for longest runs at least since something last happened there. */
 function prolongFirst({ now, pools }: SchedulerState, worker: WorkerEntry): void {
   let looks = MAX_LOOKS
@@ -171,9 +193,13 @@ function prolongFirst({ now, pools }: SchedulerState, worker: WorkerEntry): void
 /**
  * The tasks that a worker got last and, as far as is known, has not begun. The first of all is
  * taken for begun, unless another one is known to be: that had its objects sooner, or was more
- * urgent.
+ * urgent. `isRefused`: it has said so, and is believed.
  */
-function youngestOf(worker: WorkerEntry, wanted: number): readonly TaskEntry[] {
+function youngestOf(
+  worker: WorkerEntry,
+  wanted: number,
+  isRefused: (extra: TaskExtra | undefined) => boolean,
+): readonly TaskEntry[] {
   const tasks: TaskEntry[] = []
   const count = activeCount(worker)
   let seen = 0
@@ -183,7 +209,7 @@ function youngestOf(worker: WorkerEntry, wanted: number): readonly TaskEntry[] {
     if (tasks.length >= wanted || (looks -= 1) < 0) break
     if (task.extra?.isWaiting === true) continue
     seen += 1
-    const isBegun = task.extra?.hasWaited === true || task.extra?.recall === 'refused'
+    const isBegun = task.extra?.hasWaited === true || isRefused(task.extra)
     isOneBegun ||= isBegun
     const isFirst = seen === count && !isOneBegun
     if (!isBegun && !isFirst && task.state === 'running') tasks.push(task)

@@ -125,6 +125,8 @@ export interface TaskExtra {
   unanswered: number
   /** Whether its worker was asked to give it back, or said that it has begun it. */
   recall: 'no' | 'asked' | 'refused'
+  /** When it said that it has begun it. Of meaning only then. */
+  refusedAt: InstantMs
 }
 
 /** What can run inside of a task, and ends with it (family.ts). */
@@ -174,7 +176,13 @@ export interface ObjectUser {
   readonly objects: Set<ObjectEntry>
 }
 
-/** A stored object. It lives as long as it has users. */
+/** An object without users, and until when it stays. */
+export interface RetainedObject {
+  readonly entry: ObjectEntry
+  readonly until: InstantMs
+}
+
+/** A stored object. It lives as long as it has users, and some time longer if it is retained. */
 export interface ObjectEntry {
   readonly id: ObjectId
   type: ObjectContentType
@@ -185,4 +193,6 @@ export interface ObjectEntry {
   readonly users: Set<ObjectUser>
   /** Workers to tell when it goes. */
   readonly holders: Set<WorkerEntry>
+  /** Its place among those that stay for a while. Invariant: undefined while it has users. */
+  retained: FifoNode<RetainedObject> | undefined
 }

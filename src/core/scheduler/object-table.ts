@@ -1,12 +1,15 @@
 // The objects that the scheduler stores, who uses them, and which workers may have a copy. An
-// object without users goes, and the workers that asked for it are told. docs/protocol.md#objects
+// object without users goes, at once or after its retention, and the workers that asked for it are
+// told. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
 import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import type { ObjectId } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
 import { SpreadMap } from '../../base/spread-map.js'
 import type { ObjectContent, ObjectContentType } from '../../wire/message.js'
 import type { ObjectEntry, ObjectUser, WorkerEntry } from './entries.js'
+import { RetainedObjects } from './retained-objects.js'
 
 /** Most ids that workers are told of in one go, all workers together. */
 const MAX_REMOVALS = 20_000
@@ -16,6 +19,14 @@ export class ObjectTable {
   readonly #objects = new SpreadMap<ObjectId, ObjectEntry>()
   /** What each worker has still to be told to forget. Invariant: no empty lists. */
   readonly #removals = new Map<WorkerEntry, ObjectId[]>()
+  readonly #retained: RetainedObjects
+  readonly #now: () => InstantMs
+
+  /** `retentionMs`: so long an object stays that nobody needs. `now`: the time of this moment. */
+  constructor(retentionMs = 0, now: () => InstantMs = () => 0) {
+    this.#retained = new RetainedObjects(retentionMs)
+    this.#now = now
+  }
 
   get size(): number {
     return this.#objects.size
@@ -24,6 +35,11 @@ export class ObjectTable {
   /** Whether some worker has to be told of removals. */
   get hasRemovals(): boolean {
     return this.#removals.size > 0
+  }
+
+  /** When `freeExpired` must be called next. */
+  get deadline(): InstantMs | undefined {
+    return this.#retained.deadline
   }
 
   get(id: ObjectId): ObjectEntry | undefined {
@@ -41,15 +57,20 @@ export class ObjectTable {
       entry.type = objectTypes[i] as ObjectContentType
       entry.name = ownMemory(objectNames[i] as Uint8Array)
       entry.chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
-      entry.users.add(user)
-      user.objects.add(entry)
+      this.use(user, entry)
     }
   }
 
   /** Somebody else needs an object that is stored. */
   use(user: ObjectUser, entry: ObjectEntry): void {
+    this.#retained.release(entry)
     entry.users.add(user)
     user.objects.add(entry)
+  }
+
+  /** Somebody has asked for an object: if nobody needs it, it stays as if it was needed now. */
+  touch(entry: ObjectEntry): void {
+    this.#retained.touch(entry, this.#now())
   }
 
   /** A user no longer needs some objects. Ids that it does not use are skipped. */
@@ -64,24 +85,24 @@ export class ObjectTable {
   release(user: ObjectUser, entry: ObjectEntry): void {
     user.objects.delete(entry)
     entry.users.delete(user)
-    if (entry.users.size > 0) return
-    this.#objects.delete(entry.id)
-    for (const worker of entry.holders) {
-      worker.held.delete(entry)
-      const ids = this.#removals.get(worker)
-      if (ids === undefined) this.#removals.set(worker, [entry.id])
-      else ids.push(entry.id)
-    }
-    // They do not know the entry any more; a node that waits again may.
-    entry.holders.clear()
+    if (entry.users.size > 0 || this.#retained.retain(entry, this.#now())) return
+    this.#free(entry)
   }
 
-  /** Objects that nobody will ask for, whoever uses them. */
+  /** Objects whose retention is over go, as many as can without a long turn. */
+  freeExpired(): void {
+    for (const entry of this.#retained.takeExpired(this.#now())) this.#free(entry)
+  }
+
+  /** Objects that nobody will ask for, whoever uses them: they go at once. */
   drop(ids: readonly ObjectId[]): void {
     for (const id of ids) {
       const entry = this.#objects.get(id)
       if (entry === undefined) continue
-      for (const user of entry.users) this.release(user, entry)
+      for (const user of entry.users) user.objects.delete(entry)
+      entry.users.clear()
+      this.#retained.release(entry)
+      this.#free(entry)
     }
   }
 
@@ -118,10 +139,24 @@ export class ObjectTable {
   /** Throws if the table disagrees with itself. */
   checkInvariants(): void {
     for (const entry of this.#objects.values()) {
-      assert(entry.users.size > 0, 'a stored object without users')
+      const isKept = entry.users.size > 0 || entry.retained !== undefined
+      assert(isKept, 'a stored object without users')
       for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
       for (const worker of entry.holders) assert(worker.held.has(entry), 'a holder without object')
     }
+    this.#retained.checkInvariants((entry) => this.#objects.get(entry.id) === entry)
+  }
+
+  #free(entry: ObjectEntry): void {
+    this.#objects.delete(entry.id)
+    for (const worker of entry.holders) {
+      worker.held.delete(entry)
+      const ids = this.#removals.get(worker)
+      if (ids === undefined) this.#removals.set(worker, [entry.id])
+      else ids.push(entry.id)
+    }
+    // They do not know the entry any more; a node that waits again may.
+    entry.holders.clear()
   }
 
   #entry(id: ObjectId): ObjectEntry {
@@ -133,7 +168,7 @@ export class ObjectTable {
         chunks: [],
         averageSeconds: undefined,
       } as const
-      entry = { id, ...nothing, users: new Set(), holders: new Set() }
+      entry = { id, ...nothing, users: new Set(), holders: new Set(), retained: undefined }
       this.#objects.set(id, entry)
     }
     return entry

@@ -45,7 +45,9 @@ export function onObjectRequest(
     const entry = state.objects.get(id)
     if (entry === undefined) missing.push(id)
     else found.push(entry)
-    if (entry !== undefined && worker !== undefined) state.objects.hold(worker, entry)
+    if (entry === undefined) continue
+    state.objects.touch(entry)
+    if (worker !== undefined) state.objects.hold(worker, entry)
   }
   if (isOurs) answerOurs(state, from, found, missing)
   else if (worker === undefined)

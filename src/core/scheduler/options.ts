@@ -16,11 +16,18 @@ export interface SchedulerCoreOptions {
    * was never silent for a third of that (silence.ts).
    */
   readonly workerSilenceMs: number
+  /** At least so long an object stays that nobody needs any more. Default: 0, it goes at once. */
+  readonly objectRetentionMs?: number
   /**
    * A worker with several tasks from which nothing has come for so long gives some to those that
    * idle. 0 = never.
    */
   readonly loadBalanceMs: number
+  /**
+   * A task that its worker did not give back is asked for again after so many times
+   * `loadBalanceMs`. Default: 2.
+   */
+  readonly loadBalanceTriggerTimes?: number
   /** Most tasks that one worker holds. */
   readonly perWorkerQueueSize: number
   /**

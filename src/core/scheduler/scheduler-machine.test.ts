@@ -28,6 +28,14 @@ test('every heartbeat is answered: ours with the id of the scheduler, those of 1
   }
 })
 
+test('a client that asks for a report is told how many workers there are for it, and which idle', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
+  scheduler.receive('Q', workerHeartbeat(PYTHON)).receive('C', task('t', 'C')).lines()
+  scheduler.receive('C', { ...clientHeartbeat(), wantsReport: true })
+  scheduler.receive('P', { ...clientHeartbeat(PYTHON), wantsReport: true })
+  assert.deepEqual(scheduler.lines(), ['C <- report 3 2 1', 'P <- echo'])
+})
+
 test('a task goes to a worker as it came, and its result to the client as it came', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C'))

@@ -51,7 +51,8 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     const { objects, orphans, graphWork, claims, letGoAt, now } = this.#state
     const removalsAt = objects.hasRemovals ? this.#nextRemovals : undefined
     const isBusy = !orphans.isEmpty || graphWork.isDue
-    const workAt = earliest(isBusy ? now : undefined, earliest(removalsAt, this.#nextSweep))
+    const objectsAt = earliest(removalsAt, objects.deadline)
+    const workAt = earliest(isBusy ? now : undefined, earliest(objectsAt, this.#nextSweep))
     return earliest(workAt, earliest(this.#balancer.deadline, earliest(claims.deadline, letGoAt)))
   }
 
@@ -165,6 +166,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     cancelOrphans(this.#state)
     this.#state.graphWork.resume()
     expireClaims(this.#state)
+    this.#state.objects.freeExpired()
     this.#letGo(now)
     if (this.#nextSweep === undefined || now < this.#nextSweep) return
     const lateMs = now - this.#nextSweep

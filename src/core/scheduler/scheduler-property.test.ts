@@ -185,7 +185,10 @@ class World {
       case 'stale':
         return this.#answerOutdated(move)
       case 'late':
-        return this.#say(move.worker, result(`t${move.at}`, move.status))
+        return this.#say(
+          move.worker,
+          result(`t${move.at}`, this.#plausible(`t${move.at}`, move.status)),
+        )
       case 'time':
         // Peers that live say so in time; this is about work, not about silence.
         for (const name of this.held.keys()) this.#say(name, workerHeartbeat())
@@ -271,8 +274,21 @@ class World {
     const held = this.held.get(name)
     const id = held?.[at % Math.max(held.length, 1)]
     if (id === undefined) return
-    const isOdd = how === 'notFound' && this.#doomed.has(id)
-    this.#say(name, result(id, isOdd ? 'canceled' : how, took))
+    // Who drops what it was asked for has answered that.
+    const status = this.#plausible(id, how)
+    if (status === 'canceled') this.#forgetAsked(name, id)
+    this.#say(name, result(id, status, took))
+  }
+
+  #forgetAsked(name: string, id: string): void {
+    const asked = this.#asked.get(name) ?? []
+    const index = asked.findIndex((one) => one.id === id)
+    if (index >= 0) asked.splice(index, 1)
+  }
+
+  /** What was told to end is dropped, or ends as it would have: only then it may not be there. */
+  #plausible(id: string, how: Step['status']): Step['status'] {
+    return how === 'notFound' && this.#doomed.has(id) ? 'canceled' : how
   }
 
   /** A worker answers the oldest thing that it was asked: whether it drops a task. */
@@ -395,14 +411,15 @@ test('property: each task ends exactly once for its client, and nothing is left 
 test('property: whatever is stored and deleted, the object table stays consistent', () => {
   const ids = fc.subarray(['x', 'y', 'z'], { minLength: 1 })
   const move = fc.record({
-    type: fc.constantFrom('create', 'delete', 'request', 'leave', 'lose'),
+    type: fc.constantFrom('create', 'delete', 'request', 'leave', 'lose', 'time'),
     client,
     worker,
     ids,
   })
+  const retention = fc.constantFrom(0, 1, 400)
   fc.assert(
-    fc.property(fc.array(move, { maxLength: 40, size: 'max' }), (moves) => {
-      const scheduler = new TestScheduler()
+    fc.property(fc.array(move, { maxLength: 40, size: 'max' }), retention, (moves, retentionMs) => {
+      const scheduler = new TestScheduler({ objectRetentionMs: retentionMs })
       for (const { type, client: name, worker: holder, ids: objects } of moves) {
         scheduler.receive(name, clientHeartbeat()).receive(holder, workerHeartbeat())
         if (type === 'create' || type === 'delete') {
@@ -412,6 +429,8 @@ test('property: whatever is stored and deleted, the object table stays consisten
           scheduler.receive(holder, { kind: 'objectRequest', requestType: 'get', objectIds })
         } else if (type === 'leave') {
           scheduler.receive(name, { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+        } else if (type === 'time') {
+          scheduler.moveTo(scheduler.now + 150)
         } else {
           scheduler.handle({ type: 'peerDisconnected', peer: identity(holder) })
         }
@@ -419,6 +438,7 @@ test('property: whatever is stored and deleted, the object table stays consisten
       for (const name of CLIENTS) {
         scheduler.receive(name, { kind: 'clientDisconnect', disconnectType: 'disconnect' })
       }
+      scheduler.moveTo(scheduler.now + retentionMs + 100)
       assert.equal(scheduler.machine.counts.objects, 0)
     }),
   )

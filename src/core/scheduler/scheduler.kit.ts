@@ -40,7 +40,14 @@ export const PYTHON: PeerKind = { features: 0, runtime: '' }
 /** What a client says first; `worker`: inside of whose tasks it lives. */
 export function clientHeartbeat(kind: PeerKind = OURS, worker = ''): ClientHeartbeat {
   const host = identity(worker)
-  return { kind: 'clientHeartbeat', resource: IDLE, latencyUS: 0, worker: host, ...kind }
+  return {
+    kind: 'clientHeartbeat',
+    resource: IDLE,
+    latencyUS: 0,
+    worker: host,
+    wantsReport: false,
+    ...kind,
+  }
 }
 
 /** What a worker says first. */
@@ -214,6 +221,10 @@ function describe(action: SchedulerAction): string {
       return `${action.to} <- ${describeMessage(action.message)}`
     case 'forward':
       return `${action.to} <- ${describeMessage(decode(action.bytes))}`
+    case 'report': {
+      const { workers, suitable, idle } = action.report
+      return `${action.to} <- report ${workers} ${suitable} ${idle}`
+    }
     case 'publish':
       return `monitor <- ${describeMessage(action.message)}`
     case 'stop':

@@ -32,7 +32,7 @@ export class SchedulerState {
   /** In order of registration. */
   readonly workers: Map<Identity, WorkerEntry> = new Map()
   readonly tasks: SpreadMap<TaskId, TaskEntry> = new SpreadMap()
-  readonly objects: ObjectTable = new ObjectTable()
+  readonly objects: ObjectTable
   readonly orphans: Orphans = new Orphans()
   readonly claims: Claims = new Claims()
   readonly graphWork: GraphWork
@@ -48,6 +48,7 @@ export class SchedulerState {
 
   constructor(options: SchedulerCoreOptions) {
     this.options = options
+    this.objects = new ObjectTable(options.objectRetentionMs, () => this.now)
     this.graphWork = new GraphWork(options.schedulerId, options.graphStepsPerTurn)
     this.pools = {
       javascript: new WorkerPool(options.perWorkerQueueSize, false),

@@ -64,5 +64,6 @@ function newExtra(
     isForced: false,
     unanswered: 0,
     recall: 'no',
+    refusedAt: 0,
   }
 }

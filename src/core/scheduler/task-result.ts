@@ -4,6 +4,7 @@
 import { asBuffer } from '../../base/bytes.js'
 import { FEATURE_RECOVERY, hasFeature } from '../../base/features.js'
 import { idToHex, type Identity } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
 import type { TaskResult, TaskStatus } from '../../wire/message.js'
 import { keepRecalled } from './balance.js'
 import type { TaskEntry, WorkerEntry } from './entries.js'
@@ -27,7 +28,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
     ignore(state, from, message, 'ignored the result of a task whose id was used before')
     return
   }
-  if (isGivenUp(message) && goesOn(task, message.status)) return
+  if (isGivenUp(message) && goesOn(task, message.status, state.now)) return
   if (isOutdated(task, worker, message)) {
     ignore(state, from, message, 'ignored the result of an earlier attempt')
     return
@@ -52,11 +53,11 @@ function isGivenUp({ status }: TaskResult): boolean {
  * Whether an answer of a worker changes nothing for a task. `notFound` says that it had been begun
  * when its worker was asked to give it back. What has been cancelled since gets a further answer.
  */
-function goesOn(task: TaskEntry, status: TaskStatus): boolean {
+function goesOn(task: TaskEntry, status: TaskStatus, now: InstantMs): boolean {
   const { extra } = task
   if (extra !== undefined && extra.unanswered > 0) extra.unanswered -= 1
   if (status === 'canceled') return false
-  keepRecalled(task)
+  keepRecalled(task, now)
   return task.state === 'running' || (extra !== undefined && extra.unanswered > 0)
 }
 

@@ -39,6 +39,11 @@ export class Dispatcher {
     return this.#unanswered.size - this.#window.count
   }
 
+  /** Whether the processor has nothing. */
+  get isEmpty(): boolean {
+    return this.#unanswered.size === 0
+  }
+
   /** What the processor has, in the order in which it got it. */
   unanswered(): Iterable<WorkerTask> {
     return this.#unanswered.values()

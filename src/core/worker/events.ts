@@ -121,6 +121,11 @@ export type WorkerAction =
    * `tasksRetracted` follows, even while user code runs, unless the processor ends.
    */
   | { readonly type: 'retractTasks'; readonly dispatchNumbers: readonly number[] }
+  /**
+   * The processor has nothing to do: it had better collect garbage, unless it holds no more memory
+   * than so many bytes.
+   */
+  | { readonly type: 'collectGarbage'; readonly aboveBytes: number }
   /** End the processor by force. What it still answers counts. */
   | { readonly type: 'killProcessor' }
   /** The worker leaves: its processor may end in good order. What it still says is ignored. */

@@ -8,7 +8,11 @@ import { workerTaskOf, type WorkerTask } from './worker-task.js'
 const MIB = 1024 ** 2
 
 function newTask(id: string): WorkerTask {
-  return workerTaskOf(taskOf(id), 0, objectId('serializer'))
+  return workerTaskOf(taskOf(id), {
+    order: 0,
+    serializerId: objectId('serializer'),
+    workersTimeoutMs: 0,
+  })
 }
 
 function keep(kept: KeptResults, id: string, bytes = 10): void {

@@ -16,12 +16,21 @@ export interface WorkerCoreOptions {
    * longer than a timer can wait.
    */
   readonly drainMs: number
+  /** No task may run for longer. Default: 0, any may run for ever. */
+  readonly taskTimeoutMs?: number
   /** Longer results become objects. */
   readonly inlineLimitBytes: number
   /** A task that listens to its abort signal may go on for so long before force is used. */
   readonly cancelGraceMs: number
   /** Objects of more are forgotten that no task needs, those first that were not used for long. */
   readonly objectCacheBytes: number
+  /** So often an idle processor that has worked collects garbage. Default: 0, never. */
+  readonly garbageCollectIntervalMs?: number
+  /**
+   * An idle processor that has worked and holds more memory than this gives back what it can.
+   * Default: 0, never.
+   */
+  readonly trimMemoryThresholdBytes?: number
   /** The id of the serializer object of a client. */
   serializerIdOf(source: Identity): ObjectId
   /** A fresh id for a result object of a client. */

@@ -2,7 +2,7 @@
 // ends with its processor is the matter of survivors.ts.)
 
 import { totalBytes } from '../../base/bytes.js'
-import { MissingObjectError, TaskTimeoutError } from '../../base/errors.js'
+import { MissingObjectError } from '../../base/errors.js'
 import { idToHex, type ObjectId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { TaskResult } from '../../wire/message.js'
@@ -11,6 +11,7 @@ import type { Answers } from './answers.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { Fetcher } from './fetcher.js'
 import type { TaskTable } from './task-table.js'
+import { timeoutErrorOf } from './time-limit.js'
 import type { WorkerTask } from './worker-task.js'
 
 /** Length of a profile result. */
@@ -58,9 +59,7 @@ export class TaskEnds {
   onTimeout(task: WorkerTask, runningMs: number): void {
     const isAwaited = task.state === 'dispatched'
     this.#tasks.change(task, 'timedOut')
-    const text = `task ${idToHex(task.id)} ran for longer than its ${task.timeoutMs} ms`
-    const error = new TaskTimeoutError(text)
-    this.#answers.fail(task, error, { isAwaited, durationMs: runningMs })
+    this.#answers.fail(task, timeoutErrorOf(task.id, task), { isAwaited, durationMs: runningMs })
   }
 
   /** The scheduler does not have these objects. */

@@ -58,6 +58,7 @@ export class TaskFlow {
   readonly #ends: TaskEnds
   readonly #survivors: Survivors
   readonly #giveBack: GiveBack
+  readonly #taskTimeoutMs: number
   #arrivals = 0
   /** Nothing more is computed while results cannot leave. */
   #isCongested = false
@@ -71,6 +72,7 @@ export class TaskFlow {
     this.#output = output
     this.#answers = answers
     this.#slot = slot
+    this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
     this.#watch = new TaskWatch(output, options.cancelGraceMs, {
       onTimeout: (task, runningMs, now) => this.#onTimeout(task, runningMs, now),
@@ -105,6 +107,11 @@ export class TaskFlow {
     return this.#tasks.size === 0 && !this.#answers.hasKept
   }
 
+  /** Whether there is no task here, and none in the processor. */
+  get hasNoTasks(): boolean {
+    return this.#tasks.size === 0 && this.#dispatcher.isEmpty
+  }
+
   /** How many tasks the processor has that somebody may want. */
   get runningCount(): number {
     let count = 0
@@ -137,8 +144,11 @@ export class TaskFlow {
       if (known.state === 'abandoned') this.#takeUpAgain(known)
       return
     }
-    const serializerId = this.#serializerIds.of(message.source)
-    const task = workerTaskOf(message, this.#arrivals, serializerId)
+    const task = workerTaskOf(message, {
+      order: this.#arrivals,
+      serializerId: this.#serializerIds.of(message.source),
+      workersTimeoutMs: this.#taskTimeoutMs,
+    })
     this.#arrivals += 1
     if (this.#answers.answerKept(task)) return
     if (this.#giveBack.isLeaving) {

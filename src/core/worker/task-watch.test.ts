@@ -177,6 +177,31 @@ test('a task that runs for longer than it may fails at once, then it is ended', 
   assert.deepEqual(worker.tell(0, ALONE), ['killProcessor'])
 })
 
+test('no task runs for longer than its worker allows, and the error says whose limit it was', () => {
+  const options = { heartbeatIntervalMs: 3_600_000, cancelGraceMs: 0, taskTimeoutMs: 200 }
+  const limits = [
+    ['none', {}, 200, 'the 200 ms that its worker allows to any task'],
+    ['more', { timeoutMs: 5_000 }, 200, 'the 200 ms that its worker allows to any task'],
+    ['less', { timeoutMs: 50 }, 50, 'its 50 ms'],
+  ] as const
+  for (const [id, facts, limitMs, words] of limits) {
+    const worker = ScriptedWorker.ready(options)
+    worker.run(id, facts)
+    assert.deepEqual(worker.pass(limitMs - 1), [], id)
+    assert.deepEqual(worker.pass(1), ['ask 0'], id)
+    const status = { ...ALONE, isListening: true, hasGivenUp: false, runningMs: limitMs }
+    const actions = worker.handle({
+      type: 'statusTold',
+      processor: 1,
+      status: { ...status, dispatchNumber: 0 },
+    })
+    const [answer] = actions.flatMap((action) => (action.type === 'send' ? [action.message] : []))
+    assert.equal(answer?.kind, 'taskResult')
+    const text = String(answer.inlineResults[0])
+    assert.ok(text.endsWith(`ran for longer than ${words}`), text)
+  }
+})
+
 test('time counts from when a task begins, not from when it is handed over', () => {
   const worker = quietWorker()
   worker.run('a', { timeoutMs: 100 })

@@ -643,3 +643,20 @@ test('a scheduler whose bytes still move is there', () => {
   }
   assert.match(worker.pass(3_200).at(-1) ?? '', /^end/)
 })
+
+test('a worker whose processors cannot start, for Node knows an option not, ends and says so', () => {
+  const worker = new ScriptedWorker()
+  worker.handle({ type: 'started' })
+  worker.handle({ type: 'connected' })
+  const death = { exitCode: 9, signal: undefined, stderr: 'node: bad option: --odd\n' }
+  assert.deepEqual(worker.die('unknown', death), [
+    'end Node starts no processor: node: bad option: --odd (failure)',
+  ])
+})
+
+test('one whose processors have started before goes on: that code is as good as any', () => {
+  const worker = ScriptedWorker.ready()
+  const death = { exitCode: 9, signal: undefined, stderr: '' }
+  assert.deepEqual(worker.die('nothing', death), [])
+  assert.deepEqual(worker.pass(100), ['start 2'])
+})

@@ -17,8 +17,12 @@ import { Output } from './output.js'
 import { causeOf } from './processor-death.js'
 import { ProcessorSlot } from './processor-slot.js'
 import { TaskFlow } from './task-flow.js'
+import { Tidying } from './tidying.js'
 
 const NO_RESOURCE = { cpu: 0, rss: 0 }
+
+/** Node ends with this code where it does not know an option that it was given. */
+const BAD_OPTION_EXIT_CODE = 9
 
 /** One worker. Its first event must be `started`; after `end` it ignores everything. */
 export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
@@ -30,6 +34,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #flow: TaskFlow
   readonly #departure = new Departure()
   readonly #contact: Contact
+  readonly #tidying: Tidying
   #hasEnded = false
   #isConnected = false
   /** Whether the scheduler of this connection was told what it may claim, */
@@ -47,6 +52,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#heartbeat = new Heartbeat(options.heartbeatIntervalMs)
     this.#contact = new Contact(options.deathTimeoutMs)
     this.#slot = new ProcessorSlot(this.#output)
+    this.#tidying = new Tidying(this.#output, {
+      garbageCollectIntervalMs: options.garbageCollectIntervalMs ?? 0,
+      trimMemoryThresholdBytes: options.trimMemoryThresholdBytes ?? 0,
+    })
     this.#answers = new Answers(options, this.#output)
     this.#flow = new TaskFlow({
       options,
@@ -61,7 +70,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const departAt = this.#departure.deadline
     if (this.#isLeaving) return departAt
     const heartbeatAt = this.#isPresentable ? this.#heartbeat.dueAt : undefined
-    const workAt = earliest(this.#slot.deadline, this.#flow.deadline)
+    const tidyAt = earliest(this.#slot.deadline, this.#tidying.deadline)
+    const workAt = earliest(tidyAt, this.#flow.deadline)
     const goneAt = earliest(this.#contact.giveUpAt, departAt)
     return earliest(earliest(heartbeatAt, goneAt), workAt)
   }
@@ -78,6 +88,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     if (this.#departure.phase === 'draining') this.#checkDrained(now)
     if (this.#isWorking) this.#runDue(now)
     if (this.#isWorking) this.#flow.dispatch(now)
+    if (this.#isWorking) this.#tidy(now)
   }
 
   checkInvariants(): void {
@@ -215,6 +226,11 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   #onProcessorExited(event: ProcessorExited, now: InstantMs): void {
+    const { exitCode, stderr } = event.death
+    if (!this.#isPresentable && exitCode === BAD_OPTION_EXIT_CODE) {
+      // The next one would fare no better.
+      return this.#end(`Node starts no processor: ${stderr.trim().split('\n', 1)[0]}`, true)
+    }
     const wasKilled = this.#slot.state === 'dying'
     const text = `the processor ${causeOf(event.death)}`
     const { pid } = this.#slot
@@ -279,7 +295,12 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #startProcessor(now: InstantMs): void {
     this.#slot.start(now)
+    this.#tidying.onProcessorStarted(now)
     this.#flow.onProcessorStarted()
+  }
+
+  #tidy(now: InstantMs): void {
+    this.#tidying.tidy(this.#slot.state === 'ready' && this.#flow.hasNoTasks, now)
   }
 
   #beat(now: InstantMs): void {

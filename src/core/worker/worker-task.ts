@@ -7,6 +7,7 @@ import type { InstantMs } from '../../base/machine.js'
 import { encode, type Task } from '../../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../../wire/task-flags.js'
 import type { TaskState } from './task-state.js'
+import { timeLimitOf, type TimeLimit } from './time-limit.js'
 
 const NO_IDS: readonly ObjectId[] = []
 
@@ -24,7 +25,7 @@ export interface ObjectEntry {
 }
 
 /** A task that a worker has not answered, or whose answer its processor still owes. */
-export interface WorkerTask extends HeapItem {
+export interface WorkerTask extends HeapItem, TimeLimit {
   readonly id: TaskId
   readonly source: Identity
   /** The Task as it came last, in memory of its own. */
@@ -34,8 +35,6 @@ export interface WorkerTask extends HeapItem {
   readonly priority: number
   /** The task that has submitted it; empty: none. */
   readonly parentId: TaskId
-  /** It may run for so long; 0 = for ever. */
-  readonly timeoutMs: number
   /** So often the scheduler runs it again after it has failed. */
   readonly retries: number
   /** Place among all arrivals at this worker. */
@@ -74,8 +73,18 @@ export interface WorkerTask extends HeapItem {
   isSuspect: boolean
 }
 
+/** What is said of a task that its message does not say. */
+export interface TaskFacts {
+  /** Place among all arrivals at this worker. */
+  readonly order: number
+  readonly serializerId: ObjectId
+  /** How long the worker lets any task run; 0 = for ever. */
+  readonly workersTimeoutMs: number
+}
+
 /** The task of a message that has arrived. It copies what it keeps. */
-export function workerTaskOf(task: Task, order: number, serializerId: ObjectId): WorkerTask {
+export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
+  const { order, serializerId, workersTimeoutMs } = facts
   return {
     id: task.taskId,
     source: task.source,
@@ -83,7 +92,7 @@ export function workerTaskOf(task: Task, order: number, serializerId: ObjectId):
     attempt: task.attempt,
     priority: priorityOf(task.metadata),
     parentId: task.parentTaskId,
-    timeoutMs: task.timeoutMs,
+    ...timeLimitOf(task.timeoutMs, workersTimeoutMs),
     retries: task.retries,
     order,
     serializerId,

@@ -28,7 +28,8 @@ function descendants(root: number): number[] {
   return found
 }
 
-const cluster = await SchedulerClusterCombo.start({ workers: 2 })
+// Tasks may take their time when it is ended in good order; however else it ends, they may not.
+const cluster = await SchedulerClusterCombo.start({ workers: 2, drainMs: 600_000 })
 const client = await Client.connect(cluster.address)
 const pids = await client.map(() => process.pid, [1, 2, 3, 4])
 const loops = [1, 2].map(() =>

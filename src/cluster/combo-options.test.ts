@@ -1,0 +1,162 @@
+// Code takes every option of the commands: one set of tables is behind both.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ConfigError } from '../base/errors.js'
+import type { AnyOptionTable, OptionSpec } from '../base/option-table.js'
+import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/logging-options.js'
+import {
+  UNNECESSARY_OPTIONS,
+  UNNECESSARY_WORKER_OPTIONS,
+  type UnnecessaryOptions,
+  type UnnecessaryWorkerOptions,
+} from '../runtime/unnecessary-options.js'
+import {
+  SCHEDULER_OPTIONS,
+  SCHEDULER_START_OPTIONS,
+  type SchedulerOwnOptions,
+  type SchedulerStartOptions,
+} from '../scheduler/scheduler-options.js'
+import { AGENT_OPTIONS, type AgentOptions } from '../worker/agent-options.js'
+import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster-options.js'
+import { checkComboOptions, COMBO_OPTIONS, type ComboOptions } from './combo-options.js'
+
+/** The tables behind `scaler scheduler`, and behind `scaler cluster`. */
+const SCHEDULER_TABLES = [SCHEDULER_OPTIONS, LOGGING_OPTIONS, UNNECESSARY_OPTIONS]
+const CLUSTER_TABLES = [AGENT_OPTIONS, LOGGING_OPTIONS, UNNECESSARY_WORKER_OPTIONS]
+
+/** What an options type of code does not have of the options of its commands. */
+type Missing<Code, Command> = Exclude<keyof Command, keyof Code>
+
+/** Compiles only if nothing is missing. */
+const nothing = <_ extends never>(): void => {}
+
+test('the types of code have all that the types of the commands have', () => {
+  type OfScheduler = SchedulerOwnOptions & LoggingOptions & UnnecessaryOptions
+  type OfCluster = AgentOptions & LoggingOptions & UnnecessaryWorkerOptions
+  nothing<Missing<SchedulerStartOptions, OfScheduler>>()
+  nothing<Missing<ClusterStartOptions, OfCluster>>()
+  nothing<Missing<ComboOptions, OfScheduler & OfCluster>>()
+  // @ts-expect-error: or it would compile whatever is missing.
+  nothing<Missing<LoggingOptions, OfCluster>>()
+})
+
+/** A value that an option may have and does not have by default. */
+function anotherValue(name: string, { type, default: usual }: OptionSpec): unknown {
+  switch (type.kind) {
+    case 'integer':
+    case 'duration':
+      return type.min === usual ? type.min + 1 : type.min
+    case 'boolean':
+      return usual !== true
+    case 'choice':
+      return type.choices.find((choice) => choice !== usual)
+    case 'text':
+      return name.endsWith('ddress') ? 'tcp://127.0.0.1:4321' : '/tmp'
+    case 'list':
+      return ['some', 'texts']
+    case 'object':
+      return name === 'env' ? { GREETING: 'hello' } : console
+  }
+}
+
+/** A value other than the default for each option of a table that has a flag, or for all. */
+function otherValues(table: AnyOptionTable): Readonly<Record<string, unknown>> {
+  const specs = Object.entries(table)
+  return Object.fromEntries(specs.map(([name, spec]) => [name, anotherValue(name, spec)]))
+}
+
+test('the tables of code have all that the tables of the commands have, as it is there', () => {
+  const pairs: readonly (readonly [AnyOptionTable, readonly AnyOptionTable[]])[] = [
+    [SCHEDULER_START_OPTIONS, SCHEDULER_TABLES],
+    [CLUSTER_START_OPTIONS, CLUSTER_TABLES],
+    [COMBO_OPTIONS, [...SCHEDULER_TABLES, ...CLUSTER_TABLES]],
+  ]
+  for (const [code, tables] of pairs) {
+    for (const [name, spec] of tables.flatMap((table) => Object.entries(table))) {
+      assert.deepEqual(code[name]?.type, spec.type, name)
+      assert.equal(code[name]?.flag, spec.flag, name)
+    }
+  }
+})
+
+test('a local cluster passes each option on to the part that has it, and no other', () => {
+  const scheduler = otherValues(SCHEDULER_OPTIONS)
+  const agent: Readonly<Record<string, unknown>> = {
+    ...otherValues(AGENT_OPTIONS),
+    workers: 2,
+    workerNames: ['a', 'b'],
+  }
+  const others = { ...otherValues(LOGGING_OPTIONS), ...otherValues(UNNECESSARY_WORKER_OPTIONS) }
+  const given = { ...others, ...scheduler, ...agent, protected: false } as ComboOptions
+  const parts = checkComboOptions(given)
+  const { logger: _, ...schedulerOnly } = scheduler
+  const { logger: __, ...agentOnly } = agent
+  assert.deepEqual(parts.scheduler, {
+    ...schedulerOnly,
+    protected: false,
+    address: 'tcp://127.0.0.1:4321',
+  })
+  assert.deepEqual({ ...parts.agent, address: '' }, { ...agentOnly, address: '' })
+})
+
+test('what is passed on survives JSON', () => {
+  const given = { workers: 1, execArgv: ['--no-warnings'], env: { A: 'b', NOT: undefined } }
+  const parts = checkComboOptions(given)
+  const copy = JSON.parse(JSON.stringify(parts)) as typeof parts
+  assert.deepEqual(copy.agent, { ...parts.agent, env: { A: 'b' } })
+  assert.deepEqual(copy.scheduler, parts.scheduler)
+})
+
+test('a local cluster has defaults of its own', () => {
+  const { scheduler, agent } = checkComboOptions({})
+  assert.equal(scheduler.protected, true)
+  assert.equal(scheduler.address, 'tcp://127.0.0.1:0')
+  assert.equal(agent.killDelayMs, 500)
+  assert.ok(agent.workers >= 1)
+})
+
+test('its working directory does not move with that of the program', () => {
+  assert.equal(checkComboOptions({ cwd: '.' }).agent.cwd, process.cwd())
+})
+
+test('property: any value of any option is taken, or refused by its name', () => {
+  const name = fc.constantFrom(...Object.keys(COMBO_OPTIONS))
+  const value = fc.oneof(fc.anything(), fc.integer(), fc.string(), fc.array(fc.string()))
+  fc.assert(
+    fc.property(name, value, (option, given) => {
+      try {
+        checkComboOptions({ [option]: given })
+      } catch (error) {
+        assert.ok(error instanceof ConfigError, String(error))
+        const isNamed = error.message.includes(option) || error.message.startsWith('address')
+        assert.ok(isNamed && !error.message.includes('\n'), error.message)
+      }
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('what is wrong is refused by its name', () => {
+  const wrong: readonly (readonly [object, RegExp])[] = [
+    [{ workers: 0 }, /^option workers: expected a whole number from 1 to 4096, got 0$/],
+    [{ workers: -1 }, /^option workers: .*got -1$/],
+    [{ workers: 1, workerNames: ['a', 'b'] }, /^option workerNames: .*2 names for 1 workers$/],
+    [{ workers: 2, workerNames: ['a'] }, /^option workerNames: .*1 names for 2 workers$/],
+    [{ workerNames: 'a,b' }, /^option workerNames: expected a list of texts, got "a,b"$/],
+    [{ address: 'nonsense' }, /^address "nonsense": expected tcp/],
+    [{ address: 'tcp://127.0.0.1:70000' }, /port must be a number from 0 to 65535/],
+    [{ monitorAddress: 'udp://x:1' }, /^address "udp:\/\/x:1": udp/],
+    [{ eventLoop: 'tokio' }, /^option eventLoop: expected builtin or uvloop, got "tokio"/],
+    [{ cwd: '/no/such/folder' }, /^option cwd: "\/no\/such\/folder" is not a directory$/],
+    [{ cwd: '/dev/null/x' }, /^option cwd: /],
+    [{ env: { A: 1 } }, /^option env: expected text for A, got 1$/],
+    [{ env: 'A=1' }, /^option env: expected an object, got "A=1"$/],
+    [{ logger: {} }, /^option logger: expected an object with debug/],
+    [{ workerTimeoutSeconds: 1 }, /^unknown cluster option .*; is it workerTimeoutMs\?$/],
+  ]
+  for (const [options, message] of wrong) {
+    assert.throws(() => checkComboOptions(options), { code: 'ERR_SCALER_CONFIG', message })
+  }
+})

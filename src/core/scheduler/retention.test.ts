@@ -1,0 +1,127 @@
+// Objects that stay for a while after nobody needs them.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { objectId } from '../../base/ids.js'
+import type { ObjectRequest } from '../../wire/message.js'
+import {
+  clientHeartbeat,
+  instruction,
+  type TestScheduler,
+  withPeers,
+  workerHeartbeat,
+} from './scheduler.kit.js'
+
+const RETENTION_MS = 1_000
+/** Peers that live say so in time; this is about objects. */
+const PATIENCE = { clientTimeoutMs: 86_400_000, workerTimeoutMs: 86_400_000 }
+
+function request(...ids: readonly string[]): ObjectRequest {
+  return { kind: 'objectRequest', requestType: 'get', objectIds: ids.map(objectId) }
+}
+
+/** Client C has stored o; worker W is there, too. */
+function withObject(objectRetentionMs = RETENTION_MS): TestScheduler {
+  const options = { ...PATIENCE, workerSilenceMs: 86_400_000, objectRetentionMs }
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, options)
+  scheduler.receive('C', instruction('create', 'C', ['o'])).actions()
+  return scheduler
+}
+
+/** Whether W gets o when it asks for it. */
+function isFetched(scheduler: TestScheduler, id = 'o'): boolean {
+  scheduler.actions()
+  const actions = scheduler.receive('W', request(id)).actions()
+  return actions.some(({ type, ...rest }) => {
+    const { message } = rest as { message?: { kind: string; responseType?: string } }
+    return type === 'send' && message?.responseType === 'content'
+  })
+}
+
+const objects = ({ machine }: TestScheduler): number => machine.counts.objects
+
+test('without retention an object goes with its last user', () => {
+  const scheduler = withObject(0)
+  const before = objects(scheduler)
+  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  assert.equal(objects(scheduler), before - 1)
+  assert.equal(isFetched(scheduler), false)
+})
+
+test('an object that nobody needs can be fetched until its time is over', () => {
+  const scheduler = withObject()
+  const before = objects(scheduler)
+  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  scheduler.moveTo(scheduler.now + RETENTION_MS - 1)
+  assert.equal(objects(scheduler), before)
+  assert.equal(isFetched(scheduler), true)
+})
+
+test('it is freed after that, and the workers that have it are told', () => {
+  const scheduler = withObject()
+  const before = objects(scheduler)
+  assert.equal(isFetched(scheduler), true)
+  scheduler.receive('C', instruction('delete', 'C', ['o'])).actions()
+  scheduler.moveTo(scheduler.now + RETENTION_MS - 1)
+  assert.deepEqual(scheduler.lines(), [], 'W may keep it')
+  scheduler.moveTo(scheduler.now + 200)
+  assert.equal(objects(scheduler), before - 1)
+  assert.deepEqual(scheduler.lines(), ['W <- delete o'])
+  assert.equal(isFetched(scheduler), false)
+})
+
+test('who asks for it prolongs its time', () => {
+  const scheduler = withObject()
+  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  for (let i = 0; i < 5; i += 1) {
+    scheduler.moveTo(scheduler.now + RETENTION_MS - 100)
+    assert.equal(isFetched(scheduler), true)
+  }
+  scheduler.moveTo(scheduler.now + RETENTION_MS + 200)
+  assert.equal(isFetched(scheduler), false)
+})
+
+test('who stores it again keeps it for as long as that one needs it', () => {
+  const scheduler = withObject()
+  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  scheduler.moveTo(scheduler.now + 500)
+  scheduler.receive('D', clientHeartbeat()).receive('D', instruction('create', 'D', ['o']))
+  scheduler.moveTo(scheduler.now + 10 * RETENTION_MS)
+  assert.equal(isFetched(scheduler), true)
+  scheduler.receive('D', instruction('delete', 'D', ['o']))
+  assert.equal(isFetched(scheduler), true)
+  scheduler.moveTo(scheduler.now + RETENTION_MS + 200)
+  assert.equal(isFetched(scheduler), false)
+})
+
+test('what a client leaves behind stays as long, and then the tables are empty', () => {
+  const scheduler = withObject()
+  scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  scheduler.moveTo(scheduler.now + RETENTION_MS - 100)
+  assert.ok(objects(scheduler) > 0)
+  scheduler.moveTo(scheduler.now + 300)
+  assert.equal(objects(scheduler), 0)
+})
+
+test('very many objects go in several turns, none of them long', () => {
+  const scheduler = withObject()
+  const ids = Array.from({ length: 10_000 }, (_, index) => `x${index}`)
+  const before = objects(scheduler)
+  scheduler.receive('C', instruction('create', 'C', ids))
+  scheduler.receive('C', instruction('delete', 'C', ids))
+  const until = scheduler.now + RETENTION_MS + 100
+  scheduler.receive('W', workerHeartbeat())
+  let turns = 0
+  let left = objects(scheduler)
+  assert.equal(left, before + ids.length)
+  scheduler.now = until
+  while (objects(scheduler) > before) {
+    scheduler.handle({ type: 'tick' })
+    assert.ok(left - objects(scheduler) <= 2_000, 'not all at once')
+    assert.ok(objects(scheduler) < left, 'each turn gets on')
+    left = objects(scheduler)
+    turns += 1
+    if (left > before) assert.ok((scheduler.machine.deadline ?? Infinity) <= scheduler.now)
+  }
+  assert.equal(turns, 5)
+})

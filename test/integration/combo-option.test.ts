@@ -1,0 +1,248 @@
+// What the options of the commands mean where they are given by code.
+
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { Client, Cluster, ConfigError, Scheduler, SchedulerClusterCombo } from 'scaler-ts'
+import { until } from './condition.js'
+import { childProcesses, LineLogger } from './worker-agent-setup.js'
+
+const skip = process.platform === 'linux' ? false : 'reads /proc'
+
+/** A folder that is removed with the test. */
+function folderFor(context: TestContext): string {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'scaler-combo-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** What a log in a file says: JSON lines. */
+function textsIn(path: string): string[] {
+  const lines = readFileSync(path, 'utf8').trim().split('\n')
+  return lines.map((line) => Object.values(JSON.parse(line) as Record<string, unknown>).join(' '))
+}
+
+test('processors get the environment, working directory and options of Node that were given', async (context) => {
+  const folder = folderFor(context)
+  await using client = await Client.local({
+    workers: 1,
+    env: { GREETING: 'hello' },
+    cwd: folder,
+    execArgv: ['--stack-trace-limit=7'],
+    workerNames: ['only'],
+  })
+  const facts = await client.submit(() => ({
+    greeting: process.env['GREETING'],
+    path: process.env['PATH'],
+    depth: process.env['SCALER_EMBEDDED_DEPTH'],
+    folder: process.cwd(),
+    execArgv: process.execArgv,
+  }))
+  const execArgv = ['--stack-trace-limit=7']
+  const expected = { greeting: 'hello', path: undefined, depth: '1', folder, execArgv }
+  assert.deepEqual(facts, expected)
+  await client.close()
+})
+
+test('logging options make a log of all parts, down to the level that is asked for', async (context) => {
+  const folder = folderFor(context)
+  const [loud, quiet] = [join(folder, 'loud.log'), join(folder, 'quiet.log')]
+  for (const [path, loggingLevel] of [
+    [loud, 'debug'],
+    [quiet, 'ERROR'],
+  ] as const) {
+    const cluster = await SchedulerClusterCombo.start({
+      workers: 1,
+      loggingPaths: [path],
+      loggingLevel,
+      ioThreads: 2,
+      garbageCollectIntervalMs: 1,
+    })
+    const client = await Client.connect(cluster.address)
+    await client.submit(() => console.log('said by a task'))
+    if (path === loud) {
+      await until('a line of the level debug', () => {
+        return textsIn(path).some((text) => text.includes('collected garbage'))
+      })
+    }
+    await client.close()
+    await cluster.shutdown()
+  }
+  const texts = textsIn(loud)
+  for (const words of ['logging to', 'ioThreads 2 is unnecessary', 'worker connected']) {
+    assert.ok(
+      texts.some((text) => text.includes(words)),
+      `${words}:\n${texts.join('\n')}`,
+    )
+  }
+  assert.ok(
+    texts.some((text) => text.includes('Worker[0] started')),
+    texts.join('\n'),
+  )
+  assert.equal(readFileSync(quiet, 'utf8'), '')
+})
+
+test('a scheduler and a cluster in this process have logs of their own', async (context) => {
+  const folder = folderFor(context)
+  const [one, other] = [join(folder, 'scheduler.log'), join(folder, 'cluster.log')]
+  const scheduler = await Scheduler.start({
+    address: 'tcp://127.0.0.1:0',
+    loggingPaths: [one],
+    eventLoop: 'uvloop',
+  })
+  const { address } = scheduler
+  const cluster = await Cluster.start({ address, workers: 1, loggingPaths: [other] })
+  await cluster.shutdown()
+  await scheduler.close()
+  assert.ok(textsIn(one).some((text) => text.includes('eventLoop "uvloop" is unnecessary')))
+  assert.ok(textsIn(one).some((text) => text.includes('worker connected')))
+  assert.ok(textsIn(other).some((text) => text.includes('Worker[0] started')))
+  assert.ok(!textsIn(other).some((text) => text.includes('worker connected')))
+})
+
+test('with drainMs, what runs when the cluster is ended still gets its result to its client', async (context) => {
+  const cluster = await SchedulerClusterCombo.start({ workers: 1, drainMs: 60_000 })
+  const client = await Client.connect(cluster.address)
+  const lines: string[] = []
+  const path = join(folderFor(context), 'begun')
+  const task = client.submit(async (file: string) => {
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(file, '')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    return 'whole'
+  }, path)
+  await until('it runs', () => existsSync(path))
+  const end = cluster.shutdown().then(() => lines.push('ended'))
+  lines.push(await task)
+  await end
+  assert.deepEqual(lines, ['whole', 'ended'])
+  await client.close()
+})
+
+test('without it, nothing that runs is waited for', async (context) => {
+  const cluster = await SchedulerClusterCombo.start({ workers: 1 })
+  const client = await Client.connect(cluster.address, { reconnect: false })
+  const path = join(folderFor(context), 'begun')
+  const task = client.submit(async (file: string) => {
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(file, '')
+    await new Promise(() => {})
+  }, path)
+  task.catch(() => {})
+  await until('it runs', () => existsSync(path))
+  await cluster.shutdown()
+  await assert.rejects(task)
+  await client.close()
+})
+
+test(
+  'options that Node does not know are told at once, and nothing is left',
+  { skip },
+  async () => {
+    const options = { workers: 2, execArgv: ['--no-such-option'] }
+    await assert.rejects(SchedulerClusterCombo.start(options), (error: Error) => {
+      assert.match(error.message, /Node starts no processor: .*bad option: --no-such-option/)
+      return true
+    })
+    await until('no process is left', () => childProcesses().length === 0)
+  },
+)
+
+test('names for all workers, or none', async () => {
+  const wrong = { workers: 2, workerNames: ['a', 'b', 'c'] }
+  await assert.rejects(SchedulerClusterCombo.start(wrong), {
+    code: 'ERR_SCALER_CONFIG',
+    message: /^option workerNames: .*3 names for 2 workers$/,
+  })
+  await assert.rejects(Client.local(wrong), ConfigError)
+  await assert.rejects(Cluster.start({ address: 'tcp://127.0.0.1:1', ...wrong }), ConfigError)
+})
+
+/** Ways to say where to listen that cannot work, and what is said of them. */
+async function badPlaces(context: TestContext): Promise<readonly (readonly [string, RegExp])[]> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  context.after(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const taken = `tcp://127.0.0.1:${port}`
+  return [
+    [taken, new RegExp(`^cannot listen on ${taken}: EADDRINUSE: address already in use`)],
+    ['tcp://192.0.2.1:0', /^cannot listen on tcp:\/\/192\.0\.2\.1:0: EADDRNOTAVAIL/],
+    [
+      'tcp://no-such-host.invalid:0',
+      /^cannot listen on tcp:\/\/no-such-host\.invalid:0: .*(ENOTFOUND|EAI_AGAIN)/,
+    ],
+    [`ipc://${folderFor(context)}/no/folder`, /^cannot listen on ipc:.*(EACCES|ENOENT)/],
+  ]
+}
+
+test(
+  'where nobody can listen is said in one line, and nothing is left',
+  { skip },
+  async (context) => {
+    const places = await badPlaces(context)
+    for (const [address, message] of places) {
+      for (const options of [
+        { address },
+        { address: 'tcp://127.0.0.1:0', monitorAddress: address },
+      ]) {
+        await assert.rejects(Scheduler.start(options), (error: Error) => {
+          assert.match(error.message, message)
+          assert.ok(!error.message.includes('\n'))
+          return true
+        })
+        await assert.rejects(
+          SchedulerClusterCombo.start({ workers: 1, ...options }),
+          (error: Error) => {
+            assert.match(error.message, message)
+            const { code } = error.cause as NodeJS.ErrnoException
+            assert.ok(error.message.includes(code ?? '?'))
+            return true
+          },
+        )
+        await until('no process is left', () => childProcesses().length === 0)
+      }
+    }
+  },
+)
+
+test('a scheduler that cannot listen for monitors does not keep its other port', async (context) => {
+  const [[taken] = ['']] = await badPlaces(context)
+  const probe = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = probe
+  await probe.close()
+  await assert.rejects(Scheduler.start({ address, monitorAddress: taken }))
+  const again = await Scheduler.start({ address })
+  assert.equal(again.address, address)
+  await again.close()
+})
+
+test('a log that cannot be written is said before anything starts', { skip }, async (context) => {
+  const path = join(folderFor(context), 'no', 'folder.log')
+  for (const start of [
+    () => SchedulerClusterCombo.start({ workers: 1, loggingPaths: [path] }),
+    () => Scheduler.start({ address: 'tcp://127.0.0.1:0', loggingPaths: [path] }),
+    () => Cluster.start({ address: 'tcp://127.0.0.1:1', workers: 1, loggingPaths: [path] }),
+  ]) {
+    await assert.rejects(start, (error: Error) => error.message.includes(path))
+    assert.deepEqual(childProcesses(), [])
+  }
+})
+
+test('a cluster that has not found its scheduler says why not', async () => {
+  const log = new LineLogger()
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  const address = `tcp://127.0.0.1:${port}`
+  const start = Cluster.start({ address, workers: 1, deathTimeoutMs: 1_000, logger: log })
+  await assert.rejects(start, (error: Error) => {
+    assert.match(error.message, /the scheduler has not been heard of for 1000 ms/)
+    assert.match(error.message, /ECONNREFUSED/)
+    return true
+  })
+})

@@ -1,0 +1,70 @@
+// The time that workers allow to any task.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { Client, SchedulerClusterCombo, TaskTimeoutError, type ComboOptions } from 'scaler-ts'
+
+async function setUp(context: TestContext, options: ComboOptions): Promise<Client> {
+  const cluster = await SchedulerClusterCombo.start({ workers: 1, cancelGraceMs: 0, ...options })
+  context.after(() => cluster.shutdown())
+  const client = await Client.connect(cluster.address)
+  context.after(() => client.close())
+  return client
+}
+
+/** What a task that never ends fails with. */
+async function failureOf(task: PromiseLike<unknown>): Promise<Error> {
+  try {
+    await task
+  } catch (error) {
+    assert.ok(error instanceof TaskTimeoutError, String(error))
+    return error
+  }
+  return assert.fail('it has ended by itself')
+}
+
+const spin = (): never => {
+  for (;;);
+}
+
+const WORKERS_LIMIT = /ran for longer than the 200 ms that its worker allows to any task$/
+
+test('a busy loop that asks for no limit ends after what its worker allows', async (context) => {
+  const client = await setUp(context, { taskTimeoutMs: 200 })
+  assert.match((await failureOf(client.submit(spin))).message, WORKERS_LIMIT)
+  assert.equal(await client.submit(() => 'free'), 'free')
+})
+
+test('the shorter limit counts, whosever it is', async (context) => {
+  const client = await setUp(context, { taskTimeoutMs: 200 })
+  const patient = client.with({ timeoutMs: 3_600_000 })
+  assert.match((await failureOf(patient.submit(spin))).message, WORKERS_LIMIT)
+  const own = await failureOf(client.with({ timeoutMs: 50 }).submit(spin))
+  assert.match(own.message, /ran for longer than its 50 ms$/)
+})
+
+test('a task that listens hears whose limit it was', async (context) => {
+  // Importing the package comes first: only then it listens.
+  const client = await setUp(context, { taskTimeoutMs: 4_000, cancelGraceMs: 60_000 })
+  // It outlives its failure, and tells the next task what it has heard.
+  const failure = client.submit(async () => {
+    const { currentTask } = await import('scaler-ts')
+    const { signal } = currentTask()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    process.env['HEARD'] = String((signal.reason as Error).message)
+  })
+  const { message } = await failureOf(failure)
+  assert.match(message, /the 4000 ms that its worker allows to any task$/)
+  assert.equal(await client.submit(() => process.env['HEARD']), message)
+})
+
+test('a task waits its turn for as long as it takes: only what runs is timed', async (context) => {
+  const client = await setUp(context, { taskTimeoutMs: 2_000 })
+  const naps = Array.from({ length: 30 }, () =>
+    client.submit(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return 1
+    }),
+  )
+  assert.equal((await Promise.all(naps)).length, 30)
+})
