@@ -48,6 +48,7 @@ export {
   type ProcessorInitialized,
   type ProcessorStatus,
   type Resource,
+  type SchedulerReport,
   type StateBalanceAdvice,
   type StateClient,
   type StateGraphTask,

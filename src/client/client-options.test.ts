@@ -99,13 +99,31 @@ test('options must be an object', () => {
   }
 })
 
+interface ClusterOptions {
+  readonly workers?: number
+  readonly inlineLimitBytes?: number | undefined
+}
+
+const count = { type: { kind: 'integer', min: 1, max: 9 }, description: 'some' } as const
+const clusterTable = { workers: count, inlineLimitBytes: count }
+
+test('an option that neither a client nor its cluster has is refused, with the nearest name', () => {
+  const split = (options: object): unknown => splitClientOptions(options, clusterTable)
+  assert.throws(() => split({ wrkers: 1 }), {
+    code: 'ERR_SCALER_CONFIG',
+    message: 'unknown client or cluster option wrkers; is it workers?',
+  })
+  assert.throws(() => split({ timeoutMS: 1 }), /is it timeoutMs\?/)
+})
+
 test('the options of a client and of its cluster are told apart; some are for both', () => {
-  const { client, cluster } = splitClientOptions<{ readonly workers: number }>({
+  const given = {
     workers: 2,
     timeoutMs: 5,
     profiling: true,
     inlineLimitBytes: 7,
-  })
+  }
+  const { client, cluster } = splitClientOptions<ClusterOptions>(given, clusterTable)
   assert.deepEqual(client, { timeoutMs: 5, profiling: true, inlineLimitBytes: 7 })
   assert.deepEqual(cluster, { workers: 2, inlineLimitBytes: 7 })
 })

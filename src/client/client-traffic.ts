@@ -221,6 +221,7 @@ export class ClientTraffic {
       features: OUR_FEATURES,
       runtime: `node/${process.versions.node}`,
       worker: this.#worker,
+      wantsReport: false,
     })
   }
 }

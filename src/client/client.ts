@@ -1,6 +1,6 @@
 // The client: what users submit with. Everything it does is done elsewhere; this is its face.
 
-import type { ComboOptions } from '../cluster/combo.js'
+import type { ComboOptions } from '../cluster/combo-options.js'
 import { defaultSerializer, ownCopies } from '../serializer/process-serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'
 import type { Liftable } from './argument-sources.js'
@@ -9,10 +9,11 @@ import { checkClientOptions, splitClientOptions, type ClientOptions } from './cl
 import { ClientSession } from './client-session.js'
 import { letClientsTravel } from './client-travel.js'
 import { firstAnswer } from './connect-attempt.js'
+import { addressOrDefault } from './default-address.js'
 import type { Future } from './future.js'
 import type { GraphFuture } from './graph/graph-future.js'
 import type { GraphHint, NodeValue } from './graph/graph-types.js'
-import type { MapFuture, MapItem, MapOptions } from './map-future.js'
+import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map-future.js'
 import type { ObjectReference } from './object-reference.js'
 import type { SendObjectOptions } from './object-references.js'
 import { Submitter } from './submitter.js'
@@ -53,14 +54,16 @@ export class Client implements AsyncDisposable {
   readonly #submitter: Submitter
 
   /**
-   * Returns at once and connects in the background, for as long as it takes. Throws `ConfigError`
-   * for a wrong address (`tcp://host:port`, `ipc:///path`) or option. Does not keep the process
-   * alive by itself; a process that ends without having closed it is told in a warning.
+   * Returns at once and connects in the background, for as long as it takes. Without an address it
+   * takes that of the environment, `SCALER_ADDRESS`, which `scaler run` sets. Throws `ConfigError`
+   * for a wrong address (`tcp://host:port`, `ipc:///path`) or option, and where there is no
+   * address. Does not keep the process alive by itself; a process that ends without having closed
+   * it is told in a warning.
    */
-  constructor(address: string, options?: ClientOptions)
+  constructor(address?: string, options?: ClientOptions)
   /** @internal */
   constructor(view: ClientView)
-  constructor(given: string | ClientView, options: ClientOptions = {}) {
+  constructor(given?: string | ClientView, options: ClientOptions = {}) {
     const { session, settings } = given instanceof ClientView ? given : openView(given, options)
     this.address = session.address
     this.#session = session
@@ -94,11 +97,12 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * A client whose scheduler has answered. Rejects with `ConnectError` when it has not within
-   * `timeoutMs`, saying what came back, and with `ConfigError` as the constructor; nothing is
-   * left then.
+   * A client whose scheduler has answered. Without an address it takes `SCALER_ADDRESS`. Rejects
+   * with `ConnectError` when there was no answer within `timeoutMs`, saying what was found instead,
+   * and at once where waiting cannot help: another kind of server, or the address for monitors.
+   * Rejects with `ConfigError` as the constructor throws it. Nothing is left then.
    */
-  static async connect(address: string, options: ClientOptions = {}): Promise<Client> {
+  static async connect(address?: string, options: ClientOptions = {}): Promise<Client> {
     const client = new Client(address, options)
     const { connection } = client.#session
     connection.retain()
@@ -119,9 +123,10 @@ export class Client implements AsyncDisposable {
    * client; where both have one of the same name, it is for both.
    */
   static async local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
-    const split = splitClientOptions<ComboOptions>(options)
-    const settings = checkClientOptions(split.client)
     const { SchedulerClusterCombo } = await import('../cluster/combo.js')
+    const { COMBO_OPTIONS } = await import('../cluster/combo-options.js')
+    const split = splitClientOptions<ComboOptions>(options, COMBO_OPTIONS)
+    const settings = checkClientOptions(split.client)
     const starting = SchedulerClusterCombo.start(split.cluster)
     // Its processes take longer to start than this takes.
     if (settings.serializer === defaultSerializer) warmUp(defaultCodec)
@@ -158,7 +163,7 @@ export class Client implements AsyncDisposable {
    * not a function or `inputs` not iterable, and `ConfigError` for a bad option; every other
    * failure comes through the map.
    */
-  map<T, R, O extends MapOptions = Record<never, never>>(
+  map<T, R, O extends MapOptions = NoMapOptions>(
     fn: (input: T) => R,
     inputs: Iterable<Liftable<T>> | AsyncIterable<Liftable<T>>,
     options?: O,
@@ -168,7 +173,7 @@ export class Client implements AsyncDisposable {
   }
 
   /** As `map`, with a list of arguments for each input: runs `fn(...input)`. */
-  starmap<A extends unknown[], R, O extends MapOptions = Record<never, never>>(
+  starmap<A extends unknown[], R, O extends MapOptions = NoMapOptions>(
     fn: (...args: A) => R,
     inputs: Iterable<readonly [...Lift<A>]> | AsyncIterable<readonly [...Lift<A>]>,
     options?: O,
@@ -254,7 +259,8 @@ export class Client implements AsyncDisposable {
   }
 }
 
-function openView(address: string, options: ClientOptions): ClientView {
+function openView(given: string | undefined, options: ClientOptions): ClientView {
+  const address = addressOrDefault(given)
   return newView({ address, settings: checkClientOptions(options) })
 }
 

@@ -183,7 +183,12 @@ export class FakeScheduler {
     if (this.isMute) return
     const graphs = this.graphs === undefined ? 0 : FEATURE_GRAPHS
     const features = this.isOurs ? FEATURE_INLINE | FEATURE_TASK_UPDATES | graphs : 0
-    this.#send(from, { kind: 'clientHeartbeatEcho', schedulerId: schedulerId(this.id), features })
+    this.#send(from, {
+      kind: 'clientHeartbeatEcho',
+      schedulerId: schedulerId(this.id),
+      features,
+      reports: [],
+    })
   }
 
   #onTask(from: Identity, task: Task): void {

@@ -1,5 +1,6 @@
 // What `map` and `starmap` return: the results of many tasks, which are on their way.
 
+import type { MapProgressListener } from './map-progress.js'
 import type { MapResults } from './map-results.js'
 
 /** How a map goes about its work. */
@@ -13,14 +14,28 @@ export interface MapOptions {
    * 10,000. 1 to 4,294,967,295, or `Infinity`: as many as the client's `maxUnfinishedTasks` allows.
    */
   readonly concurrency?: number | undefined
+  /**
+   * False. True: shows on stderr how far the map is, if that is a terminal (but not if `CI` is set
+   * or `TERM` is `dumb`): what has ended, the rate, the time that is left, failures. A function is
+   * called with the same ten times in a second, anywhere, and once when the map has ended.
+   */
+  readonly progress?: boolean | MapProgressListener | undefined
 }
 
 /** What iterating over a map with options `O` gives: results, or pairs with `ordered: false`. */
 export type MapItem<R, O extends MapOptions> = O extends { readonly ordered: false }
   ? [index: number, result: R]
-  : O extends { readonly ordered?: true | undefined }
-    ? R
-    : R | [index: number, result: R]
+  : 'ordered' extends keyof O
+    ? O extends { readonly ordered?: true | undefined }
+      ? R
+      : R | [index: number, result: R]
+    : R
+
+/**
+ * The options of a map that was given none: from these the compiler knows what a function for
+ * `progress` takes.
+ */
+export type NoMapOptions = Pick<MapOptions, 'progress'>
 
 /** What a map future is about. */
 export interface MapFutureSetup {

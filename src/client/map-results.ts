@@ -72,6 +72,11 @@ export class MapResults {
     return this.#readyCount
   }
 
+  /** Tasks that have failed. */
+  get failureCount(): number {
+    return this.#failures.size
+  }
+
   /** Another input was submitted. */
   add(): void {
     if (!this.#isQueued) this.#slots.add()

@@ -12,6 +12,7 @@ import type { Feeder } from './feeders.js'
 import type { FunctionObject } from './function-objects.js'
 import type { TaskIds } from './ids.js'
 import type { InputReader, MapInput } from './map-input.js'
+import type { MapCounts, MapWatcher } from './map-progress.js'
 import { MapResults, type MapConsumerActions, type MapEnd } from './map-results.js'
 import { outcomeError, type OutcomeDetails } from './outcome-error.js'
 import type { Cancellable } from './signal-watch.js'
@@ -37,11 +38,13 @@ export interface MapSetup {
   readonly concurrency: number
   /** Whether the user has bounded the map himself. */
   readonly isBounded: boolean
+  /** Wants to see how far the map is. */
+  readonly watcher: MapWatcher | undefined
   readonly site: SubmitSite
 }
 
 /** One map. */
-export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancellable {
+export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancellable, MapCounts {
   readonly results: MapResults
   readonly #setup: MapSetup
   readonly #connection: ClientConnection
@@ -77,8 +80,25 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   start(): void {
     this.#connection.feeders.attach(this)
     this.#setup.context.begin(this)
+    this.#setup.watcher?.begin(this)
     this.#pull()
     this.#isStarting = false
+  }
+
+  get inputCount(): number {
+    return this.#inputCount
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  get failureCount(): number {
+    return this.results.failureCount
+  }
+
+  get isInputRead(): boolean {
+    return this.#isInputRead
   }
 
   /** Cancels what has not ended. False if all had. */
@@ -299,6 +319,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#setup.context.end(this)
     this.#updateRetain()
     this.results.finish(end)
+    this.#setup.watcher?.end(end.kind)
   }
 
   /**

@@ -1,8 +1,7 @@
 // From calls to tasks: serializes functions and arguments as they are at that moment, and submits
 // them. One per view of a client.
 
-import { ClientClosedError, ConfigError, TaskCancelledError } from '../base/errors.js'
-import { booleanOption, numberOption } from '../base/option.js'
+import { ClientClosedError, TaskCancelledError } from '../base/errors.js'
 import type { ArgumentSource } from '../core/client/submission.js'
 import { ArgumentSources, FailedInput, inputError } from './argument-sources.js'
 import type { ClientConnection } from './client-connection.js'
@@ -16,6 +15,8 @@ import { submitGraph } from './graph/graph-submitter.js'
 import { TaskIds } from './ids.js'
 import { MapFuture, type MapOptions } from './map-future.js'
 import { openInput } from './map-input.js'
+import { checkMapOptions } from './map-options.js'
+import { watchMap } from './map-progress.js'
 import { MapResults } from './map-results.js'
 import { MapRun } from './map-run.js'
 import { ObjectReferences } from './object-references.js'
@@ -28,9 +29,6 @@ import type { TaskSettings } from './task-options.js'
  * capturing it costs as much as the rest of the submission.
  */
 const MAX_TASKS_WITH_SITE = 32
-const MAX_CONCURRENCY = 2 ** 32 - 1
-/** Enough for thousands of workers; more would only wait, and fill caches and tables. */
-const DEFAULT_CONCURRENCY = 10_000
 
 /** What all views of one client share to submit with. */
 export class SubmitterParts {
@@ -58,8 +56,11 @@ export class Submitter {
   readonly #parts: SubmitterParts
   readonly #connection: ClientConnection
   readonly #contexts: SubmitContexts
+  /** Empty: each task is called as its function. */
+  readonly #taskName: string
 
   constructor(parts: SubmitterParts, settings: TaskSettings) {
+    this.#taskName = settings.name
     this.#parts = parts
     this.#connection = parts.connection
     this.#contexts = new SubmitContexts(settings)
@@ -109,6 +110,7 @@ export class Submitter {
         input: openInput(inputs),
         argsOf: (input, index) => this.#inputSources(input, index, isSpread),
         ...checked,
+        watcher: watchMap(checked.progress, { label: this.#taskName || fn.name || 'map', inputs }),
         site,
       })
       run.start()
@@ -182,26 +184,6 @@ export class Submitter {
 
 function checkFunction(fn: unknown): void {
   if (typeof fn !== 'function') throw new TypeError(`expected a function to run, got ${typeof fn}`)
-}
-
-interface CheckedMapOptions {
-  readonly isOrdered: boolean
-  readonly concurrency: number
-  /** Whether the user has bounded the map himself. */
-  readonly isBounded: boolean
-}
-
-function checkMapOptions(options: MapOptions, maxTasks: number): CheckedMapOptions {
-  for (const name of Object.keys(options)) {
-    if (name === 'ordered' || name === 'concurrency') continue
-    throw new ConfigError(`unknown map option ${name}; there are ordered, concurrency`)
-  }
-  const isOrdered = booleanOption('ordered', options.ordered, true)
-  const given = options.concurrency
-  if (given === Infinity) return { isOrdered, concurrency: maxTasks, isBounded: false }
-  const bounds = { min: 1, max: MAX_CONCURRENCY }
-  const concurrency = numberOption('concurrency', given, DEFAULT_CONCURRENCY, bounds)
-  return { isOrdered, concurrency, isBounded: given !== undefined }
 }
 
 function isIterable(inputs: unknown): boolean {

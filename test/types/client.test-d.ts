@@ -13,6 +13,8 @@ import {
   type Lift,
   type MapFuture,
   type MapOptions,
+  type MapProgress,
+  type MapProgressListener,
   type NodeValue,
   type ObjectReference,
   type Serializer,
@@ -87,6 +89,9 @@ export async function map(): Promise<void> {
   for await (const length of client.map(later, ['a'], { ordered: true, concurrency: 3 })) {
     holds<Same<typeof length, number>>()
   }
+  for await (const length of client.map(later, ['a'], { concurrency: 3 })) {
+    holds<Same<typeof length, number>>()
+  }
   for await (const pair of client.map(later, ['a'], { ordered: false })) {
     holds<Same<typeof pair, [index: number, result: number]>>()
   }
@@ -108,6 +113,25 @@ export async function map(): Promise<void> {
   // @ts-expect-error -- there is no such option
   client.map(later, ['a'], { order: false })
 }
+
+export async function progress(): Promise<void> {
+  const shown = client.map(later, ['a'], { progress: true })
+  holds<Same<typeof shown, MapFuture<number>>>()
+  const told = client.map(later, ['a'], {
+    ordered: false,
+    progress: (state) => {
+      holds<Same<typeof state, MapProgress>>()
+      holds<Same<typeof state.total, number | undefined>>()
+    },
+  })
+  for await (const pair of told) holds<Same<typeof pair, [index: number, result: number]>>()
+  const listener: MapProgressListener = ({ done, end }) => holdsText(end ?? String(done))
+  client.starmap(add, [[1, 2]], { progress: listener })
+  // @ts-expect-error -- neither true nor false
+  client.map(later, ['a'], { progress: 'bar' })
+}
+
+declare function holdsText(text: string): void
 
 export async function starmap(): Promise<void> {
   const mixed = (count: number, text: string): string => text.repeat(count)
@@ -243,3 +267,12 @@ export async function graphVariables(): Promise<void> {
   // @ts-expect-error -- a graph is an object
   client.get(5, [])
 }
+
+export async function addressVariables(): Promise<void> {
+  holds<Same<typeof byVariable, Client>>()
+  await Client.connect()
+  await Client.connect(undefined, { timeoutMs: 1 })
+  // @ts-expect-error -- options are the second argument
+  await Client.connect({ timeoutMs: 1 })
+}
+const byVariable = new Client(undefined, { timeoutMs: 1 })
