@@ -1,178 +1,182 @@
-// What all commands have in common: usage errors, signals, exit codes, `--version`, the log level.
-// A command itself only says what it takes and what it starts.
+// Runs one command, from its command line to the end of the process: help and version, settings,
+// log, signals, exit codes. A command itself only says what it takes and what it starts.
 
-import { readFileSync } from 'node:fs'
-import { constants } from 'node:os'
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../base/errors.js'
-import type { Logger } from '../base/logger.js'
-import { commandLogger, type LogLevel } from '../runtime/command-logger.js'
-
-/** What a command has started: it runs until it ends by itself or is stopped. */
-export interface RunningCommand {
-  readonly ended: Promise<{ readonly reason: string; readonly isFailure: boolean }>
-  /** Ends in good order; if it is urgent, without waiting for what runs. */
-  readonly stop: (isUrgent: boolean) => Promise<void>
-}
-
-/** One command: how it is called, and what it does. */
-export interface CommandDefinition<Options> {
-  /** With name, arguments, options and examples; `newCommand` makes one. */
-  readonly command: Command
-  /** Short flags of several letters, which users know and the parser does not: `-ma`. */
-  readonly shortFlags: ReadonlyMap<string, string>
-  /** Starts it with the checked command line. Rejects with `ConfigError` for wrong usage. */
-  readonly start: (address: string, options: Options, logger: Logger) => Promise<RunningCommand>
-}
-
-/** The levels by the names that users know from elsewhere, too. */
-const LOG_LEVELS = new Map<string, LogLevel>([
-  ['debug', 'debug'],
-  ['info', 'info'],
-  ['warn', 'warn'],
-  ['warning', 'warn'],
-  ['error', 'error'],
-  ['critical', 'error'],
-])
+import { silentLogger, type Logger } from '../base/logger.js'
+import { LOGGING_OPTIONS } from '../runtime/logging-options.js'
+import type { OpenedLog } from '../runtime/open-logger.js'
+import { packageVersion } from '../runtime/package-version.js'
+import {
+  valuesOf,
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+} from './command-definition.js'
+import { loadAllCommands } from './command-list.js'
+import { errorLine } from './error-line.js'
+import { commandHelp } from './help-text.js'
+import {
+  checkWords,
+  gatherSettings,
+  givenOf,
+  readCall,
+  valuesOfSettings,
+  type Settings,
+  type Surroundings,
+} from './settings.js'
+import { startLog } from './start-log.js'
+import { Stopper } from './stopper.js'
+import { styleOf } from './terminal.js'
 
 const EXIT_FAILURE = 1
 const EXIT_USAGE = 2
-const EXIT_SIGNAL = 128
-/** How long a command that has lost its parent may take to end in good order. */
-const ORPHAN_GRACE_MS = 5_000
 
-/** A command with what all have: `--help` with examples, `--version`, `--logging-level`. */
-export function newCommand(
-  name: string,
-  description: string,
-  examples: readonly string[],
-): Command {
-  return new Command(name)
-    .description(description)
-    .version(packageVersion(), '--version', 'print the version and exit')
-    .helpOption('-h, --help', 'print this help and exit')
-    .option('--logging-level <level>', 'debug, info, warn or error (-ll)', logLevel, 'info')
-    .addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`)
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ outputError: () => {} })
+/**
+ * Runs a command with the words behind its name; `calledAs` is that name, for messages. Exit codes:
+ * 0 done, 1 failed, 2 wrong usage, 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM.
+ */
+export async function runCommand(
+  definition: CommandDefinition,
+  words: readonly string[],
+  calledAs: string,
+): Promise<void> {
+  await new CommandRun(definition, calledAs).run(words)
 }
 
-function logLevel(text: string): LogLevel {
-  const level = LOG_LEVELS.get(text.toLowerCase())
-  if (level === undefined) throw new InvalidArgumentError('Expected debug, info, warn or error.')
-  return level
-}
-
-/** A parser of option values: a number from `min` to `max`; whole unless `fraction` is set. */
-export function numberArgument(
-  min: number,
-  max: number,
-  kind: 'whole' | 'fraction' = 'whole',
-): (text: string) => number {
-  return (text) => {
-    const value = text.trim() === '' ? Number.NaN : Number(text)
-    const isRight = value >= min && value <= max && (kind === 'fraction' || Number.isInteger(value))
-    if (isRight) return value
-    const what = kind === 'whole' ? 'a whole number' : 'a number'
-    throw new InvalidArgumentError(`Expected ${what} from ${min} to ${max}.`)
-  }
+/** What is left to say when a process ends. */
+export interface LastWords {
+  readonly stdout?: string
+  readonly stderr?: string
+  readonly code?: number
 }
 
 /**
- * Runs a command from its command line to the end of the process. Exit codes: 0 done, 1 failed,
- * 2 wrong usage, 130 or 143 after SIGINT or SIGTERM. The first signal ends the command in good
- * order, the second at once.
+ * Writes, and ends the process once that has left: on some systems it takes a while. The code is
+ * 1 instead of 0 if stdout could not take what was written, as on a disk that is full.
  */
-export async function runCommand<Options>(definition: CommandDefinition<Options>): Promise<void> {
-  const { command, shortFlags } = definition
-  const name = command.name()
-  try {
-    command.parse(
-      process.argv.slice(2).map((word) => shortFlags.get(word) ?? word),
-      { from: 'user' },
-    )
-    const options = command.opts<Options & { loggingLevel: LogLevel }>()
-    const logger = commandLogger({ level: options.loggingLevel })
-    const stopper = new Stopper()
-    const running = await definition.start(command.args[0] ?? '', options, logger)
+export async function exitWith({ stdout = '', stderr = '', code = 0 }: LastWords): Promise<never> {
+  const failure = await write(process.stdout, stdout)
+  await write(process.stderr, failure === undefined ? stderr : lostText(failure))
+  process.exit(failure !== undefined && code === 0 ? EXIT_FAILURE : code)
+}
+
+/** Resolves with what went wrong; but who stops reading has what it wanted. */
+function write(stream: NodeJS.WriteStream, text: string): Promise<Error | undefined> {
+  if (stream.listenerCount('error') === 0) stream.on('error', () => {})
+  return new Promise((resolve) => {
+    stream.write(text, (error) => resolve(isLoss(error) ? error : undefined))
+  })
+}
+
+function isLoss(error: Error | null | undefined): error is Error {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code !== 'EPIPE'
+}
+
+function lostText(error: Error): string {
+  return `cannot write the output: ${error.message}\n`
+}
+
+/** One run of one command. */
+class CommandRun {
+  readonly #definition: CommandDefinition
+  readonly #calledAs: string
+  #settings: Settings | undefined
+  #log: OpenedLog | undefined
+  /** Why stdout could not take what the command has written. */
+  #outputError: Error | undefined
+
+  constructor(definition: CommandDefinition, calledAs: string) {
+    this.#definition = definition
+    this.#calledAs = calledAs
+  }
+
+  async run(words: readonly string[]): Promise<void> {
+    // An error of a stream that nobody listens to ends the process with a stack.
+    process.stderr.on('error', () => {})
+    process.stdout.on('error', (error: Error) => {
+      if (isLoss(error)) this.#outputError ??= error
+    })
+    try {
+      await this.#run(words)
+    } catch (error) {
+      this.#tell(error)
+      await this.#exit(error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILURE)
+    }
+  }
+
+  async #run(words: readonly string[]): Promise<void> {
+    const definition = this.#definition
+    const call = this.#asUsage(() => readCall(definition, words, this.#calledAs))
+    const style = styleOf(process.stdout, process.env)
+    if (call.line.options.get('help')?.value === true) {
+      return exitWith({ stdout: commandHelp(definition, this.#calledAs, style) })
+    }
+    if (call.line.options.get('version')?.value === true) {
+      return exitWith({ stdout: `${packageVersion()}\n` })
+    }
+    const surroundings: Surroundings = { environment: process.env, loadAll: loadAllCommands }
+    const settings = await gatherSettings(call, surroundings)
+    this.#settings = settings
+    this.#asUsage(() => checkWords(call, settings.words))
+    const logger = await this.#openLog(settings)
+    await this.#start({
+      positionals: settings.words.map(({ text }) => text),
+      values: { ...valuesOfSettings(settings), config: settings.configPath },
+      given: new Set(givenOf(settings).map(({ flag }) => flag.name)),
+      logger,
+      color: style.color,
+      calledAs: this.#calledAs,
+    })
+  }
+
+  /** An error of what was typed tells where to read on. */
+  #asUsage<Result>(read: () => Result): Result {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      const text = `${error.message} (see ${this.#calledAs} --help)`
+      throw new ConfigError(text, { cause: error })
+    }
+  }
+
+  async #openLog(settings: Settings): Promise<Logger> {
+    if (!this.#definition.hasLog) return silentLogger
+    const { openLogger } = await import('../runtime/open-logger.js')
+    this.#log = await openLogger(valuesOf(LOGGING_OPTIONS, valuesOfSettings(settings)))
+    return startLog(this.#log, givenOf(settings))
+  }
+
+  async #start(input: CommandInput): Promise<void> {
+    const log = this.#log
+    const stopper = new Stopper({
+      reopenLog: log === undefined ? undefined : () => log.reopen(),
+      exit: (code) => this.#exit(code),
+      tell: (error) => this.#tell(error, 'could not end in good order: '),
+    })
+    const running = await this.#definition.start(input)
     stopper.watch(running)
-    const { reason, isFailure } = await running.ended
+    const end = await running.ended
     // Told to end: the stopper exits, with its own code.
     if (stopper.isStopping) return
-    if (isFailure) process.stderr.write(`${name}: ${reason}\n`)
-    else logger.info(`${name}: ended`, { reason })
-    await exit(isFailure ? EXIT_FAILURE : 0)
-  } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return exit(0)
-    process.stderr.write(`${name}: ${describe(error, name)}\n`)
-    const isUsage = error instanceof CommanderError || error instanceof ConfigError
-    await exit(isUsage ? EXIT_USAGE : EXIT_FAILURE)
-  }
-}
-
-/** Ends the process when it is told to: by a signal, or by the end of its stdin if asked to. */
-class Stopper {
-  #running: RunningCommand | undefined
-  #isStopping = false
-
-  /** From now on a signal ends the process: at once while nothing is running yet. */
-  constructor() {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      const code = EXIT_SIGNAL + constants.signals[signal]
-      process.on(signal, () => {
-        if (this.#isStopping || this.#running === undefined) process.exit(code)
-        void this.#stop(() => this.#running?.stop(false), code)
-      })
-    }
+    await this.#finish(end, input.logger)
   }
 
-  get isStopping(): boolean {
-    return this.#isStopping
+  async #finish({ reason, isFailure, exitCode }: CommandEnd, logger: Logger): Promise<void> {
+    if (isFailure && reason !== '') this.#tell(reason)
+    else if (reason !== '') logger.info(`${this.#calledAs}: ended`, { reason })
+    await this.#exit(exitCode ?? (isFailure ? EXIT_FAILURE : 0))
   }
 
-  /** This is what has to end in good order. */
-  watch(running: RunningCommand): void {
-    this.#running = running
-    if (process.env['SCALER_LIFELINE'] !== 'stdin') return
-    // The program that started this one holds the other end: it may be gone, even by kill -9.
-    process.stdin.on('error', () => {})
-    process.stdin.once('close', () => {
-      setTimeout(() => process.exit(EXIT_FAILURE), ORPHAN_GRACE_MS).unref()
-      // Nobody is left to wait for what runs.
-      void this.#stop(() => running.stop(true), 0)
-    })
-    process.stdin.resume()
+  #tell(error: unknown, what = ''): void {
+    process.stderr.write(`${this.#calledAs}: ${what}${errorLine(error, this.#settings)}\n`)
   }
 
-  async #stop(stop: () => Promise<void> | undefined, code: number): Promise<void> {
-    if (this.#isStopping) return
-    this.#isStopping = true
-    try {
-      await stop()
-      await exit(code)
-    } catch (error) {
-      process.stderr.write(`could not end in good order: ${describe(error, '')}\n`)
-      await exit(EXIT_FAILURE)
-    }
+  async #exit(code: number): Promise<never> {
+    await this.#log?.close()
+    await write(process.stdout, '')
+    const failure = this.#outputError
+    if (failure === undefined || code !== 0) return exitWith({ code })
+    return exitWith({ stderr: `${this.#calledAs}: ${lostText(failure)}`, code: EXIT_FAILURE })
   }
-}
-
-/** Exits once what was written has left: on some systems pipes are written in the background. */
-async function exit(code: number): Promise<void> {
-  const flushed = new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
-  await flushed
-  process.exit(code)
-}
-
-/** One line, whatever happened. */
-function describe(error: unknown, name: string): string {
-  const text = (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, ' ')
-  if (!(error instanceof CommanderError)) return text
-  return `${text.replace(/^error: /, '')} (see ${name} --help)`
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

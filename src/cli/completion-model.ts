@@ -1,0 +1,77 @@
+// What completion offers, for any shell: commands, their flags, and what may stand behind a flag.
+
+import { LOG_LEVEL_NAMES } from '../runtime/log-level.js'
+import type { CommandDefinition, Positional } from './command-definition.js'
+import { EXECUTABLES } from './command-list.js'
+import { flagsOf, namesFiles, type Flag } from './flag.js'
+
+/** What may stand at a place: names of files, some words, or anything. */
+export type Offer = 'file' | 'anything' | readonly string[]
+
+/** A flag, as completion offers it. */
+export interface OfferedFlag {
+  /** `--logging-level`, and the short ones. */
+  readonly names: readonly string[]
+  readonly description: string
+  /** What its value may be; undefined: it takes none. */
+  readonly value: Offer | undefined
+}
+
+/** A command, as completion offers it. */
+export interface OfferedCommand {
+  readonly name: string
+  readonly summary: string
+  readonly flags: readonly OfferedFlag[]
+  /** What its arguments may be, one after the other; the last one may be there again. */
+  readonly words: readonly Offer[]
+}
+
+/** All commands of `scaler`; `executables` are the names that are commands of their own. */
+export interface CompletionModel {
+  readonly commands: readonly OfferedCommand[]
+  /** `scaler_worker` -> `cluster`. */
+  readonly executables: ReadonlyMap<string, string>
+}
+
+/** The model of these commands. */
+export function completionModel(definitions: readonly CommandDefinition[]): CompletionModel {
+  const commands = definitions.map(offeredCommand)
+  const cluster = commands.filter(({ name }) => name === 'cluster')
+  const worker = cluster.map((each) => ({ ...each, name: 'worker' }))
+  const help: OfferedCommand = {
+    name: 'help',
+    summary: 'Print the help of a command.',
+    flags: [],
+    words: [[...commands, ...worker].map(({ name }) => name)],
+  }
+  return { commands: [...commands, ...worker, help], executables: EXECUTABLES }
+}
+
+function offeredCommand(definition: CommandDefinition): OfferedCommand {
+  return {
+    name: definition.name,
+    summary: definition.summary,
+    flags: flagsOf(definition).map(offeredFlag),
+    words: definition.positionals.map(offeredWord),
+  }
+}
+
+function offeredFlag(flag: Flag): OfferedFlag {
+  const { spec, key, short } = flag
+  const description = spec.description.replaceAll('\n', ' ')
+  return { names: [`--${key}`, ...short], description, value: valueOf(flag) }
+}
+
+function valueOf(flag: Flag): Offer | undefined {
+  const { type } = flag.spec
+  if (type.kind === 'boolean') return undefined
+  if (type.kind === 'choice') return type.choices
+  // Taken in any case, which is why it is no choice.
+  if (flag.name === 'loggingLevel') return LOG_LEVEL_NAMES
+  if (namesFiles(flag)) return 'file'
+  return 'anything'
+}
+
+function offeredWord({ completion }: Positional): Offer {
+  return completion ?? 'anything'
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Diagnosis } from '../client/connect-outcome.js'
+import { diagnosisText, problemText } from './doctor-text.js'
+
+const HEALTHY: Diagnosis = {
+  address: 'tcp://h:2345',
+  scheduler: {
+    remote: '10.0.0.1 port 2345',
+    kind: 'scaler-ts',
+    version: '1.2.3',
+    runtime: 'node/20.20.2',
+    id: '0123456789abcdef',
+    features: 15,
+    roundTrip: { medianMs: 0.5, minMs: 0.25, maxMs: 2, count: 9 },
+    clock: { aheadMs: -2_000, errorMs: 1.2 },
+  },
+  workers: { total: 3, suitable: 2, idle: 1 },
+  monitor: { address: 'tcp://h:2347', waitingTasks: 4, runningTasks: 5, objects: 6 },
+  task: {
+    durationMs: 12.5,
+    worker: '1|name|2',
+    runtime: 'node/24.0.0',
+    clock: { aheadMs: 1, errorMs: 1.5 },
+  },
+  problems: [],
+}
+
+test('each part that was looked at is a line', () => {
+  assert.equal(
+    diagnosisText(HEALTHY, false),
+    `ok    scheduler   tcp://h:2345 answers: scaler-ts 1.2.3, node/20.20.2, id 01234567
+ok    round trip  0.5 ms (median of 9; 0.25 to 2)
+ok    clock       is 2000 ms behind that here (± 1.2 ms)
+ok    workers     3: 2 of them run JavaScript, 1 idle
+ok    monitor     tcp://h:2347 publishes: 4 tasks wait, 5 are with workers, 6 objects
+ok    task        ran on 1|name|2 (node/24.0.0) in 12.5 ms
+ok    its clock   agrees with that here (± 1.5 ms)
+`,
+  )
+})
+
+test('what is remarkable is a note, what is fatal is told elsewhere', () => {
+  const note = { part: 'monitor', isFatal: false, what: 'nothing', advice: 'look' } as const
+  const fatal = { part: 'task', isFatal: true, what: 'it failed', advice: '' } as const
+  const diagnosis: Diagnosis = {
+    ...HEALTHY,
+    scheduler: undefined,
+    workers: { total: 0, suitable: 0, idle: 0 },
+    monitor: undefined,
+    task: undefined,
+    problems: [note, fatal],
+  }
+  assert.equal(diagnosisText(diagnosis, false), 'note  monitor     nothing; look\n')
+  assert.equal(problemText(fatal), 'it failed')
+})
+
+test('a 1.9.9 scheduler has no version and no id', () => {
+  const { scheduler } = HEALTHY
+  assert.ok(scheduler !== undefined)
+  const old = { ...scheduler, kind: '1.9.9', version: undefined, runtime: undefined } as const
+  const text = diagnosisText({ ...HEALTHY, scheduler: { ...old, id: '', clock: undefined } }, false)
+  assert.match(text, /^ok {4}scheduler {3}tcp:\/\/h:2345 answers: 1\.9\.9\nok {4}round trip/)
+})
+
+test('colours are only where they are wanted', () => {
+  assert.match(diagnosisText(HEALTHY, true), /^\u001b\[32mok {2}\u001b\[0m {2}scheduler/)
+  assert.ok(!diagnosisText(HEALTHY, false).includes('\u001b'))
+})

@@ -1,0 +1,102 @@
+// The command `scaler run`: a user's script, with a cluster for as long as it runs.
+
+import { ConfigError } from '../base/errors.js'
+import {
+  valuesOf,
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+  type RunningCommand,
+} from './command-definition.js'
+import { RUN_OPTIONS } from './run-options.js'
+
+/** `scaler run FILE [ARGS]`. */
+export const RUN: CommandDefinition = {
+  name: 'run',
+  summary: 'Run a script with a cluster of its own; in it, `new Client()` needs no address.',
+  positionals: [
+    {
+      name: 'file',
+      description: 'the script: JavaScript, or TypeScript where Node can run it',
+      completion: 'file',
+    },
+    {
+      name: 'args',
+      description: 'arguments of the script; options for scaler stand before the file',
+      isOptional: true,
+      isVariadic: true,
+      isVerbatim: true,
+      completion: 'file',
+    },
+  ],
+  tables: [RUN_OPTIONS],
+  examples: [
+    'scaler run first.mjs',
+    'scaler run -n 2 report.mjs --month 11',
+    'scaler run --address tcp://scheduler.example:2345 report.mjs',
+    'scaler run --logging-paths=/dev/stderr report.mjs',
+  ],
+  hasLog: false,
+  start,
+}
+
+/** What a script runs with. */
+interface Cluster {
+  readonly address: string
+  readonly shutdown: () => Promise<void>
+}
+
+async function start(input: CommandInput): Promise<RunningCommand> {
+  const [file = '', ...args] = input.positionals
+  const { checkScript, RunningScript } = await import('./run-script.js')
+  checkScript(file)
+  const cluster = await openCluster(input)
+  let script: InstanceType<typeof RunningScript>
+  try {
+    script = new RunningScript({ file, args, env: environmentFor(cluster.address) })
+  } catch (error) {
+    await cluster.shutdown()
+    throw error
+  }
+  const ended = endWith(script.ended, cluster)
+  const stop = async (isUrgent: boolean, signal?: NodeJS.Signals): Promise<void> => {
+    if (isUrgent || signal === undefined) script.end()
+    else script.pass(signal)
+    await ended
+  }
+  return { ended, stop }
+}
+
+async function openCluster({ values, given }: CommandInput): Promise<Cluster> {
+  const { address, workers = 1, ...log } = valuesOf(RUN_OPTIONS, values)
+  if (address === undefined) {
+    const { SchedulerClusterCombo } = await import('../cluster/combo.js')
+    // A level alone is no wish for a log.
+    const hasLog = log.loggingPaths !== undefined || log.loggingConfigFile !== undefined
+    const combo = await SchedulerClusterCombo.start({ workers, ...(hasLog ? log : {}) })
+    return { address: combo.address, shutdown: () => combo.shutdown() }
+  }
+  if (given.has('workers')) {
+    const why = `the scheduler at ${address} has workers of its own`
+    throw new ConfigError(`option workers: only for a cluster of this script alone; ${why}`)
+  }
+  const { checkConnectAddress } = await import('../client/default-address.js')
+  checkConnectAddress(address)
+  return { address, shutdown: () => Promise.resolve() }
+}
+
+/** A lifeline is between this process and its parent; the script has its own stdin. */
+function environmentFor(address: string): NodeJS.ProcessEnv {
+  const { SCALER_LIFELINE: _, ...rest } = process.env
+  return { ...rest, SCALER_ADDRESS: address }
+}
+
+/** What the script had to say it has said itself. */
+async function endWith(script: Promise<number>, cluster: Cluster): Promise<CommandEnd> {
+  try {
+    const exitCode = await script
+    return { reason: '', isFailure: exitCode !== 0, exitCode }
+  } finally {
+    await cluster.shutdown()
+  }
+}

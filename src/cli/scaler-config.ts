@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+// The executable scaler_config: the settings of commands.
+
+import { CONFIG } from './config-definition.js'
+import { runCommand } from './run-command.js'
+
+await runCommand(CONFIG, process.argv.slice(2), 'scaler_config')

@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+// The executable scaler: all commands under one name.
+
+import { runScaler } from './scaler-main.js'
+
+await runScaler(process.argv.slice(2))

@@ -1,0 +1,159 @@
+// The settings of a command: what flags, environment, file and defaults say, the first of them that
+// says anything, and where it came from.
+
+import { ConfigError } from '../base/errors.js'
+import type { CommandDefinition, Positional } from './command-definition.js'
+import { readCommandLine, type CommandLine, type Given } from './command-line.js'
+import type { ConfigFile } from './config-file.js'
+import { ADDRESS_KEY, hasSection } from './config-section.js'
+import {
+  ADDRESS_VARIABLE,
+  CONFIG_VARIABLE,
+  readEnvironment,
+  refuseStrangers,
+  strangeVariables,
+  textOf,
+} from './environment.js'
+import { defaultOf, flagsOf, settableFlags, type Flag } from './flag.js'
+import type { Origin } from './origin.js'
+
+/** An option, its value in the units of code, and where that came from. */
+export interface Setting {
+  readonly flag: Flag
+  /** Undefined: it was not given, and has no default. */
+  readonly value: unknown
+  readonly origin: Origin
+}
+
+/** A word beside flags. */
+export interface Word {
+  readonly text: string
+  readonly origin: Origin
+}
+
+/** All that a command was told. */
+export interface Settings {
+  readonly words: readonly Word[]
+  /** In the order of help. */
+  readonly options: readonly Setting[]
+  /** The configuration file, if one was given. */
+  readonly configPath: string | undefined
+}
+
+/** What surrounds a command. */
+export interface Surroundings {
+  readonly environment: NodeJS.ProcessEnv
+  /** All commands, for what concerns the whole file or the whole environment. */
+  readonly loadAll: () => Promise<readonly CommandDefinition[]>
+  /** Files that were read before, by their paths: standard input can be read only once. */
+  readonly files?: Map<string, ConfigFile>
+}
+
+/** A command and its command line, read but for what environment and file say. */
+export interface CommandCall {
+  readonly definition: CommandDefinition
+  readonly flags: readonly Flag[]
+  readonly line: CommandLine
+  readonly calledAs: string
+}
+
+/** Reads a command line. Throws `ConfigError` for wrong usage. */
+export function readCall(
+  definition: CommandDefinition,
+  words: readonly string[],
+  calledAs: string,
+): CommandCall {
+  const flags = flagsOf(definition)
+  return {
+    definition,
+    flags,
+    line: readCommandLine(words, flags, definition.positionals),
+    calledAs,
+  }
+}
+
+/**
+ * What a command is told by everything that can tell it something. Rejects with `ConfigError` for
+ * what is unknown or wrong in environment and file.
+ */
+export async function gatherSettings(
+  call: CommandCall,
+  surroundings: Surroundings,
+): Promise<Settings> {
+  const { definition, flags, line } = call
+  const { environment } = surroundings
+  const variables = readEnvironment(flags, environment)
+  const strange = strangeVariables(flags, environment)
+  if (strange.length > 0) refuseStrangers(strange, await surroundings.loadAll())
+  const configPath = configPathOf(call, environment)
+  const isRead = configPath !== undefined && hasSection(definition)
+  const file = isRead ? await configFile(configPath, surroundings) : undefined
+  const section = file?.get(definition.name) ?? new Map<string, Given>()
+  const options = settableFlags(flags).map((flag) => {
+    const { name } = flag
+    const given = line.options.get(name) ?? variables.get(name) ?? section.get(name)
+    if (given !== undefined) return { flag, ...given }
+    return { flag, value: defaultOf(flag), origin: { kind: 'default' } as const }
+  })
+  return { words: gatherWords(call, environment, section), options, configPath }
+}
+
+function configPathOf(call: CommandCall, environment: NodeJS.ProcessEnv): string | undefined {
+  const flag = call.line.options.get('config')?.value
+  return typeof flag === 'string' ? flag : textOf(environment, CONFIG_VARIABLE)
+}
+
+/** The settings that somebody has made. */
+export function givenOf({ options }: Settings): readonly Setting[] {
+  return options.filter(({ origin }) => origin.kind !== 'default')
+}
+
+/** The values of all options, by their names in code. */
+export function valuesOfSettings({ options }: Settings): Readonly<Record<string, unknown>> {
+  const values = options.filter(({ value }) => value !== undefined)
+  return Object.fromEntries(values.map(({ flag, value }) => [flag.name, value]))
+}
+
+/** Throws `ConfigError` unless the words are as many as the command wants. */
+export function checkWords(call: CommandCall, words: readonly Word[]): void {
+  const { positionals } = call.definition
+  const isOpen = positionals.at(-1)?.isVariadic === true
+  const extra = isOpen ? undefined : words[positionals.length]
+  if (extra !== undefined) throw new ConfigError(`unexpected word ${JSON.stringify(extra.text)}`)
+  const missing = positionals.find((each, index) => each.isOptional !== true && !(index in words))
+  if (missing === undefined) return
+  const elsewhere = missing.env === undefined ? '' : `; give it, or set ${ADDRESS_VARIABLE}`
+  throw new ConfigError(`<${missing.name}> is missing${elsewhere}`)
+}
+
+async function configFile(path: string, { loadAll, files }: Surroundings): Promise<ConfigFile> {
+  const known = files?.get(path)
+  if (known !== undefined) return known
+  // Few have a file, and nobody else shall wait for the parser.
+  const { readConfigFile } = await import('./config-file.js')
+  const file = readConfigFile(path, await loadAll())
+  files?.set(path, file)
+  return file
+}
+
+function gatherWords(
+  { definition, line }: CommandCall,
+  environment: NodeJS.ProcessEnv,
+  section: ReadonlyMap<string, Given>,
+): readonly Word[] {
+  const words = line.positionals.map((text, index) => {
+    const origin: Origin = { kind: 'word', name: nameOf(definition.positionals, index) }
+    return { text, origin }
+  })
+  if (words.length > 0 || definition.positionals[0]?.env === undefined) return words
+  const text = textOf(environment, ADDRESS_VARIABLE)
+  if (text !== undefined) {
+    return [{ text, origin: { kind: 'environment', variable: ADDRESS_VARIABLE } }]
+  }
+  const given = section.get(ADDRESS_KEY)
+  return given === undefined ? [] : [{ text: String(given.value), origin: given.origin }]
+}
+
+function nameOf(positionals: readonly Positional[], index: number): string {
+  return (positionals[index] ?? positionals.at(-1))?.name ?? ''
+}
