@@ -17,14 +17,14 @@ const FOLDERS = {
   core: { may: ['base', 'wire'], isPure: true },
   serializer: { may: ['base'], packages: ['acorn'] },
   transport: { may: ['base'] },
-  runtime: { may: ['base', 'wire', 'transport'], packages: ['@logtape/logtape'] },
+  runtime: { may: ['base', 'wire', 'transport'], packages: ['smol-toml'] },
   scheduler: { may: SHELL },
   worker: { may: SHELL },
   client: { may: SHELL },
   cluster: { may: [...SHELL, 'scheduler', 'worker'] },
   cli: {
     may: ['base', 'runtime', 'scheduler', 'worker', 'client', 'cluster'],
-    packages: ['commander'],
+    packages: ['smol-toml'],
   },
 }
 

@@ -12,7 +12,7 @@ test('a tree that keeps to the table has no offences', () => {
     'base/ids.ts': '',
     'wire/message.ts': "import { id } from '../base/ids.js'",
     'core/scheduler/task.ts': "import type { Task } from '../../wire/message.js'",
-    'runtime/log.ts': "import { configure } from '@logtape/logtape'\nimport net from 'node:net'",
+    'runtime/log.ts': "import { parse } from 'smol-toml'\nimport net from 'node:net'",
     'cluster/combo.ts': "import { Scheduler } from '../scheduler/scheduler.js'",
     'scheduler/scheduler.ts': "export { task } from '../core/scheduler/task.js'",
     'client/client.ts': `import type { Options } from '../cluster/combo.js'

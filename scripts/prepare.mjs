@@ -3,6 +3,7 @@
 
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { removeOrphans } from './orphans.mjs'
 import { ROOT } from './paths.mjs'
 import { runNode, runOrExit } from './process.mjs'
 
@@ -26,7 +27,13 @@ export async function build() {
 /** Compiles, and returns the compiler's `{ code, output }`. */
 export async function compile() {
   const result = await runNode(['node_modules/typescript/bin/tsc', '--build'], { capture: true })
-  if (result.code === 0) makeCommandsExecutable()
+  if (result.code === 0) {
+    removeOrphans()
+    // Not before the packages are installed: it is made with the compiler.
+    const { writeRequireEntries } = await import('./require-entry.mjs')
+    writeRequireEntries()
+    makeCommandsExecutable()
+  }
   return result
 }
 

@@ -25,9 +25,9 @@ if (files.length === 0) {
   process.exit(2)
 }
 
-if (files.some((path) => path.startsWith('test/matrix/'))) {
+if (files.some((path) => /^test\/(matrix|package)\//.test(path))) {
   const missing = await ensurePeers()
-  if (missing.length > 0) console.log(`left out of the matrix: ${missing.join('; ')}`)
+  if (missing.length > 0) console.log(`tests are left out for want of ${missing.join('; ')}`)
 }
 
 const testRun = beginRun()

@@ -33,7 +33,7 @@ export interface RunningCommand {
 /** A line of a command's log off a terminal. */
 export type LogLine = Readonly<Record<string, unknown>>
 
-/** Starts `scaler-scheduler` or `scaler-cluster`. */
+/** Starts an executable by the name of its file: `scaler`, `scaler-scheduler`, … */
 export function startCommand(
   t: TestContext,
   name: string,
@@ -95,8 +95,9 @@ export function runCommand(
   t: TestContext,
   name: string,
   args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<CommandEnd> {
-  const command = startCommand(t, name, args)
+  const command = startCommand(t, name, args, env)
   return command.ended
 }
 

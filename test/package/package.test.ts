@@ -1,59 +1,63 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { ROOT } from './command.js'
+import { pack, readManifest, type ExportConditions } from './local-registry.kit.js'
+import { unpackInto } from './unpacked-package.kit.js'
 
 const execute = promisify(execFile)
 
-/** The parts of package.json that are looked at. */
-interface Manifest {
-  readonly version: string
-  readonly bin: Readonly<Record<string, string>>
-  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
-  readonly dependencies: Readonly<Record<string, string>>
-}
-
-async function readManifest(): Promise<Manifest> {
-  return JSON.parse(await readFile(`${ROOT}package.json`, 'utf8')) as Manifest
-}
-
-/** Packs the package, and returns the paths in it. */
-async function pack(...args: readonly string[]): Promise<string[]> {
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  const { stdout } = await execute(npm, ['pack', '--json', '--ignore-scripts', ...args], {
-    cwd: ROOT,
-    shell: process.platform === 'win32',
-  })
-  const [packed] = JSON.parse(stdout) as { readonly files: readonly { readonly path: string }[] }[]
+/** The paths in the package. */
+async function packedPaths(): Promise<string[]> {
+  const [packed] = await pack([ROOT], '--dry-run')
   return packed?.files.map(({ path }) => path) ?? []
 }
 
 test('the package holds what is needed to run it and nothing else', async () => {
-  const paths = await pack('--dry-run')
-  const allowed =
-    /^(dist\/.+\.(js|js\.map|d\.ts)|protocol\/.+\.capnp|docs\/.+|package\.json|LICENSE|[A-Z]+\.md)$/
+  const allowed = [
+    /^dist\/.+(?<!\.(test|kit))\.(js|d\.ts)$/,
+    /^dist\/[a-z]+\.(cjs|d\.cts)$/,
+    /^protocol\/[a-z]+\.capnp$/,
+    /^docs\/[A-Za-z-]+\.md$/,
+    /^deploy\/systemd\/scaler[a-z-]*\.(service|toml)$/,
+    /^(package\.json|LICENSE|README\.md|CHANGELOG\.md)$/,
+  ]
+  const paths = await packedPaths()
+  const isAllowed = (path: string): boolean => allowed.some((pattern) => pattern.test(path))
   assert.deepEqual(
-    paths.filter((path) => !allowed.test(path) || /\.(test|kit)\.|tsbuildinfo/.test(path)),
+    paths.filter((path) => !isAllowed(path) || /\.(test|kit)\./.test(path)),
     [],
   )
 })
 
+test('nothing in the package is left over from sources that are gone', async () => {
+  const compiled = (await packedPaths()).filter((path) => path.startsWith('dist/'))
+  const sourceOf = (path: string): string =>
+    path.replace('dist/', 'src/').replace(/(\.d)?\.c?[jt]s$/, '.ts')
+  assert.ok(compiled.length > 100)
+  assert.deepEqual(
+    compiled.filter((path) => !existsSync(join(ROOT, sourceOf(path)))),
+    [],
+  )
+})
+
+/** The files that `exports` leads to, whatever the conditions. */
+function targetsOf(target: string | ExportConditions): string[] {
+  return typeof target === 'string' ? [target] : Object.values(target).flatMap(targetsOf)
+}
+
 test('everything that package.json points at is in the package', async () => {
-  const paths = new Set(await pack('--dry-run'))
-  const { bin, exports } = await readManifest()
-  const targets = [
-    ...Object.values(bin),
-    ...Object.values(exports).flatMap((target) =>
-      typeof target === 'string' ? [target] : Object.values(target),
-    ),
-  ].map((path) => path.replace(/^\.\//, ''))
-  assert.ok(targets.length >= 6)
-  for (const target of targets) assert.ok(paths.has(target), target)
+  const paths = new Set(await packedPaths())
+  const { bin, exports, main, types } = await readManifest()
+  const targets = [main, types, ...Object.values(bin), ...targetsOf(exports)]
+  assert.ok(targets.length >= 10)
+  for (const target of targets) assert.ok(paths.has(target.replace(/^\.\//, '')), target)
 })
 
 test('both entry points can be imported and required, and are the same either way', async () => {
@@ -78,15 +82,11 @@ test('nothing but the entry points can be imported', async () => {
 async function installPackage(t: TestContext): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), 'installed-'))
   t.after(() => rm(project, { recursive: true }))
-  const folder = join(project, 'node_modules', 'scaler-ts')
-  await mkdir(join(project, 'node_modules', '@logtape'), { recursive: true })
-  await mkdir(folder)
-  await pack('--pack-destination', project)
-  const { version, dependencies } = await readManifest()
-  const tarball = join(project, `scaler-ts-${version}.tgz`)
-  await execute('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1'])
-  for (const name of Object.keys(dependencies)) {
-    await symlink(`${ROOT}node_modules/${name}`, join(project, 'node_modules', name), 'junction')
+  await unpackInto(join(project, 'node_modules/scaler-ts'))
+  for (const name of Object.keys((await readManifest()).dependencies ?? {})) {
+    const place = join(project, 'node_modules', name)
+    await mkdir(dirname(place), { recursive: true })
+    await symlink(`${ROOT}node_modules/${name}`, place, 'junction')
   }
   return project
 }
@@ -104,13 +104,28 @@ test('the packed package works outside of the repository', async (t) => {
   }
 })
 
+/** The second is the first by the name of the package: what `npx scaler-ts` runs. */
+const COMMANDS = [
+  'scaler',
+  'scaler-ts',
+  'scaler_cluster',
+  'scaler_completion',
+  'scaler_config',
+  'scaler_doctor',
+  'scaler_run',
+  'scaler_scheduler',
+  'scaler_submit',
+  'scaler_worker',
+]
+
 test('every command has help with examples, and starts by its own name', async () => {
   const { bin } = await readManifest()
-  assert.deepEqual(Object.keys(bin).sort(), ['scaler_cluster', 'scaler_scheduler'])
+  assert.deepEqual(Object.keys(bin).sort(), COMMANDS)
   for (const [name, path] of Object.entries(bin)) {
     const { stdout, stderr } = await execute(`${ROOT}${path}`, ['--help'])
-    assert.match(stdout, new RegExp(`Usage: ${name} `))
-    assert.match(stdout, new RegExp(`Examples:\\n +\\$ ${name} `))
+    const usual = name === 'scaler-ts' ? 'scaler' : name
+    assert.match(stdout, new RegExp(`Usage: ${usual} `))
+    assert.match(stdout, new RegExp(`Examples:\\n( +\\$ .*\\n)* +\\$ ${usual} `))
     assert.equal(stderr, '')
   }
 })

@@ -91,9 +91,13 @@ function isJson(url: string): boolean {
   return url.endsWith('.json')
 }
 
-/** Whether a module is worth another try with `import()`, which may wait. */
+/**
+ * Whether a module is worth another try with `import()`, which may wait, and which alone finds what
+ * yarn's Plug'n'Play keeps in archives.
+ */
 export function needsTime(error: unknown): boolean {
   const code = (error as { readonly code?: unknown } | undefined)?.code
+  if (code === 'ERR_MODULE_NOT_FOUND') return process.versions['pnp'] !== undefined
   return typeof code === 'string' && /^ERR_(REQUIRE_|INTERNAL_ASSERTION)/.test(code)
 }
 

@@ -1,0 +1,76 @@
+// `npm run docs`: writes what documents have from the source: the tables of options, between marks
+// in pages, and docs/api/ from the doc comments. With --check it only says whether the committed
+// files are what it would write (exit code 1 if not). Reads the compiled code.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { format, resolveConfig } from 'prettier'
+import { apiPages } from './generate-documents/api-pages.mjs'
+import { optionTable } from './generate-documents/option-tables.mjs'
+import { ROOT, filesUnder } from './paths.mjs'
+import { build } from './prepare.mjs'
+
+const MARKED = /(<!-- generated: (\w+) ([\w-]+) -->\n).*?(<!-- end -->)/gs
+
+/** All that this script writes: `{ name, path, text }`. */
+async function outputs() {
+  const pages = filesUnder('docs', (path) => path.endsWith('.md') && !path.startsWith('docs/api/'))
+  const texts = new Map()
+  for (const page of pages) {
+    const text = readFileSync(join(ROOT, page), 'utf8')
+    if (text.match(MARKED) !== null) texts.set(page, await withTables(text))
+  }
+  const own = await Promise.all([...texts].map(([name, text]) => formatted(name, text)))
+  // Left as they are: padded tables would change as a whole with each of their cells.
+  const reference = (await apiPages()).map(([name, text]) => at(`docs/api/${name}`, text))
+  return [...own, ...reference]
+}
+
+/** A page, with the tables that its marks ask for. */
+export async function withTables(text, tableOf = optionTable) {
+  let updated = ''
+  let end = 0
+  for (const match of text.matchAll(MARKED)) {
+    const [whole, begin, kind, name, close] = match
+    updated += `${text.slice(end, match.index)}${begin}\n${await tableOf(kind, name)}\n\n${close}`
+    end = match.index + whole.length
+  }
+  return updated + text.slice(end)
+}
+
+async function formatted(name, text) {
+  const path = join(ROOT, name)
+  const config = await resolveConfig(path)
+  return at(name, await format(text, { ...config, filepath: path }))
+}
+
+function at(name, text) {
+  return { name, path: join(ROOT, name), text }
+}
+
+function textOf(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+async function main() {
+  const isCheck = process.argv.includes('--check')
+  if (!isCheck) await build()
+  const stale = (await outputs()).filter(({ path, text }) => textOf(path) !== text)
+  for (const { name, path, text } of stale) {
+    if (isCheck) {
+      console.error(`${name} is not what \`npm run docs\` writes`)
+    } else {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, text)
+      console.log(`wrote ${name}`)
+    }
+  }
+  if (isCheck && stale.length > 0) process.exitCode = 1
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main()

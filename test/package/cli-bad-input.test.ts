@@ -1,0 +1,236 @@
+// What goes wrong at the start of a command: one line on stderr that says what to mend, nothing on
+// stdout, the right exit code. 2 is wrong usage, 1 trouble at run time.
+
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { ROOT, runCommand, startCommand, type CommandEnd } from './command.js'
+
+const FREE = 'tcp://127.0.0.1:0'
+const SOMEWHERE = 'tcp://127.0.0.1:1'
+/** An address of documents: no machine has it. */
+const NO_INTERFACE = 'tcp://203.0.113.9:1'
+
+/** A file of this test. */
+function file(t: TestContext, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bad-input-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'scaler.toml')
+  writeFileSync(path, text)
+  return path
+}
+
+function assertOneLine(end: CommandEnd, code: number, line: RegExp): void {
+  assert.deepEqual({ code: end.code, stdout: end.stdout }, { code, stdout: '' }, end.stderr)
+  assert.match(end.stderr, /^[^\n]+\n$/)
+  assert.match(end.stderr, line)
+}
+
+/** Executable, words, exit code, and the line. */
+type Case = readonly [name: string, words: readonly string[], code: number, line: RegExp]
+
+const CASES: readonly Case[] = [
+  [
+    'scaler-scheduler',
+    [NO_INTERFACE],
+    1,
+    /^scaler_scheduler: cannot listen on tcp:\/\/203\.0\.113\.9:1: .*address/i,
+  ],
+  ['scaler-scheduler', [FREE, '-ma', NO_INTERFACE], 1, /cannot listen on tcp:\/\/203\.0\.113\.9:1/],
+  ['scaler-scheduler', ['tcp://no-such-host.invalid:1'], 1, /no-such-host\.invalid/],
+  ['scaler-cluster', ['tcp://no-such-host.invalid:1'], 1, /no-such-host\.invalid/],
+  [
+    'scaler-cluster',
+    ['-n', '0', SOMEWHERE],
+    2,
+    /^scaler_cluster: -n \(--num-of-workers\): expected a whole number from 1 to 4096, got "0"/,
+  ],
+  ['scaler-cluster', ['-n', '-1', SOMEWHERE], 2, /from 1 to 4096, got "-1"/],
+  ['scaler-worker', ['-n', '-1', SOMEWHERE], 2, /^scaler_worker: -n /],
+  [
+    'scaler-cluster',
+    ['-n', '1', '--worker-names', 'a,b', SOMEWHERE],
+    2,
+    /--worker-names: expected one name per worker, got 2 names for 1 workers?/,
+  ],
+  [
+    'scaler-scheduler',
+    [FREE, '--worker-timeout-second', 'soon'],
+    2,
+    /--worker-timeout-seconds: expected seconds from 0\.1 to 86400, got "soon"/,
+  ],
+  [
+    'scaler-scheduler',
+    [FREE, '--worker-timout-seconds', '5'],
+    2,
+    /is it --worker-timeout-seconds\?/,
+  ],
+  [
+    'scaler-scheduler',
+    [FREE, '-e', 'uvlop'],
+    2,
+    /expected builtin or uvloop, got "uvlop"; is it uv/,
+  ],
+  ['scaler-scheduler', [FREE, '-ll', 'inof'], 2, /-ll \(--logging-level\): .*; is it INFO\?$/m],
+  [
+    'scaler-scheduler',
+    [FREE, '--logging-paths', '/no/such/folder/x.log'],
+    1,
+    /cannot write the log to \/no\/such\/folder\/x\.log: there is no such/,
+  ],
+  ['scaler-cluster', [SOMEWHERE, '--logging-paths', tmpdir()], 1, /it is a directory/],
+  [
+    'scaler-scheduler',
+    ['--config', '/no/such/scaler.toml', FREE],
+    2,
+    /cannot read the configuration file \/no\/such\/scaler\.toml: there is no such file/,
+  ],
+  ['scaler', ['scheduler', FREE, '--logging-config-file', '/no/such'], 2, /cannot read \/no\/such/],
+]
+
+for (const [name, words, code, line] of CASES) {
+  test(`one line and exit code ${code}: ${name} ${words.join(' ')}`, async (t) => {
+    assertOneLine(await runCommand(t, name, words), code, line)
+  })
+}
+
+const FILES: readonly (readonly [text: string, line: RegExp])[] = [
+  ['[scheduler]\nprotected = yes\n', /scaler\.toml:2:13: /],
+  [
+    '[scheduler]\nworker-timeout = 5\n',
+    /scaler\.toml:2:1: \[scheduler\] worker-timeout: there is no such option; is it worker-timeout-s/,
+  ],
+  [
+    '[cluster]\nnum-of-workers = 0\n',
+    /scaler\.toml:2:1: \[cluster\] num-of-workers: expected a whole number from 1 to 4096, got 0$/m,
+  ],
+  [
+    '[scheduler]\naddress = "localhost"\n',
+    /scaler\.toml:2:1: \[scheduler\] address: expected tcp:/,
+  ],
+]
+
+for (const [text, line] of FILES) {
+  test(`a wrong configuration file is one line and exit code 2: ${JSON.stringify(text)}`, async (t) => {
+    const end = await runCommand(t, 'scaler-scheduler', ['--config', file(t, text)])
+    assertOneLine(end, 2, line)
+  })
+}
+
+test('a variable that no command knows is one line and exit code 2', async (t) => {
+  const env = { SCALER_WORKER_TIMEOUT: '5' }
+  const end = await runCommand(t, 'scaler-scheduler', [FREE], env)
+  assertOneLine(
+    end,
+    2,
+    /^scaler_scheduler: SCALER_WORKER_TIMEOUT: .*SCALER_WORKER_TIMEOUT_SECONDS\?$/m,
+  )
+})
+
+test('a wrong address in the environment is told by the name of the variable', async (t) => {
+  const end = await runCommand(t, 'scaler-cluster', [], { SCALER_ADDRESS: 'localhost:1' })
+  assertOneLine(
+    end,
+    2,
+    /^scaler_cluster: SCALER_ADDRESS: expected tcp:\/\/host:port .*localhost:1"$/m,
+  )
+})
+
+/** The id of the user that may do nothing, if this one may become that. */
+const NOBODY = 65_534
+const isRoot = process.getuid?.() === 0
+
+/** Why nothing can be run as a user without rights: where that one may not even read the commands. */
+function nobodyIsAbsent(): string | false {
+  if (!isRoot) return false
+  const code = `require('node:fs').accessSync(${JSON.stringify(join(ROOT, 'dist/cli'))})`
+  const { status } = spawnSync(process.execPath, ['-e', code], { uid: NOBODY, gid: NOBODY })
+  return status === 0 ? false : 'a user without rights may not read the commands here'
+}
+
+/** Runs an executable as a user without rights. */
+async function runAsNobody(t: TestContext, words: readonly string[]): Promise<CommandEnd> {
+  const command = [join(ROOT, 'dist/cli/scaler-scheduler.js'), ...words]
+  const options = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], ...options })
+  t.after(() => child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()))
+  const [code, signal] = (await once(child, 'close')) as [number, NodeJS.Signals | null]
+  return { code, signal, ...output }
+}
+
+/** The first port that any user may have, on Linux; elsewhere there may be none. */
+function firstFreePort(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
+  } catch {
+    return 0
+  }
+}
+
+test('a privileged port is one line and exit code 1', { skip: nobodyIsAbsent() }, async (t) => {
+  if (firstFreePort() <= 80) return t.skip('here every user may have every port')
+  const end = await runAsNobody(t, ['tcp://127.0.0.1:80'])
+  assertOneLine(end, 1, /cannot listen on tcp:\/\/127\.0\.0\.1:80: .*permission/)
+})
+
+test('a file that may not be read is one line, code 2', { skip: nobodyIsAbsent() }, async (t) => {
+  if (process.platform === 'win32') return t.skip('files have no modes here')
+  const path = file(t, '[scheduler]\n')
+  chmodSync(join(path, '..'), 0o755)
+  chmodSync(path, 0o000)
+  const end = await runAsNobody(t, ['--config', path, FREE])
+  assertOneLine(end, 2, /cannot read the configuration file .*: permission denied/)
+})
+
+test('nothing is left of a scheduler whose monitor address cannot be had', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { readonly port: number }
+  server.close()
+  await once(server, 'close')
+  const words = [`tcp://127.0.0.1:${port}`, '-ma', NO_INTERFACE]
+  assertOneLine(await runCommand(t, 'scaler-scheduler', words), 1, /203\.0\.113\.9/)
+  const again = createServer().listen(port, '127.0.0.1')
+  await once(again, 'listening')
+  again.close()
+})
+
+const hasFull = process.platform === 'linux'
+
+test('a full disk takes no scheduler down', { skip: !hasFull }, async (t) => {
+  const words = [FREE, '--logging-paths', '/dev/full', '/dev/stdout']
+  const scheduler = startCommand(t, 'scaler-scheduler', words)
+  await scheduler.line((line) => 'monitorAddress' in line)
+  scheduler.child.kill('SIGTERM')
+  const end = await scheduler.ended
+  assert.equal(end.code, 143)
+  assert.match(end.stderr, /^cannot write the log to \/dev\/full: no space left[^\n]*\n$/)
+})
+
+test('what cannot be printed is exit code 1', { skip: !hasFull }, async (t) => {
+  for (const words of ['--help', 'config', 'scheduler --help', 'completion bash']) {
+    const shell = `exec "$0" ${ROOT}dist/cli/scaler.js ${words} >/dev/full`
+    const child = spawn('/bin/sh', ['-c', shell.replace('"$0"', process.execPath)])
+    t.after(() => child.kill('SIGKILL'))
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    const [code] = (await once(child, 'close')) as [number]
+    assert.equal(code, 1, words)
+    assert.match(stderr, /^[^\n]*cannot write the output: [^\n]*no space left[^\n]*\n$/, words)
+  }
+})
+
+test('who stops reading has what it wanted', async (t) => {
+  const command = startCommand(t, 'scaler', ['config'])
+  command.child.stdout?.destroy()
+  const [code] = (await once(command.child, 'exit')) as [number]
+  assert.equal(code, 0)
+})

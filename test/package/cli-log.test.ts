@@ -1,0 +1,156 @@
+// What a command says in its log: its first lines, and the options that have nothing to do here.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { childrenOf, isAlive, ROOT, startCommand, startScheduler, until } from './command.js'
+
+const FREE = 'tcp://127.0.0.1:0'
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'log-'))
+  t.after(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+/** The texts of a log. */
+function messagesOf(stdout: string): readonly string[] {
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  return lines.map((line) => (JSON.parse(line) as { readonly message: string }).message)
+}
+
+test('a log begins with where it goes and which event loop there is', async (t) => {
+  const { scheduler, address } = await startScheduler(t)
+  await scheduler.line((line) => 'monitorAddress' in line)
+  const [first, second, third, fourth] = messagesOf(scheduler.stdout())
+  assert.equal(first, "logging to ('/dev/stdout',)")
+  assert.equal(second, 'use event loop: builtin (libuv)')
+  assert.equal(third, `Scheduler: address is ${address}`)
+  assert.match(fourth ?? '', /^Scheduler: monitor address is tcp:\/\/127\.0\.0\.1:\d+$/)
+})
+
+test('the cluster says what it starts, with its main settings', async (t) => {
+  const { address } = await startScheduler(t)
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '2', '-hi', '1.5', address])
+  await cluster.line((line) => String(line['message']).endsWith('are ready'))
+  const messages = messagesOf(cluster.stdout())
+  const started = messages.indexOf('Worker[0] started')
+  const [line = ''] = messages.slice(2)
+  assert.match(line, /^ClusterProcess: starting 2 workers, heartbeat_interval_seconds=1\.5, /)
+  assert.match(line, /task_timeout_seconds=0/)
+  assert.ok(started > 2)
+  assert.ok(messages.includes('Worker[1] started'))
+})
+
+test('an option that has nothing to do here is told, by the name it was given', async (t) => {
+  const env = { SCALER_IO_THREADS: '4' }
+  const words = ['--event-loop', 'uvloop', FREE]
+  const scheduler = startCommand(t, 'scaler-scheduler', words, env)
+  await scheduler.line((line) => 'monitorAddress' in line)
+  const told = messagesOf(scheduler.stdout()).filter((text) => text.includes('is unnecessary'))
+  assert.equal(told.length, 2)
+  assert.equal(
+    told[0],
+    '--event-loop uvloop is unnecessary: the event loop of Node is libuv, as that of uvloop',
+  )
+  assert.match(told[1] ?? '', /^SCALER_IO_THREADS 4 is unnecessary: /)
+})
+
+test('a switch that has nothing to do here is told, too', async (t) => {
+  const { address } = await startScheduler(t)
+  const cluster = startCommand(t, 'scaler-worker', ['-n', '1', '-hps', '-la', FREE, address])
+  const line = await cluster.line((each) => String(each['message']).startsWith('--hard-pro'))
+  assert.match(String(line['message']), /^--hard-processor-suspend is unnecessary: /)
+  await cluster.line((each) => /^--log-hub-address .* is unnecessary/.test(String(each['message'])))
+})
+
+test('defaults are not told', async (t) => {
+  const { scheduler } = await startScheduler(t)
+  await scheduler.line((line) => 'monitorAddress' in line)
+  assert.doesNotMatch(scheduler.stdout(), /unnecessary/)
+})
+
+test('no paths are no log', async (t) => {
+  const path = join(folder(t), 'socket')
+  const scheduler = startCommand(t, 'scaler-scheduler', ['--logging-paths', `ipc://${path}`])
+  await until(() => existsSync(path))
+  scheduler.child.kill('SIGTERM')
+  const end = await scheduler.ended
+  assert.deepEqual([end.code, end.stdout, end.stderr], [143, '', ''])
+})
+
+test('a log goes on in a new file after SIGHUP', async (t) => {
+  if (process.platform === 'win32') return t.skip('there is no SIGHUP here')
+  const path = join(folder(t), 'scaler.log')
+  const words = ['--logging-paths', path, '/dev/stdout', FREE]
+  const scheduler = startCommand(t, 'scaler-scheduler', words)
+  await scheduler.line((line) => 'monitorAddress' in line)
+  renameSync(path, `${path}.1`)
+  scheduler.child.kill('SIGHUP')
+  await until(() => existsSync(path))
+  scheduler.child.kill('SIGTERM')
+  assert.equal((await scheduler.ended).code, 143)
+  assert.match(readFileSync(`${path}.1`, 'utf8'), /Scheduler: address is/)
+})
+
+test('a level of warnings is silent as long as all is well', async (t) => {
+  const path = join(folder(t), 'socket')
+  const scheduler = startCommand(t, 'scaler-scheduler', ['-ll', 'warning', `ipc://${path}`])
+  await until(() => existsSync(path))
+  scheduler.child.kill('SIGINT')
+  const end = await scheduler.ended
+  assert.deepEqual([end.code, end.stdout, end.stderr], [130, '', ''])
+})
+
+const isLinux = process.platform === 'linux'
+
+test('on a terminal a log is lines for people', { skip: !isLinux }, async (t) => {
+  const { terminal, output } = onTerminal(t)
+  await until(() => output().includes('monitor address is'))
+  const [first = '', second = '', third = ''] = output().split('\r\n')
+  assert.match(
+    first,
+    /^\[INFO\]\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d{4}: logging to \('\/dev\/stdout',\)$/,
+  )
+  assert.match(second, /^\[INFO\].*: use event loop: builtin \(libuv\)$/)
+  assert.match(third, /^\[INFO\].*: Scheduler: address is tcp:\/\/127\.0\.0\.1:\d+$/)
+  terminal.stdin.write('\u0003')
+  const [code] = (await once(terminal, 'close')) as [number]
+  assert.equal(code, 130)
+})
+
+test('a command ends with its terminal', { skip: !isLinux }, async (t) => {
+  const { terminal, output } = onTerminal(t)
+  await until(() => output().includes('monitor address is'))
+  const [scheduler = 0] = childrenOf(terminal.pid ?? 0)
+  assert.ok(isAlive(scheduler))
+  terminal.kill('SIGKILL')
+  await until(() => !isAlive(scheduler))
+})
+
+/** A scheduler on a terminal of its own. */
+function onTerminal(t: TestContext): {
+  readonly terminal: ReturnType<typeof spawnTerminal>
+  readonly output: () => string
+} {
+  const terminal = spawnTerminal()
+  t.after(() => terminal.kill('SIGKILL'))
+  let text = ''
+  terminal.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  return { terminal, output: () => text }
+}
+
+function spawnTerminal(): ReturnType<typeof spawn> & {
+  readonly stdin: NonNullable<ReturnType<typeof spawn>['stdin']>
+  readonly stdout: NonNullable<ReturnType<typeof spawn>['stdout']>
+} {
+  const command = `exec ${process.execPath} ${ROOT}dist/cli/scaler-scheduler.js ${FREE}`
+  return spawn('script', ['-qfec', command, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NO_COLOR: '1' },
+  })
+}

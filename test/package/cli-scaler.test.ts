@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ROOT, runCommand, startCommand } from './command.js'
+
+const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string }
+
+const COMMANDS = [
+  'scheduler',
+  'cluster',
+  'worker',
+  'run',
+  'submit',
+  'doctor',
+  'config',
+  'completion',
+]
+
+for (const args of [['--help'], ['-h'], ['help']]) {
+  test(`scaler ${args.join(' ')} names the commands`, async (t) => {
+    const end = await runCommand(t, 'scaler', args)
+    assert.deepEqual([end.code, end.stderr], [0, ''])
+    for (const name of COMMANDS) assert.match(end.stdout, new RegExp(`^  ${name} `, 'm'))
+  })
+}
+
+test('scaler alone tells how to go on, as wrong usage', async (t) => {
+  const end = await runCommand(t, 'scaler', [])
+  assert.deepEqual([end.code, end.stdout], [2, ''])
+  assert.match(end.stderr, /^Usage: scaler <command>/)
+})
+
+for (const name of COMMANDS) {
+  test(`scaler ${name} --help, and scaler help ${name}, are the help of ${name}`, async (t) => {
+    const end = await runCommand(t, 'scaler', [name, '--help'])
+    assert.deepEqual([end.code, end.stderr], [0, ''])
+    assert.match(end.stdout, new RegExp(`^Usage: scaler ${name} \\[options\\]`))
+    assert.match(end.stdout, /^Examples:$/m)
+    assert.deepEqual(await runCommand(t, 'scaler', ['help', name]), end)
+  })
+}
+
+for (const name of ['scheduler', 'cluster', 'worker']) {
+  test(`scaler_${name} is scaler ${name}, under its own name`, async (t) => {
+    const own = await runCommand(t, `scaler-${name}`, ['-h'])
+    const sub = await runCommand(t, 'scaler', [name, '-h'])
+    assert.equal(own.code, 0)
+    assert.equal(own.stdout, sub.stdout.replaceAll(`scaler ${name}`, `scaler_${name}`))
+    const wrong = await runCommand(t, `scaler-${name}`, ['--nonsense'])
+    assert.equal(wrong.code, 2)
+    assert.match(wrong.stderr, new RegExp(`^scaler_${name}: unknown option --nonsense[^\\n]*\\n$`))
+  })
+}
+
+for (const args of [['--version'], ['scheduler', '--version'], ['cluster', '--version']]) {
+  test(`scaler ${args.join(' ')} prints the version`, async (t) => {
+    const end = await runCommand(t, 'scaler', args)
+    assert.deepEqual([end.code, end.stdout, end.stderr], [0, `${version}\n`, ''])
+  })
+}
+
+const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
+  [['shceduler'], /^scaler: unknown command "shceduler"; is it scheduler\?/],
+  [['top'], /^scaler: unknown command "top"; there are scheduler, /],
+  [['help', 'doctro'], /^scaler: unknown command "doctro"; is it doctor\?/],
+  [['--versoin'], /^scaler: unknown option "--versoin"; is it --version\?/],
+  [['completion'], /^scaler completion: <shell> is missing/],
+  [['completion', 'tcsh'], /^scaler completion: there is no script for the shell "tcsh"/],
+  [['config', 'nope'], /^scaler config: no command "nope" has settings/],
+  [['config', 'scheduler', '--protcted'], /^scaler config: unknown option --protcted; is it --p/],
+]
+
+for (const [args, message] of WRONG) {
+  test(`wrong usage is one line and exit code 2: scaler ${args.join(' ')}`, async (t) => {
+    const end = await runCommand(t, 'scaler', args)
+    assert.deepEqual([end.code, end.stdout], [2, ''])
+    assert.match(end.stderr, message)
+    assert.match(end.stderr, /^[^\n]+\n$/)
+  })
+}
+
+test('scaler config prints the settings of a command and where each comes from', async (t) => {
+  const args = ['config', 'scheduler', '-p', 'tcp://127.0.0.1:1']
+  const command = startCommand(t, 'scaler', args, { SCALER_WORKER_TIMEOUT_SECONDS: '7' })
+  const end = await command.ended
+  assert.deepEqual([end.code, end.stderr], [0, ''])
+  assert.match(end.stdout, /^\[scheduler\]$/m)
+  assert.match(end.stdout, /^protected = true +# --protected$/m)
+  assert.match(end.stdout, /^worker-timeout-seconds = 7 +# SCALER_WORKER_TIMEOUT_SECONDS$/m)
+  assert.doesNotMatch(end.stdout, /^\[cluster\]$/m)
+})
+
+test('scaler config prints all commands, as JSON too', async (t) => {
+  const end = await runCommand(t, 'scaler', ['config', '--json'])
+  const sections = Object.keys(JSON.parse(end.stdout) as object)
+  assert.deepEqual(sections, ['scheduler', 'cluster', 'run', 'submit', 'doctor'])
+  const one = await runCommand(t, 'scaler', ['config', 'worker', '--json'])
+  assert.deepEqual(Object.keys(JSON.parse(one.stdout) as object), ['cluster'])
+})
+
+test('scaler config shows the help of a command', async (t) => {
+  const end = await runCommand(t, 'scaler', ['config', 'cluster', '--help'])
+  assert.equal(end.code, 0)
+  assert.match(end.stdout, /--num-of-workers/)
+})
+
+test('what scaler config prints can be read by scaler config', async (t) => {
+  const words = ['config', 'scheduler', '-p', '-wt', '7', 'tcp://127.0.0.1:1']
+  const { stdout } = await runCommand(t, 'scaler', words)
+  const folder = mkdtempSync(join(tmpdir(), 'config-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'printed.toml')
+  writeFileSync(path, stdout)
+  const end = await runCommand(t, 'scaler', ['config', '--config', path, 'scheduler'])
+  assert.deepEqual([end.code, end.stderr], [0, ''])
+  const values = (text: string): string => text.replaceAll(/ +#.*/g, '')
+  assert.equal(values(end.stdout), values(stdout))
+  assert.match(end.stdout, /^worker-timeout-seconds = 7 +# .*printed\.toml:\d+$/m)
+})

@@ -1,0 +1,200 @@
+// `scaler doctor`, before schedulers that are well, and before everything that can be there instead.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { Scheduler } from 'scaler-ts'
+import { RouterScheduler } from '../integration/client-scheduler.js'
+import { runCommand, startCommand, startScheduler, type CommandEnd } from './command.js'
+import { freeAddress, listen, WRONG_SERVERS } from './wrong-server.js'
+
+/** Enough for any machine; where a step has to run out of time it is shorter. */
+const LONG = ['--timeout-seconds', '600']
+
+function doctor(t: TestContext, ...args: readonly string[]): Promise<CommandEnd> {
+  return runCommand(t, 'scaler', ['doctor', ...args])
+}
+
+/** One line on stderr, nothing on stdout, exit code 1. */
+function assertProblem({ code, stdout, stderr }: CommandEnd, expected: RegExp): void {
+  assert.match(stderr, /^scaler doctor: [^\n]+\n$/)
+  assert.match(stderr, expected)
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' })
+}
+
+/** A scheduler with a worker that is ready. */
+async function startAll(t: TestContext): Promise<string> {
+  const { address } = await startScheduler(t)
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', address])
+  await cluster.line((line) => String(line['message']).endsWith('are ready'))
+  return address
+}
+
+test('a scheduler with workers is well: what it is, its workers, a task', async (t) => {
+  const address = await startAll(t)
+  const end = await doctor(t, address, ...LONG)
+  assert.deepEqual({ code: end.code, stderr: end.stderr }, { code: 0, stderr: '' })
+  const escaped = address.replaceAll('.', '\\.')
+  const lines = [
+    `scheduler   ${escaped} answers: scaler-ts \\d[^,]*, node/\\d\\S+, id [0-9a-f]{8}`,
+    'round trip  [\\d.]+ ms \\(median of 9; [\\d.]+ to [\\d.]+\\)',
+    'clock       (?:agrees|is) .*',
+    'workers     1: 1 of them run JavaScript, 1 idle',
+    'monitor     tcp://127\\.0\\.0\\.1:\\d+ publishes: 0 tasks wait, 0 are with workers, 0 objects',
+    'task        ran on \\d+\\|[^|]+\\|[0-9a-f]+ \\(node/\\d\\S+\\) in [\\d.]+ ms',
+    'its clock   (?:agrees|is) .*',
+  ]
+  assert.match(end.stdout, new RegExp(`^${lines.map((line) => `ok    ${line}\n`).join('')}$`))
+})
+
+test('the same as JSON, of the scheduler that the environment names', async (t) => {
+  const address = await startAll(t)
+  const env = { SCALER_ADDRESS: address }
+  const { code, stdout, stderr } = await runCommand(t, 'scaler', ['doctor', '--json', ...LONG], env)
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  const found = JSON.parse(stdout) as Record<string, Record<string, unknown>>
+  assert.equal(found['isHealthy'], true)
+  assert.equal(found['address'], address)
+  assert.equal(found['scheduler']?.['kind'], 'scaler-ts')
+  assert.deepEqual(found['workers'], { total: 1, suitable: 1, idle: 1 })
+  assert.equal(found['task']?.['runtime'], `node/${process.versions.node}`)
+  assert.deepEqual(found['problems'], [])
+})
+
+test('a scheduler without workers is ill, unless only the scheduler matters', async (t) => {
+  const { address } = await startScheduler(t)
+  const ill = await doctor(t, address, ...LONG)
+  assert.equal(ill.code, 1)
+  assert.match(ill.stdout, /^ok {4}scheduler/)
+  assert.match(ill.stderr, /no workers: no task would run; start some: scaler_cluster tcp:/)
+  const well = await doctor(t, address, '--scheduler-only', ...LONG)
+  assert.deepEqual({ code: well.code, stderr: well.stderr }, { code: 0, stderr: '' })
+  assert.doesNotMatch(well.stdout, /task {8}ran/)
+})
+
+test('the port for monitors is told from that of the scheduler, which is named', async (t) => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const lonely = await doctor(t, scheduler.monitorAddress, ...LONG)
+  assertProblem(lonely, /a ZeroMQ PUB answers: this is an address for monitors; use that of the/)
+  const port = Number(new URL(scheduler.address).port)
+  const monitorAddress = `tcp://127.0.0.1:${port + 2}`
+  await using beside = await Scheduler.start({
+    address: 'tcp://127.0.0.1:0',
+    monitorAddress,
+  }).catch(() => undefined)
+  // Somebody else may have that port; then there is nothing to see.
+  if (beside === undefined) return
+  const named = await doctor(t, monitorAddress, ...LONG)
+  assertProblem(named, new RegExp(`the scheduler answers at ${scheduler.address}: use that`))
+})
+
+test('monitors that see nothing are a note', async (t) => {
+  const { address } = await startScheduler(t)
+  const monitor = await freeAddress()
+  const args = ['--scheduler-only', '--monitor-address', monitor]
+  const { code, stdout } = await doctor(t, address, ...args)
+  assert.equal(code, 0)
+  assert.match(stdout, new RegExp(`\nnote {2}monitor {5}nothing was published at ${monitor}`))
+})
+
+test('a 1.9.9 scheduler is seen to be one, and gets no task', async (t) => {
+  const scheduler = await RouterScheduler.start({ id: '' })
+  t.after(() => scheduler.stop())
+  const { code, stdout } = await doctor(t, scheduler.address, '--timeout-seconds', '2')
+  assert.equal(code, 0)
+  assert.match(stdout, /^ok {4}scheduler {3}tcp:\S+ answers: 1\.9\.9\n/)
+  assert.match(stdout, /\nnote {2}task {8}no task was submitted/)
+  assert.deepEqual(scheduler.fake.faults, [])
+  const kinds = scheduler.fake.received.map(({ kind }) => kind)
+  assert.deepEqual(kinds, ['clientDisconnect'])
+})
+
+/** What is said of each wrong server that shows itself. */
+const STRANGERS: Readonly<Record<string, RegExp>> = {
+  closing: /closes the connection without a word/,
+  web: /not ZeroMQ but HTTP: it sent "HTTP\/1\.1 400 Bad Request"; is this the right port\?/,
+  shell: /not ZeroMQ but SSH: it sent "SSH-2\.0-OpenSSH_9\.2"/,
+  old: /ZeroMQ's protocol in version 1; 3\.0 is needed/,
+  secure: /the peer wants CURVE security/,
+  refusing: /the ZeroMQ handshake failed: the peer refuses: not you/,
+  reply: /a ZeroMQ REP answers, where a scheduler has a ROUTER/,
+  stranger: /not that of a scheduler that is known here: .*another protocol than 1\.9\.9/,
+}
+
+for (const [kind, expected] of Object.entries(STRANGERS)) {
+  test(`a server of another kind is told for what it is: ${kind}`, async (t) => {
+    const address = await listen(t, WRONG_SERVERS[kind] ?? assert.fail())
+    assertProblem(await doctor(t, address, ...LONG), expected)
+  })
+}
+
+/** What is said of those that do not. */
+const SILENT: Readonly<Record<string, RegExp>> = {
+  mute: /takes connections, but nothing came within 300 ms/,
+  half: /began to speak ZeroMQ and stopped within 300 ms/,
+  router: /a ZeroMQ ROUTER at 127\.0\.0\.1 port \d+ gave no answer within 300 ms/,
+}
+
+for (const [kind, expected] of Object.entries(SILENT)) {
+  test(`a server that stays silent is given up in time: ${kind}`, async (t) => {
+    const address = await listen(t, WRONG_SERVERS[kind] ?? assert.fail())
+    // The time runs on while this machine is busy with something else.
+    const relaxed = new RegExp(expected.source.replace('300 ms', '[\\d.]+ m?s'))
+    assertProblem(await doctor(t, address, '--timeout-seconds', '0.3'), relaxed)
+  })
+}
+
+test('a port at which nothing listens is told', async (t) => {
+  const address = await freeAddress()
+  const { port } = new URL(address)
+  const refused = new RegExp(`refused: nothing listens at 127\\.0\\.0\\.1 port ${port}; is the sch`)
+  assertProblem(await doctor(t, address, ...LONG), refused)
+})
+
+test('a name that is not known is told', async (t) => {
+  const end = await doctor(t, 'tcp://no-such-host.invalid:2345', ...LONG)
+  assertProblem(end, /the name no-such-host\.invalid (?:is not known|could not be looked up)/)
+})
+
+test('a socket file that is not there is told', async (t) => {
+  assertProblem(await doctor(t, 'ipc:///no/such/file'), /there is no socket file \/no\/such\/file/)
+})
+
+test('a problem as JSON is on stdout', async (t) => {
+  const { code, stdout, stderr } = await doctor(t, 'ipc:///no/such/file', '--json')
+  assert.deepEqual({ code, stderr }, { code: 1, stderr: '' })
+  const found = JSON.parse(stdout) as { isHealthy: boolean; problems: { part: string }[] }
+  assert.equal(found.isHealthy, false)
+  assert.deepEqual(
+    found.problems.map(({ part }) => part),
+    ['scheduler'],
+  )
+})
+
+test('a signal ends it at once', async (t) => {
+  let connected = (): void => {}
+  const connection = new Promise<void>((resolve) => (connected = resolve))
+  const address = await listen(t, () => connected())
+  const command = startCommand(t, 'scaler', ['doctor', address, ...LONG])
+  await connection
+  command.child.kill('SIGINT')
+  assert.equal((await command.ended).code, 130)
+})
+
+const WRONG_USAGE: readonly (readonly string[])[] = [
+  [],
+  ['localhost:2345'],
+  ['tcp://localhost'],
+  ['tcp://*:2345'],
+  ['tcp://localhost:2345', 'tcp://localhost:2346'],
+  ['tcp://localhost:2345', '--timeout-seconds', '0'],
+  ['tcp://localhost:2345', '--monitor-address', 'nowhere'],
+]
+
+for (const args of WRONG_USAGE) {
+  test(`wrong usage is one line and exit code 2: ${args.join(' ') || 'no address'}`, async (t) => {
+    const end = await runCommand(t, 'scaler', ['doctor', ...args], { SCALER_ADDRESS: '' })
+    assert.equal(end.code, 2)
+    assert.match(end.stderr, /^scaler doctor: [^\n]+\n$/)
+    assert.equal(end.stdout, '')
+  })
+}
