@@ -16,7 +16,7 @@ const END_TIMEOUT_MS = 10_000
 export class BenchCluster {
   readonly address: string
   readonly monitorAddress: string
-  readonly #scheduler: ChildProcess
+  #scheduler: ChildProcess
   readonly #workers: ChildProcess[] = []
 
   private constructor(scheduler: ChildProcess, address: string, monitorAddress: string) {
@@ -27,14 +27,8 @@ export class BenchCluster {
 
   /** Starts a scheduler; resolves when it listens. */
   static async start(): Promise<BenchCluster> {
-    const scheduler = command('scaler-scheduler.js', 'tcp://127.0.0.1:0')
-    const seen: LogLine[] = []
-    await lineOf(scheduler, (line) => {
-      seen.push(line)
-      return 'monitorAddress' in line
-    })
-    const { address, monitorAddress } = Object.assign({}, ...seen) as Record<string, string>
-    return new BenchCluster(scheduler, address ?? '', monitorAddress ?? '')
+    const { scheduler, address, monitorAddress } = await startScheduler('tcp://127.0.0.1:0')
+    return new BenchCluster(scheduler, address, monitorAddress)
   }
 
   get schedulerPid(): number {
@@ -46,6 +40,19 @@ export class BenchCluster {
     const cluster = command('scaler-cluster.js', '-n', String(count), this.address)
     this.#workers.push(cluster)
     await lineOf(cluster, (line) => String(line['message']).endsWith('are ready'))
+  }
+
+  /** Kills the agent that was started last, with its workers; resolves when it has gone. */
+  async killWorkers(): Promise<void> {
+    const agent = this.#workers.pop()
+    if (agent !== undefined) await kill(agent)
+  }
+
+  /** Kills the scheduler and starts another at its address; resolves when that one listens. */
+  async restartScheduler(): Promise<void> {
+    await kill(this.#scheduler)
+    const { scheduler } = await startScheduler(this.address)
+    this.#scheduler = scheduler
   }
 
   /** Ends everything. */
@@ -71,6 +78,27 @@ export async function withClient<R>(
   } finally {
     await cluster.stop()
   }
+}
+
+async function startScheduler(at: string): Promise<{
+  readonly scheduler: ChildProcess
+  readonly address: string
+  readonly monitorAddress: string
+}> {
+  const scheduler = command('scaler-scheduler.js', at)
+  const seen: LogLine[] = []
+  await lineOf(scheduler, (line) => {
+    seen.push(line)
+    return 'monitorAddress' in line
+  })
+  const { address = '', monitorAddress = '' } = Object.assign({}, ...seen) as Record<string, string>
+  return { scheduler, address, monitorAddress }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
 }
 
 function command(file: string, ...args: readonly string[]): ChildProcess {

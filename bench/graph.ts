@@ -18,7 +18,7 @@ const noop = (...inputs: readonly unknown[]): number => inputs.length
 type Graph = Record<string, unknown>
 
 /** What is computed: all of it. */
-interface Sketch {
+export interface Sketch {
   readonly graph: Graph
   readonly keys: readonly string[]
 }
@@ -97,7 +97,7 @@ function chain(nodes: number): Sketch {
 }
 
 /** Each node needs three others, any of those before; what nothing needs is requested. */
-function random(nodes: number): Sketch {
+export function random(nodes: number): Sketch {
   const graph: Graph = { n0: [noop] }
   const isNeeded = new Uint8Array(nodes)
   let seed = 7

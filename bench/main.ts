@@ -12,6 +12,7 @@ import { nested } from './nested.js'
 import { objects } from './objects.js'
 import { limit, piscina, workerPool } from './pools.js'
 import { queuedTasks } from './queued.js'
+import { recovery } from './recovery.js'
 import { longMap, sharedObject } from './shared-object.js'
 import { startUp } from './start-up.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
@@ -31,6 +32,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   functions,
   startUp,
   queuedTasks,
+  recovery,
 ]
 
 interface CommandLine extends BenchOptions {
