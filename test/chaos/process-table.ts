@@ -4,7 +4,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 
 /** The variable that has the mark. */
-export const MARK = 'SCALER_CHAOS_RUN'
+export const MARK = 'CHAOS_RUN'
 
 /** Whether the tables of processes can be read here: why not, or false. For `skip` of tests. */
 export const NO_PROCESS_TABLE: string | false = process.platform === 'linux' ? false : 'reads /proc'

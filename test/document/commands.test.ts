@@ -1,0 +1,19 @@
+// The pages that show commands, and programs that use what the commands have started: all of it
+// writes what its page says.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runPage } from './page-run.js'
+import { hasCommands, userPages } from './pages.js'
+
+const counts: number[] = []
+
+for (const page of userPages().filter(hasCommands)) {
+  test(`what ${page.path} shows is true`, async (t) => {
+    counts.push(await runPage(t, page))
+  })
+}
+
+test('the pages have something to show', () => {
+  assert(counts.reduce((sum, one) => sum + one, 0) >= 40)
+})

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { allPages, ROOT } from './pages.js'
+
+test('tables of options and the reference are as in the source', () => {
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['scripts/generate-documents.mjs', '--check'],
+    { cwd: ROOT, encoding: 'utf8' },
+  )
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+})
+
+test('every mark for a generated table is closed', () => {
+  for (const { path, text } of allPages()) {
+    const count = (pattern: RegExp): number => [...text.matchAll(pattern)].length
+    assert.equal(count(/^<!-- generated: /gm), count(/^<!-- end -->$/gm), path)
+  }
+})

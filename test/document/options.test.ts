@@ -1,0 +1,57 @@
+// The tables of options that are written by hand have every option, with the default and the
+// bounds that it has in the source. (Those between marks are made from the source.)
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AnyOptionTable, OptionSpec } from '#src/base/option-table.js'
+import { CLIENT_OPTIONS } from '#src/client/client-options-table.js'
+import { checkMapOptions } from '#src/client/map-options.js'
+import { changeTaskSettings, defaultTaskSettings } from '#src/client/task-options.js'
+import type { SignalWatches } from '#src/client/signal-watch.js'
+import { readPage } from './pages.js'
+
+/** The cells of the first row of a page's tables that begins with this option. */
+function rowOf(path: string, option: string): string[] {
+  const line = readPage(path)
+    .text.split('\n')
+    .find((text) => text.startsWith(`| \`${option}\` `))
+  assert(line !== undefined, `${path} has no row for ${option}`)
+  return line.split('|').map((cell) => cell.trim())
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+test('the page about clients has their options as they are', () => {
+  for (const [name, spec] of Object.entries(CLIENT_OPTIONS as AnyOptionTable)) {
+    const [, , fallback = '', bounds = ''] = rowOf('docs/client.md', name)
+    const { type, default: value }: OptionSpec = spec
+    const isNumber = type.kind === 'integer' || type.kind === 'duration'
+    if (isNumber) {
+      assert(bounds.startsWith(`${grouped(type.min)} to ${grouped(type.max)}`), name)
+      assert(fallback.startsWith(grouped(Number(value))), name)
+    }
+    if (type.kind === 'boolean') assert.equal(fallback, `\`${String(value)}\``, name)
+  }
+})
+
+test('the page about task options has their bounds as they are', () => {
+  const settings = defaultTaskSettings(false)
+  const watches = {} as SignalWatches
+  for (const name of ['timeoutMs', 'retries', 'maxWorkerDeaths', 'priority']) {
+    const [, , , bounds = ''] = rowOf('docs/task-options.md', name)
+    const [, min = '', max = ''] = /^(-?[\d,]+) to ([\d,]+)$/.exec(bounds) ?? []
+    const plain = `from ${min.replaceAll(',', '')} to ${max.replaceAll(',', '')}`
+    const refuse = (): unknown => changeTaskSettings(settings, { [name]: Number.NaN }, watches)
+    assert.throws(refuse, (error: Error) => error.message.includes(plain), name)
+  }
+  for (const name of ['capabilities', 'signal', 'name', 'profiling']) {
+    rowOf('docs/task-options.md', name)
+  }
+})
+
+test('the page about clients has the default of concurrency as it is', () => {
+  const { concurrency } = checkMapOptions({}, 1)
+  assert(readPage('docs/client.md').text.includes(`by default ${grouped(concurrency)};`))
+})

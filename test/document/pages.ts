@@ -1,0 +1,54 @@
+// The pages of the repository: which there are, and where.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { readMarkdown, type Markdown } from './markdown.js'
+
+/** The root of the repository, seen from build/test/document/. */
+export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** A page and what it holds. */
+export interface Page extends Markdown {
+  /** From the root, with `/`. */
+  readonly path: string
+  readonly text: string
+}
+
+/** Where pages are: files beside each other at the root, folders as a whole. */
+const FOLDERS = ['docs', 'deploy', 'examples', 'protocol', 'bench', 'test']
+
+/** All pages. */
+export function allPages(): Page[] {
+  const atRoot = readdirSync(ROOT).filter((name) => name.endsWith('.md'))
+  return [...atRoot, ...FOLDERS.flatMap(pagesUnder)].sort().map(readPage)
+}
+
+/** Those that are written for users: their blocks run. That of the protocol has drawings of bytes. */
+export function userPages(): Page[] {
+  const others = ['docs/api/', 'docs/protocol.md']
+  return allPages().filter(({ path }) => {
+    const isForUsers = ['README.md', 'CONTRIBUTING.md'].includes(path) || path.startsWith('docs/')
+    return isForUsers && !others.some((other) => path.startsWith(other))
+  })
+}
+
+/** Whether a page shows commands. */
+export function hasCommands({ blocks }: Page): boolean {
+  return blocks.some(({ language }) => language === 'console' || language === 'sh')
+}
+
+/** Reads one page. */
+export function readPage(path: string): Page {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  return { path, text, ...readMarkdown(text) }
+}
+
+function pagesUnder(folder: string): string[] {
+  const top = join(ROOT, folder)
+  if (!existsSync(top)) return []
+  return readdirSync(top, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .filter((path) => !path.includes('node_modules/'))
+}

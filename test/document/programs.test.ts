@@ -1,0 +1,18 @@
+// The pages that show programs only: each program writes what its page says.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runPage } from './page-run.js'
+import { hasCommands, userPages } from './pages.js'
+
+const counts: number[] = []
+
+for (const page of userPages().filter((one) => !hasCommands(one))) {
+  test(`what ${page.path} shows is true`, async (t) => {
+    counts.push(await runPage(t, page))
+  })
+}
+
+test('the pages have something to show', () => {
+  assert(counts.reduce((sum, one) => sum + one, 0) >= 30)
+})
