@@ -7,6 +7,8 @@ import { run } from './process.mjs'
 const TOOLS = [
   { check: ['capnp', '--version'], packages: ['capnproto'] },
   { check: ['systemd-analyze', '--version'], packages: ['systemd'] },
+  { check: ['zsh', '--version'], packages: ['zsh'] },
+  { check: ['fish', '--version'], packages: ['fish'] },
   { check: ['docker-compose', 'version'], packages: ['docker-compose'] },
   { check: ['python3', '-c', 'import ensurepip, venv'], packages: ['python3', 'python3-venv'] },
 ]
