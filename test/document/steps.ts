@@ -57,6 +57,8 @@ function stepOf(block: CodeBlock): Step | undefined {
         ? { title, kind: 'program', text }
         : { title, kind: 'file', name, text }
     case 'sh':
+      // Commands for a clone are those that run this test, or have a test of their own.
+      if (block.words.includes('clone')) return undefined
       return { title, kind: 'script', text }
     case 'console':
       return { title, kind: 'transcript', exchanges: exchangesOf(text) }

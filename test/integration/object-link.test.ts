@@ -57,3 +57,23 @@ test('a scheduler through which many objects have gone is as small as before aft
       objectManager.numberOfObjects <= 1 && scheduler.rss < before + moved / 3,
   )
 })
+
+test('objects of every size arrive as they went: of no bytes, one, and around every limit', async (t) => {
+  const cluster = await TestCluster.start(t)
+  const client = cluster.client()
+  const last = (input: Uint8Array): Uint8Array => input.slice(-1)
+  const same = (input: Uint8Array): Uint8Array => input
+  const limits = [8, 8_192, 65_536, MEBIBYTE, 16 * MEBIBYTE]
+  const sizes = [0, 1, ...limits.flatMap((limit) => [limit - 1, limit, limit + 1])]
+  for (const size of sizes) {
+    const bytes = new Uint8Array(size).fill(size % 251)
+    const stored = client.sendObject(bytes)
+    const [end, back, fromStored] = await Promise.all([
+      client.submit(last, bytes),
+      client.submit(same, bytes),
+      client.submit(same, stored),
+    ])
+    assert.deepEqual(end, bytes.slice(-1))
+    for (const each of [back, fromStored]) assert.equal(Buffer.compare(each, bytes), 0, `${size}`)
+  }
+})
