@@ -2,7 +2,7 @@
 // and a temporary folder of its own, so that nothing of anybody else's is ever mistaken for ours.
 
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -15,6 +15,8 @@ const POLL_MS = 50
 export function beginRun() {
   // Short, for the path of a unix socket may have some 100 bytes only.
   const folder = mkdtempSync(join(tmpdir(), 'sc-'))
+  // Some tests run commands as a user without rights.
+  chmodSync(folder, 0o755)
   return { folder, env: { [MARK]: folder, TMPDIR: folder, TEMP: folder, TMP: folder } }
 }
 

@@ -50,8 +50,8 @@ export interface CommandInput {
   readonly positionals: readonly string[]
   /** By the names and in the units of code; with defaults where there are any. */
   readonly values: Readonly<Record<string, unknown>>
-  /** The names of options that were given: by flag, environment or file. */
-  readonly given: ReadonlySet<string>
+  /** The names of options that were typed: environment and file may speak to other commands. */
+  readonly typed: ReadonlySet<string>
   readonly logger: Logger
   /** Whether to use colours on stdout: it is a terminal, and NO_COLOR, FORCE_COLOR, TERM agree. */
   readonly color: boolean

@@ -7,7 +7,7 @@ import { ALIASES, COMMANDS, loadAllCommands } from './command-list.js'
 import { hasSection } from './config-section.js'
 import { jsonText, tomlText, type CommandSettings } from './config-text.js'
 import { commandHelp } from './help-text.js'
-import { gatherSettings, readCall } from './settings.js'
+import { gatherSettings, readCall, refuseExtraWords } from './settings.js'
 import { styleOf } from './terminal.js'
 
 interface ConfigOptions {
@@ -70,6 +70,7 @@ async function configText({ positionals, values, calledAs }: CommandInput): Prom
     }
     isJson ||= call.line.options.get('json')?.value === true
     const settings = await gatherSettings(call, surroundings)
+    refuseExtraWords(call, settings.words)
     sections.push({ definition, settings })
   }
   return isJson ? jsonText(sections) : tomlText(sections)

@@ -122,7 +122,7 @@ class CommandRun {
     await this.#start({
       positionals: settings.words.map(({ text }) => text),
       values: { ...valuesOfSettings(settings), config: settings.configPath },
-      given: new Set(givenOf(settings).map(({ flag }) => flag.name)),
+      typed: new Set(call.line.options.keys()),
       logger,
       color: style.color,
       calledAs: this.#calledAs,

@@ -8,6 +8,7 @@ import {
   type CommandInput,
   type RunningCommand,
 } from './command-definition.js'
+import { logLevel } from '../runtime/log-level.js'
 import { RUN_OPTIONS } from './run-options.js'
 
 /** `scaler run FILE [ARGS]`. */
@@ -67,8 +68,10 @@ async function start(input: CommandInput): Promise<RunningCommand> {
   return { ended, stop }
 }
 
-async function openCluster({ values, given }: CommandInput): Promise<Cluster> {
+async function openCluster({ values, typed }: CommandInput): Promise<Cluster> {
   const { address, workers = 1, ...log } = valuesOf(RUN_OPTIONS, values)
+  // A slip shows even where there is no log.
+  if (log.loggingLevel !== undefined) logLevel('option loggingLevel', log.loggingLevel)
   if (address === undefined) {
     const { SchedulerClusterCombo } = await import('../cluster/combo.js')
     // A level alone is no wish for a log.
@@ -76,7 +79,7 @@ async function openCluster({ values, given }: CommandInput): Promise<Cluster> {
     const combo = await SchedulerClusterCombo.start({ workers, ...(hasLog ? log : {}) })
     return { address: combo.address, shutdown: () => combo.shutdown() }
   }
-  if (given.has('workers')) {
+  if (typed.has('workers')) {
     const why = `the scheduler at ${address} has workers of its own`
     throw new ConfigError(`option workers: only for a cluster of this script alone; ${why}`)
   }

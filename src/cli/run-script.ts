@@ -5,7 +5,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { constants } from 'node:os'
-import { extname } from 'node:path'
+import { extname, resolve } from 'node:path'
 import { ConfigError } from '../base/errors.js'
 
 /** A file that Node can run, and how. */
@@ -74,7 +74,9 @@ export class RunningScript {
     })
     const { stdin, stdout, stderr } = process
     this.#hasTerminal = [stdin, stdout, stderr].some(({ isTTY }) => isTTY)
-    this.#child = spawn(process.execPath, [...flags, file, ...args], { stdio: 'inherit', env })
+    // `-p.mjs` would be a flag of Node, and `inspect` its debugger.
+    const words = [...flags, resolve(file), ...args]
+    this.#child = spawn(process.execPath, words, { stdio: 'inherit', env })
     process.once('exit', this.#kill)
     this.ended = this.#watch()
   }

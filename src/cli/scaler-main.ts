@@ -9,16 +9,17 @@ import { exitWith, runCommand } from './run-command.js'
 import { styleOf } from './terminal.js'
 
 const EXIT_USAGE = 2
+const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h'])
 
 /** Runs `scaler` with the words behind it. */
 export async function runScaler(words: readonly string[]): Promise<void> {
   const [first, ...rest] = words
-  const isHelp = first === '--help' || first === '-h' || first === 'help'
   try {
     if (first === undefined) return await exitWith({ stderr: await overview(), code: EXIT_USAGE })
     if (first === '--version') return await exitWith({ stdout: `${packageVersion()}\n` })
-    if (isHelp)
-      return await exitWith({ stdout: await helpOf(first === 'help' ? rest[0] : undefined) })
+    if (HELP.has(first)) {
+      return await exitWith({ stdout: await helpOf(rest.find((word) => !HELP.has(word))) })
+    }
     const load = find(first)
     await runCommand(await load(), rest, `scaler ${first}`)
   } catch (error) {
@@ -42,7 +43,9 @@ function find(name: string): NonNullable<ReturnType<(typeof COMMANDS)['get']>> {
   const load = COMMANDS.get(ALIASES.get(name) ?? name)
   if (load !== undefined) return load
   const isFlag = name.startsWith('-')
-  const names = isFlag ? ['--help', '--version'] : [...COMMANDS.keys(), ...ALIASES.keys(), 'help']
+  const names = isFlag
+    ? ['--help', '--version']
+    : [...COMMANDS.keys(), ...ALIASES.keys(), 'help', '--version']
   const what = isFlag ? 'unknown option' : 'unknown command'
   throw new ConfigError(`${what} ${JSON.stringify(name)}${nearestHint(name, names)}`)
 }

@@ -100,6 +100,7 @@ export async function gatherSettings(
 
 function configPathOf(call: CommandCall, environment: NodeJS.ProcessEnv): string | undefined {
   const flag = call.line.options.get('config')?.value
+  if (flag === '') throw new ConfigError('--config: expected the path of a file, got ""')
   return typeof flag === 'string' ? flag : textOf(environment, CONFIG_VARIABLE)
 }
 
@@ -114,12 +115,18 @@ export function valuesOfSettings({ options }: Settings): Readonly<Record<string,
   return Object.fromEntries(values.map(({ flag, value }) => [flag.name, value]))
 }
 
-/** Throws `ConfigError` unless the words are as many as the command wants. */
-export function checkWords(call: CommandCall, words: readonly Word[]): void {
-  const { positionals } = call.definition
+/** Throws `ConfigError` if there are more words than the command takes. */
+export function refuseExtraWords({ definition }: CommandCall, words: readonly Word[]): void {
+  const { positionals } = definition
   const isOpen = positionals.at(-1)?.isVariadic === true
   const extra = isOpen ? undefined : words[positionals.length]
   if (extra !== undefined) throw new ConfigError(`unexpected word ${JSON.stringify(extra.text)}`)
+}
+
+/** Throws `ConfigError` unless the words are as many as the command wants. */
+export function checkWords(call: CommandCall, words: readonly Word[]): void {
+  refuseExtraWords(call, words)
+  const { positionals } = call.definition
   const missing = positionals.find((each, index) => each.isOptional !== true && !(index in words))
   if (missing === undefined) return
   const elsewhere = missing.env === undefined ? '' : `; give it, or set ${ADDRESS_VARIABLE}`

@@ -34,8 +34,8 @@ export class Stopper {
       process.on(signal, () => this.#onSignal(signal))
     }
     const { reopenLog } = hooks
-    // Without a terminal and a log nothing is known better than the system's way, nohup's included.
-    if (reopenLog === undefined && !this.#hadTerminal) return
+    // The system's way would leave the script of `scaler run` behind. It is no loss to nohup: Node
+    // forgets at its start which signals were to be ignored.
     process.on('SIGHUP', () => {
       if (reopenLog === undefined || this.#isHangUp()) this.#onSignal('SIGHUP')
       else reopenLog()

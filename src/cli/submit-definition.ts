@@ -1,6 +1,6 @@
 // The command `scaler submit`: one function of a file, run in the cluster; JSON in and out.
 
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import type { Client } from '../client/client.js'
@@ -107,7 +107,7 @@ function withoutFrames<Result>(submit: () => Result): Result {
 
 async function readArguments(words: readonly string[]): Promise<readonly unknown[]> {
   const { readArgument, readArgumentList } = await import('./submit-json.js')
-  if (words.length === 1 && words[0] === '-') return readArgumentList(await text(process.stdin))
+  if (words.length === 1 && words[0] === '-') return readArgumentList(await buffer(process.stdin))
   return words.map((word, index) => readArgument(word, index + 1))
 }
 

@@ -34,15 +34,22 @@ test('what begins as JSON and is none is told, with its place', () => {
 })
 
 test('all arguments may come as one list', () => {
-  assert.deepEqual(readArgumentList(' [1, "a", {"b": null}]\n'), [1, 'a', { b: null }])
+  assert.deepEqual(readArgumentList(Buffer.from(' [1, "a", {"b": null}]\n')), [1, 'a', { b: null }])
   for (const [text, why] of [
     ['', /nothing came/],
     ['{}', /has to be a JSON list/],
     ['1', /has to be a JSON list/],
     ['[1', /no JSON/],
   ] as const) {
-    assert.throws(() => readArgumentList(text), { constructor: ConfigError, message: why })
+    const bytes = Buffer.from(text)
+    assert.throws(() => readArgumentList(bytes), { constructor: ConfigError, message: why })
   }
+})
+
+test('a list that is not UTF-8 is refused, not changed', () => {
+  assert.deepEqual(readArgumentList(Buffer.from('\ufeff["é"]')), ['é'])
+  const bytes = Buffer.from('["é"]', 'latin1')
+  assert.throws(() => readArgumentList(bytes), { constructor: ConfigError, message: /not.*UTF-8/ })
 })
 
 test('a result is one line of JSON', () => {
@@ -88,4 +95,29 @@ for (const [value, text] of UNSAYABLE) {
       },
     )
   })
+}
+
+const THROWERS: readonly (readonly [unknown, RegExp])[] = [
+  [
+    {
+      toJSON: () => {
+        throw new Error('mine')
+      },
+    },
+    /: mine$/,
+  ],
+  [[Object(1n)], /BigInt/],
+  [nested(100_000), /call stack/],
+]
+
+for (const [value, text] of THROWERS) {
+  test(`what fails on its way to JSON is one error: ${text.source}`, () => {
+    assert.throws(() => resultText(value), { constructor: ScalerError, message: text })
+  })
+}
+
+function nested(depth: number): unknown {
+  let value: unknown = []
+  for (let level = 0; level < depth; level++) value = [value]
+  return value
 }

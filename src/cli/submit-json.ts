@@ -20,8 +20,9 @@ export function readArgument(word: string, position: number): unknown {
   }
 }
 
-/** All arguments, as one JSON list. Throws `ConfigError` if it is none. */
-export function readArgumentList(text: string): readonly unknown[] {
+/** All arguments, as one JSON list in UTF-8. Throws `ConfigError` if it is none. */
+export function readArgumentList(bytes: Uint8Array): readonly unknown[] {
+  const text = textOf(bytes)
   let value: unknown
   try {
     value = JSON.parse(text) as unknown
@@ -39,8 +40,23 @@ export function readArgumentList(text: string): readonly unknown[] {
  * has a `toJSON`, such as a `Date`, is what that says; `undefined` in an object is left out.
  */
 export function resultText(value: unknown): string {
-  check(value, 'result', [])
-  return JSON.stringify(value) ?? 'null'
+  try {
+    check(value, 'result', [])
+    return JSON.stringify(value) ?? 'null'
+  } catch (error) {
+    if (error instanceof ScalerError) throw error
+    // A getter or a `toJSON` that throws, or what is nested more deeply than JSON can follow.
+    const text = `the result cannot be told as JSON: ${reasonOf(error)}`
+    throw new ScalerError('ERR_SCALER_NO_JSON', text, { cause: error })
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw new ConfigError('the standard input is not text in UTF-8', { cause: error })
+  }
 }
 
 function check(value: unknown, path: string, above: readonly object[]): void {

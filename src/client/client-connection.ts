@@ -233,10 +233,12 @@ export class ClientConnection {
   }
 
   /**
-   * Ends every task, leaves the scheduler, closes. Resolves when that is written; may be
-   * repeated.
+   * Ends every task, leaves the scheduler, closes. Resolves when that is written, and keeps the
+   * process alive until then; may be repeated.
    */
   close(): Promise<void> {
+    this.retain()
+    void this.#closed.then(() => this.release())
     this.#hasClosed = true
     this.#traffic.post({ type: 'closeRequested' })
     this.#results.endAll('closed', () => true)

@@ -17,11 +17,11 @@ export interface MapProgress {
   readonly running: number
   /** How many inputs there are. Undefined while nobody knows: a generator may give any number. */
   readonly total: number | undefined
-  /** Since the map began. */
+  /** Since the map began, in milliseconds. */
   readonly elapsedMs: number
   /** Inputs in a second, lately; when the map has ended, over all. Undefined while none is done. */
   readonly ratePerSecond: number | undefined
-  /** What the rest will take at this rate. Undefined without a rate or a total. */
+  /** What the rest will take at this rate, in milliseconds. Undefined without a rate or a total. */
   readonly remainingMs: number | undefined
   /** How the map ended; undefined while it goes on. */
   readonly end: 'done' | 'failed' | 'cancelled' | undefined

@@ -57,7 +57,7 @@ export class ObjectReference<T> implements Disposable {
     return this.#setup.name
   }
 
-  /** What the serialized value takes. */
+  /** What the serialized value takes, in bytes. */
   get sizeBytes(): number {
     return this.#setup.sizeBytes
   }

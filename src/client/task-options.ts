@@ -19,12 +19,13 @@ export interface TaskOptions {
   readonly timeoutMs?: number | undefined
   /** 0: how often it is run again after it has failed. At most 1,000,000. */
   readonly retries?: number | undefined
-  /** How often it is run again after its worker was lost. 0 to 1,000,000. */
+  /** 3: how often it is run again after its worker was lost. 0 to 1,000,000. */
   readonly maxWorkerDeaths?: number | undefined
   /** 0: higher ones run first. -1,000,000,000 to 1,000,000,000. */
   readonly priority?: number | undefined
   /**
    * What the worker must offer, by name: a whole number, at least -1, which stands for any amount.
+   * They travel, but do not steer anything yet. Default: none.
    */
   readonly capabilities?: Readonly<Record<string, number>> | undefined
   /** When it aborts the task is cancelled; its reason becomes the cause. */

@@ -9,7 +9,10 @@ export interface TaskProfile {
   readonly durationMs: number
   /** User and system time, in milliseconds. Measured with `profiling`, and for tasks over 1 ms. */
   readonly cpuTimeMs?: number
-  /** Memory beyond what the process had before, in bytes. Measured as `cpuTimeMs`. */
+  /**
+   * Memory beyond what the process had before, in bytes. Measured with `profiling` only: otherwise
+   * 0, or absent as `cpuTimeMs` is.
+   */
   readonly peakMemoryBytes?: number
   /** The name of the worker that ran it. Absent if that does not say so, as those of Python. */
   readonly worker?: string

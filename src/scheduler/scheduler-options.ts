@@ -44,7 +44,10 @@ export interface SchedulerOwnOptions {
    * are refused with `NoWorkerError`; -1 = never. Up to 2,147,483,648.
    */
   readonly maxTasksWaiting?: number | undefined
-  /** false: whether clients may not shut the cluster down. */
+  /**
+   * Whether clients may not shut the cluster down. Default: true in `SchedulerClusterCombo.start`
+   * and `Client.local`, else false.
+   */
   readonly protected?: boolean | undefined
   /** 4,294,967,295: longest message that is accepted. 1,024 up to that. */
   readonly maxMessageBytes?: number | undefined

@@ -2,7 +2,7 @@
 // between them. It turns frames into events and actions into frames; it decides nothing.
 
 import { randomBytes } from 'node:crypto'
-import { ProtocolError } from '../base/errors.js'
+import { ConfigError, ProtocolError } from '../base/errors.js'
 import { bytesToLatin1 } from '../base/bytes.js'
 import { schedulerId, type Identity } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
@@ -25,6 +25,7 @@ import {
 
 /** How often the monitors are told the state of everything. */
 const STATUS_INTERVAL_MS = 1000
+const MAX_PORT = 65_535
 
 /** Why a scheduler has ended. */
 export interface SchedulerEnd {
@@ -108,6 +109,7 @@ export class Scheduler implements AsyncDisposable {
     { maxMessageBytes: maxFrameBytes, maxQueuedBytes }: CheckedSchedulerOptions,
   ): Promise<void> {
     const address = parseAddress(options.address)
+    if (options.monitorAddress === undefined) checkMonitorPort(address)
     const limits = { maxFrameBytes, maxQueuedBytes }
     const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
     this.#router = router
@@ -230,6 +232,13 @@ export class Scheduler implements AsyncDisposable {
     await this.#log.close()
     this.#end(end)
   }
+}
+
+/** Throws `ConfigError` where there is no port two above, for monitors. */
+function checkMonitorPort(address: Address): void {
+  if (address.kind !== 'tcp' || address.port <= MAX_PORT - 2) return
+  const why = `two ports above ${formatAddress(address)} there is none`
+  throw new ConfigError(`option monitorAddress: ${why} for monitors; say where they connect`)
 }
 
 /** The same host, two ports up; a port of the system's choice where the main one was that. */

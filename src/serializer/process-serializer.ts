@@ -73,7 +73,8 @@ export function registerByReference(specifier: string): void {
 /**
  * From now on instances of the class travel as what `serialize(instance)` returns, and
  * `deserialize(value)` makes them again; both functions travel along. For classes that hold what
- * only they can see, such as `#private` fields. For the whole process. Throws `ConfigError`.
+ * only they can see, such as `#private` fields. A class that extends it has to be registered, too.
+ * For the whole process. Throws `ConfigError`.
  */
 export function registerClass<T>(constructor: AnyClass<T>, options: ClassCodecOptions<T>): void {
   own.codecs.register(constructor, options)

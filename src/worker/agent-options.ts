@@ -34,7 +34,10 @@ export interface AgentOptions {
   readonly drainMs?: number | undefined
   /** 8,192: results up to this size travel inside the result message. 0 to 16,777,216. */
   readonly inlineLimitBytes?: number | undefined
-  /** 3,000: a processor that is to end is killed this long after SIGTERM. 0 to 3,600,000. */
+  /**
+   * 3,000 (500 in `SchedulerClusterCombo.start` and `Client.local`): a processor that is to end is
+   * killed this long after SIGTERM. 0 to 3,600,000.
+   */
   readonly killDelayMs?: number | undefined
   /**
    * 1,000: a task that is cancelled, or has run for too long, and that listens to its abort signal,
@@ -221,7 +224,7 @@ function checkNames(names: readonly string[] | undefined, count: number): readon
   for (const name of names as readonly unknown[]) {
     const isName = typeof name === 'string' && /^[^|\p{Cc}]+$/u.test(name)
     if (isName && name.length <= MAX_NAME_LENGTH) continue
-    const rule = `1 to ${MAX_NAME_LENGTH} characters without |`
+    const rule = `1 to ${MAX_NAME_LENGTH} characters without | and control characters`
     throw new ConfigError(`option workerNames: expected ${rule}, got ${JSON.stringify(name)}`)
   }
   return [...(names as readonly string[])]

@@ -88,6 +88,17 @@ test('a promise made from a future is like any other: unhandled, it ends the pro
   assert.match(run.stderr, /Error: boom/)
 })
 
+test('a client that is closed at any moment of its work keeps its process alive until it is', async () => {
+  const delays = Array.from({ length: 12 }, (_, index) => 4 * index)
+  const expected = { code: 0, stdout: 'TaskCancelledError\nclosed\n', stderr: '' }
+  const lane = async (): Promise<void> => {
+    for (let delay = delays.shift(); delay !== undefined; delay = delays.shift()) {
+      assert.deepEqual(await start('closing', String(delay)).ended, expected, `${delay} ms`)
+    }
+  }
+  await Promise.all([lane(), lane(), lane()])
+})
+
 test('waiting for a scheduler that never comes ends', async (context) => {
   const started = await scheduler(context)
   await started.stop()

@@ -1,5 +1,6 @@
 // Programs of users, in processes of their own. Arguments: what to do, and the scheduler's address.
 
+import { readFile } from 'node:fs/promises'
 import { Client } from 'scaler-ts'
 
 const [what = '', address = ''] = process.argv.slice(2)
@@ -45,6 +46,23 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     const client = new Client(address)
     void client.submit(boom).then(() => {})
     await new Promise(() => {})
+  },
+  /** Closes its client, which has a cluster of its own, so many milliseconds after a map began. */
+  async closing() {
+    const client = await Client.local({ workers: 1 })
+    setTimeout(() => void client.close(), Number(address))
+    const length = (bytes: Uint8Array): number => bytes.byteLength
+    async function* inputs(): AsyncGenerator<Uint8Array> {
+      for (;;) yield await readFile(new URL(import.meta.url))
+    }
+    const results = client.map(length, inputs(), { ordered: false, concurrency: 8 })
+    try {
+      for await (const _ of results) continue
+    } catch (error) {
+      console.log((error as Error).name)
+    }
+    await client.close()
+    console.log('closed')
   },
   /** Waits for a scheduler that never comes. */
   async refused() {

@@ -170,6 +170,16 @@ test('a port that is in use is refused with the system’s code, and nothing is 
   })
 })
 
+test('the last ports have none for monitors: that is told', async () => {
+  for (const port of [65_534, 65_535]) {
+    const address = `tcp://127.0.0.1:${port}`
+    await assert.rejects(Scheduler.start({ address }), {
+      code: 'ERR_SCALER_CONFIG',
+      message: /^option monitorAddress: two ports above tcp:.* there is none/,
+    })
+  }
+})
+
 test('a closed scheduler frees its ports and says that it has ended', async () => {
   const first = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const { address, monitorAddress } = first

@@ -42,6 +42,21 @@ for (const name of COMMANDS) {
   })
 }
 
+for (const args of [
+  ['help', 'help'],
+  ['help', '--help'],
+  ['--help', '-h'],
+]) {
+  test(`scaler ${args.join(' ')} is the help of all`, async (t) => {
+    assert.deepEqual(await runCommand(t, 'scaler', args), await runCommand(t, 'scaler', ['help']))
+  })
+}
+
+test('scaler --help doctor is the help of doctor', async (t) => {
+  const end = await runCommand(t, 'scaler', ['--help', 'doctor'])
+  assert.deepEqual(end, await runCommand(t, 'scaler', ['help', 'doctor']))
+})
+
 for (const name of ['scheduler', 'cluster', 'worker']) {
   test(`scaler_${name} is scaler ${name}, under its own name`, async (t) => {
     const own = await runCommand(t, `scaler-${name}`, ['-h'])
@@ -65,10 +80,16 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['shceduler'], /^scaler: unknown command "shceduler"; is it scheduler\?/],
   [['top'], /^scaler: unknown command "top"; there are scheduler, /],
   [['help', 'doctro'], /^scaler: unknown command "doctro"; is it doctor\?/],
+  [['version'], /^scaler: unknown command "version"; is it --version\?/],
   [['--versoin'], /^scaler: unknown option "--versoin"; is it --version\?/],
   [['completion'], /^scaler completion: <shell> is missing/],
   [['completion', 'tcsh'], /^scaler completion: there is no script for the shell "tcsh"/],
   [['config', 'nope'], /^scaler config: no command "nope" has settings/],
+  [
+    ['config', 'scheduler', 'tcp://a:1', 'tcp://b:1'],
+    /^scaler config: unexpected word "tcp:..b:1"/,
+  ],
+  [['scheduler', '--config', ''], /^scaler scheduler: --config: expected the path of a file/],
   [['config', 'scheduler', '--protcted'], /^scaler config: unknown option --protcted; is it --p/],
 ]
 

@@ -1,10 +1,14 @@
 // `scaler run`: the script has a cluster, the terminal and the signals; its end is the end of all.
 
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { dirname } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { Scheduler } from 'scaler-ts'
 import {
+  ROOT,
   childrenOf,
   isAlive,
   runCommand,
@@ -65,6 +69,25 @@ test('the standard input is that of the script', async (t) => {
   assert.deepEqual({ code, stdout }, { code: 0, stdout: 'hello' })
 })
 
+for (const name of ['-p.mjs', 'inspect']) {
+  test(`a script may be named ${name}: that is no word for Node`, async (t) => {
+    const cwd = dirname(writeScript(t, 'console.log("mine")', name))
+    const args = [`${ROOT}dist/cli/scaler.js`, 'run', '-n', '1', '--', name]
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      cwd,
+      env: { ...process.env, ...NO_ADDRESS },
+    })
+    assert.equal(stdout, 'mine\n')
+  })
+}
+
+test('a level of logs that is none is refused, log or not', async (t) => {
+  const args = ['run', '--logging-level', 'loud', writeScript(t, 'console.log("mine")')]
+  const end = await runCommand(t, 'scaler', args, NO_ADDRESS)
+  assert.deepEqual([end.code, end.stdout], [2, ''])
+  assert.match(end.stderr, /^scaler run: --logging-level: expected DEBUG, [^\n]*"loud"\n$/)
+})
+
 test('the exit code of the script is that of the command', async (t) => {
   const end = await run(t, 'console.error("mine"); process.exitCode = 5')
   assert.deepEqual(end, { code: 5, signal: null, stdout: '', stderr: 'mine\n' })
@@ -82,7 +105,7 @@ test('a script that throws says so itself', async (t) => {
   assert.doesNotMatch(stderr, /scaler run/)
 })
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`${signal} reaches the script, whose exit code counts, and all ends`, async (t) => {
     const { command, scriptPid } = await start(
       t,
@@ -98,11 +121,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-test('a script that does not listen to signals ends by them', async (t) => {
-  const { command } = await start(t, '')
-  command.child.kill('SIGTERM')
-  assert.equal((await command.ended).code, 143)
-})
+for (const [signal, code] of [
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
+  test(`a script that does not listen to ${signal} ends by it`, async (t) => {
+    const { command, scriptPid } = await start(t, '')
+    command.child.kill(signal)
+    assert.equal((await command.ended).code, code)
+    assert.ok(!isAlive(scriptPid))
+  })
+}
 
 test('the second signal ends all at once, whatever the script does', async (t) => {
   const { command, scriptPid } = await start(
@@ -135,6 +164,13 @@ test('with an address the script uses the scheduler that is there', async (t) =>
   const env = { SCALER_ADDRESS: address }
   const byVariable = await runCommand(t, 'scaler', ['run', script], env)
   assert.deepEqual(byVariable, { code: 0, signal: null, stdout: `${address}\n`, stderr: '' })
+})
+
+test('a number of workers in the environment is for clusters that are started', async (t) => {
+  const script = writeScript(t, 'console.log(process.env.SCALER_ADDRESS)')
+  const env = { SCALER_ADDRESS: 'tcp://127.0.0.1:1', SCALER_NUM_OF_WORKERS: '2' }
+  const end = await runCommand(t, 'scaler', ['run', script], env)
+  assert.deepEqual(end, { code: 0, signal: null, stdout: 'tcp://127.0.0.1:1\n', stderr: '' })
 })
 
 test('what tasks write is in the log of the cluster, if one is wanted', async (t) => {

@@ -104,6 +104,14 @@ test('a signal cancels the task and ends the command', async (t) => {
   assert.deepEqual(await command.ended, { code: 130, signal: null, stdout: '', stderr: '' })
 })
 
+test('a module that awaits what never comes is one line and exit code 1', async (t) => {
+  const script = writeScript(t, 'await new Promise(() => {}); export default () => 1')
+  const args = ['submit', '--address', combo.address, script]
+  const end = await runCommand(t, 'scaler', args, { SCALER_ADDRESS: '' })
+  const stderr = `scaler submit: cannot load ${script}: it awaits what can never come\n`
+  assert.deepEqual(end, { code: 1, signal: null, stdout: '', stderr })
+})
+
 test('a scheduler that is not there is one line and exit code 1', async (t) => {
   const args = ['--address', await freeAddress(), '--timeout-seconds', '0.2']
   const { code, stdout, stderr } = await submit(t, 'add', ['1', '2'], args)
