@@ -26,7 +26,7 @@ test('the package holds what is needed to run it and nothing else', async () => 
     /^protocol\/[a-z]+\.capnp$/,
     /^docs\/[A-Za-z-]+\.md$/,
     /^deploy\/systemd\/scaler[a-z-]*\.(service|toml)$/,
-    /^(package\.json|LICENSE|README\.md|CHANGELOG\.md)$/,
+    /^(package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
   ]
   const paths = await packedPaths()
   const isAllowed = (path: string): boolean => allowed.some((pattern) => pattern.test(path))
