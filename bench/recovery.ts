@@ -1,9 +1,9 @@
 // How long it takes until work goes on after a process has been killed with kill -9: an agent with
 // its workers, and a scheduler that is started again at its address. What is told is the time
-// beyond that of the work itself, which is measured in the same run.
+// beyond that of the work itself, by the pace of the second half of it.
 
 import { Client } from 'scaler-ts'
-import { timeMs, type Benchmark, type Sample } from './benchmark.js'
+import type { Benchmark, Sample } from './benchmark.js'
 import { BenchCluster } from './cluster.js'
 
 /** Tasks in flight when the process is killed. They wait, so that a busy machine matters little. */
@@ -21,22 +21,19 @@ const pause = async (ms: number): Promise<number> => {
   return ms
 }
 
-/** What happens to the cluster, and how many agents are left to do the rest. */
+/** What happens to the cluster. */
 interface Blow {
   readonly name: string
-  readonly agentsLeft: number
   readonly strike: (cluster: BenchCluster) => Promise<void>
 }
 
 const BLOWS: readonly Blow[] = [
   {
     name: 'after kill -9 of an agent, beyond the work',
-    agentsLeft: 1,
     strike: (cluster) => cluster.killWorkers(),
   },
   {
     name: 'after the return of a killed scheduler, beyond the work',
-    agentsLeft: 2,
     strike: (cluster) => cluster.restartScheduler(),
   },
 ]
@@ -46,28 +43,32 @@ export const recovery: Benchmark = {
   name: 'recovery',
   run: async () => {
     const samples: Sample[] = []
-    for (const blow of BLOWS) {
-      samples.push({ name: blow.name, unit: 'ms', value: await delayMs(blow) })
+    for (const { name, strike } of BLOWS) {
+      samples.push({ name, unit: 'ms', value: await delayMs(strike) })
     }
     return samples
   },
 }
 
-/** The work is measured on the workers that will be left, so that only the blow is beside it. */
-async function delayMs({ agentsLeft, strike }: Blow): Promise<number> {
+async function delayMs(strike: Blow['strike']): Promise<number> {
   const cluster = await BenchCluster.start()
   try {
-    for (let agent = 0; agent < agentsLeft; agent += 1) await cluster.startWorkers(WORKERS)
+    for (let agent = 0; agent < 2; agent += 1) await cluster.startWorkers(WORKERS)
     const client = await Client.connect(cluster.address)
     try {
       await work(client, WARM_UP_TASKS)
-      const taskMs = (await timeMs(() => work(client, TASKS))) / TASKS
-      for (let agent = agentsLeft; agent < 2; agent += 1) await cluster.startWorkers(WORKERS)
-      const { enough, ended, left } = watched(client)
-      await enough
+      const futures = Array.from({ length: TASKS }, () => client.submit(pause, TASK_MS))
+      const ends: number[] = []
+      const note = (): void => void ends.push(performance.now())
+      const ended = Promise.all(futures.map(async (future) => future.then(note)))
+      await Promise.all(futures.slice(0, ENDED_BEFORE))
       await strike(cluster)
-      const expectedMs = left() * taskMs
-      return (await timeMs(() => ended)) - expectedMs
+      const begun = performance.now()
+      await ended
+      return beyondWorkMs(
+        begun,
+        ends.filter((end) => end > begun),
+      )
     } finally {
       await client.close()
     }
@@ -76,19 +77,12 @@ async function delayMs({ agentsLeft, strike }: Blow): Promise<number> {
   }
 }
 
-function work(client: Client, tasks: number): Promise<unknown> {
-  return Promise.all(Array.from({ length: tasks }, () => client.submit(pause, TASK_MS)))
+/** The pace of the second half of the results says how long the work of all of them takes. */
+function beyondWorkMs(begun: number, ends: readonly number[]): number {
+  const [middle = begun, last = begun] = [ends[ends.length >> 1], ends.at(-1)]
+  return last - begun - 2 * (last - middle)
 }
 
-/** All tasks again: when some have ended, when all have, and how many have not. */
-function watched(client: Client): {
-  readonly enough: Promise<unknown>
-  readonly ended: Promise<unknown>
-  readonly left: () => number
-} {
-  const futures = Array.from({ length: TASKS }, () => client.submit(pause, TASK_MS))
-  let left = TASKS
-  const count = (): void => void (left -= 1)
-  const ended = Promise.all(futures.map(async (future) => future.then(count)))
-  return { enough: Promise.all(futures.slice(0, ENDED_BEFORE)), ended, left: () => left }
+function work(client: Client, tasks: number): Promise<unknown> {
+  return Promise.all(Array.from({ length: tasks }, () => client.submit(pause, TASK_MS)))
 }
