@@ -3,10 +3,16 @@
 /** So many changes make another word, for a name of this length. */
 const distanceLimit = (name: string): number => Math.max(1, Math.floor(name.length / 3))
 
+/** `; is it loadBalanceMs?`, for the end of an error; nothing if no name is near. */
+export function hintAt(name: string, known: readonly string[]): string {
+  const near = nearestName(name, known)
+  return near === undefined ? '' : `; is it ${near}?`
+}
+
 /**
  * The one of `known` that `name` was most likely meant to be: the same but for case, dashes and
- * underscores, the only one that begins so or that `name` begins with, or the one that is the
- * fewest changes of a character away. Undefined if none is near. The first of equals.
+ * underscores, else the one that is the fewest changes of a character away, else one that begins
+ * so or that `name` begins with. Undefined if none is near. The first of equals.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const plain = plainName(name)

@@ -3,7 +3,7 @@
 // says what it may hold, and checks what was given against it.
 
 import { ConfigError } from './errors.js'
-import { nearestName } from './nearest-name.js'
+import { hintAt } from './nearest-name.js'
 import { booleanOption, numberOption, show } from './option.js'
 
 /** What an option takes. */
@@ -95,8 +95,7 @@ export function optionsIn<Options>(table: OptionTable<Options>, values: object):
 
 /** `; is it loadBalanceMs?`, or the names there are when none is near. */
 export function nearestHint(name: string, known: readonly string[]): string {
-  const near = nearestName(name, known)
-  return near === undefined ? `; there are ${known.join(', ')}` : `; is it ${near}?`
+  return hintAt(name, known) || `; there are ${known.join(', ')}`
 }
 
 /**
@@ -123,7 +122,7 @@ export function checkValue(
       if (typeof value === 'string' && type.choices.includes(value)) return value
       throw new ConfigError(
         `option ${name}: expected ${orList(type.choices)}, got ${show(value)}` +
-          (typeof value === 'string' ? choiceHint(value, type.choices) : ''),
+          (typeof value === 'string' ? hintAt(value, type.choices) : ''),
       )
     case 'list':
       if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return [...value]
@@ -131,11 +130,6 @@ export function checkValue(
     case 'object':
       return value
   }
-}
-
-function choiceHint(value: string, choices: readonly string[]): string {
-  const near = nearestName(value, choices)
-  return near === undefined ? '' : `; is it ${near}?`
 }
 
 function orList(words: readonly string[]): string {

@@ -3,7 +3,7 @@
 // have a value (`-p False`), lists of words. No library does these together.
 
 import { ConfigError } from '../base/errors.js'
-import { nearestName } from '../base/nearest-name.js'
+import { hintAt } from '../base/nearest-name.js'
 import type { OptionValue } from '../base/option-table.js'
 import type { Positional } from './command-definition.js'
 import type { Flag } from './flag.js'
@@ -126,8 +126,7 @@ class CommandLineReader {
     const found = word.startsWith('--') ? this.#findLong(word) : this.#findShort(word)
     if (found !== undefined) return found
     const name = word.split('=', 1)[0] ?? word
-    const near = nearestName(name, this.#candidates(name))
-    throw new ConfigError(`unknown option ${name}${near === undefined ? '' : `; is it ${near}?`}`)
+    throw new ConfigError(`unknown option ${name}${hintAt(name, this.#candidates(name))}`)
   }
 
   /** What an unknown flag may have been meant to be. Every letter is near to every other. */

@@ -90,7 +90,7 @@ async function runTask(call: Call): Promise<unknown> {
   call.client = client
   if (call.isStopped) throw new Error('told to end')
   return withoutFrames(() => {
-    return client.with({ ...task, timeoutMs: taskTimeoutMs }).submit(fn, ...args)
+    return client.with({ ...task, timeoutMs: taskTimeoutMs || undefined }).submit(fn, ...args)
   })
 }
 

@@ -13,7 +13,7 @@ export interface SubmitOptions extends Pick<
   readonly address?: string | undefined
   /** 10,000: the scheduler is given up after this silence, in milliseconds. 100 to 3,600,000. */
   readonly timeoutMs?: number | undefined
-  /** The task may run for so long, in milliseconds. 1 to 2,147,483,647. Default: for ever. */
+  /** 0: the task may run for so long, in milliseconds; 0 = for ever. Up to 2,147,483,647. */
   readonly taskTimeoutMs?: number | undefined
 }
 
@@ -33,9 +33,10 @@ export const SUBMIT_OPTIONS: OptionTable<SubmitOptions> = {
     short: ['-t'],
   },
   taskTimeoutMs: {
-    type: { kind: 'duration', min: 1, max: 2_147_483_647 },
-    description: 'stop the task if it runs for longer',
-    defaultText: 'never',
+    // The same variable of the environment is an option of workers, where 0 has this meaning.
+    type: { kind: 'duration', min: 0, max: 2_147_483_647 },
+    description: 'stop the task if it runs for longer; 0 = never',
+    default: 0,
     flag: 'task-timeout-seconds',
     short: ['-tts'],
   },

@@ -2,7 +2,7 @@
 
 import { ConfigError } from '../base/errors.js'
 import { show } from '../base/option.js'
-import { nearestName } from '../base/nearest-name.js'
+import { hintAt } from '../base/nearest-name.js'
 
 /** How much is said: each level includes those after it. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -30,10 +30,9 @@ const RANKS: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, 
 export function logLevel(owner: string, name: unknown): LogLevel {
   const level = typeof name === 'string' ? LEVELS.get(name.toUpperCase()) : undefined
   if (level !== undefined) return level
-  const near = typeof name === 'string' ? nearestName(name, LOG_LEVEL_NAMES) : undefined
   throw new ConfigError(
     `${owner}: expected DEBUG, INFO, WARNING, ERROR or CRITICAL, got ${show(name)}` +
-      (near === undefined ? '' : `; is it ${near}?`),
+      (typeof name === 'string' ? hintAt(name, LOG_LEVEL_NAMES) : ''),
   )
 }
 
