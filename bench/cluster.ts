@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'scaler-ts'
 
 /** A line of a command's log. */
-type LogLine = Readonly<Record<string, unknown>>
+export type LogLine = Readonly<Record<string, unknown>>
 
 const END_TIMEOUT_MS = 10_000
 
@@ -25,9 +25,12 @@ export class BenchCluster {
     this.monitorAddress = monitorAddress
   }
 
-  /** Starts a scheduler; resolves when it listens. */
-  static async start(): Promise<BenchCluster> {
-    const { scheduler, address, monitorAddress } = await startScheduler('tcp://127.0.0.1:0')
+  /** Starts a scheduler; resolves when it listens. `nodeOptions`: those of Node, for it alone. */
+  static async start(nodeOptions: readonly string[] = []): Promise<BenchCluster> {
+    const { scheduler, address, monitorAddress } = await startScheduler(
+      'tcp://127.0.0.1:0',
+      nodeOptions,
+    )
     return new BenchCluster(scheduler, address, monitorAddress)
   }
 
@@ -35,9 +38,14 @@ export class BenchCluster {
     return this.#scheduler.pid ?? 0
   }
 
+  /** Resolves with the first line on the scheduler's stdout from now on that has such a field. */
+  schedulerTells(field: string): Promise<LogLine> {
+    return lineOf(this.#scheduler, (line) => field in line)
+  }
+
   /** Starts workers; resolves when all are ready. */
   async startWorkers(count: number): Promise<void> {
-    const cluster = command('scaler-cluster.js', '-n', String(count), this.address)
+    const cluster = command([], 'scaler-cluster.js', '-n', String(count), this.address)
     this.#workers.push(cluster)
     await lineOf(cluster, (line) => String(line['message']).endsWith('are ready'))
   }
@@ -80,12 +88,15 @@ export async function withClient<R>(
   }
 }
 
-async function startScheduler(at: string): Promise<{
+async function startScheduler(
+  at: string,
+  nodeOptions: readonly string[] = [],
+): Promise<{
   readonly scheduler: ChildProcess
   readonly address: string
   readonly monitorAddress: string
 }> {
-  const scheduler = command('scaler-scheduler.js', at)
+  const scheduler = command(nodeOptions, 'scaler-scheduler.js', at)
   const seen: LogLine[] = []
   await lineOf(scheduler, (line) => {
     seen.push(line)
@@ -101,9 +112,13 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone
 }
 
-function command(file: string, ...args: readonly string[]): ChildProcess {
+function command(
+  nodeOptions: readonly string[],
+  file: string,
+  ...args: readonly string[]
+): ChildProcess {
   const program = fileURLToPath(new URL(`../../dist/cli/${file}`, import.meta.url))
-  return spawn(process.execPath, [program, ...args], {
+  return spawn(process.execPath, [...nodeOptions, program, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, SCALER_LIFELINE: 'stdin' },
   })

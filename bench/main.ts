@@ -13,6 +13,7 @@ import { objects } from './objects.js'
 import { limit, piscina, workerPool } from './pools.js'
 import { queuedTasks } from './queued.js'
 import { recovery } from './recovery.js'
+import { responsiveness } from './responsiveness.js'
 import { longMap, sharedObject } from './shared-object.js'
 import { startUp } from './start-up.js'
 import { latency, mapThroughput, submitThroughput } from './tasks.js'
@@ -33,6 +34,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   startUp,
   queuedTasks,
   recovery,
+  responsiveness,
 ]
 
 interface CommandLine extends BenchOptions {

@@ -21,3 +21,14 @@ export function residentBytes(pid: number): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1_024
 }
+
+/** Since Node 23.9. */
+interface ThreadClock {
+  threadCpuUsage?(): { readonly user: number; readonly system: number }
+}
+
+/** Processor time of this thread, in milliseconds; undefined where Node does not tell it. */
+export function threadMs(): number | undefined {
+  const usage = (process as ThreadClock).threadCpuUsage?.()
+  return usage === undefined ? undefined : (usage.user + usage.system) / 1000
+}

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { Connection, type ConnectionHandler, type ConnectionSetup } from './connection.js'
 import { Listener } from './listener.js'
 import type { SocketOptions } from './options.js'
+import { ReadTurn } from './read-turn.js'
 import { SendQueue } from './send-queue.js'
 import { SlabPool } from './slab-pool.js'
 import type { IncomingMessage } from './socket.js'
@@ -15,7 +16,7 @@ import type { LocalPeer, RemotePeer } from './zmtp/session.js'
 export interface AcceptorHandler {
   /** The handshake is done. Of each connection told first, and `onLost` last. */
   onReady(connection: Connection, peer: RemotePeer): void
-  /** All messages that one read has completed. */
+  /** Messages that have come, in their order. */
   onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
   /** The peer wants (or no longer wants) messages that begin with `prefix`. */
   onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
@@ -49,8 +50,13 @@ export class Acceptor {
   private constructor(setup: AcceptorSetup) {
     const { local, options, handler } = setup
     this.#handler = handler
-    const connectionHandler = this.#connectionHandler()
-    this.#setup = { local, options, flusher: new TurnFlusher(), handler: connectionHandler }
+    this.#setup = {
+      local,
+      options,
+      flusher: new TurnFlusher(),
+      turn: new ReadTurn(),
+      handler: this.#connectionHandler(),
+    }
   }
 
   /** Listens on `address`; errors are those of `Listener.bind`. */

@@ -4,10 +4,12 @@
 import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
 import { ProtocolError } from '../base/errors.js'
+import { Delivery } from './delivery.js'
 import { FrameWriter } from './frame-writer.js'
 import { Heartbeat } from './heartbeat.js'
 import type { SocketOptions } from './options.js'
 import { describeError } from './os-error.js'
+import type { ReadTurn } from './read-turn.js'
 import type { SendQueue } from './send-queue.js'
 import type { IncomingMessage, OutgoingFrame } from './socket.js'
 import type { TurnFlusher } from './turn-flusher.js'
@@ -18,7 +20,7 @@ import { ZmtpSession, type Inbox, type LocalPeer, type RemotePeer } from './zmtp
 export interface ConnectionHandler {
   /** The handshake is done. */
   onReady(connection: Connection, peer: RemotePeer): void
-  /** All messages that one read has completed. */
+  /** Messages that have come, in their order. */
   onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
   /** The peer wants (or no longer wants) messages that begin with `prefix`. */
   onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
@@ -38,6 +40,7 @@ export interface ConnectionSetup {
   readonly local: LocalPeer
   readonly options: SocketOptions
   readonly flusher: TurnFlusher
+  readonly turn: ReadTurn
   readonly handler: ConnectionHandler
 }
 
@@ -52,9 +55,6 @@ const MAX_CONTROL_FRAMES = 64
  */
 type Phase = 'open' | 'flushing' | 'ending' | 'closed'
 
-/** After so many bytes of one connection the others get their turn. */
-const MAX_BURST_BYTES = 256 * 1024
-
 /** A connection from its socket's first moment to its last. */
 export class Connection {
   readonly #socket: Socket
@@ -63,12 +63,14 @@ export class Connection {
   readonly #writer: FrameWriter
   readonly #session: ZmtpSession
   readonly #heartbeat: Heartbeat
+  readonly #delivery: Delivery
   readonly #remote: string
   #phase: Phase = 'open'
   #isGreeted = false
-  #burstBytes = 0
   #isReady = false
   #reason: string | undefined
+  /** The socket is closed, which the owner is told once it has had all messages. */
+  #isGone = false
   #lastProgressMs = -PROGRESS_INTERVAL_MS
   #deadline: NodeJS.Timeout | undefined
 
@@ -95,6 +97,11 @@ export class Connection {
         if (this.#writer.controlFrames === 0) this.sendControl(encodePing(0))
       },
       giveUp: (reason) => this.close(reason),
+    })
+    this.#delivery = new Delivery(setup.turn, {
+      deliver: (messages) => this.#deliver(messages),
+      hold: () => socket.pause(),
+      release: () => (this.#isGone ? this.#tellClose() : socket.resume()),
     })
     this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
     socket.on('data', this.#onData)
@@ -187,7 +194,6 @@ export class Connection {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#phase !== 'open') return
-    this.#takeTurns(chunk.byteLength)
     const inbox: Inbox = { messages: [], commands: [] }
     let failure: ProtocolError | undefined
     this.#heartbeat.heard()
@@ -203,23 +209,16 @@ export class Connection {
       if (!this.#isReady) this.#advanceHandshake()
       this.#handleCommands(inbox.commands)
     } finally {
+      const { refusal } = this.#session
       try {
-        this.#deliver(inbox.messages)
+        this.#delivery.add(inbox.messages)
+        if (failure !== undefined || refusal !== undefined) this.#delivery.flush()
+        else if (inbox.messages.length === 0) this.#onPart()
       } finally {
         if (failure !== undefined) this.refuse(failure.message)
-        const { refusal } = this.#session
         if (refusal !== undefined) this.close(`the peer refused: ${refusal}`)
       }
     }
-  }
-
-  /** Node reads up to 2 MiB of one connection before it looks at the next: that may be long. */
-  #takeTurns(bytes: number): void {
-    this.#burstBytes += bytes
-    if (this.#burstBytes < MAX_BURST_BYTES) return
-    this.#burstBytes = 0
-    this.#socket.pause()
-    setImmediate(() => this.#socket.resume())
   }
 
   #advanceHandshake(): void {
@@ -267,10 +266,14 @@ export class Connection {
     if (this.#writer.controlFrames < MAX_CONTROL_FRAMES) this.sendControl(encodePong(context))
   }
 
+  /** A peer whose messages wait here is not silent, though nothing more of it is read. */
   #deliver(messages: readonly IncomingMessage[]): void {
-    if (!this.isOpen) return
-    if (messages.length > 0) this.#setup.handler.onMessages(this, messages)
-    else if (this.#session.isInsideMessage) this.#tellProgress()
+    this.#heartbeat.heard()
+    if (this.isOpen) this.#setup.handler.onMessages(this, messages)
+  }
+
+  #onPart(): void {
+    if (this.isOpen && this.#session.isInsideMessage) this.#tellProgress()
   }
 
   #tellProgress(): void {
@@ -337,8 +340,13 @@ export class Connection {
   }
 
   readonly #onClose = (): void => {
-    this.#phase = 'closed'
+    this.#isGone = true
     this.#stopTimers()
+    if (!this.#delivery.isHeld) this.#tellClose()
+  }
+
+  #tellClose(): void {
+    this.#phase = 'closed'
     this.#setup.handler.onClose(this, this.reason)
   }
 }

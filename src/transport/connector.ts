@@ -4,6 +4,7 @@
 import type { Address } from './address.js'
 import { Connection, type ConnectionHandler } from './connection.js'
 import type { ConnectOptions } from './options.js'
+import { ReadTurn } from './read-turn.js'
 import type { SendQueue } from './send-queue.js'
 import { openStream } from './stream.js'
 import { TurnFlusher } from './turn-flusher.js'
@@ -40,6 +41,7 @@ const MAX_DOUBLINGS = 31
 export class Connector {
   readonly #setup: ConnectorSetup
   readonly #flusher = new TurnFlusher()
+  readonly #turn = new ReadTurn()
   #connection: Connection | undefined
   #isReady = false
   #failures = 0
@@ -98,6 +100,7 @@ export class Connector {
       local,
       options,
       flusher: this.#flusher,
+      turn: this.#turn,
       handler,
     })
   }

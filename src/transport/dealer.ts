@@ -14,7 +14,7 @@ import type { IncomingMessage, OutgoingFrame } from './socket.js'
  * What a dealer tells its owner; never from within a call of the owner, nothing once it is closed.
  */
 export interface DealerHandler {
-  /** All messages that one read has completed. */
+  /** Messages that have come, in their order. */
   onMessages(messages: readonly IncomingMessage[]): void
   /** The handshake is done. */
   onConnect(): void

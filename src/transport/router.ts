@@ -11,7 +11,7 @@ import type { IncomingMessage, OutgoingFrame } from './socket.js'
  * closed. For each peer: one `onConnect`, then the others, then one `onDisconnect`.
  */
 export interface RouterHandler {
-  /** All messages that one read has completed. */
+  /** Messages that have come, in their order. */
   onMessages(from: Identity, messages: readonly IncomingMessage[]): void
   /** The handshake with a peer is done. */
   onConnect(peer: Identity): void

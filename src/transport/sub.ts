@@ -19,7 +19,7 @@ import type { RemotePeer } from './zmtp/session.js'
  * What a subscriber tells its owner; never from within a call of the owner, nothing once closed.
  */
 export interface SubHandler {
-  /** Messages that match a subscription, as many of them as one read has completed. */
+  /** Messages that match a subscription, in their order. */
   onMessages(messages: readonly IncomingMessage[]): void
   /** The handshake is done; the subscriptions are on their way. */
   onConnect(): void

@@ -1,0 +1,77 @@
+// Whether a scheduler stays responsive while it is given the largest of the graphs: how long the
+// no-op tasks of another client take meanwhile, and how long the turns of its event loop are.
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'scaler-ts'
+import type { Benchmark, Sample } from './benchmark.js'
+import { BenchCluster, withClient, type LogLine } from './cluster.js'
+import { random } from './graph.js'
+import { threadMs } from './process-cost.js'
+
+const PROGRAM = fileURLToPath(new URL('round-trip-program.js', import.meta.url))
+const METER = new URL('turn-meter.js', import.meta.url).href
+
+/** Round trips of another client, and the scheduler's turns, each in a run of its own. */
+export const responsiveness: Benchmark = {
+  name: 'responsive',
+  run: async ({ workers, graphNodes }) => {
+    const nodes = Math.max(...graphNodes)
+    return [...(await roundTrips(workers, nodes)), ...(await turns(workers, nodes))]
+  },
+}
+
+async function roundTrips(workers: number, nodes: number): Promise<readonly Sample[]> {
+  const times = await withClient(workers, async (client, { address }) => {
+    const { graph, keys } = random(nodes)
+    const other = fork(PROGRAM, [address])
+    await once(other, 'message')
+    await client.get(graph, keys)
+    other.send('stop')
+    const [told] = (await once(other, 'message')) as [number[]]
+    return told.toSorted((a, b) => a - b)
+  })
+  const at = (share: number): number | undefined => times[Math.floor((times.length - 1) * share)]
+  const name = `beside a graph of ${nodes.toLocaleString('en')}, round trip`
+  return [
+    { name: `${name}, median`, unit: 'ms', value: at(0.5) },
+    { name: `${name}, p99`, unit: 'ms', value: at(0.99) },
+    { name: `${name}, longest`, unit: 'ms', value: at(1) },
+  ]
+}
+
+async function turns(workers: number, nodes: number): Promise<readonly Sample[]> {
+  const report = threadMs() === undefined ? undefined : await measureTurns(workers, nodes)
+  const note = report === undefined ? { note: 'needs Node 23.9' } : {}
+  const value = (field: string): number | undefined => report && Number(report[field])
+  return [
+    {
+      name: "scheduler's longest turn, CPU",
+      unit: 'ms',
+      value: value('longestTurnMs'),
+      ...note,
+    },
+    { name: 'turns of more than 10 ms', unit: '', value: value('longTurns'), ...note },
+  ]
+}
+
+async function measureTurns(workers: number, nodes: number): Promise<LogLine> {
+  const cluster = await BenchCluster.start(['--import', METER])
+  try {
+    await cluster.startWorkers(workers)
+    const client = await Client.connect(cluster.address)
+    try {
+      const { graph, keys } = random(nodes)
+      process.kill(cluster.schedulerPid, 'SIGUSR2')
+      await client.get(graph, keys)
+      const told = cluster.schedulerTells('longestTurnMs')
+      process.kill(cluster.schedulerPid, 'SIGUSR2')
+      return await told
+    } finally {
+      await client.close()
+    }
+  } finally {
+    await cluster.stop()
+  }
+}

@@ -1,0 +1,27 @@
+// A client in a process of its own, which submits one no-op after the other until it is told to
+// stop; then it tells its parent how long each has taken.
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { Client } from 'scaler-ts'
+
+const WARM_UP_TASKS = 50
+const PAUSE_MS = 20
+
+const noop = (): void => {}
+
+const client = await Client.connect(process.argv[2] ?? '')
+for (let count = 0; count < WARM_UP_TASKS; count += 1) await client.submit(noop)
+let isStopped = false
+process.once('message', () => {
+  isStopped = true
+})
+process.send?.([])
+const times: number[] = []
+while (!isStopped) {
+  const start = performance.now()
+  await client.submit(noop)
+  times.push(performance.now() - start)
+  await wait(PAUSE_MS)
+}
+await client.close()
+process.send?.(times, () => process.disconnect())

@@ -1,0 +1,38 @@
+// Loaded into a scheduler by `node --import`: how long the turns of its event loop are, in time of
+// its processor, which is what they cost on a machine of its own. It never lets the loop rest.
+// From SIGUSR2 on it counts; at the next one it tells, as a line of JSON on stdout.
+
+import { writeSync } from 'node:fs'
+import { threadMs } from './process-cost.js'
+
+/** What is told. */
+export interface TurnReport {
+  readonly longestTurnMs: number
+  /** Turns of more than 10 ms. */
+  readonly longTurns: number
+}
+
+const LONG_MS = 10
+
+let isCounting = false
+let last = threadMs() ?? 0
+let longestTurnMs = 0
+let longTurns = 0
+
+function look(): void {
+  const now = threadMs() ?? 0
+  const turnMs = now - last
+  last = now
+  if (isCounting) {
+    longestTurnMs = Math.max(longestTurnMs, turnMs)
+    if (turnMs > LONG_MS) longTurns += 1
+  }
+  setImmediate(look).unref()
+}
+
+process.on('SIGUSR2', () => {
+  const report: TurnReport = { longestTurnMs, longTurns }
+  if (isCounting) writeSync(1, `${JSON.stringify(report)}\n`)
+  isCounting = !isCounting
+})
+look()

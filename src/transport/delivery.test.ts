@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Delivery } from './delivery.js'
+import { ReadTurn } from './read-turn.js'
+import type { IncomingMessage } from './socket.js'
+
+/** Many more than are handed over between two looks at the clock. */
+const MANY = 1000
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+function messages(from: number, count: number): readonly Buffer[] {
+  return Array.from({ length: count }, (_, index) => Buffer.from(String(from + index)))
+}
+
+/** A delivery on a clock of its own, and what it did. */
+class Scene {
+  now = 0
+  /** What handing over one message takes. */
+  costMs = 0
+  readonly turns: ReadTurn = new ReadTurn(() => this.now)
+  readonly seen: number[] = []
+  readonly batches: number[] = []
+  readonly holds: string[] = []
+  readonly delivery: Delivery = new Delivery(this.turns, {
+    deliver: (batch) => this.#take(batch),
+    hold: () => this.holds.push('hold'),
+    release: () => this.holds.push('release'),
+  })
+  failsAt: number | undefined
+
+  #take(batch: readonly IncomingMessage[]): void {
+    this.batches.push(batch.length)
+    for (const message of batch) this.seen.push(Number(String(message)))
+    this.now += this.costMs * batch.length
+    if (this.failsAt !== undefined && this.seen.length >= this.failsAt) {
+      this.failsAt = undefined
+      throw new Error('the owner fails')
+    }
+  }
+}
+
+function upTo(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index)
+}
+
+test('what can be done in one turn is handed over at once', () => {
+  const scene = new Scene()
+  scene.delivery.add(messages(0, 3))
+  assert.deepEqual(scene.seen, upTo(3))
+  assert.deepEqual(scene.batches, [3])
+  scene.delivery.add(messages(3, MANY))
+  assert.deepEqual(scene.seen, upTo(MANY + 3))
+  assert.deepEqual(scene.holds, [])
+})
+
+test('the rest comes in later turns, in order, and meanwhile nothing is to be read', async () => {
+  const scene = new Scene()
+  scene.costMs = 0.1
+  scene.delivery.add(messages(0, MANY))
+  assert(scene.delivery.isHeld)
+  assert.deepEqual(scene.holds, ['hold'])
+  let before = scene.seen.length
+  assert(before > 0 && before < MANY)
+  // What was read before the pause became effective.
+  scene.delivery.add(messages(MANY, MANY))
+  assert.equal(scene.seen.length, before)
+  while (scene.delivery.isHeld) {
+    await turn()
+    const { length } = scene.seen
+    assert(length > before && length - before < MANY / 4, 'each turn does a part')
+    before = length
+  }
+  assert.deepEqual(scene.seen, upTo(2 * MANY))
+  assert.deepEqual(scene.holds, ['hold', 'release'])
+})
+
+test('after a turn that others have used up even a read without messages waits', async () => {
+  const scene = new Scene()
+  assert.equal(scene.turns.isOver, false)
+  scene.now += 1000
+  scene.delivery.add([])
+  assert.deepEqual(scene.holds, ['hold'])
+  await turn()
+  assert.deepEqual(scene.holds, ['hold', 'release'])
+  assert.deepEqual(scene.batches, [])
+})
+
+test('an owner that throws gets what follows in the next turn, and nothing twice', async () => {
+  const scene = new Scene()
+  scene.failsAt = 100
+  assert.throws(() => scene.delivery.add(messages(0, MANY)), /the owner fails/)
+  assert(scene.delivery.isHeld)
+  while (scene.delivery.isHeld) await turn()
+  assert.deepEqual(scene.seen, upTo(MANY))
+})
+
+test('a connection that is about to end hands over all, also to an owner that throws', async () => {
+  const scene = new Scene()
+  scene.costMs = 1
+  scene.delivery.add(messages(0, MANY))
+  assert(scene.seen.length < MANY)
+  scene.failsAt = scene.seen.length + 1
+  assert.throws(() => scene.delivery.flush(), /the owner fails/)
+  assert.deepEqual(scene.seen, upTo(MANY))
+  await turn()
+  assert.deepEqual(scene.holds, ['hold', 'release'])
+  assert.deepEqual(scene.seen, upTo(MANY))
+})

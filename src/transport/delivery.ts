@@ -1,0 +1,99 @@
+// Hands the messages of one connection to its owner, as many in one turn as that allows. While some
+// wait nothing more is read, so what waits is bounded, and the order stays.
+
+import type { ReadTurn } from './read-turn.js'
+import type { IncomingMessage } from './socket.js'
+
+/** So many messages are handed over between two looks at the clock: at most some 30 us each. */
+const BATCH_MESSAGES = 32
+
+/** What a delivery wants done. */
+export interface DeliveryActions {
+  deliver(messages: readonly IncomingMessage[]): void
+  /** Some wait: nothing more is to be read. What comes nevertheless is taken. */
+  hold(): void
+  /** Nothing waits any more. */
+  release(): void
+}
+
+/** The messages of one connection that have come and were not handed over yet. */
+export class Delivery {
+  readonly #turn: ReadTurn
+  readonly #actions: DeliveryActions
+  #messages: readonly IncomingMessage[] = []
+  /** Those before this one have been handed over. */
+  #next = 0
+  #isHeld = false
+
+  constructor(turn: ReadTurn, actions: DeliveryActions) {
+    this.#turn = turn
+    this.#actions = actions
+  }
+
+  /** Whether more is to come before the connection may be told to have ended. */
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
+  /** Hands over what one read has completed (which may be nothing), now or in turns to come. */
+  add(messages: readonly IncomingMessage[]): void {
+    if (this.#isHeld) {
+      this.#messages = [...this.#messages.slice(this.#next), ...messages]
+      this.#next = 0
+    } else {
+      this.#messages = messages
+      this.#next = 0
+      if (this.#turn.isOver) this.#hold()
+      else this.resume()
+    }
+  }
+
+  /** Hands over until the turn is over, but some in any case. */
+  resume(): void {
+    try {
+      do this.#deliverBatch()
+      while (this.#hasMore && !this.#turn.isOver)
+    } finally {
+      // Also when the owner has thrown: that must cost no message.
+      if (this.#hasMore) this.#hold()
+      else this.#release()
+    }
+  }
+
+  /** Hands over all that waits, whatever the time: the connection is about to end. */
+  flush(): void {
+    try {
+      while (this.#hasMore) this.#deliverBatch()
+    } finally {
+      if (this.#hasMore) this.flush()
+    }
+  }
+
+  get #hasMore(): boolean {
+    return this.#next < this.#messages.length
+  }
+
+  #deliverBatch(): void {
+    const start = this.#next
+    const messages = this.#messages
+    this.#next = Math.min(start + BATCH_MESSAGES, messages.length)
+    const isAll = start === 0 && this.#next === messages.length
+    const batch = isAll ? messages : messages.slice(start, this.#next)
+    if (batch.length > 0) this.#actions.deliver(batch)
+  }
+
+  #hold(): void {
+    this.#turn.wait(this)
+    if (this.#isHeld) return
+    this.#isHeld = true
+    this.#actions.hold()
+  }
+
+  #release(): void {
+    this.#messages = []
+    this.#next = 0
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    this.#actions.release()
+  }
+}

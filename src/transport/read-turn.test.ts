@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ReadTurn, type Resumable } from './read-turn.js'
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** More than one turn may take. */
+const LONG_MS = 1000
+
+test('a turn is over after some milliseconds, and another one begins with the next loop', async () => {
+  let now = 0
+  const turns = new ReadTurn(() => now)
+  assert.equal(turns.isOver, false)
+  assert.equal(turns.isOver, false)
+  now += LONG_MS
+  assert.equal(turns.isOver, true)
+  await turn()
+  assert.equal(turns.isOver, false)
+})
+
+test('who waits is resumed in the order of waiting, as long as the next turn lasts', async () => {
+  let now = 0
+  const turns = new ReadTurn(() => now)
+  const seen: string[] = []
+  const item = (name: string, costMs: number): Resumable => ({
+    resume: () => {
+      seen.push(name)
+      now += costMs
+    },
+  })
+  assert.equal(turns.isOver, false)
+  for (const [name, costMs] of [
+    ['a', 0],
+    ['b', LONG_MS],
+    ['c', 0],
+  ] as const) {
+    turns.wait(item(name, costMs))
+  }
+  await turn()
+  assert.deepEqual(seen, ['a', 'b'])
+  // What comes in that same turn waits, too: it counts as long as all that is done in it.
+  assert.equal(turns.isOver, true)
+  turns.wait(item('d', 0))
+  await turn()
+  assert.deepEqual(seen, ['a', 'b', 'c', 'd'])
+})
+
+test('who waits again comes after all others', async () => {
+  let now = 0
+  const turns = new ReadTurn(() => now)
+  const seen: string[] = []
+  let left = 3
+  const long: Resumable = {
+    resume: () => {
+      seen.push('long')
+      now += LONG_MS
+      left -= 1
+      if (left > 0) turns.wait(long)
+    },
+  }
+  assert.equal(turns.isOver, false)
+  turns.wait(long)
+  turns.wait({ resume: () => seen.push('short') })
+  while (left > 0) await turn()
+  assert.deepEqual(seen, ['long', 'short', 'long', 'long'])
+})
