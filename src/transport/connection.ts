@@ -69,8 +69,8 @@ export class Connection {
   #isGreeted = false
   #isReady = false
   #reason: string | undefined
-  /** The socket is closed, which the owner is told once it has had all messages. */
-  #isGone = false
+  /** What follows once the owner has had all messages that wait for their turn. */
+  #onDelivered: () => void
   #lastProgressMs = -PROGRESS_INTERVAL_MS
   #deadline: NodeJS.Timeout | undefined
 
@@ -98,10 +98,11 @@ export class Connection {
       },
       giveUp: (reason) => this.close(reason),
     })
+    this.#onDelivered = () => socket.resume()
     this.#delivery = new Delivery(setup.turn, {
       deliver: (messages) => this.#deliver(messages),
       hold: () => socket.pause(),
-      release: () => (this.#isGone ? this.#tellClose() : socket.resume()),
+      release: () => this.#onDelivered(),
     })
     this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
     socket.on('data', this.#onData)
@@ -334,15 +335,21 @@ export class Connection {
     this.#reason ??= describeError(error)
   }
 
+  /** Comes also while the socket is paused. */
   readonly #onEnd = (): void => {
-    if (!this.#isReady) this.close('the peer closed the connection during the handshake')
-    else this.close(this.#session.isInsideMessage ? 'the connection ended inside a message' : '')
+    if (!this.#isReady) this.#reason ??= 'the peer closed the connection during the handshake'
+    else if (this.#session.isInsideMessage) this.#reason ??= 'the connection ended inside a message'
+    this.#whenDelivered(() => this.close(''))
   }
 
   readonly #onClose = (): void => {
-    this.#isGone = true
     this.#stopTimers()
-    if (!this.#delivery.isHeld) this.#tellClose()
+    this.#whenDelivered(() => this.#tellClose())
+  }
+
+  #whenDelivered(action: () => void): void {
+    if (this.#delivery.isHeld) this.#onDelivered = action
+    else action()
   }
 
   #tellClose(): void {

@@ -8,6 +8,7 @@ import {
   rawConnect,
   rawListen,
   ready,
+  short,
   startDealer,
   startRouter,
   textsOf,
@@ -157,3 +158,59 @@ function numbersIn(stream: Buffer): number[] {
   }
   return numbers
 }
+
+/** So many take an owner of `BUSY_MS` many turns. */
+const MANY = 300
+const BUSY_MS = 0.5
+
+/** An owner that needs its time for each message. */
+function busy(): void {
+  const end = performance.now() + BUSY_MS
+  while (performance.now() < end);
+}
+
+const numbered: Buffer = Buffer.concat(
+  Array.from({ length: MANY }, (_, index) => short(String(index))),
+)
+
+for (const [how, leave, reason] of [
+  ['ends', (peer: RawPeer): unknown => peer.socket.end(), /^$/],
+  ['is reset', (peer: RawPeer): unknown => peer.socket.resetAndDestroy(), /ECONNRESET/],
+] as const) {
+  test(`what was read before a connection ${how} is told before that, however long it takes`, async (t) => {
+    const { router, log } = await startRouter(t, {}, undefined, busy)
+    const peer = rawConnect(t, router.address)
+    peer.socket.write(Buffer.concat([greeting(), ready('DEALER', FROZEN)]))
+    await told(log, 'connect')
+    peer.socket.write(numbered)
+    await told(log, 'message')
+    leave(peer)
+    await told(log, 'disconnect')
+    assert.deepEqual(
+      textsOf(log),
+      Array.from({ length: MANY }, (_, index) => String(index)),
+    )
+    assert.equal(log.events.at(-1)?.kind, 'disconnect')
+    assert.match(textsOf(log, 'disconnect')[0] ?? '', reason)
+    assert(log.count(({ kind }) => kind === 'batch') > 1, 'it took more than one turn')
+  })
+}
+
+test('a peer that sends much does not make another wait for all of it, nor timers', async (t) => {
+  const { router, log } = await startRouter(t, {}, undefined, busy)
+  const { dealer, log: dealerLog } = startDealer(t, router.address, 'd')
+  await told(dealerLog, 'connect')
+  const peer = rawConnect(t, router.address)
+  peer.socket.write(Buffer.concat([greeting(), ready('DEALER', FROZEN)]))
+  await told(log, 'connect', 2)
+  peer.socket.write(numbered)
+  await told(log, 'message')
+  const ticked = new Promise<number>((resolve) => {
+    setTimeout(() => resolve(textsOf(log).length), 1)
+  })
+  dealer.send(Buffer.from('echo'))
+  await told(dealerLog, 'message')
+  assert(textsOf(log).indexOf('echo') < MANY / 2)
+  assert((await ticked) < MANY / 2)
+  await told(log, 'message', MANY + 1)
+})

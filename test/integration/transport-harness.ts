@@ -88,16 +88,21 @@ export interface TestRouter {
   readonly log: EventLog<SocketEvent>
 }
 
-/** A router that records, echoes what begins with `echo`, and is closed with the test. */
+/**
+ * A router that records, echoes what begins with `echo`, and is closed with the test. `work` is done
+ * for each message.
+ */
 export async function startRouter(
   t: TestContext,
   options: Partial<RouterOptions> = {},
   address = 'tcp://127.0.0.1:0',
+  work: () => void = () => {},
 ): Promise<TestRouter> {
   const log = new EventLog<SocketEvent>()
   const handler: RouterHandler = {
     onMessages: (peer, messages) => {
       for (const message of messages) {
+        work()
         log.add({ kind: 'message', peer, text: show(message) })
         if (show(message).startsWith('echo')) router.send(peer, message)
       }
