@@ -26,6 +26,11 @@ test('what was not measured is absent', () => {
   assert.deepEqual(taskProfile(metadata, ''), { durationMs: 0.1 })
 })
 
+test('memory that nobody has measured is absent, though the time is known', () => {
+  const metadata = encodeProfileResult({ durationSeconds: 1, peakMemoryBytes: 0, cpuSeconds: 0.5 })
+  assert.deepEqual(taskProfile(metadata, ''), { durationMs: 1000, cpuTimeMs: 500 })
+})
+
 test('no profile, or one that cannot be read, is undefined', () => {
   assert.equal(taskProfile(NO_BYTES, 'w'), undefined)
   assert.equal(taskProfile(Buffer.alloc(15), 'w'), undefined)

@@ -9,10 +9,7 @@ export interface TaskProfile {
   readonly durationMs: number
   /** User and system time, in milliseconds. Measured with `profiling`, and for tasks over 1 ms. */
   readonly cpuTimeMs?: number
-  /**
-   * Memory beyond what the process had before, in bytes. Measured with `profiling` only: otherwise
-   * 0, or absent as `cpuTimeMs` is.
-   */
+  /** Memory beyond what the process had before, in bytes. Measured with `profiling` only. */
   readonly peakMemoryBytes?: number
   /** The name of the worker that ran it. Absent if that does not say so, as those of Python. */
   readonly worker?: string
@@ -26,12 +23,16 @@ export function taskProfile(metadata: Uint8Array, worker: string): TaskProfile |
     if (found === undefined) return undefined
     const { durationSeconds, cpuSeconds, peakMemoryBytes } = found
     const durationMs = toMilliseconds(durationSeconds)
-    // Zero in both means that nobody has looked.
+    // Zero means that nobody has looked, as for most tasks that are short.
     if (cpuSeconds === 0 && peakMemoryBytes === 0) {
       return worker === '' ? { durationMs } : { durationMs, worker }
     }
-    const costs = { durationMs, cpuTimeMs: toMilliseconds(cpuSeconds), peakMemoryBytes }
-    return worker === '' ? costs : { ...costs, worker }
+    return {
+      durationMs,
+      cpuTimeMs: toMilliseconds(cpuSeconds),
+      ...(peakMemoryBytes > 0 && { peakMemoryBytes }),
+      ...(worker !== '' && { worker }),
+    }
   } catch (error) {
     if (error instanceof ProtocolError) return undefined
     throw error

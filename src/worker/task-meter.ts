@@ -136,11 +136,14 @@ export class TaskMeter {
   }
 }
 
-/** The kernel keeps the highest value ever: it says something only if it has risen. */
+/**
+ * The kernel keeps the highest value ever: it says something only if it has risen. At least 1: in a
+ * profile 0 says that nobody has looked.
+ */
 function peakBytes({ rssBytes, maxRssBytes }: Measured, seenBytes: number): number {
   const maxBytes = process.resourceUsage().maxRSS * KIB
   const endBytes = maxBytes > maxRssBytes ? maxBytes : process.memoryUsage.rss()
-  return Math.max(endBytes, seenBytes) - rssBytes
+  return Math.max(endBytes - rssBytes, seenBytes - rssBytes, 1)
 }
 
 function cpuTimeMs(): number {
