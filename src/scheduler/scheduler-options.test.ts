@@ -18,7 +18,7 @@ test('what is not said is as documented', () => {
     loadBalanceMs: 100,
     loadBalanceTriggerTimes: 2,
     perWorkerQueueSize: 1000,
-    maxTasksWaiting: -1,
+    maxNumberOfTasksWaiting: -1,
     isProtected: false,
     maxMessageBytes: 2 ** 32 - 1,
     maxQueuedBytes: 8 * 2 ** 30,
@@ -34,7 +34,7 @@ test('the bounds themselves are allowed, and what is beyond them is refused by i
     ['loadBalanceMs', 0, 86_400_000],
     ['loadBalanceTriggerTimes', 1, 1000],
     ['perWorkerQueueSize', 1, 1_000_000],
-    ['maxTasksWaiting', -1, 2 ** 31],
+    ['maxNumberOfTasksWaiting', -1, 2 ** 31],
     ['maxMessageBytes', 1024, 2 ** 32 - 1],
     ['maxQueuedBytes', 2 ** 20, 2 ** 40],
   ] as const

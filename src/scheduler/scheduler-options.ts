@@ -43,7 +43,7 @@ export interface SchedulerOwnOptions {
    * -1: with this many tasks beyond what the workers may hold (`perWorkerQueueSize` each), new ones
    * are refused with `NoWorkerError`; -1 = never. Up to 2,147,483,648.
    */
-  readonly maxTasksWaiting?: number | undefined
+  readonly maxNumberOfTasksWaiting?: number | undefined
   /**
    * Whether clients may not shut the cluster down. Default: true in `SchedulerClusterCombo.start`
    * and `Client.local`, else false.
@@ -75,7 +75,7 @@ export interface CheckedSchedulerOptions {
   readonly loadBalanceMs: number
   readonly loadBalanceTriggerTimes: number
   readonly perWorkerQueueSize: number
-  readonly maxTasksWaiting: number
+  readonly maxNumberOfTasksWaiting: number
   readonly isProtected: boolean
   readonly maxMessageBytes: number
   readonly maxQueuedBytes: number
@@ -99,7 +99,7 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     flag: 'protected',
     short: ['-p'],
   },
-  maxTasksWaiting: {
+  maxNumberOfTasksWaiting: {
     type: { kind: 'integer', min: -1, max: 2_147_483_648 },
     description: 'with so many tasks beyond what the workers hold, refuse new ones; -1 = never',
     default: -1,

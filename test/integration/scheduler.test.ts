@@ -198,7 +198,7 @@ test('a bad option is refused by its name', async () => {
     ['loadBalanceMs', -1],
     ['loadBalanceMs', 0.5],
     ['perWorkerQueueSize', 0],
-    ['maxTasksWaiting', -2],
+    ['maxNumberOfTasksWaiting', -2],
     ['protected', 'yes'],
     ['maxMessageBytes', 10],
     ['maxQueuedBytes', 2 ** 60],

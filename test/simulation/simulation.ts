@@ -281,7 +281,7 @@ function limitsOf({ scheduler, worker, client, clients }: Scenario): Limits {
   const deafMs = client.timeoutMs - 1_000
   const busyMs = all.reduce((sum, { blocks, ms }) => (blocks ? sum + ms : sum), 0)
   return {
-    mayRefuse: scheduler.maxTasksWaiting >= 0,
+    mayRefuse: scheduler.maxNumberOfTasksWaiting >= 0,
     mayBeDeaf: busyMs >= deafMs,
     taskTimeoutMs: worker.taskTimeoutMs ?? 0,
   }

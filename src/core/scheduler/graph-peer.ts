@@ -29,7 +29,7 @@ export function onGraphTaskCancel(
 
 function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTask): void {
   const graph = new Graph(state, client, message.taskId)
-  const limit = state.options.maxTasksWaiting
+  const limit = state.options.maxNumberOfTasksWaiting
   if (limit >= 0 && state.pools[client.runtime].overflow >= limit) {
     graph.refuse(message, 'noWorker')
     return

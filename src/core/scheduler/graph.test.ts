@@ -545,7 +545,7 @@ test('a graph goes on after the task that has built it has succeeded', () => {
 })
 
 test('with a limit on waiting tasks, a further graph is refused whole', () => {
-  const scheduler = withPeers({ clients: ['C'] }, { maxTasksWaiting: 1 })
+  const scheduler = withPeers({ clients: ['C'] }, { maxNumberOfTasksWaiting: 1 })
   scheduler
     .receive('C', graph('g', ['a'], [node('a')]))
     .receive('C', graph('h', ['b'], [node('b')]))

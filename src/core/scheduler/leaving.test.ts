@@ -66,7 +66,7 @@ test('a worker that is lost while it leaves loses no task', () => {
 })
 
 test('a leaving worker is neither room that counts, nor idle, nor a place for nodes of graphs', () => {
-  const limits = { maxTasksWaiting: 0, perWorkerQueueSize: 1 }
+  const limits = { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 }
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, limits)
   scheduler.receive('W', leaving).receive('C', task('a', 'C'))
   assert.deepEqual(scheduler.lines().slice(1), ['C <- result a noWorker'])

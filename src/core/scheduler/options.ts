@@ -33,7 +33,7 @@ export interface SchedulerCoreOptions {
   /**
    * With this many tasks beyond what the workers may hold, new ones are refused. -1 = never.
    */
-  readonly maxTasksWaiting: number
+  readonly maxNumberOfTasksWaiting: number
   /**
    * How much of the long work of graphs is done in one turn, in steps of some 100 ns each. Default:
    * 24,000.

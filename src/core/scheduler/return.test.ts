@@ -83,7 +83,10 @@ test('after a restart, a worker gets what it has as soon as its client has sent 
 })
 
 test('a claimed task is its worker’s whatever the limit on waiting tasks', () => {
-  const scheduler = withPeers({ clients: ['C'] }, { maxTasksWaiting: 0, perWorkerQueueSize: 1 })
+  const scheduler = withPeers(
+    { clients: ['C'] },
+    { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 },
+  )
   scheduler.receive('W', back('a', 'b')).actions()
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   assert.deepEqual(scheduler.lines(), ['W <- task a', 'W <- task b', 'C <- result c noWorker'])

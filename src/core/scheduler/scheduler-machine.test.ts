@@ -333,7 +333,7 @@ test('a client that was taken for a Python one is what its heartbeat says', () =
 test('what the workers may hold does not count as waiting, wherever it waits', () => {
   const scheduler = withPeers(
     { clients: ['C'], workers: ['W'] },
-    { maxTasksWaiting: 0, perWorkerQueueSize: 2 },
+    { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 2 },
   )
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   assert.deepEqual(scheduler.lines(), ['W <- task a', 'C <- result c noWorker'])
@@ -344,7 +344,7 @@ test('what the workers may hold does not count as waiting, wherever it waits', (
 })
 
 test('with a limit on waiting tasks, one more is refused', () => {
-  const scheduler = withPeers({ clients: ['C'] }, { maxTasksWaiting: 1 })
+  const scheduler = withPeers({ clients: ['C'] }, { maxNumberOfTasksWaiting: 1 })
   scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C'))
   assert.deepEqual(scheduler.lines(), ['C <- result b noWorker'])
 })

@@ -144,7 +144,7 @@ export class TestScheduler {
       workerSilenceMs: 60_000,
       loadBalanceMs: 100,
       perWorkerQueueSize: 1000,
-      maxTasksWaiting: -1,
+      maxNumberOfTasksWaiting: -1,
       isProtected: false,
       ...options,
     })

@@ -51,7 +51,7 @@ test('a worker whose task waits counts as idle among the others', () => {
 })
 
 test('waiting is no room that a limit on waiting tasks would count', () => {
-  const limits = { maxTasksWaiting: 0, perWorkerQueueSize: 1 }
+  const limits = { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 }
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, limits)
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))
   scheduler.receive('C', task('b', 'C')).receive('C', task('c', 'C'))

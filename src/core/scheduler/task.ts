@@ -19,7 +19,7 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   const known = state.tasks.get(message.taskId)
   if (known !== undefined && !givesWay(state, known, client)) return
   const pool = state.pools[client.runtime]
-  const limit = state.options.maxTasksWaiting
+  const limit = state.options.maxNumberOfTasksWaiting
   // One that a worker has is no more work, but less.
   if (limit >= 0 && pool.overflow >= limit && !state.claims.has(message.taskId)) {
     sendStatus(state, client, message.taskId, 'noWorker')
