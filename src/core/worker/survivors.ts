@@ -46,8 +46,9 @@ export class Survivors {
       else this.#giveBack(task, aftermath)
       task.isWaiting = false
     }
+    const lost = new Set(unanswered)
     for (const task of culprit === undefined ? ended : [culprit]) {
-      this.#blameAncestors(task, new Set(unanswered), aftermath)
+      this.#blameAncestors(task, lost, aftermath)
     }
   }
 
@@ -70,15 +71,16 @@ export class Survivors {
 
   /**
    * What submits the same deadly task again whenever it is run again would do so for ever: it ends
-   * after some times. One that was not in the processor has lost nothing: the culprit is a child of
-   * an earlier run of it.
+   * after some times. One that was not in the processor (`lost`) has lost nothing: the culprit is a
+   * child of an earlier run of it. One that has several such children has lost it once: who has
+   * been counted is no longer among the lost.
    */
-  #blameAncestors(culprit: WorkerTask, lost: ReadonlySet<WorkerTask>, aftermath: Aftermath): void {
+  #blameAncestors(culprit: WorkerTask, lost: Set<WorkerTask>, aftermath: Aftermath): void {
     const seen = new Set<WorkerTask>()
     let task = this.#tasks.get(culprit.parentId)
     for (; task !== undefined && !seen.has(task); task = this.#tasks.get(task.parentId)) {
       seen.add(task)
-      if (!lost.has(task)) continue
+      if (!lost.delete(task)) continue
       task.deaths += 1
       if (!hasDeadlyChildren(task)) continue
       this.#blame(task, describeDeathByChild(task.id, culprit.id, aftermath.death), aftermath)
