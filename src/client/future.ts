@@ -3,6 +3,7 @@
 import { inspect } from 'node:util'
 import { idToHex } from '../base/ids.js'
 import type { FutureState } from './future-state.js'
+import type { RejectionReason } from './rejection-reason.js'
 import type { TaskProfile } from './task-profile.js'
 import type { TaskProgress } from './task-progress.js'
 import { waitForOutcome, type ResultOptions } from './timed-wait.js'
@@ -93,12 +94,14 @@ export class Future<T> implements Promise<T> {
 
   then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
-    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
     return (this.#state.promise as Promise<T>).then(onFulfilled, onRejected)
   }
 
-  catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
+  catch<B = never>(
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
+  ): Promise<T | B> {
     return this.then(undefined, onRejected)
   }
 

@@ -2,6 +2,7 @@
 
 import type { MapProgressListener } from './map-progress.js'
 import type { MapResults } from './map-results.js'
+import type { RejectionReason } from './rejection-reason.js'
 
 /** How a map goes about its work. */
 export interface MapOptions {
@@ -82,13 +83,13 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
 
   then<A = R[], B = never>(
     onFulfilled?: ((values: R[]) => A | PromiseLike<A>) | null,
-    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
     return (this.#results.promise as Promise<R[]>).then(onFulfilled, onRejected)
   }
 
   catch<B = never>(
-    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
   ): Promise<R[] | B> {
     return this.then(undefined, onRejected)
   }

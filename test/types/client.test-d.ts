@@ -72,6 +72,12 @@ export async function awaited(): Promise<void> {
   holds<Same<typeof settled, [PromiseSettledResult<number>]>>()
   const handled = await client.submit(add, 1, 2).catch(() => 'none')
   holds<Same<typeof handled, string | number>>()
+  // Callbacks are written as for any promise.
+  const told = await client.submit(add, 1, 2).then(String, (error: Error) => error.message)
+  holds<Same<typeof told, string>>()
+  await client.submit(add, 1, 2).catch((error: Error) => error.message)
+  await client.map(later, ['a']).catch((error: Error) => error.message)
+  await client.get({ a: 1 }, ['a']).catch((error: Error) => error.message)
   const limited = await client.submit(add, 1, 2).result({ timeoutMs: 5 })
   holds<Same<typeof limited, number>>()
 }

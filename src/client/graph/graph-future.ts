@@ -1,6 +1,7 @@
 // What `get` returns: the values of the requested keys, which are on their way.
 
 import type { Future } from '../future.js'
+import type { RejectionReason } from '../rejection-reason.js'
 import type { GraphRun } from './graph-run.js'
 
 /**
@@ -35,12 +36,14 @@ export class GraphFuture<T extends object> implements Promise<T> {
 
   then<A = T, B = never>(
     onFulfilled?: ((values: T) => A | PromiseLike<A>) | null,
-    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
     return (this.#run.promise as Promise<T>).then(onFulfilled, onRejected)
   }
 
-  catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
+  catch<B = never>(
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
+  ): Promise<T | B> {
     return this.then(undefined, onRejected)
   }
 
