@@ -49,6 +49,21 @@ function startGuardian(
   return (message) => guardian.postMessage(message)
 }
 
+/** A stream of Node's, which can be made to wait for the pipe, though Node does not say so. */
+interface Printer {
+  readonly _handle?: { setBlocking?(isBlocking: boolean): void }
+}
+
+/**
+ * What is printed leaves before the next statement runs. So the last words of a process are there
+ * however it ends, and a task that prints without end is held up instead of filling memory.
+ */
+function printAtOnce(): void {
+  for (const printer of [process.stdout, process.stderr] as readonly Printer[]) {
+    printer._handle?.setBlocking?.(true)
+  }
+}
+
 /** What it has come to is for the log of the worker. */
 function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: Outbox): void {
   const fields = garbage.collect(aboveBytes)
@@ -58,6 +73,7 @@ function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: O
 }
 
 function main(): void {
+  printAtOnce()
   serveClients()
   const cells = newBoardCells()
   const claimCells = newClaimCells()

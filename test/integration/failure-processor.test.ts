@@ -93,6 +93,23 @@ test('each death of a processor is told as it was, and others go on', async (t) 
   }
 })
 
+test('the last lines on stderr are there, however much was printed before and it ended', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [1] })
+  const client = cluster.client()
+  const print = (lines: number, signal?: 'SIGKILL'): void => {
+    for (let line = 1; line <= lines; line += 1) process.stderr.write(`line ${line}\n`)
+    if (signal === undefined) process.exit(3)
+    process.kill(process.pid, signal)
+    for (;;);
+  }
+  // Far more than a pipe holds, in far more pieces.
+  for (const signal of [undefined, 'SIGKILL'] as const) {
+    const error: unknown = await client.submit(print, 50_000, signal).catch((reason) => reason)
+    assert.ok(error instanceof ProcessorDiedError, String(error))
+    assert.match(error.stderr, /line 49999\nline 50000\n$/)
+  }
+})
+
 test('a parent whose child task dies is told so, and goes on', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1] })
   const client = cluster.client()
