@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { runInThisContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
@@ -186,6 +188,59 @@ test('functions that every Node has travel by name, to the very function', () =>
     assert.equal(roundTrip(fn), fn)
     assert.ok(serializer.serialize(fn).byteLength < 60)
   }
+})
+
+function getterOf(owner: object, key: PropertyKey): unknown {
+  return Object.getOwnPropertyDescriptor(owner, key)?.get
+}
+
+test('functions that stand somewhere in the language or in Node travel by their place', () => {
+  const TypedArray = Object.getPrototypeOf(Uint8Array) as typeof Uint8Array
+  const constructors = [async () => {}, function* () {}, async function* () {}].map(
+    (fn) => (Object.getPrototypeOf(fn) as object).constructor,
+  )
+  const iterator = Object.getPrototypeOf([].values()) as Iterator<never>
+  const ofFunctions = ['call', 'apply', 'bind', 'toString', Symbol.hasInstance].map(
+    (key) => Object.getOwnPropertyDescriptor(Function.prototype, key)?.value as unknown,
+  )
+  const methods = [Set.prototype.has, WeakMap.prototype.get, DataView.prototype.getUint8]
+  const others = [Int8Array.from, TypedArray.prototype.set, String.prototype[Symbol.iterator]]
+  const getters = [
+    getterOf(Map.prototype, 'size'),
+    getterOf(Map, Symbol.species),
+    getterOf(RegExp.prototype, 'flags'),
+    getterOf(Intl.NumberFormat.prototype, 'format'),
+  ]
+  const ofNode = [EventEmitter.prototype.on, Readable.prototype.pipe, Buffer.from('').toString]
+  const ofWeb = [performance.now, TextEncoder.prototype.encode, crypto.getRandomValues]
+  const prototypes: readonly unknown[] = [Function.prototype, TypedArray, iterator.next]
+  const all = [constructors, prototypes, ofFunctions, methods, others, getters, ofNode, ofWeb]
+  for (const fn of [process.hrtime.bigint, ...all.flat()]) {
+    assert.equal(typeof fn, 'function')
+    assert.equal(roundTrip(fn), fn)
+    assert.ok(serializer.serialize(fn).byteLength < 80)
+  }
+  assert.equal(roundTrip(crypto), crypto)
+  assert.equal(roundTrip(crypto.subtle), crypto.subtle)
+})
+
+test('methods that were taken from their classes work where they arrive', () => {
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call) as (
+    method: unknown,
+  ) => (...parameters: unknown[]) => unknown
+  const [has, slice, textOf] = [
+    Set.prototype.has,
+    Array.prototype.slice,
+    Function.prototype.toString,
+  ]
+  const sizeOf = Object.getOwnPropertyDescriptor(Map.prototype, 'size')?.get
+  const look = (): unknown[] => [
+    uncurry(has)(new Set([1]), 1),
+    slice.call([1, 2, 3], 1),
+    textOf.call(Math.max).includes('native code'),
+    sizeOf?.call(new Map([[1, 2]])),
+  ]
+  assert.deepEqual(roundTrip(look)(), [true, [2, 3], true, 1])
 })
 
 test('captured variables travel with a function, and what those use', async () => {

@@ -46,3 +46,20 @@ test('what a program put into a global class is not known by the name that it ha
   t.after(() => delete owner['ofOurs'])
   assert.equal(new NativeNames().nameOf(fn), undefined)
 })
+
+test('a place that this Node does not have is nothing', () => {
+  const names = new NativeNames()
+  const places = ['@', '@Nothing', '@Map.prototype.nothing', '@Map.get size', '@node:nothing.x']
+  for (const place of [...places, '@Map.@@nothing', '@Math.PI.x', '@Math.PI', '@Math.PI.x.y']) {
+    assert.equal(names.find(place), undefined, place)
+  }
+})
+
+test('a function that stands nowhere has no place', () => {
+  const names = new NativeNames()
+  void new Promise((resolve) => assert.equal(names.placeOf(resolve), undefined))
+  assert.equal(
+    names.placeOf(() => {}),
+    undefined,
+  )
+})

@@ -4,6 +4,7 @@
 // Node can see, and a copy of such an object would not be the one that everybody knows.
 
 import { isBuiltin } from 'node:module'
+import { isPlace, NativePlaces, valueAt } from './native-place.js'
 
 /** Any function or class. */
 export type AnyFunction = (...parameters: never[]) => unknown
@@ -40,6 +41,11 @@ const NODE_GLOBALS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
+/** Objects of Node that are made when somebody looks at them first, and by what module. */
+const LATE_OBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['NativeModule internal/crypto/webcrypto', ['crypto', 'crypto.subtle']],
+])
+
 /** Whether the text of the function is that of compiled code. */
 export function isNative(fn: AnyFunction): boolean {
   return /\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(fn))
@@ -55,6 +61,7 @@ export class NativeNames {
   readonly #told = new Map<string, object>()
   /** What `require` gives for a module of Node, by identity. */
   readonly #modules = new Map<unknown, string>()
+  readonly #places = new NativePlaces()
   /** How much of Node's list of loaded modules was taken in. */
   #loadedCount = 0
 
@@ -67,6 +74,14 @@ export class NativeNames {
     // Many globals are made when they are first looked at, so that they cannot be in the table.
     if (typeof name !== 'string' || (!NODE_GLOBALS.has(name) && !isNative(fn))) return undefined
     return globalNamed(name) === fn ? name : undefined
+  }
+
+  /**
+   * The same for a function of the language or of Node that has no name but stands somewhere. It
+   * takes milliseconds: ask only for what would be refused otherwise.
+   */
+  placeOf(fn: AnyFunction): string | undefined {
+    return this.#places.placeOf(fn)
   }
 
   /** The name of an object that is no function, or undefined. Ask `refresh` before. */
@@ -95,7 +110,7 @@ export class NativeNames {
   find(name: string): object | undefined {
     const told = this.#told.get(name)
     if (told !== undefined) return told
-    const value = name.startsWith('node:') ? exportNamed(name) : globalNamed(name)
+    const value = valueNamed(name)
     if (typeof value === 'function') return value
     return typeof value === 'object' && value !== null ? value : undefined
   }
@@ -110,6 +125,7 @@ export class NativeNames {
     // Looking at a module may load others, which join the end of the list.
     for (; this.#loadedCount < loaded.length; this.#loadedCount += 1) {
       const entry = loaded[this.#loadedCount] ?? ''
+      for (const name of LATE_OBJECTS.get(entry) ?? []) this.#addObject(globalNamed(name), name)
       // `fs.promises` is there before anybody has loaded the module of that name.
       const id = entry.replace('NativeModule ', '').replace(/^internal\/(?=.*\/promises$)/, '')
       if (isBuiltin(id)) this.#addModule(`node:${id.replace('node:', '')}`)
@@ -178,6 +194,11 @@ function isActive(value: unknown): boolean {
 
 function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}
+
+function valueNamed(name: string): unknown {
+  if (isPlace(name)) return valueAt(name)
+  return name.startsWith('node:') ? exportNamed(name) : globalNamed(name)
 }
 
 function globalNamed(name: string): unknown {

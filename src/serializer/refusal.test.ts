@@ -1,5 +1,3 @@
-// oxlint-disable typescript/unbound-method -- getters without their object are what is tested
-
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, createSecretKey } from 'node:crypto'
 import { Socket } from 'node:net'
@@ -61,7 +59,8 @@ const REFUSED: readonly (readonly [name: string, value: () => unknown, message: 
   ['a proxy of a function', () => new Proxy(takesThis, {}), /a Proxy/],
 ]
 
-const nameless: unknown = Object.getOwnPropertyDescriptor(Map, Symbol.species)?.get
+let nameless: unknown
+void new Promise((resolve) => (nameless = resolve))
 
 class Secret {
   readonly #key = 1

@@ -118,7 +118,17 @@ export class SourceAnalyst implements FunctionAnalyst {
     const bound = tools?.inspector.boundView(fn)
     if (bound !== undefined) return { kind: 'bound', ...bound }
     const looksBound = String(ownValue(fn, 'name')).startsWith('bound ')
-    return tools === undefined && looksBound ? refuseBound(fn) : refuseNative(fn)
+    if (tools === undefined && looksBound) return refuseBound(fn)
+    return this.#placedParts(fn) ?? refuseNative(fn)
+  }
+
+  #placedParts(fn: AnyFunction): FunctionParts | undefined {
+    const { natives, modules } = this.#options
+    const name = natives.placeOf(fn)
+    if (name === undefined) return undefined
+    const parts: FunctionParts = { kind: 'native', name }
+    this.#references.set(fn, { parts, policyVersion: modules.version })
+    return parts
   }
 
   #inspectedParts(fn: AnyFunction): FunctionParts | Refusal {
@@ -130,7 +140,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     }
     const script = tools.scripts.get(view.location.scriptId)
     const url = script?.script.url ?? ''
-    if (url.startsWith('node:')) return refuseBuiltIn(fn, url)
+    if (url.startsWith('node:')) return this.#placedParts(fn) ?? refuseBuiltIn(fn, url)
     const referred = this.#referredParts(fn, url)
     if (referred !== undefined) return referred
     const site = this.#known.get(fn)?.site ?? this.#siteOf(fn, view.location, script)
