@@ -77,6 +77,7 @@ export class DefaultSerializer implements Serializer {
       codes: new CodeEncoder(),
       shared: new WeakSet(),
       encode: (object, codec, strictness) => instances.encode(object, codec, strictness),
+      encodeCodec: (codec) => instances.encodeCodec(codec),
     }
     this.#reading = {
       natives,

@@ -48,6 +48,7 @@ export class MessageContext implements UnitContext {
   #anchors: AnchorTable
   #stores = new PrivateEntries()
   #captured = new Set<unknown>()
+  #toldCodecs = new Set<ClassCodec>()
   #lineages: Lineages | undefined
   #active: UnitWriter
 
@@ -131,6 +132,7 @@ export class MessageContext implements UnitContext {
     }
     if (!this.#stores.isEmpty) this.#stores = new PrivateEntries()
     if (this.#captured.size > 0) this.#captured = new Set()
+    if (this.#toldCodecs.size > 0) this.#toldCodecs = new Set()
     this.#lineages = undefined
   }
 
@@ -283,6 +285,13 @@ export class MessageContext implements UnitContext {
 
   encode(object: object, codec: ClassCodec): EncodedInstance {
     return this.#tools.encode(object, codec, this.strictness)
+  }
+
+  newCodecOf(constructor: AnyFunction): Uint8Array | undefined {
+    const codec = this.#tools.codecs.ofClass(constructor)
+    if (codec === undefined || this.#toldCodecs.has(codec)) return undefined
+    this.#toldCodecs.add(codec)
+    return this.#tools.encodeCodec(codec)
   }
 
   #isOwn(object: object): boolean {

@@ -116,6 +116,8 @@ export const VALUE_EXPORT = 0x31
 export const VALUE_SYMBOL = 0x32
 /** Then the number of the symbol among those met so far. */
 export const VALUE_SYMBOL_REFERENCE = 0x33
+/** Then the bytes of the codec of a registered class, and the class. */
+export const VALUE_REGISTERED = 0x34
 // Instead of a value in a record, where the property is more than that.
 /** Then attributes, getter, setter. */
 export const PROPERTY_ACCESSOR = 0x40

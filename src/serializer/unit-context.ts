@@ -72,6 +72,8 @@ export interface UnitContext {
   codecOf(prototype: object): ClassCodec | undefined
   /** The bytes of an instance and of its codec. Throws `SerializeError`. */
   encode(object: object, codec: ClassCodec): EncodedInstance
+  /** The bytes of the codec of a registered class that this message does not have yet. */
+  newCodecOf(constructor: AnyFunction): Uint8Array | undefined
 }
 
 /** How an object became an anchor. */

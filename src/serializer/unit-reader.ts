@@ -233,6 +233,9 @@ export class UnitReader {
         this.#symbols.push(symbol)
         return symbol
       }
+      case tag.VALUE_REGISTERED:
+        this.context.tools.readCodec(this.#message())
+        return this.functionValue()
       case tag.VALUE_SYMBOL_REFERENCE: {
         const symbol = this.#symbols[this.reader.varint()]
         if (symbol !== undefined) return symbol

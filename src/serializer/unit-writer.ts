@@ -315,11 +315,21 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
 
   #function(fn: AnyFunction): void {
     if (this.#isReference(fn)) return
+    this.#codecOf(fn)
     const anchor = this.context.hasAnchors ? this.context.anchorOf(fn) : undefined
     if (anchor !== undefined) return this.#anchor(anchor)
     const parts = types.isProxy(fn) ? refuseClass('Proxy') : this.context.partsOf(fn)
     if (parts instanceof Refusal) this.refuseObject(fn, parts)
     else this.#functions.write(fn, parts)
+  }
+
+  /** What a registered class makes where it arrives has to be able to come back. */
+  #codecOf(fn: AnyFunction): void {
+    const codec = this.context.newCodecOf(fn)
+    if (codec === undefined) return
+    this.bytes.byte(tag.VALUE_REGISTERED)
+    this.bytes.varint(codec.byteLength)
+    this.bytes.raw(codec)
   }
 
   /** Writes what comes before an item can be waiting. */

@@ -22,6 +22,8 @@ export interface WriterTools {
   readonly shipped: ShippedFunctions
   /** The bytes of an instance of a registered class. Throws `SerializeError`. */
   encode(object: object, codec: ClassCodec, strictness: Strictness): EncodedInstance
+  /** The bytes of a codec; undefined for one that is being written, or cannot be. */
+  encodeCodec(codec: ClassCodec): Uint8Array | undefined
 }
 
 /** Captured values that are messages of their own. */

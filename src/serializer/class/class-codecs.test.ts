@@ -49,6 +49,60 @@ test('a function meets the same class', () => {
   assert.ok(sides.there.serializer.isCurrent(double))
 })
 
+test('a registered class brings its codec, so that what is made of it can come back', () => {
+  const sides = new TwoSides()
+  const make = (cents: number): Money => new Money(cents)
+  assert.throws(() => sides.back(sides.send(make)(1)), /a Money cannot travel/)
+  sides.here.codecs.register(Money, moneyCodec)
+  for (const made of [
+    sides.send(make)(1),
+    new (sides.send({ classes: [Money, Money] }).classes[1] ?? Money)(2),
+    new (sides.send(Money))(3),
+  ]) {
+    const home = sides.back([made])
+    assert.ok(home[0] instanceof Money)
+    assert.equal(home[0].cents, made.cents)
+  }
+})
+
+test('registered classes whose codecs need each other travel', () => {
+  class Coin {
+    readonly #cents: number
+    constructor(cents: number) {
+      this.#cents = cents
+    }
+    toMoney(): Money {
+      return new Money(this.#cents)
+    }
+  }
+  const sides = new TwoSides()
+  sides.here.codecs.register(Coin, {
+    serialize: (coin) => coin.toMoney().cents,
+    deserialize: (cents) => new Coin(new Money(cents as number).cents),
+  })
+  sides.here.codecs.register(Money, {
+    serialize: (money) => new Coin(money.cents).toMoney().cents,
+    deserialize: (cents) => new Coin(cents as number).toMoney(),
+  })
+  const both = sides.send(() => [new Coin(1), new Money(2)] as const)
+  const [coin, money] = sides.back(both())
+  assert.ok(coin instanceof Coin && money instanceof Money)
+  assert.deepEqual([coin.toMoney().cents, money.cents], [1, 2])
+})
+
+test('a class whose codec cannot travel does, but nothing that is made of it', () => {
+  const sides = new TwoSides()
+  const { signal } = new AbortController()
+  sides.here.codecs.register(Money, {
+    serialize: (money) => [money.cents, signal.aborted],
+    deserialize: () => new Money(signal.aborted ? 1 : 2),
+  })
+  const make = sides.send(() => new Money(7))
+  assert.equal(make().cents, 7)
+  assert.throws(() => sides.back(make()), /a Money cannot travel/)
+  assert.throws(() => sides.send(new Money(7)), /the codec of Money.*an AbortSignal cannot travel/s)
+})
+
 test('a class that extends a registered one needs a codec of its own', () => {
   const sides = new TwoSides()
   sides.here.codecs.register(Money, moneyCodec)

@@ -1,5 +1,6 @@
 // Classes whose instances travel as what their user makes of them: for what only the class itself
-// can see or make again. The codec travels with the instances, so that they can come back.
+// can see or make again. The codec travels with the instances and with the class, so that they can
+// come back.
 
 import { ConfigError } from '../../base/errors.js'
 import { isNative, ownValue, type AnyFunction } from '../native-names.js'
@@ -68,6 +69,7 @@ export class ClassCodecs {
 
   /** The codec of a class itself. */
   ofClass(constructor: AnyFunction): ClassCodec | undefined {
+    if (this.#isEmpty) return undefined
     const prototype = prototypeOfClass(constructor)
     return prototype === undefined ? undefined : this.#byPrototype.get(prototype)
   }

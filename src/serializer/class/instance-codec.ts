@@ -36,6 +36,7 @@ export class InstanceCodec {
   readonly #messages: NestedMessages
   readonly #codecs: ClassCodecs
   readonly #inProgress = new Set<object>()
+  readonly #codecsInProgress = new Set<ClassCodec>()
   readonly #arrived = new Map<string, { readonly root: object; readonly codec: ClassCodec }>()
 
   constructor(messages: NestedMessages, codecs: ClassCodecs) {
@@ -52,13 +53,37 @@ export class InstanceCodec {
     }
     this.#inProgress.add(object)
     try {
-      const { constructor, serialize, deserialize } = codec
       const content = serialized(object, codec)
       const value = this.#write(content, strictness, `what serialize returns for ${name}`)
-      const travelling: TravellingCodec = { constructor, serialize, deserialize }
-      return { codec: this.#write(travelling, 'strict', `the codec of ${name}`), value }
+      return { codec: this.#writeCodec(codec), value }
     } finally {
       this.#inProgress.delete(object)
+    }
+  }
+
+  /**
+   * The codec for a class that travels: its instances may come back. Undefined inside of the same
+   * codec, which has its class, and for one that cannot travel: then only its instances are refused.
+   */
+  encodeCodec(codec: ClassCodec): Uint8Array | undefined {
+    if (this.#codecsInProgress.has(codec)) return undefined
+    try {
+      return this.#writeCodec(codec)
+    } catch (error) {
+      if (error instanceof SerializeError) return undefined
+      throw error
+    }
+  }
+
+  #writeCodec(codec: ClassCodec): Uint8Array {
+    const { constructor, serialize, deserialize } = codec
+    const travelling: TravellingCodec = { constructor, serialize, deserialize }
+    const isFirst = !this.#codecsInProgress.has(codec)
+    this.#codecsInProgress.add(codec)
+    try {
+      return this.#write(travelling, 'strict', `the codec of ${nameOf(constructor)}`)
+    } finally {
+      if (isFirst) this.#codecsInProgress.delete(codec)
     }
   }
 
