@@ -54,8 +54,8 @@ export function emitInterface(struct) {
     fields.unshift(`readonly kind: '${struct.member}'`)
     fields.push(
       `/**
-        * The encoded message, if this was decoded from one: \`encode\` returns it as it is, so a
-        * changed copy must not keep it.
+        * Inside of this package the encoded message, if this was decoded from one. In
+        * \`scaler-ts/protocol\` there never is one.
         */
        readonly bytes?: Uint8Array | undefined`,
     )

@@ -63,7 +63,7 @@ export class InstanceCodec {
 
   /**
    * The codec for a class that travels: its instances may come back. Undefined inside of the same
-   * codec, which has its class, and for one that cannot travel: then only its instances are refused.
+   * codec, which has its class, and for one that cannot travel: then its instances are refused.
    */
   encodeCodec(codec: ClassCodec): Uint8Array | undefined {
     if (this.#codecsInProgress.has(codec)) return undefined

@@ -165,8 +165,8 @@ export interface Task {
   /** Another scheduler process had it before: a worker may have it still. Set by clients. Not in 1.9.9. */
   readonly mayHaveRun: boolean
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -376,8 +376,8 @@ export interface TaskCancel {
   /** How. */
   readonly flags: TaskCancelFlags
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -477,8 +477,8 @@ export interface TaskResult {
   /** That of the Task that this answers. Not in 1.9.9. */
   readonly attempt: number
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -559,13 +559,13 @@ export interface TaskUpdate {
   readonly taskId: TaskId
   /** What has changed. */
   readonly update: TaskUpdateType
-  /** progress: how much of it is done. */
+  /** progress: how much of it is done; waiting: how often it has lost its process while it waited. */
   readonly done: number
   /** progress: how much there is; 0 = unknown. */
   readonly total: number
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -621,8 +621,8 @@ export interface GraphTask {
   /** More nodes follow in further messages of the same graph (docs/protocol.md#graph-parts). Not in 1.9.9. */
   readonly isOpen: boolean
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -689,8 +689,8 @@ export interface GraphTaskCancel {
   /** Which graph. */
   readonly taskId: TaskId
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -749,8 +749,8 @@ export interface ClientHeartbeat {
   /** The echo shall have a report. Not in 1.9.9. */
   readonly wantsReport: boolean
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -838,8 +838,8 @@ export interface ClientHeartbeatEcho {
   /** One if the client has asked for it, else none (docs/protocol.md#report). Not in 1.9.9. */
   readonly reports: readonly SchedulerReport[]
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1028,8 +1028,8 @@ export interface WorkerHeartbeat {
   /** It takes no further tasks and gives back what it has not begun. Not in 1.9.9. */
   readonly isLeaving: boolean
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1136,8 +1136,8 @@ export interface WorkerHeartbeatEcho {
   /** What the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
   readonly features: number
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1216,8 +1216,8 @@ export interface ObjectInstruction {
   /** create: all four lists; delete: only the ids; clear: nothing. */
   readonly objectContent: ObjectContent
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1279,8 +1279,8 @@ export interface ObjectRequest {
   /** Which objects. Order and duplicates matter to the answer. */
   readonly objectIds: readonly ObjectId[]
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1330,8 +1330,8 @@ export interface ObjectResponse {
   /** The objects; see docs/protocol.md#objects for what the lists have when some do not exist. */
   readonly objectContent: ObjectContent
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1379,8 +1379,8 @@ export interface DisconnectRequest {
   /** Which worker. */
   readonly worker: Identity
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1429,8 +1429,8 @@ export interface DisconnectResponse {
   /** The worker of the request. */
   readonly worker: Identity
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1482,8 +1482,8 @@ export interface ClientDisconnect {
   /** Which of the two. */
   readonly disconnectType: DisconnectType
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1538,8 +1538,8 @@ export interface ClientShutdownResponse {
   /** False when the scheduler is protected. */
   readonly accepted: boolean
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1595,8 +1595,8 @@ function writeClientShutdownResponse(
 export interface StateClient {
   readonly kind: 'stateClient'
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1628,8 +1628,8 @@ export function addStateClient(writer: Writer, pointerAt: number, _value: StateC
 export interface StateObject {
   readonly kind: 'stateObject'
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1665,8 +1665,8 @@ export interface StateBalanceAdvice {
   /** The tasks. */
   readonly taskIds: readonly TaskId[]
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1732,8 +1732,8 @@ export interface StateScheduler {
   /** Its workers. */
   readonly workerManager: WorkerManagerStatus
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1796,8 +1796,8 @@ export interface StateWorker {
   /** `connected` or `disconnected` in ASCII. */
   readonly message: Uint8Array
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1849,8 +1849,8 @@ export interface StateTask {
   /** The profile result once it is finished, otherwise empty. */
   readonly metadata: Uint8Array
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1911,8 +1911,8 @@ export interface StateGraphTask {
   /** The nodes that it needs. */
   readonly parentTaskIds: readonly TaskId[]
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1962,8 +1962,8 @@ function writeStateGraphTask(writer: Writer, at: number, value: StateGraphTask):
 export interface ProcessorInitialized {
   readonly kind: 'processorInitialized'
   /**
-   * The encoded message, if this was decoded from one: `encode` returns it as it is, so a
-   * changed copy must not keep it.
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
    */
   readonly bytes?: Uint8Array | undefined
 }

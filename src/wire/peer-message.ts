@@ -1,0 +1,147 @@
+// Messages for those who write another peer (`scaler-ts/protocol`): plain values that can be
+// compared, copied and changed. What is ours beyond 1.9.9 may be left out. Inside, message.ts does
+// the same without checks and copies.
+
+import { ProtocolError } from '../base/errors.js'
+import { schedulerId, identity } from '../base/ids.js'
+import {
+  decode as decodeMessage,
+  encode as encodeMessage,
+  encodeFrame as encodeMessageFrame,
+  type Message,
+} from './message.js'
+import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from './plain.js'
+
+/** The fields that 1.9.9 does not have. */
+interface ExtensionFields {
+  readonly task: keyof typeof PLAIN_TASK
+  readonly taskResult: keyof typeof PLAIN_RESULT
+  readonly graphTask: 'isOpen'
+  readonly workerHeartbeat: keyof typeof PLAIN_HEARTBEAT | 'features' | 'runtime'
+  readonly workerHeartbeatEcho: 'schedulerId' | 'features'
+  readonly clientHeartbeat: 'features' | 'runtime' | 'worker' | 'wantsReport'
+  readonly clientHeartbeatEcho: 'schedulerId' | 'features' | 'reports'
+}
+
+type Extended = keyof ExtensionFields
+type MessageOf<K extends Message['kind']> = Extract<Message, { readonly kind: K }>
+type ExtensionsOf<K extends Extended> = Pick<MessageOf<K>, ExtensionFields[K] & keyof MessageOf<K>>
+
+/** What they say where they say nothing. */
+const EXTENSIONS: { readonly [K in Extended]: ExtensionsOf<K> } = {
+  task: PLAIN_TASK,
+  taskResult: PLAIN_RESULT,
+  graphTask: { isOpen: false },
+  workerHeartbeat: { ...PLAIN_HEARTBEAT, features: 0, runtime: '' },
+  workerHeartbeatEcho: { schedulerId: schedulerId(''), features: 0 },
+  clientHeartbeat: { features: 0, runtime: '', worker: identity(''), wantsReport: false },
+  clientHeartbeatEcho: { schedulerId: schedulerId(''), features: 0, reports: [] },
+}
+
+type Outgoing<K extends Message['kind']> = K extends Extended
+  ? Omit<MessageOf<K>, ExtensionFields[K] | 'bytes'> & Partial<ExtensionsOf<K>>
+  : Omit<MessageOf<K>, 'bytes'>
+
+/** A node of a graph that is to be encoded. */
+export type OutgoingTask = Outgoing<'task'>
+
+/** A graph that is to be encoded. */
+export type OutgoingGraphTask = Omit<Outgoing<'graphTask'>, 'graph'> & {
+  readonly graph: readonly OutgoingTask[]
+}
+
+/** A message that is to be encoded: fields that 1.9.9 does not have may be left out. */
+export type OutgoingMessage = {
+  [K in Message['kind']]: K extends 'graphTask' ? OutgoingGraphTask : Outgoing<K>
+}[Message['kind']]
+
+/**
+ * The message in one frame. Its byte strings are views of `bytes`, which must not be changed from
+ * then on, and which they keep in memory. Throws `ProtocolError`, and nothing else, for anything
+ * that is not a message (docs/protocol.md#encoding) or exceeds a limit (docs/protocol.md#limits).
+ */
+export function decode(bytes: Uint8Array): Message {
+  // Who has no types may pass anything.
+  if (!((bytes as unknown) instanceof Uint8Array)) {
+    throw new ProtocolError('a frame is a Uint8Array')
+  }
+  const { bytes: _frame, ...message } = decodeMessage(bytes)
+  return plain(message) as Message
+}
+
+/**
+ * The message as one frame, which the caller owns. Numbers out of a field's range are clamped.
+ * Throws `ProtocolError` for what the format cannot express: an unknown kind or enumerant, a byte
+ * string of 512 MiB or more, a field that is missing or of a wrong type.
+ */
+export function encode(message: OutgoingMessage): Uint8Array {
+  return plainBytes(checked(message, encodeMessage))
+}
+
+/**
+ * The same as `encode`, but byte strings of 16 KiB and more are not copied: the pieces, one behind
+ * the other, are the frame, and some of them are the message's own byte strings.
+ */
+export function encodeFrame(message: OutgoingMessage): Uint8Array | readonly Uint8Array[] {
+  return checked(message, encodeMessageFrame)
+}
+
+function checked<T>(outgoing: OutgoingMessage, write: (message: Message) => T): T {
+  if (typeof outgoing !== 'object' || (outgoing as unknown) === null) {
+    throw new ProtocolError('a message is an object')
+  }
+  const message = completed(outgoing)
+  try {
+    return write(message)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    const field = missingField(message, write)
+    const what = field === undefined ? error.message : `${field} is missing or of a wrong type`
+    throw new ProtocolError(`a ${message.kind} message: ${what}`, { cause: error })
+  }
+}
+
+/** With all fields, and without the frame of a decoded one. */
+function completed(outgoing: OutgoingMessage): Message {
+  const defaults = EXTENSIONS[outgoing.kind as Extended] as object | undefined
+  const message = { ...defaults, ...outgoing, bytes: undefined } as unknown as Message
+  if (message.kind !== 'graphTask' || !Array.isArray(message.graph)) return message
+  return { ...message, graph: message.graph.map((task) => ({ ...PLAIN_TASK, ...task })) }
+}
+
+/** The field that was asked for last before writing failed, as a path. */
+function missingField(message: Message, write: (message: Message) => unknown): string | undefined {
+  let last: string | undefined
+  const watched = (object: object, path: string): unknown =>
+    new Proxy(object, {
+      get: (target, key) => {
+        const value: unknown = Reflect.get(target, key)
+        if (typeof key === 'symbol' || key === 'bytes') return value
+        const place = path === '' ? key : `${path}.${key}`
+        if (key !== 'length') last = place
+        return isStruct(value) ? watched(value, place) : value
+      },
+    })
+  try {
+    write(watched(message, '') as Message)
+  } catch {
+    return last
+  }
+  return undefined
+}
+
+function isStruct(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
+}
+
+/** The same with byte strings that are nothing but that. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return plainBytes(value)
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part)]))
+}
+
+function plainBytes(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
