@@ -130,7 +130,7 @@ struct TaskUpdate $extension {
   # What has changed.
 
   done @2 :Float64;
-  # progress: how much of it is done.
+  # progress: how much of it is done; waiting: how often it has lost its process while it waited.
 
   total @3 :Float64;
   # progress: how much there is; 0 = unknown.

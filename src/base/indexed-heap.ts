@@ -24,6 +24,13 @@ export class IndexedHeap<T extends HeapItem> {
     return this.#items[0]
   }
 
+  /** The item that would rank first without that one. */
+  get second(): T | undefined {
+    const [, left, right] = this.#items
+    if (left === undefined || right === undefined) return left
+    return this.#isBefore(right, left) ? right : left
+  }
+
   /** Adds an item that is in no heap. */
   add(item: T): void {
     item.heapIndex = this.#items.length

@@ -110,6 +110,33 @@ test('the last lines on stderr are there, however much was printed before and it
   }
 })
 
+test('a parent sees how its children end, whatever they do, where there is a second worker', async (t) => {
+  const cluster = await TestCluster.start(t, { agents: [2] })
+  const client = cluster.client()
+  const nameOf = (error: unknown): string => (error as Error).name
+  const parent = async (): Promise<unknown> => {
+    const { currentClient } = await import('scaler-ts')
+    const inside = currentClient()
+    const exits = (x: number): number => (x === 1 ? process.exit(3) : x)
+    const settled = await inside.map(exits, [0, 1, 2]).allSettled()
+    const spin = (): never => {
+      for (;;);
+    }
+    const late = inside.with({ timeoutMs: 100 }).submit(spin)
+    const unwanted = inside.submit(spin)
+    setTimeout(() => unwanted.cancel(), 100)
+    return [
+      ...settled.map((outcome) =>
+        outcome.status === 'fulfilled' ? outcome.value : nameOf(outcome.reason),
+      ),
+      await late.catch(nameOf),
+      await unwanted.catch(nameOf),
+    ]
+  }
+  const expected = [0, 'ProcessorDiedError', 2, 'TaskTimeoutError', 'TaskCancelledError']
+  assert.deepEqual(await client.submit(parent), expected)
+})
+
 test('a parent whose child task dies is told so, and goes on', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1] })
   const client = cluster.client()

@@ -119,6 +119,8 @@ export interface TaskExtra {
   isWaiting: boolean
   /** It has waited since it was given to its worker: how long it takes says nothing. */
   hasWaited: boolean
+  /** It has lost its process while others ran there beside it: its children run elsewhere. */
+  isFragile: boolean
   /** Its worker was told to cancel it by force. */
   isForced: boolean
   /** How many TaskCancels its worker has not answered. */

@@ -50,6 +50,38 @@ test('a worker whose task waits counts as idle among the others', () => {
   assert.deepEqual(scheduler.lines(), ['W <- task c'])
 })
 
+test('of workers that have nothing to run, one comes first on which nothing waits either', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
+  scheduler.receive('C', task('parent', 'C')).receive('V', update('parent', 'waiting')).actions()
+  // It may end its process: the parent can look after it only from another one.
+  for (const id of ['first', 'second']) {
+    scheduler.receive('C', child(id, 'C', 'parent'))
+    assert.deepEqual(scheduler.lines(), [`W <- task ${id}`])
+    scheduler.receive('W', result(id)).actions()
+  }
+  scheduler.receive('W', result('parent')).receive('V', result('parent')).actions()
+  scheduler.receive('C', task('next', 'C'))
+  assert.deepEqual(scheduler.lines(), ['V <- task next'], 'nothing waits there any more')
+})
+
+test('children of a task that has lost its process go to other workers, if there are any', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
+  scheduler.receive('C', task('parent', 'C')).receive('C', task('busy', 'C')).actions()
+  scheduler.receive('V', update('parent', 'waiting', 1)).receive('C', child('a', 'C', 'parent'))
+  assert.deepEqual(scheduler.lines(), [], 'only the worker of the parent has room')
+  scheduler.receive('W', result('busy'))
+  assert.deepEqual(scheduler.lines(), ['C <- result busy success', 'W <- task a'])
+  // Others are not kept from it.
+  scheduler.receive('C', task('other', 'C'))
+  assert.deepEqual(scheduler.lines(), ['V <- task other'])
+  scheduler
+    .receive('V', result('other'))
+    .receive('C', child('b', 'C', 'parent'))
+    .actions()
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
+  assert.deepEqual(scheduler.lines(), ['V <- task a'], 'there is no other any more')
+})
+
 test('waiting is no room that a limit on waiting tasks would count', () => {
   const limits = { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 }
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, limits)

@@ -7,6 +7,7 @@ import { idToHex, type Identity } from '../../base/ids.js'
 import type { TaskUpdate } from '../../wire/message.js'
 import type { TaskEntry } from './entries.js'
 import type { SchedulerState } from './state.js'
+import { extraOf } from './task-extra.js'
 
 /** A worker tells what a task is doing. Only the worker that has the task is listened to. */
 export function onTaskUpdate(state: SchedulerState, from: Identity, message: TaskUpdate): void {
@@ -20,6 +21,7 @@ export function onTaskUpdate(state: SchedulerState, from: Identity, message: Tas
   switch (message.update) {
     case 'waiting':
       pool.suspend(task, state.now)
+      if (message.done > 0) extraOf(task).isFragile = true
       break
     case 'resumed':
       pool.resume(task, state.now)

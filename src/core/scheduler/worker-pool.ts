@@ -135,8 +135,10 @@ export class WorkerPool {
     const { worker } = task
     assert(worker !== undefined, 'a task is not with its worker')
     leave(worker, task)
-    if (task.extra?.isWaiting === true) worker.waitingCount -= 1
-    else this.#unload(worker, task, now)
+    if (task.extra?.isWaiting === true) {
+      worker.waitingCount -= 1
+      if (!worker.isLeaving) this.#workers.update(worker)
+    } else this.#unload(worker, task, now)
     forgetStay(worker, task)
   }
 
@@ -240,10 +242,17 @@ export class WorkerPool {
   }
 
   #choice(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
-    const worker = this.#workers.first
     const task = this.queue.first
+    const worker = task === undefined ? undefined : this.#firstFor(task)
     if (worker === undefined || task === undefined) return undefined
     return this.#hasRoom(worker, task) ? { task, worker: this.#nearest(task, worker) } : undefined
+  }
+
+  /** The worker that ranks first, but not the one that the task shall not share with its parent. */
+  #firstFor(task: TaskEntry): WorkerEntry | undefined {
+    const { first } = this.#workers
+    if (first === undefined || avoidedBy(task) !== first) return first
+    return this.#workers.second ?? first
   }
 
   /**
@@ -260,6 +269,7 @@ export class WorkerPool {
       if ((looks -= 1) < 0) break
       if (holder.runtime !== task.runtime || holder.isLeaving) continue
       if (!this.#hasRoom(holder, task)) continue
+      if (holder !== first && avoidedBy(task) === holder) continue
       if (isAnyoneIdle && activeCount(holder) > 0) continue
       if (nearest === undefined || this.#ranksBefore(holder, nearest)) nearest = holder
     }
@@ -274,7 +284,10 @@ export class WorkerPool {
     return worker.load + expectedSeconds(task) <= WINDOW_SECONDS
   }
 
-  /** Those that are full last; then least work, fewest tasks, order of registration. */
+  /**
+   * Those that are full last; then least work, fewest tasks, fewest that wait for their own (what
+   * runs beside those may end their process), order of registration.
+   */
   #ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
     const countA = activeCount(a)
     const countB = activeCount(b)
@@ -283,8 +296,18 @@ export class WorkerPool {
     if (isAFull !== isBFull) return isBFull
     if (a.load !== b.load) return a.load < b.load
     if (countA !== countB) return countA < countB
+    if (a.waitingCount !== b.waitingCount) return a.waitingCount < b.waitingCount
     return a.sequence < b.sequence
   }
+}
+
+/**
+ * The worker of a parent that has lost its process before while others ran there: most likely to
+ * what it submits. If there is another, that runs elsewhere, so that the parent sees how it ends.
+ */
+function avoidedBy({ extra, node }: TaskEntry): WorkerEntry | undefined {
+  const parent = node === undefined ? extra?.parent : node.graph.parent
+  return parent?.extra?.isFragile === true ? parent.worker : undefined
 }
 
 /** How many tasks a worker has to run; not those that only wait for others. */

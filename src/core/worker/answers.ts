@@ -110,10 +110,14 @@ export class Answers {
     this.#output.send(statusOnly(taskId, status))
   }
 
-  /** A task waits for tasks of its own, or goes on. */
-  waits({ id }: WorkerTask, isWaiting: boolean): void {
-    const update = isWaiting ? 'waiting' : 'resumed'
-    this.update({ kind: 'taskUpdate', taskId: id, update, done: 0, total: 0 })
+  /** A task waits for tasks of its own, and so often has lost its processor meanwhile before. */
+  waits({ id, lossCount }: WorkerTask): void {
+    this.update({ kind: 'taskUpdate', taskId: id, update: 'waiting', done: lossCount, total: 0 })
+  }
+
+  /** A task that has waited counts again. */
+  resumes({ id }: WorkerTask): void {
+    this.update({ kind: 'taskUpdate', taskId: id, update: 'resumed', done: 0, total: 0 })
   }
 
   /** Passes on that a task waits, goes on, or how far it is, to a scheduler that wants to know. */

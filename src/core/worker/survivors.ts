@@ -66,7 +66,7 @@ export class Survivors {
     if (this.#tasks.change(task, 'requeued') !== 'fetching') return
     if (isSuspect) this.#tasks.suspect(task)
     // Where it runs again it has not waited yet: it counts again for what it is.
-    if (task.isWaiting) this.#answers.waits(task, false)
+    if (task.isWaiting) this.#answers.resumes(task)
   }
 
   /**

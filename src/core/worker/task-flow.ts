@@ -238,7 +238,9 @@ export class TaskFlow {
     const isNews =
       update.update === 'progress' ||
       this.#dispatcher.setWaiting(task, update.update === 'waiting', now)
-    if (isNews && task.state === 'dispatched') this.#answers.update(update)
+    if (!isNews || task.state !== 'dispatched') return
+    if (update.update === 'waiting' && task.lossCount > 0) this.#answers.waits(task)
+    else this.#answers.update(update)
   }
 
   /** The processor's guardian has told how far a task is. */
@@ -342,7 +344,7 @@ export class TaskFlow {
   /** A task that goes on from before the connection was lost is awaited again. */
   #takeUpAgain(task: WorkerTask): void {
     this.#tasks.change(task, 'sentAgain')
-    if (task.isWaiting) this.#answers.waits(task, true)
+    if (task.isWaiting) this.#answers.waits(task)
   }
 
   /** By force: whether it has begun or not. */

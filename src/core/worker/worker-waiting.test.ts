@@ -175,6 +175,23 @@ test('what submits the same deadly task again and again fails in the end', () =>
   assert.equal(failures.length, 1)
 })
 
+test('with each wait a task says how often it has lost its processor while it waited', () => {
+  const worker = ScriptedWorker.ready()
+  worker.run('parent')
+  const losses: number[] = []
+  for (let processor = 1; processor < 4; processor += 1) {
+    const message = { kind: 'taskUpdate', taskId: taskId('parent'), update: 'waiting' } as const
+    const update = { ...message, done: 0, total: 0 }
+    for (const action of worker.handle({ type: 'taskUpdated', processor, update })) {
+      assert.ok(action.type === 'send' && action.message.kind === 'taskUpdate')
+      losses.push(action.message.done)
+    }
+    worker.die('retired', KILLED, processor)
+    assert.deepEqual(restart(worker, processor + 1), ['dispatch parent'])
+  }
+  assert.deepEqual(losses, [0, 1, 2])
+})
+
 test('tasks that wait while their processor keeps dying do not go on for ever', () => {
   const worker = withWaiting('a', 'b')
   worker.update('b', 'waiting')
