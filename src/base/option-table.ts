@@ -76,7 +76,7 @@ export function checkOptions<Options extends object>(
 
 /** Throws `ConfigError` for a name that a table does not have, as `checkOptions` does. */
 export function checkNames(owner: string, table: object, given: object): void {
-  if (typeof given !== 'object' || given === null) {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new ConfigError(`${owner} options: expected an object, got ${show(given)}`)
   }
   for (const name of Object.keys(given)) {

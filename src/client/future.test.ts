@@ -269,6 +269,11 @@ test('result() refuses bad options', async () => {
     await assert.rejects(future.result({ timeoutMs: timeoutMs as number }), ConfigError)
   }
   await assert.rejects(future.result({ signal: {} as AbortSignal }), ConfigError)
+  await assert.rejects(future.result({ timeout: 5 } as never), /unknown result option timeout/)
+  for (const wrong of [null, 5, []]) {
+    await assert.rejects(future.result(wrong as never), /result options: expected an object/)
+  }
+  assert.throws(() => future.onProgress(5 as never), TypeError)
   await future
 })
 

@@ -87,6 +87,7 @@ export class Future<T> implements Promise<T> {
   /**
    * Calls `listener` when the task tells how far it is: `done` of `total`, 0 = unknown; until the
    * returned function is called. What comes in quick succession may be left out.
+   * Throws `TypeError` for what is no function.
    */
   onProgress(listener: (done: number, total: number) => void): () => void {
     return this.#state.onProgress(listener)

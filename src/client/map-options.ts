@@ -1,7 +1,7 @@
 // How a map goes about its work, checked.
 
 import { ConfigError } from '../base/errors.js'
-import { nearestHint } from '../base/option-table.js'
+import { checkNames } from '../base/option-table.js'
 import { booleanOption, numberOption, show } from '../base/option.js'
 import type { MapOptions } from './map-future.js'
 import type { MapProgressListener } from './map-progress.js'
@@ -9,7 +9,7 @@ import type { MapProgressListener } from './map-progress.js'
 const MAX_CONCURRENCY = 2 ** 32 - 1
 /** Enough for thousands of workers; more would only wait, and fill caches and tables. */
 const DEFAULT_CONCURRENCY = 10_000
-const NAMES = ['ordered', 'concurrency', 'progress']
+const NAMES: Record<keyof MapOptions, true> = { ordered: true, concurrency: true, progress: true }
 
 /** The same with nothing left open. */
 export interface CheckedMapOptions {
@@ -22,10 +22,7 @@ export interface CheckedMapOptions {
 
 /** The options, checked, with defaults. Throws `ConfigError`. */
 export function checkMapOptions(options: MapOptions, maxTasks: number): CheckedMapOptions {
-  for (const name of Object.keys(options)) {
-    if (NAMES.includes(name)) continue
-    throw new ConfigError(`unknown map option ${name}${nearestHint(name, NAMES)}`)
-  }
+  checkNames('map', NAMES, options)
   const isOrdered = booleanOption('ordered', options.ordered, true)
   const progress = progressOption(options.progress)
   const given = options.concurrency

@@ -165,6 +165,12 @@ test('so are bad options, and everything once the client was closed', async () =
   assert.throws(() => references.send(1, { name: 5 as never }), ConfigError)
   assert.throws(() => references.send(1, { name: 'x'.repeat(1_001) }), ConfigError)
   assert.throws(() => references.send(1, { size: 5 } as never), /unknown sendObject option size/)
+  for (const wrong of [null, 5, []]) {
+    assert.throws(
+      () => references.send(1, wrong as never),
+      /sendObject options: expected an object/,
+    )
+  }
   await client.connection.close()
   assert.throws(() => references.send(1, {}), ClientClosedError)
 })

@@ -1,6 +1,7 @@
 // The references of one client: which are valid, and when their objects can go.
 
 import { ClientClosedError, ConfigError } from '../base/errors.js'
+import { checkNames } from '../base/option-table.js'
 import type { ObjectId } from '../base/ids.js'
 import { withPathPrefix } from '../serializer/path.js'
 import { argumentName } from '../wire/object-content.js'
@@ -19,6 +20,7 @@ interface Pin {
   isValid: boolean
 }
 
+const NAMES: Record<keyof SendObjectOptions, true> = { name: true }
 const MAX_NAME_LENGTH = 1_000
 
 /** The references of one client. */
@@ -86,9 +88,7 @@ function serialize(value: unknown, serializer: ClientConnection['serializer']): 
 }
 
 function checkOptions(options: SendObjectOptions): string {
-  for (const key of Object.keys(options)) {
-    if (key !== 'name') throw new ConfigError(`unknown sendObject option ${key}; there is name`)
-  }
+  checkNames('sendObject', NAMES, options)
   const { name = '' } = options
   if (typeof name === 'string' && name.length <= MAX_NAME_LENGTH) return name
   throw new ConfigError(`option name: expected a text of at most ${MAX_NAME_LENGTH} characters`)

@@ -1,6 +1,7 @@
 // The options of tasks: names, defaults and bounds, and what the wire has for them.
 
 import { ConfigError } from '../base/errors.js'
+import { checkNames } from '../base/option-table.js'
 import { booleanOption, numberOption } from '../base/option.js'
 import { taskId, type TaskId } from '../base/ids.js'
 import type { TaskOptions as CoreTaskOptions } from '../core/client/submission.js'
@@ -88,13 +89,7 @@ export function changeTaskSettings(
   given: TaskOptions,
   watches: SignalWatches,
 ): TaskSettings {
-  if (typeof given !== 'object' || given === null) {
-    throw new ConfigError(`task options: expected an object, got ${String(given)}`)
-  }
-  for (const name of Object.keys(given)) {
-    if (Object.hasOwn(NAMES, name)) continue
-    throw new ConfigError(`unknown task option ${name}; there are ${Object.keys(NAMES).join(', ')}`)
-  }
+  checkNames('task', NAMES, given)
   const { profiling, capabilities, signals, name } = settings
   return {
     profiling: booleanOption('profiling', given.profiling, profiling),

@@ -14,6 +14,7 @@ test('a profile has milliseconds and bytes', () => {
     durationMs: 1500,
     cpuTimeMs: 250,
     peakMemoryBytes: 4096,
+    worker: '',
   })
 })
 
@@ -23,12 +24,12 @@ test('what was not measured is absent', () => {
     peakMemoryBytes: 0,
     cpuSeconds: 0,
   })
-  assert.deepEqual(taskProfile(metadata, ''), { durationMs: 0.1 })
+  assert.deepEqual(taskProfile(metadata, ''), { durationMs: 0.1, worker: '' })
 })
 
 test('memory that nobody has measured is absent, though the time is known', () => {
   const metadata = encodeProfileResult({ durationSeconds: 1, peakMemoryBytes: 0, cpuSeconds: 0.5 })
-  assert.deepEqual(taskProfile(metadata, ''), { durationMs: 1000, cpuTimeMs: 500 })
+  assert.deepEqual(taskProfile(metadata, ''), { durationMs: 1000, cpuTimeMs: 500, worker: '' })
 })
 
 test('no profile, or one that cannot be read, is undefined', () => {

@@ -11,8 +11,8 @@ export interface TaskProfile {
   readonly cpuTimeMs?: number
   /** Memory beyond what the process had before, in bytes. Measured with `profiling` only. */
   readonly peakMemoryBytes?: number
-  /** The name of the worker that ran it. Absent if that does not say so, as those of Python. */
-  readonly worker?: string
+  /** The name of the worker that ran it; empty if that does not say so, as those of Python. */
+  readonly worker: string
 }
 
 /** The profile in a TaskResult's metadata (docs/protocol.md#profile-result); undefined if none. */
@@ -24,14 +24,12 @@ export function taskProfile(metadata: Uint8Array, worker: string): TaskProfile |
     const { durationSeconds, cpuSeconds, peakMemoryBytes } = found
     const durationMs = toMilliseconds(durationSeconds)
     // Zero means that nobody has looked, as for most tasks that are short.
-    if (cpuSeconds === 0 && peakMemoryBytes === 0) {
-      return worker === '' ? { durationMs } : { durationMs, worker }
-    }
+    if (cpuSeconds === 0 && peakMemoryBytes === 0) return { durationMs, worker }
     return {
       durationMs,
       cpuTimeMs: toMilliseconds(cpuSeconds),
       ...(peakMemoryBytes > 0 && { peakMemoryBytes }),
-      ...(worker !== '' && { worker }),
+      worker,
     }
   } catch (error) {
     if (error instanceof ProtocolError) return undefined

@@ -19,8 +19,9 @@ export class ProgressReport {
     return this.#last
   }
 
-  /** Tells `listener`, until the returned function is called. */
+  /** Tells `listener`, a function, until the returned function is called. */
   listen(listener: ProgressListener): () => void {
+    if (typeof listener !== 'function') throw new TypeError('expected a function')
     const entry = { listener }
     this.#listeners.add(entry)
     return () => {

@@ -2,6 +2,7 @@
 
 import { ConfigError, TimeoutError } from '../base/errors.js'
 import { idToHex } from '../base/ids.js'
+import { checkNames } from '../base/option-table.js'
 import { numberOption } from '../base/option.js'
 import type { FutureState } from './future-state.js'
 
@@ -15,6 +16,7 @@ export interface ResultOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const NAMES: Record<keyof ResultOptions, true> = { timeoutMs: true, signal: true }
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Checks a time limit; undefined = none. Throws `ConfigError`. */
@@ -24,10 +26,9 @@ export function checkTimeLimit(timeoutMs: unknown): number | undefined {
 }
 
 /** The outcome of a future, unless the time limit or the signal comes first. */
-export async function waitForOutcome(
-  state: FutureState,
-  { timeoutMs, signal }: ResultOptions,
-): Promise<unknown> {
+export async function waitForOutcome(state: FutureState, options: ResultOptions): Promise<unknown> {
+  checkNames('result', NAMES, options)
+  const { timeoutMs, signal } = options
   const limit = checkTimeLimit(timeoutMs)
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new ConfigError('option signal: expected an AbortSignal')

@@ -40,6 +40,15 @@ test('wait() waits for all by default', async () => {
   assert.equal(pending.size, 0)
 })
 
+test('wait() refuses what is not futures, and options that there are not', async () => {
+  for (const wrong of [undefined, null, '', 5, [1], {}]) {
+    await assert.rejects(wait(wrong as never), TypeError)
+  }
+  for (const wrong of [null, 5, [], { timeout: 5 }, { until: 'some' }, { timeoutMs: -1 }]) {
+    await assert.rejects(wait([], wrong as never), ConfigError)
+  }
+})
+
 test('wait() for the first', async () => {
   const client = heldClient()
   const futures = await submitThree(client)

@@ -1,6 +1,7 @@
 // Waiting for some of many futures.
 
 import { ConfigError } from '../base/errors.js'
+import { checkNames } from '../base/option-table.js'
 import { Future } from './future.js'
 import type { EndListener, FutureState } from './future-state.js'
 import { checkTimeLimit } from './timed-wait.js'
@@ -22,6 +23,7 @@ export interface WaitResult<F> {
   readonly pending: Set<F>
 }
 
+const NAMES: Record<keyof WaitOptions, true> = { until: true, timeoutMs: true }
 const CONDITIONS = ['all', 'first', 'firstError'] as const
 
 /**
@@ -33,6 +35,7 @@ export async function wait<F extends Future<unknown>>(
   futures: Iterable<F>,
   options: WaitOptions = {},
 ): Promise<WaitResult<F>> {
+  checkNames('wait', NAMES, options)
   const { until = 'all', timeoutMs } = options
   const limit = checkTimeLimit(timeoutMs)
   if (!CONDITIONS.includes(until)) {
@@ -52,6 +55,10 @@ export async function wait<F extends Future<unknown>>(
 
 /** The futures, each once. Throws `TypeError` for anything else. */
 export function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): Set<F> {
+  // Who has no types may pass anything, and a set would take some of it for none.
+  if (typeof futures !== 'object' || (futures as unknown) === null) {
+    throw new TypeError('expected futures, got something else')
+  }
   const all = new Set(futures)
   for (const future of all as Set<unknown>) {
     if (!(future instanceof Future)) throw new TypeError('expected futures, got something else')

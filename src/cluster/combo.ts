@@ -2,6 +2,7 @@
 // the agent, one processor per worker. None of them outlives this process.
 
 import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
+import { localAddress } from '../transport/address.js'
 import {
   checkComboOptions,
   type AgentOrder,
@@ -22,9 +23,9 @@ interface Addresses {
  * is told in a process warning (`SCALER_EMBEDDED_ENDED`); what clients have submitted goes on.
  */
 export class SchedulerClusterCombo implements AsyncDisposable {
-  /** Where clients connect. */
+  /** Where clients of this machine connect. */
   readonly address: string
-  /** Where monitors subscribe. */
+  /** Where monitors of this machine subscribe. */
   readonly monitorAddress: string
   readonly #processes: readonly SupervisedProcess[]
   readonly #log: CodeLog
@@ -46,7 +47,11 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     const log = await openCodeLog(options)
     const { scheduler, agent } = newParts(log)
     try {
-      const addresses = await startScheduler(scheduler, orders.scheduler)
+      const listening = await startScheduler(scheduler, orders.scheduler)
+      const addresses = {
+        address: localAddress(listening.address),
+        monitorAddress: localAddress(listening.monitorAddress),
+      }
       await startAgent(agent, { ...orders.agent, address: addresses.address })
       return new SchedulerClusterCombo(addresses, [agent, scheduler], log)
     } catch (error) {

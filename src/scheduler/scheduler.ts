@@ -2,7 +2,7 @@
 // between them. It turns frames into events and actions into frames; it decides nothing.
 
 import { randomBytes } from 'node:crypto'
-import { ConfigError, ProtocolError } from '../base/errors.js'
+import { ProtocolError } from '../base/errors.js'
 import { bytesToLatin1 } from '../base/bytes.js'
 import { schedulerId, type Identity } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
@@ -12,11 +12,12 @@ import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
 import { Driver } from '../runtime/driver.js'
 import { packageVersion } from '../runtime/package-version.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
-import { formatAddress, parseAddress, type Address } from '../transport/address.js'
+import { formatAddress, parseAddress } from '../transport/address.js'
 import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
 import type { IncomingMessage } from '../transport/socket.js'
 import { decode, encodeFrame, type Message } from '../wire/message.js'
+import { bindMonitor, checkMonitorPort } from './monitor-address.js'
 import {
   checkSchedulerOptions,
   type CheckedSchedulerOptions,
@@ -25,7 +26,6 @@ import {
 
 /** How often the monitors are told the state of everything. */
 const STATUS_INTERVAL_MS = 1000
-const MAX_PORT = 65_535
 
 /** Why a scheduler has ended. */
 export interface SchedulerEnd {
@@ -113,10 +113,14 @@ export class Scheduler implements AsyncDisposable {
     const limits = { maxFrameBytes, maxQueuedBytes }
     const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
     this.#router = router
-    const monitorAddress = options.monitorAddress ?? monitorAddressOf(address, router.address)
-    this.#monitor = await PubSocket.bind(monitorAddress, {
-      onSubscriptions: (count) => this.#driver.handle({ type: 'subscribersChanged', count }),
-    })
+    const bind = (at: string): Promise<PubSocket> =>
+      PubSocket.bind(at, {
+        onSubscriptions: (count) => this.#driver.handle({ type: 'subscribersChanged', count }),
+      })
+    const { monitorAddress } = options
+    this.#monitor = await (monitorAddress === undefined
+      ? bindMonitor(address, router.address, bind)
+      : bind(monitorAddress))
   }
 
   #handler(): Parameters<typeof RouterSocket.bind>[1] {
@@ -232,18 +236,4 @@ export class Scheduler implements AsyncDisposable {
     await this.#log.close()
     this.#end(end)
   }
-}
-
-/** Throws `ConfigError` where there is no port two above, for monitors. */
-function checkMonitorPort(address: Address): void {
-  if (address.kind !== 'tcp' || address.port <= MAX_PORT - 2) return
-  const why = `two ports above ${formatAddress(address)} there is none`
-  throw new ConfigError(`option monitorAddress: ${why} for monitors; say where they connect`)
-}
-
-/** The same host, two ports up; a port of the system's choice where the main one was that. */
-function monitorAddressOf(configured: Address, bound: string): string {
-  const main = parseAddress(bound)
-  if (configured.kind !== 'tcp' || main.kind !== 'tcp') return `${bound}.monitor`
-  return formatAddress({ ...configured, port: configured.port === 0 ? 0 : main.port + 2 })
 }

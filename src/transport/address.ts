@@ -59,6 +59,13 @@ export function parseConnectAddress(text: string): Address {
   return address
 }
 
+/** Where somebody on this machine connects to what listens at an address. */
+export function localAddress(text: string): string {
+  const address = parseAddress(text)
+  if (address.kind === 'ipc' || address.host !== '*') return text
+  return formatAddress({ ...address, host: '127.0.0.1' })
+}
+
 /** The text of an address; `parseAddress` reads it back. */
 export function formatAddress(address: Address): string {
   if (address.kind === 'ipc') return `ipc://${address.path}`

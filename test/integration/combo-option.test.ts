@@ -47,6 +47,17 @@ test('processors get the environment, working directory and options of Node that
   await client.close()
 })
 
+test('a combo that listens on all addresses is found on this machine', async () => {
+  await using cluster = await SchedulerClusterCombo.start({ workers: 1, address: 'tcp://*:0' })
+  const [port, monitorPort] = [cluster.address, cluster.monitorAddress].map((address) => {
+    assert.match(address, /^tcp:\/\/127\.0\.0\.1:\d+$/)
+    return Number(address.split(':').at(-1))
+  })
+  assert.ok(port !== undefined && port > 0 && monitorPort !== port)
+  await using client = await Client.connect(cluster.address)
+  assert.equal(await client.submit(Math.sqrt, 16), 4)
+})
+
 test('logging options make a log of all parts, down to the level that is asked for', async (context) => {
   const folder = folderFor(context)
   const [loud, quiet] = [join(folder, 'loud.log'), join(folder, 'quiet.log')]

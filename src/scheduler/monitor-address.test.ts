@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseAddress } from '../transport/address.js'
+import { bindMonitor } from './monitor-address.js'
+
+/** Binds all but those that somebody has. */
+function binder(taken: readonly string[]): {
+  readonly tried: string[]
+  readonly bind: (address: string) => Promise<string>
+} {
+  const tried: string[] = []
+  const bind = async (address: string): Promise<string> => {
+    tried.push(address)
+    if (taken.includes(address)) throw new Error(`${address} is taken`)
+    return Promise.resolve(address)
+  }
+  return { tried, bind }
+}
+
+test('monitors connect two ports up', async () => {
+  for (const [configured, bound, expected] of [
+    ['tcp://127.0.0.1:500', 'tcp://127.0.0.1:500', 'tcp://127.0.0.1:502'],
+    ['tcp://*:0', 'tcp://*:40000', 'tcp://*:40002'],
+    ['tcp://[::1]:0', 'tcp://[::1]:40000', 'tcp://[::1]:40002'],
+    ['tcp://localhost:0', 'tcp://127.0.0.1:40000', 'tcp://localhost:40002'],
+    ['ipc:///tmp/s', 'ipc:///tmp/s', 'ipc:///tmp/s.monitor'],
+  ] as const) {
+    const { bind, tried } = binder([])
+    assert.equal(await bindMonitor(parseAddress(configured), bound, bind), expected)
+    assert.deepEqual(tried, [expected])
+  }
+})
+
+test('where the system chose the port, it chooses again if somebody has that or there is none', async () => {
+  const any = parseAddress('tcp://h:0')
+  const { bind } = binder(['tcp://h:502'])
+  assert.equal(await bindMonitor(any, 'tcp://h:500', bind), 'tcp://h:0')
+  assert.equal(await bindMonitor(any, 'tcp://h:65534', binder([]).bind), 'tcp://h:0')
+})
+
+test('a port that was asked for is not exchanged', async () => {
+  const { bind, tried } = binder(['tcp://h:502'])
+  await assert.rejects(bindMonitor(parseAddress('tcp://h:500'), 'tcp://h:500', bind), /taken/)
+  assert.deepEqual(tried, ['tcp://h:502'])
+})
