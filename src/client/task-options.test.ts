@@ -74,7 +74,10 @@ for (const name of Object.keys(GOOD) as (keyof TaskOptions)[]) {
 }
 
 test('unknown options, and what is no object, are refused', () => {
-  assert.throws(() => change({ timeout: 5 } as TaskOptions), /unknown task option timeout; is it timeoutMs/)
+  assert.throws(
+    () => change({ timeout: 5 } as TaskOptions),
+    /unknown task option timeout; is it timeoutMs/,
+  )
   assert.throws(() => change(null as never), ConfigError)
   assert.throws(() => change(5 as never), ConfigError)
 })
