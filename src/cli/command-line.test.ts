@@ -71,6 +71,7 @@ const RIGHT: readonly (readonly [string, readonly string[], readonly string[], o
   ['long flags', ['--num-of-workers', '4', 'x'], ['x'], { workers: 4 }],
   ['long flags with =', ['--num-of-workers=4'], [], { workers: 4 }],
   ['long flags cut short', ['--num', '4', '--prot'], [], { workers: 4, protected: true }],
+  ['a beginning that only one flag with a short name has', ['--n', '4'], [], { workers: 4 }],
   ['a flag whose beginning is another flag', ['-ws', '1'], [], { waitMs: 1_000 }],
   ['short flags', ['-n', '4'], [], { workers: 4 }],
   ['a value right behind a letter', ['-n4'], [], { workers: 4 }],

@@ -159,12 +159,17 @@ class CommandLineReader {
     return undefined
   }
 
-  /** The flag with this long name, or the only one with a name that begins so. */
+  /**
+   * The flag with this long name, or the only one with a name that begins so: the only one with a
+   * short name, too, if there is one. All flags of 1.9.9 have those, and none that were added: what
+   * was enough there is enough here.
+   */
   #only(name: string): Flag | undefined {
     const exact = this.#flags.find(({ key }) => name === `--${key}`)
     if (exact !== undefined || name.length <= 2) return exact
     const found = this.#flags.filter(({ key }) => `--${key}`.startsWith(name))
-    if (found.length < 2) return found[0]
+    const usual = found.filter(({ short }) => short.length > 0)
+    if (found.length < 2 || usual.length === 1) return usual[0] ?? found[0]
     const names = found.map(({ key }) => `--${key}`).join(', ')
     throw new ConfigError(`option ${name} is ambiguous: ${names}`)
   }

@@ -25,7 +25,8 @@ export const SUBMIT: CommandDefinition = {
     },
     {
       name: 'args',
-      description: 'JSON, or text where it is none; a single - reads a JSON list from stdin',
+      description:
+        'JSON, or text that does not begin like it; a single - reads a JSON list from stdin',
       isOptional: true,
       isVariadic: true,
     },
