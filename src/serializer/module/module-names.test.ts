@@ -299,6 +299,35 @@ describe('a value of an ES module', () => {
     assert.equal(finder().referenceOf(K, `${url}?2`, A_MODULE), undefined)
   })
 
+  test('is found inside of the objects that it exports', async (t) => {
+    const tree = new PackageTree(t)
+    const text = `
+      const far = () => 4
+      const cyclic = { one: { two: { far } } }
+      cyclic.self = cyclic
+      export default { f: () => 1, nested: { g: () => 2 }, K: class {}, get late() { throw 1 } }
+      export const box = { h: () => 3, cyclic, proxy: new Proxy({}, { get: () => { throw 2 } }) }
+    `
+    tree.install('lib', { exports: './main.mjs' }, { 'main.mjs': text })
+    const url = tree.url('app/node_modules/lib/main.mjs')
+    const lib = (await import(url)) as Readonly<Record<string, Readonly<Record<string, unknown>>>>
+    const { f, nested, K } = lib['default'] ?? {}
+    const { h, cyclic } = lib['box'] ?? {}
+    const find = finder()
+    for (const [value, path] of [
+      [f, ['default', 'f']],
+      [(nested as { g: unknown }).g, ['default', 'nested', 'g']],
+      [K, ['default', 'K']],
+      [h, ['box', 'h']],
+    ] as const) {
+      const found = find.referenceOf(value as AnyFunction, url, A_MODULE)
+      assert.deepEqual(found?.path, path)
+      assert.equal(load(tree, found), value)
+    }
+    const { far } = (cyclic as { one: { two: { far: AnyFunction } } }).one.two
+    assert.equal(find.referenceOf(far, url, A_MODULE), undefined)
+  })
+
   test('of this package is a reference to its own file', () => {
     const url = new URL('../../base/errors.js', import.meta.url).href
     assert.deepEqual(finder().referenceOf(DeserializeError, url, A_MODULE), {

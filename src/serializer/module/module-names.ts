@@ -18,6 +18,10 @@ import { refuseUnexported } from './refuse-import.js'
 /** What is exported by the ES module at a URL, by exported name; undefined if that is none. */
 export type ExportsOf = (url: string) => ReadonlyMap<string, string> | undefined
 
+/** How far what a module exports is looked into for what has no name of its own there. */
+const MAX_STEPS = 3
+const MAX_LOOKS = 10_000
+
 /** What the client asks about modules. */
 export class ModuleNames {
   readonly #policy: ModulePolicy
@@ -132,10 +136,11 @@ export class ModuleNames {
     const namespace = this.#namespaceAt(url)
     if (path === undefined || namespace === undefined) return undefined
     const key = keyIn(namespace, value)
-    const module = key === undefined ? undefined : fileReference(path, this.#policy)
-    return module === undefined || key === undefined
+    const steps = key === undefined ? stepsIn(namespace, value) : [key]
+    const module = steps === undefined ? undefined : fileReference(path, this.#policy)
+    return module === undefined || steps === undefined
       ? undefined
-      : { module, form: 'import', path: [key] }
+      : { module, form: 'import', path: steps }
   }
 
   /** A namespace does not say what it is that of, but what `require` gives for it may. */
@@ -198,6 +203,34 @@ function keyIn(namespace: object, value: AnyFunction): string | undefined {
   const name: unknown = Object.getOwnPropertyDescriptor(value, 'name')?.value
   if (typeof name === 'string' && valueIn(namespace, name) === value) return name
   return Object.getOwnPropertyNames(namespace).find((key) => valueIn(namespace, key) === value)
+}
+
+/** The way to a value inside of the objects that are exported: `default`, `nested`, `fn`. */
+function stepsIn(namespace: object, value: AnyFunction): readonly string[] | undefined {
+  const queue: { readonly owner: object; readonly steps: readonly string[] }[] = []
+  const seen = new Set<unknown>()
+  for (const key of Object.getOwnPropertyNames(namespace)) {
+    const owner = valueIn(namespace, key)
+    if (isOpen(owner)) queue.push({ owner, steps: [key] })
+  }
+  let looks = 0
+  for (const { owner, steps } of queue) {
+    if (seen.has(owner)) continue
+    seen.add(owner)
+    for (const key of Object.getOwnPropertyNames(owner)) {
+      const part = ownValue(owner, key)
+      if (part === value) return [...steps, key]
+      if ((looks += 1) > MAX_LOOKS) return undefined
+      if (steps.length < MAX_STEPS && isOpen(part))
+        queue.push({ owner: part, steps: [...steps, key] })
+    }
+  }
+  return undefined
+}
+
+/** An object that can be looked into: nothing of the user's runs then. */
+function isOpen(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !types.isProxy(value)
 }
 
 /** Variables that are not initialised yet throw. */
