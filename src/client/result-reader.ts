@@ -8,6 +8,7 @@ import type { TaskEndReason } from '../core/client/events.js'
 import { deserializeError } from '../serializer/error-codec.js'
 import type { PendingImport } from '../serializer/module/reference.js'
 import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
+import { sourceMapUrlAt } from '../serializer/process-serializer.js'
 import type { Serializer } from '../serializer/serializer.js'
 import { SourcePositions } from './source-position.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
@@ -23,7 +24,7 @@ export interface FinishedTask extends TaskReport {
 /** The results of one client. */
 export class ResultReader {
   readonly #serializer: Serializer
-  readonly #positions = new SourcePositions()
+  readonly #positions = new SourcePositions({ sourceMapUrlAt })
   /** Tasks whose result cannot be read yet. */
   readonly #late = new Map<TaskId, FinishedTask>()
 

@@ -74,7 +74,7 @@ test('a map that tsc has put beside the file leads to the source', async (t) => 
   const { outputText, sourceMapText = '' } = compile({ sourceMap: true })
   await writeFile(join(path, 'app.js'), outputText)
   await writeFile(join(path, 'app.js.map'), sourceMapText)
-  const positions = new SourcePositions(Infinity)
+  const positions = new SourcePositions({ loadedBefore: Infinity })
   const place = placeOf(outputText)
   assert.notEqual(place, '4:10')
   assert.equal(positions.rewrite(stackAt(`${url}app.js:${place}`)), stackAt(`${url}app.ts:4:10`))
@@ -90,11 +90,30 @@ test('a map inside the file does, too, as base64 or as text', async (t) => {
   const json = Buffer.from(comment.split('base64,')[1] ?? '', 'base64').toString()
   const inline = `data:application/json;charset=utf-8,${encodeURIComponent(json)}`
   await writeFile(join(path, 'text.js'), `${code}//# sourceMappingURL=${inline}\n\n`)
-  const positions = new SourcePositions(Infinity)
+  const positions = new SourcePositions({ loadedBefore: Infinity })
   for (const file of ['app.js', 'text.js']) {
     const before = stackAt(`${url}${file}:${placeOf(code)}`)
     assert.equal(positions.rewrite(before), stackAt(`${url}app.ts:4:10`))
   }
+})
+
+test('a text that a program has evaluated brings its map, though no file has that', async (t) => {
+  const { path, url } = await newFolder(t)
+  const { outputText } = compile({ inlineSourceMap: true, removeComments: true })
+  const [code = '', comment = ''] = outputText.split('//# sourceMappingURL=')
+  const asked: string[] = []
+  const sourceMapUrlAt = (place: string): string => {
+    asked.push(place)
+    return place.endsWith('app.js') ? comment.trim() : 'beside.js.map'
+  }
+  const positions = new SourcePositions({ sourceMapUrlAt })
+  const place = placeOf(code)
+  for (let time = 0; time < 2; time += 1) {
+    const before = stackAt(`${url}app.js:${place}`)
+    assert.equal(positions.rewrite(before), stackAt(`${url}app.ts:4:10`))
+  }
+  assert.equal(positions.rewrite(stackAt(`${path}/b.js:1:1`)), stackAt(`${path}/b.js:1:1`))
+  assert.deepEqual(asked, [`${url}app.js`, `${path}/b.js`])
 })
 
 test('a minified line leads to many places, each frame to its own', async (t) => {
@@ -115,7 +134,7 @@ test('a minified line leads to many places, each frame to its own', async (t) =>
   ]
   const stack = ['TypeError: one', 'two', ...frames.map((frame) => `    at ${frame}`)].join('\n')
   assert.equal(
-    new SourcePositions(Infinity).rewrite(stack),
+    new SourcePositions({ loadedBefore: Infinity }).rewrite(stack),
     [
       'TypeError: one',
       'two',
@@ -133,7 +152,7 @@ test('sources are relative to the root that the map names', async (t) => {
     await writeFile(join(path, file), 'code')
     await writeFile(join(path, `${file}.map`), mapOf([[0, 0, 1, 1]], { sourceRoot }))
   }
-  const positions = new SourcePositions(Infinity)
+  const positions = new SourcePositions({ loadedBefore: Infinity })
   const traced = Object.keys(roots).map((file) => positions.rewrite(stackAt(`${url}${file}:1:1`)))
   const beside = new URL('../root/src/app.ts', url).href
   assert.deepEqual(traced, [
@@ -147,7 +166,7 @@ test('what follows the path of a URL does not matter', async (t) => {
   const { path, url } = await newFolder(t)
   await writeFile(join(path, 'app (1).js'), 'code')
   await writeFile(join(path, 'app (1).js.map'), mapOf([[0, 0, 4, 4]]))
-  const positions = new SourcePositions(Infinity)
+  const positions = new SourcePositions({ loadedBefore: Infinity })
   const traced = positions.rewrite(stackAt(`${url}app%20(1).js?update=7#x:1:3`))
   assert.equal(traced, stackAt(`${url}src/app.ts:5:5`))
 })
@@ -162,7 +181,7 @@ test('a line that the map does not know stays', async (t) => {
       [2, 5, 6, 6],
     ]),
   )
-  const positions = new SourcePositions(Infinity)
+  const positions = new SourcePositions({ loadedBefore: Infinity })
   for (const place of ['2:1', '3:2', '99:1']) {
     const stack = stackAt(`${url}app.js:${place}`)
     assert.equal(positions.rewrite(stack), stack)
@@ -187,15 +206,18 @@ test('files that are missing, broken, too large or newer than the program stay a
     'folder.js': 'x\n//# sourceMappingURL=.',
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text)
-  const positions = new SourcePositions(Infinity)
+  const positions = new SourcePositions({ loadedBefore: Infinity })
   for (const name of [...Object.keys(files), 'missing.js', '']) {
     const stack = stackAt(`${url}${name}:1:1`)
     assert.equal(positions.rewrite(stack), stack)
   }
   await writeFile(join(path, 'app.js'), 'x')
   const stack = stackAt(`${url}app.js:1:1`)
-  assert.equal(new SourcePositions(1).rewrite(stack), stack)
-  assert.equal(new SourcePositions(Infinity).rewrite(stack), stackAt(`${url}src/app.ts:5:5`))
+  assert.equal(new SourcePositions({ loadedBefore: 1 }).rewrite(stack), stack)
+  assert.equal(
+    new SourcePositions({ loadedBefore: Infinity }).rewrite(stack),
+    stackAt(`${url}src/app.ts:5:5`),
+  )
 })
 
 test('places that are no files stay', () => {
@@ -214,7 +236,7 @@ test('places that are no files stay', () => {
     'f (/none/app.js:99999999999999999999:1)',
   ]
   const stack = ['Error: text', ...frames.map((frame) => `    at ${frame}`)].join('\n')
-  const positions = new SourcePositions(Infinity)
+  const positions = new SourcePositions({ loadedBefore: Infinity })
   assert.equal(positions.rewrite(stack), stack)
   assert.equal(positions.rewrite('Error: text'), 'Error: text')
   assert.equal(positions.rewrite(''), '')
@@ -224,7 +246,7 @@ test('a file is read once, and only so many are remembered', async (t) => {
   const { path, url } = await newFolder(t)
   await writeFile(join(path, 'app.js'), 'x')
   await writeFile(join(path, 'app.js.map'), mapOf([[0, 0, 4, 4]]))
-  const positions = new SourcePositions(Infinity)
+  const positions = new SourcePositions({ loadedBefore: Infinity })
   const stack = stackAt(`${url}app.js:1:1`)
   const traced = stackAt(`${url}src/app.ts:5:5`)
   assert.equal(positions.rewrite(stack), traced)
@@ -241,7 +263,7 @@ test('errors in a cause and in a list are traced back with the error', async (t)
   const make = (): Error => Object.assign(new Error('text'), { stack: stackAt(`${url}app.js:1:1`) })
   const cause = make()
   const error = Object.assign(make(), { cause, errors: [make()] })
-  new SourcePositions(Infinity).apply(error)
+  new SourcePositions({ loadedBefore: Infinity }).apply(error)
   for (const { stack } of [error, cause, ...error.errors]) {
     assert.equal(stack, stackAt(`${url}src/app.ts:5:5`))
   }

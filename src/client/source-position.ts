@@ -26,16 +26,27 @@ interface Mapping {
   readonly base: string
 }
 
+/** Where maps are looked for beside files. */
+export interface MapSources {
+  /**
+   * When the code of this process was read at the earliest, in ms since 1970: a file that has
+   * changed since is not the one that was run.
+   */
+  readonly loadedBefore?: number
+  /** What a loaded script says of its map, by its place as frames have it; empty if nothing. */
+  readonly sourceMapUrlAt?: (place: string) => string
+}
+
 /** Traces stack frames back. Remembers the maps of some files. */
 export class SourcePositions {
   /** By the place as frames have it; undefined for what has no map. */
   readonly #mappings = new Map<string, Mapping | undefined>()
-  /** A file that has changed since is not the one that was run. */
   readonly #loadedBefore: number
+  readonly #sourceMapUrlAt: (place: string) => string
 
-  /** `loadedBefore`: when the code of this process was read at the earliest, in ms since 1970. */
-  constructor(loadedBefore: number = performance.timeOrigin) {
-    this.#loadedBefore = loadedBefore
+  constructor({ loadedBefore, sourceMapUrlAt }: MapSources = {}) {
+    this.#loadedBefore = loadedBefore ?? performance.timeOrigin
+    this.#sourceMapUrlAt = sourceMapUrlAt ?? (() => '')
   }
 
   /** Traces back the stack of an error, and of those in its `cause` and `errors`. */
@@ -83,7 +94,7 @@ export class SourcePositions {
     if (this.#mappings.size >= MAX_FILES) this.#mappings.clear()
     let mapping: Mapping | undefined
     try {
-      mapping = knownMapping(place) ?? this.#readMapping(place)
+      mapping = knownMapping(place) ?? this.#evaluatedMapping(place) ?? this.#readMapping(place)
     } catch {
       // The file, or its map, is not there or not what it should be.
     }
@@ -91,18 +102,17 @@ export class SourcePositions {
     return mapping
   }
 
+  /** That of a text which a program has evaluated, and which may be in no file. */
+  #evaluatedMapping(place: string): Mapping | undefined {
+    const text = inlineMap(this.#sourceMapUrlAt(place))
+    return text === undefined ? undefined : mappingFrom(text, urlOf(place).href)
+  }
+
   #readMapping(place: string): Mapping | undefined {
     const file = urlOf(place)
     const mark = markOf(this.#read(file))
-    const inline = mark === undefined ? null : INLINE_MAP.exec(mark)
-    if (inline !== null) {
-      const [, isBase64, content = ''] = inline
-      const text =
-        isBase64 === undefined
-          ? decodeURIComponent(content)
-          : Buffer.from(content, 'base64').toString()
-      return mappingFrom(text, file.href)
-    }
+    const text = mark === undefined ? undefined : inlineMap(mark)
+    if (text !== undefined) return mappingFrom(text, file.href)
     const beside = mark === undefined ? new URL(`${file.href}.map`) : new URL(mark, file)
     return beside.protocol === 'file:' ? mappingFrom(this.#read(beside), beside.href) : undefined
   }
@@ -124,6 +134,16 @@ function knownMapping(place: string): Mapping | undefined {
 
 function mappingFrom(text: string, base: string): Mapping {
   return { map: new SourceMap(JSON.parse(text) as SourceMapPayload), base }
+}
+
+/** The map in a `data:` URL; undefined for other URLs. */
+function inlineMap(url: string): string | undefined {
+  const inline = INLINE_MAP.exec(url)
+  if (inline === null) return undefined
+  const [, isBase64, content = ''] = inline
+  return isBase64 === undefined
+    ? decodeURIComponent(content)
+    : Buffer.from(content, 'base64').toString()
 }
 
 /** What the last line but empty ones says about the map. */

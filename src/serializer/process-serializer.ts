@@ -115,6 +115,14 @@ export function task(
   return own.explicit.withCaptures(target, about)
 }
 
+/**
+ * What a script of this process says of its source map, by its place as stack frames have it; empty
+ * if nothing. Where a program evaluates what a bundler gave it, no file has that.
+ */
+export function sourceMapUrlAt(place: string): string {
+  return own.analyst.sourceMapUrlAt(place)
+}
+
 /** For a processor: the classes that it got are its clients', and go back as such. */
 export function serveClients(): void {
   own.isServing = true

@@ -84,6 +84,14 @@ export class SourceAnalyst implements FunctionAnalyst {
     return this.#options.modules.referenceOf(object, undefined, this.#exportsOf)
   }
 
+  /**
+   * What a script of this process says of its source map, by its place as stack frames have it; empty
+   * if nothing. Only of use where functions have been taken apart: others have not travelled.
+   */
+  sourceMapUrlAt(place: string): string {
+    return this.#tools?.scripts.sourceMapUrlAt(place) ?? ''
+  }
+
   settle(functions: Iterable<AnyFunction>): 'certain' | 'again' | Refusal {
     return this.#tools === undefined ? 'certain' : this.#tools.cells.settle(functions)
   }

@@ -47,6 +47,11 @@ export class ScriptTable {
     return analysis.siteAt(offset, text)
   }
 
+  /** What the script that was loaded last from a place says of its source map; empty if nothing. */
+  sourceMapUrlAt(place: string): string {
+    return this.#inspector.scriptsByUrl(place).at(-1)?.sourceMapUrl ?? ''
+  }
+
   /** What the module at `url` exports: exported name to local name, or undefined if not loaded. */
   exportsOf(url: string): ReadonlyMap<string, string> | undefined {
     const { analysis } = this.#loaded(url) ?? {}
