@@ -1,13 +1,15 @@
 // oxlint-disable typescript/unbound-method -- methods without their object are what is tested
 
 import assert from 'node:assert/strict'
+import { exec } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFile as readFileLate, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { runInThisContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import { DeserializeError, type SerializeError } from '../base/errors.js'
@@ -222,6 +224,32 @@ test('functions that stand somewhere in the language or in Node travel by their 
   }
   assert.equal(roundTrip(crypto), crypto)
   assert.equal(roundTrip(crypto.subtle), crypto.subtle)
+})
+
+test('what promisify has made works where it arrives, of functions of Node and of others', async () => {
+  const [read, run, pause] = [promisify(readFileLate), promisify(exec), promisify(setTimeout)]
+  type Callback = (error: Error | null, value?: number) => void
+  const factor = 3
+  const times = promisify((x: number, callback: Callback) => {
+    if (x < 0) callback(new RangeError('below zero'))
+    else callback(null, x * factor)
+  })
+  class Counter {
+    readonly start = 10
+    readonly add = promisify((x: number, callback: Callback) => callback(null, this.start + x))
+  }
+  const all = async (): Promise<unknown[]> => [
+    (await read(process.execPath)).byteLength > 0,
+    (await run('echo hello')).stdout.trim(),
+    await pause(1, 'paused'),
+    await times(4),
+    await times(-1).catch((error: unknown) => String(error)),
+    await new Counter().add(5),
+  ]
+  const expected = [true, 'hello', 'paused', 12, 'RangeError: below zero', 15]
+  assert.deepEqual(await roundTrip(all)(), expected)
+  assert.equal(await roundTrip(times)(5), 15)
+  assert.equal(await roundTrip(roundTrip(times))(6), 18)
 })
 
 test('methods that were taken from their classes work where they arrive', () => {

@@ -154,11 +154,21 @@ function* partsOf(owner: object): Generator<[step: string, value: unknown]> {
 /** The other way round. */
 function partOf(owner: object, step: string): unknown {
   const [, accessor, name = ''] = /^(?:(get|set) )?(.*)$/s.exec(step) ?? []
-  const symbol: unknown = name.startsWith('@@') ? Reflect.get(Symbol, name.slice(2)) : undefined
-  const key = typeof symbol === 'symbol' ? symbol : name
-  const { value, get, set } = propertyOf(owner, key)
+  const { value, get, set } = propertyOf(owner, keyNamed(name))
   if (accessor === undefined) return value
   return accessor === 'get' ? get : set
+}
+
+function keyNamed(name: string): PropertyKey {
+  if (!name.startsWith('@@')) return name
+  if (name.startsWith('@@:')) return Symbol.for(decodeURIComponent(name.slice(3)))
+  const symbol: unknown = Reflect.get(Symbol, name.slice(2))
+  return typeof symbol === 'symbol' ? symbol : name
+}
+
+/** Without the dot that stands between steps. */
+function escaped(text: string): string {
+  return encodeURIComponent(text).replaceAll('.', '%2E')
 }
 
 function propertyOf(owner: object, key: PropertyKey): Property {
@@ -168,6 +178,8 @@ function propertyOf(owner: object, key: PropertyKey): Property {
 /** How a key is written in a place; undefined where it cannot be. */
 function nameOfKey(key: PropertyKey): string | undefined {
   if (typeof key === 'symbol') {
+    const registered = Symbol.keyFor(key)
+    if (registered !== undefined) return `@@:${escaped(registered)}`
     const name = /^Symbol\.(\w+)$/.exec(key.description ?? '')?.[1]
     return name !== undefined && Reflect.get(Symbol, name) === key ? `@@${name}` : undefined
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { promisify } from 'node:util'
+import { callbackify } from 'node:util'
 import { runInThisContext } from 'node:vm'
 import type { AnyFunction } from '../native-names.js'
 import { Refusal } from '../refusal.js'
@@ -256,7 +256,7 @@ test('what means nothing elsewhere is refused with its reason and a way out', ()
   // oxlint-disable-next-line no-eval -- it is what must be refused
   const evaluating = (): unknown => eval(text) as unknown
   assert.match(kit.reason(evaluating), /calls `eval`/)
-  assert.match(kit.reason(promisify(readFileSync)), /node:.* has made it/)
+  assert.match(kit.reason(callbackify(async () => {})), /node:.* has made it/)
   assert.match(kit.reason(new Proxy(raise, {})), /Proxy/)
 })
 

@@ -22,6 +22,7 @@ import {
   refuseNative,
   refuseObstacle,
 } from './obstacle.js'
+import { PromisifiedFunctions } from './promisified.js'
 import { ScriptTable, type KnownScript } from './script-table.js'
 import { TextParts } from './text-parts.js'
 
@@ -61,6 +62,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   /** The file of each `require` that a function has captured. */
   readonly #requires = new WeakMap<AnyFunction, string>()
   readonly #texts = new TextParts()
+  readonly #promisified = new PromisifiedFunctions()
   #tools: Tools | undefined
   #hasLooked = false
 
@@ -130,6 +132,15 @@ export class SourceAnalyst implements FunctionAnalyst {
     return this.#placedParts(fn) ?? refuseNative(fn)
   }
 
+  /** A function that Node has made of JavaScript. */
+  #partsOfNode(fn: AnyFunction, url: string, view: FunctionView): FunctionParts | Refusal {
+    const placed = this.#placedParts(fn)
+    if (placed !== undefined) return placed
+    const remade = this.#promisified.remade(fn, url, view)
+    if (remade === undefined) return refuseBuiltIn(fn, url)
+    return this.#texts.partsOf(remade.fn, remade.captures)
+  }
+
   #placedParts(fn: AnyFunction): FunctionParts | undefined {
     const { natives, modules } = this.#options
     const name = natives.placeOf(fn)
@@ -148,7 +159,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     }
     const script = tools.scripts.get(view.location.scriptId)
     const url = script?.script.url ?? ''
-    if (url.startsWith('node:')) return this.#placedParts(fn) ?? refuseBuiltIn(fn, url)
+    if (url.startsWith('node:')) return this.#partsOfNode(fn, url, view)
     const referred = this.#referredParts(fn, url)
     if (referred !== undefined) return referred
     const site = this.#known.get(fn)?.site ?? this.#siteOf(fn, view.location, script)
