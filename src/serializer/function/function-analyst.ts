@@ -87,8 +87,8 @@ export class SourceAnalyst implements FunctionAnalyst {
   }
 
   /**
-   * What a script of this process says of its source map, by its place as stack frames have it; empty
-   * if nothing. Only of use where functions have been taken apart: others have not travelled.
+   * What a script of this process says of its source map, by its place as stack frames have it;
+   * empty if nothing. Only where functions have been taken apart: others have not travelled.
    */
   sourceMapUrlAt(place: string): string {
     return this.#tools?.scripts.sourceMapUrlAt(place) ?? ''
