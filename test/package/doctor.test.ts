@@ -72,18 +72,17 @@ test('a scheduler without workers is ill, unless only the scheduler matters', as
 })
 
 test('the port for monitors is told from that of the scheduler, which is named', async (t) => {
-  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
-  const lonely = await doctor(t, scheduler.monitorAddress, ...LONG)
+  const address = 'tcp://127.0.0.1:0'
+  await using elsewhere = await Scheduler.start({ address, monitorAddress: address })
+  const lonely = await doctor(t, elsewhere.monitorAddress, ...LONG)
   assertProblem(lonely, /a ZeroMQ PUB answers: this is an address for monitors; use that of the/)
-  const port = Number(new URL(scheduler.address).port)
-  const monitorAddress = `tcp://127.0.0.1:${port + 2}`
-  await using beside = await Scheduler.start({
-    address: 'tcp://127.0.0.1:0',
-    monitorAddress,
-  }).catch(() => undefined)
-  // Somebody else may have that port; then there is nothing to see.
-  if (beside === undefined) return
-  const named = await doctor(t, monitorAddress, ...LONG)
+  await using scheduler = await Scheduler.start({ address })
+  const [port, monitorPort] = [scheduler.address, scheduler.monitorAddress].map((text) =>
+    Number(new URL(text).port),
+  )
+  // Somebody else may have had the port two up; then there is nothing to see.
+  if (monitorPort !== (port ?? 0) + 2) return
+  const named = await doctor(t, scheduler.monitorAddress, ...LONG)
   assertProblem(named, new RegExp(`the scheduler answers at ${scheduler.address}: use that`))
 })
 
