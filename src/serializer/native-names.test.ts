@@ -50,9 +50,24 @@ test('what a program put into a global class is not known by the name that it ha
 test('a place that this Node does not have is nothing', () => {
   const names = new NativeNames()
   const places = ['@', '@Nothing', '@Map.prototype.nothing', '@Map.get size', '@node:nothing.x']
-  for (const place of [...places, '@Map.@@nothing', '@Math.PI.x', '@Math.PI', '@Math.PI.x.y']) {
+  for (const place of [
+    ...places,
+    '@Map.@@nothing',
+    '@Map.@@:%zz',
+    '@Math.PI.x',
+    '@Math.PI',
+    '@Math.PI.x.y',
+  ]) {
     assert.equal(names.find(place), undefined, place)
   }
+})
+
+test('nothing of a proxy is asked on the way', (t) => {
+  const owner = globalThis.Map as unknown as Record<string, unknown>
+  const handler = new Proxy({}, { get: (_, trap) => assert.fail(String(trap)) })
+  owner['guarded'] = new Proxy({}, handler)
+  t.after(() => delete owner['guarded'])
+  void new Promise((resolve) => assert.equal(new NativeNames().placeOf(resolve), undefined))
 })
 
 test('a function that stands nowhere has no place', () => {

@@ -4,6 +4,8 @@
 // them. A place is only looked for when a function would be refused otherwise: it may take its
 // time.
 
+import { types } from 'node:util'
+
 /** No name of native-names.ts begins like a place. */
 const MARK = '@'
 
@@ -98,7 +100,7 @@ function search(
   const queue: Stop[] = []
   const seen = new Set<object>()
   const look = (value: unknown, place: readonly string[]): boolean => {
-    if (!isObject(value) || seen.has(value)) return false
+    if (!isObject(value) || seen.has(value) || types.isProxy(value)) return false
     seen.add(value)
     queue.push({ value, place })
     return value === target
@@ -161,14 +163,9 @@ function partOf(owner: object, step: string): unknown {
 
 function keyNamed(name: string): PropertyKey {
   if (!name.startsWith('@@')) return name
-  if (name.startsWith('@@:')) return Symbol.for(decodeURIComponent(name.slice(3)))
+  if (name.startsWith('@@:')) return Symbol.for(name.slice(3).replaceAll('%2E', '.'))
   const symbol: unknown = Reflect.get(Symbol, name.slice(2))
   return typeof symbol === 'symbol' ? symbol : name
-}
-
-/** Without the dot that stands between steps. */
-function escaped(text: string): string {
-  return encodeURIComponent(text).replaceAll('.', '%2E')
 }
 
 function propertyOf(owner: object, key: PropertyKey): Property {
@@ -179,7 +176,8 @@ function propertyOf(owner: object, key: PropertyKey): Property {
 function nameOfKey(key: PropertyKey): string | undefined {
   if (typeof key === 'symbol') {
     const registered = Symbol.keyFor(key)
-    if (registered !== undefined) return `@@:${escaped(registered)}`
+    // Without the dot that stands between steps.
+    if (registered !== undefined) return `@@:${registered.replaceAll('.', '%2E')}`
     const name = /^Symbol\.(\w+)$/.exec(key.description ?? '')?.[1]
     return name !== undefined && Reflect.get(Symbol, name) === key ? `@@${name}` : undefined
   }
