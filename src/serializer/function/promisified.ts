@@ -2,6 +2,7 @@
 // of what it was made. It travels as a function that does the same.
 
 import { promisify } from 'node:util'
+import { compileFunction } from 'node:vm'
 import type { FunctionView } from '../inspect/function-view.js'
 import type { AnyFunction } from '../native-names.js'
 import type { GivenCaptures } from './text-parts.js'
@@ -45,9 +46,17 @@ function ownSymbol(fn: AnyFunction): unknown {
   return property?.value
 }
 
-/** Its text is what travels. */
+/**
+ * Its text is what travels, and names what it uses: so it is one that no compiler or bundler of
+ * this package has changed.
+ */
+const CALLER = `return function (...parameters) {
+  return Reflect.apply(promisify(original), this, parameters)
+}`
+
 function callerOf(original: unknown): AnyFunction {
-  return function (this: unknown, ...parameters: readonly unknown[]): unknown {
-    return Reflect.apply(promisify(original as () => void), this, parameters)
-  }
+  const make = compileFunction(CALLER, ['promisify', 'original']) as (
+    ...variables: unknown[]
+  ) => AnyFunction
+  return make(promisify, original)
 }

@@ -32,6 +32,15 @@ const memory = new ArrayBuffer(16)
 const whole = new Uint8Array(memory)
 const tail = new DataView(memory, 8)
 
+/** What bundlers make of libraries, and libraries do, to be safe from what programs change. */
+const uncurry = Function.prototype.bind.bind(Function.prototype.call) as unknown as (
+  method: unknown,
+) => (self: unknown, ...parameters: unknown[]) => unknown
+const isIn = uncurry(Object.getOwnPropertyDescriptor(Set.prototype, 'has')?.value)
+const sizeOf = uncurry(Object.getOwnPropertyDescriptor(Map.prototype, 'size')?.get)
+const textOf: unknown = Object.getOwnPropertyDescriptor(Function.prototype, 'toString')?.value
+const AsyncFunction = (async () => {}).constructor as new (text: string) => () => unknown
+
 const local = Symbol('local')
 const shared = Symbol.for('matrix.shared')
 const symbolic = { [local]: 1, [shared]: 2, plain: 3, [Symbol.toStringTag]: 'Symbolic' }
@@ -298,6 +307,16 @@ export const cases: readonly Case[] = [
     check: hasDepth,
   },
   { name: 'a pending promise', fn: () => pending, refused: /Promise/i },
+  {
+    name: 'methods and getters that were taken from built-in classes',
+    fn: () => [isIn(colours, 'red'), sizeOf(ages), typeof uncurry(textOf)(isIn)],
+    want: [true, 2, 'string'],
+  },
+  {
+    name: 'a constructor that no global leads to',
+    fn: async () => new AsyncFunction('return 7')(),
+    want: 7,
+  },
   { name: 'a native function without a name', fn: () => settle(1), refused: /native/ },
   { name: 'a stream', fn: () => stream.write('x'), refused: /PassThrough|stream/i },
   { name: 'a socket', fn: () => socket.remotePort, refused: /socket/i },
