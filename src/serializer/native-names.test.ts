@@ -62,6 +62,14 @@ test('a place that this Node does not have is nothing', () => {
   }
 })
 
+test('what each process has of its own has no place', (t) => {
+  let listener = (): void => {}
+  void new Promise<void>((resolve) => (listener = resolve))
+  process.on('SIGUSR2', listener)
+  t.after(() => process.off('SIGUSR2', listener))
+  assert.equal(new NativeNames().placeOf(listener), undefined)
+})
+
 test('nothing of a proxy is asked on the way', (t) => {
   const owner = globalThis.Map as unknown as Record<string, unknown>
   const handler = new Proxy({}, { get: (_, trap) => assert.fail(String(trap)) })

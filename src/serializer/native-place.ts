@@ -37,8 +37,11 @@ const NODE_GLOBALS: readonly string[] = (
   'FormData ReadableStream WritableStream TransformStream MessageChannel MessagePort'
 ).split(' ')
 
-/** What a program hangs into Node's own objects. */
-const OF_THE_PROGRAM: ReadonlySet<PropertyKey> = new Set(['mainModule', '_cache', '_pathCache'])
+/**
+ * What a program hangs into Node's own objects, or Node itself, differently in each process:
+ * `process.mainModule`, `process._events`.
+ */
+const OF_THE_PROCESS = /^(?:mainModule$|_)/
 
 const PROTOTYPE = '[[Prototype]]'
 
@@ -62,13 +65,22 @@ interface Stop {
 /** The places that were found. */
 export class NativePlaces {
   readonly #found = new WeakMap<object, string>()
+  /** What stood nowhere, and how many modules were loaded then. */
+  readonly #missed = new WeakMap<object, number>()
 
   /** How another process finds the function (`valueAt`); undefined where it stands nowhere. */
   placeOf(fn: object): string | undefined {
     const known = this.#found.get(fn)
-    if (known !== undefined) return known
-    const place = search(fn, languageRoots(), () => true) ?? search(fn, nodeRoots(), isOfNode)
-    if (place === undefined) return undefined
+    const loadedCount = loadedModules().length
+    if (known !== undefined || this.#missed.get(fn) === loadedCount) return known
+    const place =
+      search(fn, languageRoots(), () => true) ??
+      search(fn, nodeRoots(), (stop) => isOfNode(stop) && isAlike(stop))
+    if (place === undefined) {
+      // Looking may have loaded some.
+      this.#missed.set(fn, loadedModules().length)
+      return undefined
+    }
     const name = MARK + place.join('.')
     this.#found.set(fn, name)
     return name
@@ -121,12 +133,16 @@ function* languageRoots(): Generator<Stop> {
 }
 
 function* nodeRoots(): Generator<Stop> {
-  const loaded = (process as { readonly moduleLoadList?: readonly string[] }).moduleLoadList ?? []
-  for (const entry of loaded) {
+  for (const entry of loadedModules()) {
     const id = entry.replace('NativeModule ', '')
     if (!id.startsWith('internal/')) yield* rootStop(`node:${id.replace('node:', '')}`)
   }
   for (const name of NODE_GLOBALS) yield* rootStop(name)
+}
+
+/** As Node counts them. */
+function loadedModules(): readonly string[] {
+  return (process as { readonly moduleLoadList?: readonly string[] }).moduleLoadList ?? []
 }
 
 function* rootStop(name: string): Generator<Stop> {
@@ -141,10 +157,15 @@ function isOfNode({ value, place }: Stop): boolean {
   return place.length <= 2
 }
 
+/** Whether it is the same in each process. */
+function isAlike({ place }: Stop): boolean {
+  return !place.some((step) => OF_THE_PROCESS.test(step))
+}
+
 function* partsOf(owner: object): Generator<[step: string, value: unknown]> {
   for (const key of Reflect.ownKeys(owner)) {
     const name = nameOfKey(key)
-    if (name === undefined || OF_THE_PROGRAM.has(key)) continue
+    if (name === undefined) continue
     const { value, get, set } = propertyOf(owner, key)
     yield [name, value]
     yield [`get ${name}`, get]

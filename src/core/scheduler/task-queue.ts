@@ -90,6 +90,14 @@ export class TaskQueue {
     return this.#firstLevel?.ring.first?.tasks.first
   }
 
+  /** The task whose turn it would be if a client had none. */
+  firstBeside(client: ClientEntry | undefined): TaskEntry | undefined {
+    for (const { ring } of this.#levels) {
+      for (const turn of ring) if (turn.client !== client) return turn.tasks.first
+    }
+    return undefined
+  }
+
   /** Takes the task whose turn it is. */
   take(): TaskEntry | undefined {
     const level = this.#firstLevel

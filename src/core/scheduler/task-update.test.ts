@@ -65,10 +65,12 @@ test('of workers that have nothing to run, one comes first on which nothing wait
 })
 
 test('children of a task that has lost its process go to other workers, if there are any', () => {
-  const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
+  const scheduler = withPeers({ clients: ['C', 'D'], workers: ['V', 'W'] })
   scheduler.receive('C', task('parent', 'C')).receive('C', task('busy', 'C')).actions()
   scheduler.receive('V', update('parent', 'waiting', 1)).receive('C', child('a', 'C', 'parent'))
   assert.deepEqual(scheduler.lines(), [], 'only the worker of the parent has room')
+  scheduler.receive('D', task('d', 'D')).receive('V', result('d'))
+  assert.deepEqual(scheduler.lines(), ['V <- task d', 'D <- result d success'], 'others wait not')
   scheduler.receive('W', result('busy'))
   assert.deepEqual(scheduler.lines(), ['C <- result busy success', 'W <- task a'])
   // Others are not kept from it.

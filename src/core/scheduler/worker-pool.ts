@@ -118,7 +118,9 @@ export class WorkerPool {
   /** The next task and who shall have it; undefined while there is no task or no room. */
   next(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
     const choice = this.#choice()
-    if (choice !== undefined) this.queue.take()
+    if (choice === undefined) return undefined
+    if (choice.task === this.queue.first) this.queue.take()
+    else this.queue.remove(choice.task)
     return choice
   }
 
@@ -242,17 +244,27 @@ export class WorkerPool {
   }
 
   #choice(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
+    const worker = this.#workers.first
     const task = this.queue.first
-    const worker = task === undefined ? undefined : this.#firstFor(task)
     if (worker === undefined || task === undefined) return undefined
+    if (avoidedBy(task) === worker) return this.#choiceBeside(task, worker)
     return this.#hasRoom(worker, task) ? { task, worker: this.#nearest(task, worker) } : undefined
   }
 
-  /** The worker that ranks first, but not the one that the task shall not share with its parent. */
-  #firstFor(task: TaskEntry): WorkerEntry | undefined {
-    const { first } = this.#workers
-    if (first === undefined || avoidedBy(task) !== first) return first
-    return this.#workers.second ?? first
+  /**
+   * The same where the first task shall not share the first worker with its parent. If nobody else
+   * has room for it, it waits, and others do not: that worker gets what another client has.
+   */
+  #choiceBeside(
+    task: TaskEntry,
+    avoided: WorkerEntry,
+  ): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
+    const { second } = this.#workers
+    const worker = second ?? avoided
+    if (this.#hasRoom(worker, task)) return { task, worker: this.#nearest(task, worker) }
+    const other = this.queue.firstBeside(task.client)
+    if (other === undefined || avoidedBy(other) === avoided) return undefined
+    return this.#hasRoom(avoided, other) ? { task: other, worker: avoided } : undefined
   }
 
   /**

@@ -36,7 +36,7 @@ export class InstanceCodec {
   readonly #messages: NestedMessages
   readonly #codecs: ClassCodecs
   readonly #inProgress = new Set<object>()
-  readonly #codecsInProgress = new Set<ClassCodec>()
+  #codecsInProgress = 0
   readonly #arrived = new Map<string, { readonly root: object; readonly codec: ClassCodec }>()
 
   constructor(messages: NestedMessages, codecs: ClassCodecs) {
@@ -62,11 +62,12 @@ export class InstanceCodec {
   }
 
   /**
-   * The codec for a class that travels: its instances may come back. Undefined inside of the same
-   * codec, which has its class, and for one that cannot travel: then its instances are refused.
+   * The codec for a class that travels: its instances may come back. Undefined inside of any codec,
+   * for those that use each other would go round and round, and for one that cannot travel: then its
+   * instances are refused.
    */
   encodeCodec(codec: ClassCodec): Uint8Array | undefined {
-    if (this.#codecsInProgress.has(codec)) return undefined
+    if (this.#codecsInProgress > 0) return undefined
     try {
       return this.#writeCodec(codec)
     } catch (error) {
@@ -78,12 +79,11 @@ export class InstanceCodec {
   #writeCodec(codec: ClassCodec): Uint8Array {
     const { constructor, serialize, deserialize } = codec
     const travelling: TravellingCodec = { constructor, serialize, deserialize }
-    const isFirst = !this.#codecsInProgress.has(codec)
-    this.#codecsInProgress.add(codec)
+    this.#codecsInProgress += 1
     try {
       return this.#write(travelling, 'strict', `the codec of ${nameOf(constructor)}`)
     } finally {
-      if (isFirst) this.#codecsInProgress.delete(codec)
+      this.#codecsInProgress -= 1
     }
   }
 

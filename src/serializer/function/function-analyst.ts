@@ -134,11 +134,9 @@ export class SourceAnalyst implements FunctionAnalyst {
 
   /** A function that Node has made of JavaScript. */
   #partsOfNode(fn: AnyFunction, url: string, view: FunctionView): FunctionParts | Refusal {
-    const placed = this.#placedParts(fn)
-    if (placed !== undefined) return placed
     const remade = this.#promisified.remade(fn, url, view)
-    if (remade === undefined) return refuseBuiltIn(fn, url)
-    return this.#texts.partsOf(remade.fn, remade.captures)
+    if (remade !== undefined) return this.#texts.partsOf(remade.fn, remade.captures)
+    return this.#placedParts(fn) ?? refuseBuiltIn(fn, url)
   }
 
   #placedParts(fn: AnyFunction): FunctionParts | undefined {
