@@ -63,8 +63,8 @@ export class InstanceCodec {
 
   /**
    * The codec for a class that travels: its instances may come back. Undefined inside of any codec,
-   * for those that use each other would go round and round, and for one that cannot travel: then its
-   * instances are refused.
+   * for those that use each other would go round and round, and for one that cannot travel: then
+   * its instances are refused.
    */
   encodeCodec(codec: ClassCodec): Uint8Array | undefined {
     if (this.#codecsInProgress > 0) return undefined
