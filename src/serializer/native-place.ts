@@ -55,6 +55,14 @@ interface Property {
   readonly value?: unknown
   readonly get?: unknown
   readonly set?: unknown
+  readonly enumerable?: boolean
+}
+
+/** What is looked through. */
+interface Region {
+  readonly mayEnter: (stop: Stop) => boolean
+  /** Whether what can be enumerated belongs to it. In the language that is what programs add. */
+  readonly hasEnumerable: boolean
 }
 
 interface Stop {
@@ -74,8 +82,11 @@ export class NativePlaces {
     const loadedCount = loadedModules().length
     if (known !== undefined || this.#missed.get(fn) === loadedCount) return known
     const place =
-      search(fn, languageRoots(), () => true) ??
-      search(fn, nodeRoots(), (stop) => isOfNode(stop) && isAlike(stop))
+      search(fn, languageRoots(), { mayEnter: () => true, hasEnumerable: false }) ??
+      search(fn, nodeRoots(), {
+        mayEnter: (stop) => isOfNode(stop) && isAlike(stop),
+        hasEnumerable: true,
+      })
     if (place === undefined) {
       // Looking may have loaded some.
       this.#missed.set(fn, loadedModules().length)
@@ -107,7 +118,7 @@ export function valueAt(name: string): unknown {
 function search(
   target: object,
   roots: Iterable<Stop>,
-  mayEnter: (stop: Stop) => boolean,
+  { mayEnter, hasEnumerable }: Region,
 ): readonly string[] | undefined {
   const queue: Stop[] = []
   const seen = new Set<object>()
@@ -121,7 +132,7 @@ function search(
   for (let at = 0; at < queue.length && queue.length < MAX_LOOKS; at += 1) {
     const stop = queue[at] as Stop
     if (stop.place.length > MAX_STEPS || !mayEnter(stop)) continue
-    for (const [step, value] of partsOf(stop.value)) {
+    for (const [step, value] of partsOf(stop.value, hasEnumerable)) {
       if (look(value, [...stop.place, step])) return [...stop.place, step]
     }
   }
@@ -162,11 +173,15 @@ function isAlike({ place }: Stop): boolean {
   return !place.some((step) => OF_THE_PROCESS.test(step))
 }
 
-function* partsOf(owner: object): Generator<[step: string, value: unknown]> {
+function* partsOf(
+  owner: object,
+  hasEnumerable: boolean,
+): Generator<[step: string, value: unknown]> {
   for (const key of Reflect.ownKeys(owner)) {
     const name = nameOfKey(key)
     if (name === undefined) continue
-    const { value, get, set } = propertyOf(owner, key)
+    const { value, get, set, enumerable } = propertyOf(owner, key)
+    if (enumerable === true && !hasEnumerable) continue
     yield [name, value]
     yield [`get ${name}`, get]
     yield [`set ${name}`, set]

@@ -315,7 +315,7 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
 
   #function(fn: AnyFunction): void {
     if (this.#isReference(fn)) return
-    this.#codecOf(fn)
+    if (!types.isProxy(fn)) this.#codecOf(fn)
     const anchor = this.context.hasAnchors ? this.context.anchorOf(fn) : undefined
     if (anchor !== undefined) return this.#anchor(anchor)
     const parts = types.isProxy(fn) ? refuseClass('Proxy') : this.context.partsOf(fn)

@@ -211,13 +211,17 @@ export class Connection {
       this.#handleCommands(inbox.commands)
     } finally {
       const { refusal } = this.#session
+      const isOver = failure !== undefined || refusal !== undefined
       try {
         this.#delivery.add(inbox.messages)
-        if (failure !== undefined || refusal !== undefined) this.#delivery.flush()
-        else if (inbox.messages.length === 0) this.#onPart()
+        if (!isOver && inbox.messages.length === 0) this.#onPart()
       } finally {
-        if (failure !== undefined) this.refuse(failure.message)
-        if (refusal !== undefined) this.close(`the peer refused: ${refusal}`)
+        try {
+          if (isOver) this.#delivery.flush()
+        } finally {
+          if (failure !== undefined) this.refuse(failure.message)
+          if (refusal !== undefined) this.close(`the peer refused: ${refusal}`)
+        }
       }
     }
   }

@@ -2,6 +2,7 @@
 // compared, copied and changed. What is ours beyond 1.9.9 may be left out. Inside, message.ts does
 // the same without checks and copies.
 
+import { AssertionError } from '../base/assert.js'
 import { ProtocolError } from '../base/errors.js'
 import { schedulerId, identity } from '../base/ids.js'
 import {
@@ -94,7 +95,7 @@ function checked<T>(outgoing: OutgoingMessage, write: (message: Message) => T): 
   try {
     return write(message)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof TypeError) && !(error instanceof AssertionError)) throw error
     const field = missingField(message, write)
     const what = field === undefined ? error.message : `${field} is missing or of a wrong type`
     throw new ProtocolError(`a ${message.kind} message: ${what}`, { cause: error })

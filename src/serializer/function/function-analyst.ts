@@ -158,7 +158,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     const script = tools.scripts.get(view.location.scriptId)
     const url = script?.script.url ?? ''
     if (url.startsWith('node:')) return this.#partsOfNode(fn, url, view)
-    const referred = this.#referredParts(fn, url)
+    const referred = this.#referredParts(fn, url, view)
     if (referred !== undefined) return referred
     const site = this.#known.get(fn)?.site ?? this.#siteOf(fn, view.location, script)
     const [obstacle] = site?.obstacles ?? []
@@ -177,10 +177,14 @@ export class SourceAnalyst implements FunctionAnalyst {
   }
 
   /** A function of a package, or of a module that goes by reference. */
-  #referredParts(fn: AnyFunction, url: string): FunctionParts | Refusal | undefined {
+  #referredParts(
+    fn: AnyFunction,
+    url: string,
+    view: FunctionView,
+  ): FunctionParts | Refusal | undefined {
     const { modules } = this.#options
     if (!modules.goesByReference(url)) return undefined
-    const reference = modules.referenceOf(fn, url, this.#exportsOf)
+    const reference = modules.referenceOf(fn, url, this.#exportsOf, isStatic(view))
     if (reference === undefined) return modules.refusalOf(fn, url)
     const parts: FunctionParts = { kind: 'reference', reference }
     this.#references.set(fn, { parts, policyVersion: modules.version })
@@ -218,6 +222,14 @@ export class SourceAnalyst implements FunctionAnalyst {
     })
     return (this.#tools = { inspector, scripts, cells, captures })
   }
+}
+
+/** Whether a function uses nothing but its module and globals. */
+function isStatic({ scopes }: FunctionView): boolean {
+  return scopes.every(
+    ({ type, variables }) =>
+      type === 'module' || type === 'script' || Object.keys(variables).length === 0,
+  )
 }
 
 /** What needs the inspector. */

@@ -306,7 +306,8 @@ describe('a value of an ES module', () => {
       const cyclic = { one: { two: { far } } }
       cyclic.self = cyclic
       export default { f: () => 1, nested: { g: () => 2 }, K: class {}, get late() { throw 1 } }
-      export const box = { h: () => 3, cyclic, proxy: new Proxy({}, { get: () => { throw 2 } }) }
+      const late = () => 5
+      export const box = { h: () => 3, other: late, cyclic, proxy: new Proxy({}, { get: () => { throw 2 } }) }
     `
     tree.install('lib', { exports: './main.mjs' }, { 'main.mjs': text })
     const url = tree.url('app/node_modules/lib/main.mjs')
@@ -320,12 +321,17 @@ describe('a value of an ES module', () => {
       [K, ['default', 'K']],
       [h, ['box', 'h']],
     ] as const) {
-      const found = find.referenceOf(value as AnyFunction, url, A_MODULE)
+      assert.equal(find.referenceOf(value as AnyFunction, url, A_MODULE), undefined)
+      const found = finder().referenceOf(value as AnyFunction, url, A_MODULE, true)
       assert.deepEqual(found?.path, path)
       assert.equal(load(tree, found), value)
     }
     const { far } = (cyclic as { one: { two: { far: AnyFunction } } }).one.two
-    assert.equal(find.referenceOf(far, url, A_MODULE), undefined)
+    assert.equal(find.referenceOf(far, url, A_MODULE, true), undefined)
+    assert.equal(
+      find.referenceOf(lib['box']?.['other'] as AnyFunction, url, A_MODULE, true),
+      undefined,
+    )
   })
 
   test('of this package is a reference to its own file', () => {

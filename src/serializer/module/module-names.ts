@@ -79,19 +79,21 @@ export class ModuleNames {
   /**
    * The reference of a function, class, module namespace or exports object; undefined if no other
    * process could import it. `fileUrl` is the URL or path of the script that defines a function.
-   * Runs no getters and nothing of the user's. Never throws.
+   * `isStatic`: the function uses nothing but its module, so that there is one of it in each
+   * process. Runs no getters and nothing of the user's. Never throws.
    */
   referenceOf(
     value: AnyFunction | object,
     fileUrl: string | undefined,
     exportsOf: ExportsOf,
+    isStatic = false,
   ): ExportReference | undefined {
     this.#forgetIfChanged()
     const known = this.#known.get(value)
     if (known !== undefined) return known
     let found: ExportReference | undefined
     try {
-      found = this.#find(value, fileUrl, exportsOf)
+      found = this.#find(value, fileUrl, exportsOf, isStatic)
     } catch {
       // A module that failed to load, or a path that is none.
     }
@@ -103,6 +105,7 @@ export class ModuleNames {
     value: AnyFunction | object,
     fileUrl: string | undefined,
     exportsOf: ExportsOf,
+    isStatic: boolean,
   ): ExportReference | undefined {
     if (types.isProxy(value)) return undefined
     if (types.isModuleNamespaceObject(value)) return this.#namespaceReference(value)
@@ -115,7 +118,7 @@ export class ModuleNames {
     const url = fileUrlOf(fileUrl)
     const isModule = url !== undefined && !this.#loaded.has(path) && (exportsOf(url)?.size ?? 0) > 0
     return (
-      (isModule ? this.#importReference(value as AnyFunction, url) : undefined) ??
+      (isModule ? this.#importReference(value as AnyFunction, url, isStatic) : undefined) ??
       this.#requireReference(value, path)
     )
   }
@@ -131,12 +134,17 @@ export class ModuleNames {
   }
 
   /** By what the ES module that defines it exports. */
-  #importReference(value: AnyFunction, url: string): ExportReference | undefined {
+  #importReference(
+    value: AnyFunction,
+    url: string,
+    isStatic: boolean,
+  ): ExportReference | undefined {
     const path = pathOf(url)
     const namespace = this.#namespaceAt(url)
     if (path === undefined || namespace === undefined) return undefined
     const key = keyIn(namespace, value)
-    const steps = key === undefined ? stepsIn(namespace, value) : [key]
+    const inside = key === undefined && isStatic ? stepsIn(namespace, value) : undefined
+    const steps = key === undefined ? inside : [key]
     const module = steps === undefined ? undefined : fileReference(path, this.#policy)
     return module === undefined || steps === undefined
       ? undefined
@@ -205,8 +213,12 @@ function keyIn(namespace: object, value: AnyFunction): string | undefined {
   return Object.getOwnPropertyNames(namespace).find((key) => valueIn(namespace, key) === value)
 }
 
-/** The way to a value inside of the objects that are exported: `default`, `nested`, `fn`. */
+/**
+ * The way to a function inside of the objects that are exported: `default`, `nested`, `fn`. Only
+ * under its own name: what has been put there since the module was loaded has another one.
+ */
 function stepsIn(namespace: object, value: AnyFunction): readonly string[] | undefined {
+  const name = ownValue(value, 'name')
   const queue: { readonly owner: object; readonly steps: readonly string[] }[] = []
   const seen = new Set<unknown>()
   for (const key of Object.getOwnPropertyNames(namespace)) {
@@ -219,7 +231,7 @@ function stepsIn(namespace: object, value: AnyFunction): readonly string[] | und
     seen.add(owner)
     for (const key of Object.getOwnPropertyNames(owner)) {
       const part = ownValue(owner, key)
-      if (part === value) return [...steps, key]
+      if (part === value && key === name) return [...steps, key]
       if ((looks += 1) > MAX_LOOKS) return undefined
       if (steps.length < MAX_STEPS && isOpen(part))
         queue.push({ owner: part, steps: [...steps, key] })
