@@ -8,6 +8,9 @@ import { assert } from '../../base/assert.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ClientEntry, TaskEntry } from './entries.js'
 
+/** Among so many tasks one that fits is looked for. */
+const MAX_LOOKS = 1000
+
 /** What one client has waiting at one priority. Invariant: not empty. */
 interface Turn {
   readonly client: ClientEntry
@@ -90,10 +93,16 @@ export class TaskQueue {
     return this.#firstLevel?.ring.first?.tasks.first
   }
 
-  /** The task whose turn it would be if a client had none. */
-  firstBeside(client: ClientEntry | undefined): TaskEntry | undefined {
+  /** The first task that fits, among those that come next. */
+  find(isFit: (task: TaskEntry) => boolean): TaskEntry | undefined {
+    let looks = 0
     for (const { ring } of this.#levels) {
-      for (const turn of ring) if (turn.client !== client) return turn.tasks.first
+      for (const { tasks } of ring) {
+        for (const task of tasks) {
+          if (isFit(task)) return task
+          if ((looks += 1) >= MAX_LOOKS) return undefined
+        }
+      }
     }
     return undefined
   }

@@ -71,6 +71,9 @@ test('children of a task that has lost its process go to other workers, if there
   assert.deepEqual(scheduler.lines(), [], 'only the worker of the parent has room')
   scheduler.receive('D', task('d', 'D')).receive('V', result('d'))
   assert.deepEqual(scheduler.lines(), ['V <- task d', 'D <- result d success'], 'others wait not')
+  // Its own client has more, too.
+  scheduler.receive('C', task('c', 'C')).receive('V', result('c'))
+  assert.deepEqual(scheduler.lines(), ['V <- task c', 'C <- result c success'])
   scheduler.receive('W', result('busy'))
   assert.deepEqual(scheduler.lines(), ['C <- result busy success', 'W <- task a'])
   // Others are not kept from it.
@@ -82,6 +85,17 @@ test('children of a task that has lost its process go to other workers, if there
     .actions()
   scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
   assert.deepEqual(scheduler.lines(), ['V <- task a'], 'there is no other any more')
+})
+
+test('where other workers have no room for long, a child joins its parent after all', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
+  scheduler.receive('C', task('parent', 'C')).receive('C', task('endless', 'C')).actions()
+  scheduler.receive('V', update('parent', 'waiting', 1)).receive('C', child('a', 'C', 'parent'))
+  const { now } = scheduler
+  scheduler.moveTo(now + 1_900)
+  assert.deepEqual(scheduler.lines(), [])
+  scheduler.moveTo(now + 4_000)
+  assert.deepEqual(scheduler.lines(), ['V <- task a'])
 })
 
 test('waiting is no room that a limit on waiting tasks would count', () => {

@@ -152,7 +152,7 @@ function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
 export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
   for (;;) {
     giveClaimed(state)
-    const choice = pool.next()
+    const choice = pool.next(state.now)
     if (choice === undefined) return
     assign(state, choice.task, choice.worker)
   }

@@ -26,8 +26,17 @@ const MAX_TASK_SECONDS = 1e6
 /** Among how many workers that have an object the best is looked for. */
 const MAX_HOLDERS = 16
 
+/** So long a task may wait for another worker than that of its parent: those may be busy for ever. */
+const PATIENCE_MS = 2000
+
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
+
+/** The next task, and who shall have it. */
+interface Choice {
+  readonly task: TaskEntry
+  readonly worker: WorkerEntry
+}
 
 /** The workers of one runtime. Choosing costs O(log workers). */
 export class WorkerPool {
@@ -40,6 +49,9 @@ export class WorkerPool {
   readonly #nestedPass: boolean
   /** How many tasks they have to run. */
   #assignedCount = 0
+  #now: InstantMs = 0
+  /** The first task, if it has not got the worker that had room, and since when. */
+  #stalled: { readonly task: TaskEntry; readonly since: InstantMs } | undefined
   /** How many of them have two or more. */
   #crowdedCount = 0
 
@@ -116,8 +128,14 @@ export class WorkerPool {
   }
 
   /** The next task and who shall have it; undefined while there is no task or no room. */
-  next(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
+  next(now: InstantMs): Choice | undefined {
+    const { first } = this.queue
+    this.#now = now
     const choice = this.#choice()
+    if (choice?.task === first) this.#stalled = undefined
+    else if (first !== undefined && first !== this.#stalled?.task && this.#isKept(first)) {
+      this.#stalled = { task: first, since: now }
+    }
     if (choice === undefined) return undefined
     if (choice.task === this.queue.first) this.queue.take()
     else this.queue.remove(choice.task)
@@ -243,7 +261,7 @@ export class WorkerPool {
     this.#workers.update(worker)
   }
 
-  #choice(): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
+  #choice(): Choice | undefined {
     const worker = this.#workers.first
     const task = this.queue.first
     if (worker === undefined || task === undefined) return undefined
@@ -253,18 +271,26 @@ export class WorkerPool {
 
   /**
    * The same where the first task shall not share the first worker with its parent. If nobody else
-   * has room for it, it waits, and others do not: that worker gets what another client has.
+   * has room for it, it waits for a while, and others do not: that worker gets what comes next.
    */
-  #choiceBeside(
-    task: TaskEntry,
-    avoided: WorkerEntry,
-  ): { readonly task: TaskEntry; readonly worker: WorkerEntry } | undefined {
-    const { second } = this.#workers
+  #choiceBeside(task: TaskEntry, avoided: WorkerEntry): Choice | undefined {
+    const second = this.#hasWaitedInVain(task) ? undefined : this.#workers.second
     const worker = second ?? avoided
     if (this.#hasRoom(worker, task)) return { task, worker: this.#nearest(task, worker) }
-    const other = this.queue.firstBeside(task.client)
-    if (other === undefined || avoidedBy(other) === avoided) return undefined
+    const other = this.queue.find((next) => avoidedBy(next) !== avoided)
+    if (other === undefined) return undefined
     return this.#hasRoom(avoided, other) ? { task: other, worker: avoided } : undefined
+  }
+
+  /** Whether the worker that would have room is that of its parent. */
+  #isKept(task: TaskEntry): boolean {
+    const { first } = this.#workers
+    return first !== undefined && avoidedBy(task) === first && this.#hasRoom(first, task)
+  }
+
+  #hasWaitedInVain(task: TaskEntry): boolean {
+    const stalled = this.#stalled
+    return stalled?.task === task && this.#now - stalled.since >= PATIENCE_MS
   }
 
   /**
