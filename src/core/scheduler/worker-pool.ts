@@ -26,7 +26,7 @@ const MAX_TASK_SECONDS = 1e6
 /** Among how many workers that have an object the best is looked for. */
 const MAX_HOLDERS = 16
 
-/** So long a task may wait for another worker than that of its parent: those may be busy for ever. */
+/** So long a task waits for another worker than its parent's: those may be busy for ever. */
 const PATIENCE_MS = 2000
 
 /** Weight of the newest duration in the moving average. */
