@@ -1,17 +1,11 @@
 // Loaded into a scheduler by `node --import`: how long the turns of its event loop are, in time of
-// its processor, which is what they cost on a machine of its own. It never lets the loop rest.
-// From SIGUSR2 on it counts; at the next one it tells, as a line of JSON on stdout.
+// its processor, which is what they cost on a machine of its own; that it waits for something costs
+// nothing. From SIGUSR2 on it counts; at the next one it tells, as a line of JSON on stdout.
 
 import { writeSync } from 'node:fs'
 import { threadMs } from './process-cost.js'
 
-/** What is told. */
-export interface TurnReport {
-  readonly longestTurnMs: number
-  /** Turns of more than 10 ms. */
-  readonly longTurns: number
-}
-
+/** Turns of more than this are counted. */
 const LONG_MS = 10
 
 let isCounting = false
@@ -31,8 +25,7 @@ function look(): void {
 }
 
 process.on('SIGUSR2', () => {
-  const report: TurnReport = { longestTurnMs, longTurns }
-  if (isCounting) writeSync(1, `${JSON.stringify(report)}\n`)
+  if (isCounting) writeSync(1, `${JSON.stringify({ longestTurnMs, longTurns })}\n`)
   isCounting = !isCounting
 })
 look()

@@ -37,15 +37,11 @@ export class Delivery {
 
   /** Hands over what one read has completed (which may be nothing), now or in turns to come. */
   add(messages: readonly IncomingMessage[]): void {
-    if (this.#isHeld) {
-      this.#messages = [...this.#messages.slice(this.#next), ...messages]
-      this.#next = 0
-    } else {
-      this.#messages = messages
-      this.#next = 0
-      if (this.#turn.isOver) this.#hold()
-      else this.resume()
-    }
+    this.#messages = this.#hasMore ? [...this.#messages.slice(this.#next), ...messages] : messages
+    this.#next = 0
+    if (this.#isHeld) return
+    if (this.#turn.isOver) this.#hold()
+    else this.resume()
   }
 
   /** Hands over until the turn is over, but some in any case. */
