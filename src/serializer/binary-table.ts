@@ -6,9 +6,10 @@
 //   … the graph …
 //   the bytes of all memories, in order
 //
-// As with structuredClone a view brings its whole ArrayBuffer. A Node `Buffer` brings only its own
-// bytes (it often is a slice of a pool that holds the secrets of others) unless its ArrayBuffer
-// travels anyway; Buffers that overlap still do so afterwards.
+// A view brings the bytes that it shows and no others: it often is a small part of its buffer, or
+// of a pool that holds the secrets of others. Views that overlap travel as one memory and overlap
+// in the same way afterwards. Only an ArrayBuffer that is itself part of the value travels whole,
+// and all views of it stay at their places in it.
 
 import { DeserializeError } from '../base/errors.js'
 import type { ByteReader } from './byte-reader.js'
@@ -40,9 +41,15 @@ type Kind = (typeof KINDS)[number]
 
 /** A part of an ArrayBuffer that travels, as an ArrayBuffer of its own. */
 interface Memory {
+  /** Where it begins in the source. */
   readonly start: number
   end: number
-  readonly index: number
+  /** Views of elements of so many bytes lie in it. */
+  elementBytes: number
+  isTracked: boolean
+  /** Unused bytes before it, so that each view begins at a multiple of its elements. */
+  padding: number
+  index: number
 }
 
 interface Binary {
@@ -50,8 +57,14 @@ interface Binary {
   readonly source: ArrayBuffer
   readonly byteOffset: number
   readonly byteLength: number
+  readonly elementBytes: number
   readonly isTracking: boolean
   memory: Memory | undefined
+}
+
+interface MemoryHeader {
+  readonly byteLength: number
+  readonly maxByteLength: number | undefined
 }
 
 /** Collects the buffers and views of one value. */
@@ -63,11 +76,13 @@ export class BinaryTableWriter {
   add(value: ArrayBuffer | ArrayBufferView): void {
     const isView = ArrayBuffer.isView(value)
     const source = isView ? (value.buffer as ArrayBuffer) : value
+    const kind = kindOf(value)
     const binary: Binary = {
-      kind: kindOf(value),
+      kind,
       source,
       byteOffset: isView ? value.byteOffset : 0,
       byteLength: value.byteLength,
+      elementBytes: elementBytesOf(kind),
       isTracking: isView && tracksLength(value),
       memory: undefined,
     }
@@ -80,11 +95,13 @@ export class BinaryTableWriter {
   /** Writes the table. Returns the bytes that must follow the graph, in this order. */
   finish(writer: ByteWriter): readonly Uint8Array[] {
     const pieces: Uint8Array[] = []
-    const header: { byteLength: number; maxByteLength: number | undefined }[] = []
+    const header: MemoryHeader[] = []
     for (const [source, binaries] of this.#bySource) {
-      for (const { start, end } of cut(source, binaries, pieces.length)) {
-        pieces.push(new Uint8Array(source, start, end - start))
-        header.push({ byteLength: end - start, maxByteLength: maxByteLengthOf(source) })
+      for (const memory of cut(source, binaries)) {
+        memory.index = header.length
+        header.push(headerOf(source, memory))
+        if (memory.padding > 0) pieces.push(new Uint8Array(memory.padding))
+        pieces.push(new Uint8Array(source, memory.start, memory.end - memory.start))
       }
     }
     writer.varint(header.length)
@@ -99,24 +116,38 @@ export class BinaryTableWriter {
 }
 
 /** Decides which parts of one ArrayBuffer travel and tells each binary which one holds it. */
-function cut(source: ArrayBuffer, binaries: readonly Binary[], firstIndex: number): Memory[] {
-  if (binaries.some(({ kind }) => kind !== 'Buffer') || maxByteLengthOf(source) !== undefined) {
-    const whole: Memory = { start: 0, end: source.byteLength, index: firstIndex }
-    for (const binary of binaries) binary.memory = whole
-    return [whole]
-  }
+function cut(source: ArrayBuffer, binaries: readonly Binary[]): readonly Memory[] {
+  const isWhole = binaries.some(({ kind }) => kind === 'ArrayBuffer')
   const memories: Memory[] = []
-  for (const binary of binaries.toSorted((a, b) => a.byteOffset - b.byteOffset)) {
-    const end = binary.byteOffset + binary.byteLength
-    let last = memories.at(-1)
-    if (last === undefined || binary.byteOffset >= last.end) {
-      last = { start: binary.byteOffset, end, index: firstIndex + memories.length }
-      memories.push(last)
+  for (const binary of inOrder(binaries)) {
+    const start = isWhole ? 0 : binary.byteOffset
+    const end = isWhole || binary.isTracking ? source.byteLength : start + binary.byteLength
+    let memory = memories.at(-1)
+    if (memory === undefined || (start >= memory.end && !isWhole)) {
+      memory = { start, end, elementBytes: 1, isTracked: isWhole, padding: 0, index: 0 }
+      memories.push(memory)
     }
-    last.end = Math.max(last.end, end)
-    binary.memory = last
+    memory.end = Math.max(memory.end, end)
+    memory.elementBytes = Math.max(memory.elementBytes, binary.elementBytes)
+    memory.isTracked ||= binary.isTracking
+    binary.memory = memory
   }
+  for (const memory of memories) memory.padding = memory.start % memory.elementBytes
   return memories
+}
+
+function inOrder(binaries: readonly Binary[]): readonly Binary[] {
+  if (binaries.length === 1) return binaries
+  return binaries.toSorted((a, b) => a.byteOffset - b.byteOffset)
+}
+
+/** Only what a view follows to its end keeps a size that may change. */
+function headerOf(source: ArrayBuffer, { start, end, padding, isTracked }: Memory): MemoryHeader {
+  const maxByteLength = isTracked ? maxByteLengthOf(source) : undefined
+  return {
+    byteLength: padding + end - start,
+    maxByteLength: maxByteLength === undefined ? undefined : padding + maxByteLength - start,
+  }
 }
 
 function writeBinary(writer: ByteWriter, binary: Binary): void {
@@ -124,14 +155,14 @@ function writeBinary(writer: ByteWriter, binary: Binary): void {
   writer.byte(KINDS.indexOf(kind))
   writer.varint(memory?.index ?? 0)
   if (kind === 'ArrayBuffer') return
-  writer.varint(byteOffset - (memory?.start ?? 0))
+  writer.varint(memory === undefined ? 0 : memory.padding + byteOffset - memory.start)
   writer.varint(byteLength)
   writer.byte(isTracking ? 1 : 0)
 }
 
 /** Reads the table and takes the bytes of its memories off the end. Throws `DeserializeError`. */
 export function readBinaryTable(reader: ByteReader): (ArrayBuffer | ArrayBufferView)[] {
-  const header: { byteLength: number; maxByteLength: number | undefined }[] = []
+  const header: MemoryHeader[] = []
   let totalBytes = 0
   for (let left = reader.count(2); left > 0; left -= 1) {
     const byteLength = reader.varint()
@@ -170,8 +201,14 @@ function readBinary(
   const factory = (globalThis as Readonly<Record<string, unknown>>)[kind] as ViewFactory | undefined
   if (factory === undefined) throw new DeserializeError(`this version of Node has no ${kind}`)
   if (isTracking) return new factory(memory, byteOffset)
-  const { BYTES_PER_ELEMENT: elementBytes = 1 } = factory as { BYTES_PER_ELEMENT?: number }
-  return new factory(memory, byteOffset, byteLength / elementBytes)
+  return new factory(memory, byteOffset, byteLength / elementBytesOf(kind))
+}
+
+function elementBytesOf(kind: Kind): number {
+  const { BYTES_PER_ELEMENT: bytes } = globalThis[kind as 'Uint8Array'] as {
+    BYTES_PER_ELEMENT?: number
+  }
+  return bytes ?? 1
 }
 
 const typedArrayTag = Object.getOwnPropertyDescriptor(

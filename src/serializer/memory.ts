@@ -43,17 +43,24 @@ export function isDetached(buffer: ArrayBuffer): boolean {
 
 /** Whether the length of the view follows the size of its buffer. */
 export function tracksLength(view: ArrayBufferView): boolean {
-  if (maxByteLengthOf(view.buffer as ArrayBuffer) === undefined || view.byteLength === 0)
-    return false
+  const maxByteLength = maxByteLengthOf(view.buffer as ArrayBuffer)
   // One that tracks reaches to the end (if it misses the end by a part of an element, it could not
-  // be made anew), but others may, too. There is no question for it: of the two, only the one that
-  // tracks survives the loss of its last byte.
+  // be made anew), but others may, too.
+  if (maxByteLength === undefined) return false
+  if (view.byteOffset + view.byteLength !== view.buffer.byteLength) return false
+  // There is no question for it: of the two, only the one that tracks survives the loss of its last
+  // byte, or grows from nothing.
   const clone = structuredClone(view)
-  const end = clone.byteOffset + clone.byteLength
-  if (end !== clone.buffer.byteLength) return false
-  ;(clone.buffer as ResizableArrayBuffer).resize(end - 1)
-  return !isOutOfBounds(clone)
+  const buffer = clone.buffer as ResizableArrayBuffer
+  if (clone.byteLength > 0) {
+    buffer.resize(buffer.byteLength - 1)
+    return !isOutOfBounds(clone)
+  }
+  buffer.resize(Math.min(buffer.byteLength + LARGEST_ELEMENT, maxByteLength))
+  return clone.byteLength > 0
 }
+
+const LARGEST_ELEMENT = 8
 
 function isOutOfBounds(view: ArrayBufferView): boolean {
   try {
