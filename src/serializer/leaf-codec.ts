@@ -3,10 +3,11 @@
 import { unreachable } from '../base/assert.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
+import { type Remade, remadeOf, remake } from './remade-native.js'
 import * as tag from './tag.js'
 
 /** The kinds of `ObjectKind` that are written here. */
-export type LeafKind = 'date' | 'regexp' | 'url' | 'urlSearchParams'
+export type LeafKind = 'date' | 'regexp' | 'url' | 'urlSearchParams' | 'remade'
 
 /** Appends the tag and the object. May throw what a getter of a subclass throws. */
 export function writeLeaf(writer: ByteWriter, object: object, kind: LeafKind): void {
@@ -28,6 +29,13 @@ export function writeLeaf(writer: ByteWriter, object: object, kind: LeafKind): v
       writer.byte(tag.VALUE_URL_SEARCH_PARAMS)
       writer.text((object as URLSearchParams).toString())
       break
+    case 'remade': {
+      const { className, told } = remadeOf(object) as Remade
+      writer.byte(tag.VALUE_REMADE)
+      writer.text(className)
+      writer.text(told)
+      break
+    }
     default:
       unreachable(kind)
   }
@@ -51,6 +59,8 @@ export function readLeaf(reader: ByteReader, valueTag: number): object | undefin
       return new URL(reader.text())
     case tag.VALUE_URL_SEARCH_PARAMS:
       return new URLSearchParams(reader.text())
+    case tag.VALUE_REMADE:
+      return remake({ className: reader.text(), told: reader.text() })
     case tag.VALUE_NUMBER_ARRAY:
       return reader.float64s()
     default:

@@ -6,6 +6,7 @@ import { isNative, ownValue, type AnyFunction, type NativeNames } from './native
 import type { ObjectKind } from './object-kind.js'
 import { constructorOf, prototypesFrom } from './prototype-chain.js'
 import { type Refusal, refuseClass, refuseHandle } from './refusal.js'
+import { REMADE_CLASSES } from './remade-native.js'
 import type { Strictness } from './value-sink.js'
 
 /**
@@ -35,6 +36,7 @@ const CLASSES: Readonly<Record<ObjectKind, readonly string[]>> = {
   ).split(' '),
   url: ['URL'],
   urlSearchParams: ['URLSearchParams'],
+  remade: REMADE_CLASSES,
   arguments: ['Object'],
 }
 

@@ -4,6 +4,7 @@
 import { types } from 'node:util'
 import { isDetached } from './memory.js'
 import { type Refusal, refuseClass, refuseDetached } from './refusal.js'
+import { remadeOf } from './remade-native.js'
 
 /** How the inside of an object travels. A `record` is nothing but its properties. */
 export type ObjectKind =
@@ -19,6 +20,7 @@ export type ObjectKind =
   | 'binary'
   | 'url'
   | 'urlSearchParams'
+  | 'remade'
   | 'arguments'
 
 /** Built-in objects that structuredClone refuses, too, and how to know them by their inside. */
@@ -56,7 +58,7 @@ function kindByClass(object: object): ObjectKind {
   if (object instanceof URL) return isUrl(object) ? 'url' : 'record'
   if (object instanceof URLSearchParams)
     return isSearchParams(object) ? 'urlSearchParams' : 'record'
-  return 'record'
+  return remadeOf(object) === undefined ? 'record' : 'remade'
 }
 
 function binaryKind(memory: ArrayBufferLike): ObjectKind | Refusal {

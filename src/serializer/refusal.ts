@@ -14,6 +14,9 @@ export class Refusal {
 
 const UNTIL_NOW = 'it lives only in this process'
 
+const STOP_OTHERWISE =
+  'give the signal to client.with({ signal }), and ask currentTask().signal inside the function'
+
 /** Built-in objects that never travel, by the name of their class. */
 const BY_CLASS: ReadonlyMap<string, readonly [why: string, wayOut: string]> = new Map([
   ['Promise', ['its outcome is not there yet', 'await it first']],
@@ -27,6 +30,8 @@ const BY_CLASS: ReadonlyMap<string, readonly [why: string, wayOut: string]> = ne
   ['File', ['its bytes can only be read later', 'pass await file.arrayBuffer()']],
   ['KeyObject', ['keys are only sent when asked for', "pass key.export({ format: 'jwk' })"]],
   ['CryptoKey', ['keys are only sent when asked for', "pass crypto.subtle.exportKey('jwk', key)"]],
+  ['AbortController', [UNTIL_NOW, STOP_OTHERWISE]],
+  ['AbortSignal', [UNTIL_NOW, STOP_OTHERWISE]],
   ['Generator', ['its position in the code cannot be copied', 'pass an array of what it yields']],
   ['Iterator', ['its position cannot be copied', 'pass an array of what it yields']],
   ['Module', [UNTIL_NOW, 'import it inside the function']],

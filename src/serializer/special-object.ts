@@ -84,6 +84,9 @@ function extraKeys(object: object, kind: ObjectKind): RecordKeys {
       return typeof object.valueOf() === 'string'
         ? withoutIndices(object, 'length')
         : ownKeysOf(object)
+    case 'remade':
+      // The symbols are what Node keeps the inside under.
+      return ownKeysOf(object).filter((key) => typeof key !== 'symbol')
     case 'binary':
       return binaryKeys(object as ArrayBuffer | ArrayBufferView)
     default:
