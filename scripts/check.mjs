@@ -2,6 +2,7 @@
 // run side by side, and each runs even when another has failed, unless it needs its result.
 
 import { compiledPath, testFiles } from './paths.mjs'
+import { ensurePeers, peerFile } from './peers.mjs'
 import { compile, ensureInstalled } from './prepare.mjs'
 import { runNode } from './process.mjs'
 
@@ -21,10 +22,17 @@ const STEPS = [
   { name: 'text', run: () => script('check-text.mjs') },
   { name: 'wire code', isTalkative: true, run: () => script('generate-wire.mjs', '--check') },
   { name: 'types', run: compile },
-  { name: 'lint', needs: ['types'], run: () => tool('oxlint/bin/oxlint') },
+  { name: 'lint', needs: ['types'], run: lint },
   { name: 'tests', needs: ['types'], run: runTests },
   { name: 'simulation', needs: ['types'], isTalkative: true, run: simulate },
 ]
+
+/** Only checking needs the linter, so it is no dependency: it is installed when it is missing. */
+async function lint() {
+  const [missing] = await ensurePeers((name) => name === 'lint')
+  if (missing !== undefined) return { code: 1, output: `cannot be installed: ${missing}\n` }
+  return runNode([peerFile('lint', 'node_modules/oxlint/bin/oxlint')], { capture: true })
+}
 
 /** So many worlds, from a seed that is told. */
 const SIMULATED_RUNS = 400

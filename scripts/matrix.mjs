@@ -9,9 +9,9 @@
 
 import { parseArgs } from 'node:util'
 import { resolve } from 'node:path'
-import { ensurePeers } from './peers.mjs'
 import { ROOT } from './paths.mjs'
 import { build } from './prepare.mjs'
+import { ensureNeeds } from './test-scope.mjs'
 
 const { values: flags } = parseArgs({
   options: {
@@ -30,7 +30,7 @@ const { values: flags } = parseArgs({
 })
 
 if (!flags['no-build']) await build()
-const missing = await ensurePeers()
+const missing = await ensureNeeds(['test/matrix/matrix.test.ts'])
 if (missing.length > 0) console.error(`left out: ${missing.join('; ')}`)
 const compiled = resolve(flags.compiled)
 const { ENVIRONMENTS } = await import(`${compiled}/environment.js`)

@@ -33,3 +33,10 @@ export function compiledPath(source) {
   const path = source.startsWith('src/') ? source.replace('src/', 'dist/') : `build/${source}`
   return path.replace(/\.ts$/, '.js')
 }
+
+/** The source of a file that Node runs: the other way round. */
+export function sourcePath(compiled) {
+  const path = compiled.replaceAll('\\', '/')
+  if (path.startsWith('dist/')) return path.replace('dist/', 'src/').replace(/\.js$/, '.ts')
+  return path.startsWith('build/') ? path.replace('build/', '').replace(/\.js$/, '.ts') : path
+}

@@ -1,6 +1,6 @@
-// Makes `.peers/`, where the tests find other versions of Node, the tools that transform code, and
-// those that install and check packages. `node scripts/peers.mjs` does it by hand. Quick once it is
-// made. No install scripts are run.
+// Makes `.peers/`: what only some tests or checks need, such as other versions of Node, libzmq, the
+// tools that transform, install and check code. `node scripts/peers.mjs [name…]` does it by hand.
+// Quick once it is made. No install scripts are run.
 
 import {
   copyFileSync,
@@ -24,6 +24,8 @@ const TOOLS = {
   'vitest-4': { what: 'vitest 4', source: 'test/matrix/peer/vitest-4' },
   'vitest-5': { what: 'vitest 5', source: 'test/matrix/peer/vitest-5' },
   packaging: { what: 'pnpm, yarn and checkers of packages', source: 'test/package/peer' },
+  libzmq: { what: 'libzmq', source: 'test/interop/peer' },
+  lint: { what: 'the linter', source: 'scripts/lint' },
 }
 /** One version of each line that is supported, and the newest. */
 const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
@@ -34,16 +36,24 @@ const OWN_MAJOR = process.versions.node.split('.')[0]
 const HASTE = isCi() ? [] : ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
 const NPM = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...HASTE]
 
-/** Installs what is missing. Returns what cannot be installed and why, a few words for each. */
-export async function ensurePeers() {
+/** A file of what is installed under a name. */
+export function peerFile(name, path) {
+  return join(FOLDER, name, path)
+}
+
+/**
+ * Installs what is missing of those whose name is wanted. Returns what cannot be installed and why,
+ * a few words for each.
+ */
+export async function ensurePeers(isWanted = () => true) {
   const nodes = Object.entries(NODES).filter(([major]) => major !== OWN_MAJOR)
   const peers = [
     ...Object.entries(TOOLS).map(([name, tool]) => toolPeer(name, tool)),
     ...nodes.map(([major, version]) => nodePeer(major, version)),
     hadolintPeer(),
-  ].filter((peer) => !isMade(peer))
+  ].filter((peer) => isWanted(peer.name) && !isMade(peer))
   if (peers.length === 0) return []
-  console.error(`installing ${peers.map(({ what }) => what).join(', ')} for the tests`)
+  console.error(`installing ${peers.map(({ what }) => what).join(', ')}`)
   const reasons = await Promise.all(peers.map(make))
   return reasons.filter((reason) => reason !== undefined)
 }
@@ -52,8 +62,8 @@ export async function ensurePeers() {
 function toolPeer(name, { what, source }) {
   const lock = readFileSync(join(ROOT, source, 'package-lock.json'), 'utf8')
   return {
+    name,
     what,
-    folder: join(FOLDER, name),
     madeOf: lock,
     async install(folder) {
       for (const file of ['package.json', 'package-lock.json']) {
@@ -67,8 +77,8 @@ function toolPeer(name, { what, source }) {
 /** The linter of Dockerfiles. */
 function hadolintPeer() {
   return {
+    name: 'hadolint',
     what: 'hadolint',
-    folder: join(FOLDER, 'hadolint'),
     madeOf: HADOLINT,
     async install(folder) {
       const pip = [join(folder, 'venv/bin/python'), '-m', 'pip', 'install', '--quiet']
@@ -82,16 +92,16 @@ function hadolintPeer() {
 /** npm has the programs of Node as packages, one for each platform; only the program is kept. */
 function nodePeer(major, version) {
   const platform = `${process.platform}-${process.arch}`
-  const name = platform === 'darwin-arm64' ? `node-bin-${platform}` : `node-${platform}`
+  const packed = platform === 'darwin-arm64' ? `node-bin-${platform}` : `node-${platform}`
   const program = process.platform === 'win32' ? 'bin/node.exe' : 'bin/node'
   return {
+    name: `node-${major}`,
     what: `Node ${major}`,
-    folder: join(FOLDER, `node-${major}`),
-    madeOf: `${name}@${version}`,
+    madeOf: `${packed}@${version}`,
     async install(folder) {
-      await npm(['install', '--no-save', '--no-package-lock', `${name}@${version}`], folder)
-      renameSync(join(folder, 'node_modules', name, program), join(folder, 'node'))
-      copyFileSync(join(folder, 'node_modules', name, 'LICENSE'), join(folder, 'LICENSE'))
+      await npm(['install', '--no-save', '--no-package-lock', `${packed}@${version}`], folder)
+      renameSync(join(folder, 'node_modules', packed, program), join(folder, 'node'))
+      copyFileSync(join(folder, 'node_modules', packed, 'LICENSE'), join(folder, 'LICENSE'))
       rmSync(join(folder, 'node_modules'), { recursive: true })
       const { code, output } = await run(join(folder, 'node'), ['--version'], { capture: true })
       if (code !== 0 || output.trim() !== `v${version}`) throw new Error(`it says ${output}`)
@@ -109,30 +119,32 @@ async function succeed(command, args) {
 }
 
 /** The stamp is written last: without it, or with another content, all is made anew. */
-async function make({ what, folder, madeOf, install }) {
+async function make({ name, what, madeOf, install }) {
+  const folder = join(FOLDER, name)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   try {
     await install(folder)
-    writeFileSync(stampOf(folder), madeOf)
+    writeFileSync(stampOf(name), madeOf)
     return undefined
   } catch (error) {
     return `${what} (${error.message})`
   }
 }
 
-function isMade({ folder, madeOf }) {
-  return existsSync(stampOf(folder)) && readFileSync(stampOf(folder), 'utf8') === madeOf
+function isMade({ name, madeOf }) {
+  return existsSync(stampOf(name)) && readFileSync(stampOf(name), 'utf8') === madeOf
 }
 
-function stampOf(folder) {
-  return join(folder, 'made-of')
+function stampOf(name) {
+  return peerFile(name, 'made-of')
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const missing = await ensurePeers()
+  const names = process.argv.slice(2)
+  const missing = await ensurePeers((name) => names.length === 0 || names.includes(name))
   if (missing.length > 0) {
-    console.log(`tests will be left out for want of: ${missing.join('; ')}`)
+    console.log(`cannot be installed: ${missing.join('; ')}`)
     if (isCi()) process.exitCode = 1
   }
 }

@@ -1,36 +1,62 @@
-// Runs test files with Node's runner: two at a time, each test with a time limit. Names every test
-// that was left out in a line of its own; with CI set in the environment that is a failure, too.
-// Started by scripts/test.mjs in a process group of its own.
+// Runs test files with Node's runner: two at a time, each test with a time limit. Ends with the files
+// that took longest, and one line of what was left out; with CI set in the environment a test that
+// was left out is a failure, too. Started by scripts/test.mjs in a process group of its own.
 
+import { relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { parseArgs } from 'node:util'
 import { isCi } from './ci.mjs'
+import { ROOT, sourcePath } from './paths.mjs'
 
 /** Test files at a time. Most start processes of their own. */
 const CONCURRENCY = 2
 /** A test that takes longer has failed; on Node 20 the limit counts for a whole file. Generous. */
 const TIMEOUT_MS = 300_000
+/** Files that are named at the end. */
+const SLOWEST = 10
 
-const leftOut = []
+const { values, positionals } = parseArgs({
+  // What is not among the files on purpose.
+  options: { 'left-out': { type: 'string', multiple: true, default: [] } },
+  allowPositionals: true,
+})
+const files = new Set(positionals.map((path) => resolve(path)))
+const skipped = []
+const durations = []
+const counts = {}
 let hasFailed = false
-const events = run({
-  files: process.argv.slice(2),
-  concurrency: CONCURRENCY,
-  timeout: TIMEOUT_MS,
+
+const events = run({ files: [...files], concurrency: CONCURRENCY, timeout: TIMEOUT_MS })
+events.on('test:pass', ({ name, skip }) => {
+  if (skip !== undefined) skipped.push(typeof skip === 'string' ? `${name} (${skip})` : name)
 })
-events.on('test:pass', (event) => {
-  if (event.skip !== undefined) leftOut.push({ name: event.name, why: event.skip })
+events.on('test:fail', ({ todo }) => {
+  if (todo === undefined) hasFailed = true
 })
-events.on('test:fail', (event) => {
-  if (event.todo === undefined) hasFailed = true
+events.on('test:complete', ({ name, details }) => {
+  // A file is a test, too, and its name is its path.
+  const path = resolve(name)
+  if (files.has(path)) durations.push({ path, ms: details.duration_ms })
+})
+events.on('test:diagnostic', ({ message }) => {
+  const [, name, count] = /^(pass|fail|cancelled|skipped) (\d+)$/.exec(message) ?? []
+  if (name !== undefined) counts[name] = Number(count)
 })
 events.compose(new spec()).pipe(process.stdout)
 
 process.on('exit', () => {
-  const isIncomplete = leftOut.length > 0 && isCi()
-  for (const { name, why } of leftOut) {
-    console.log(`left out: ${name}${typeof why === 'string' ? ` (${why})` : ''}`)
+  const isIncomplete = skipped.length > 0 && isCi()
+  console.log(`the slowest of ${files.size} files:`)
+  for (const { path, ms } of durations.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST)) {
+    const seconds = (ms / 1_000).toFixed(1).padStart(7)
+    console.log(`${seconds} s  ${sourcePath(relative(ROOT, path))}`)
   }
+  const groups = values['left-out'].map((what) => `${what} (npm test -- --all)`)
+  console.log(`left out: ${[...groups, ...skipped].join('; ') || 'nothing'}`)
   if (isIncomplete) console.log('nothing may be left out on CI')
+  // The last line of the output, for programs that read it.
+  const { pass = 0, fail = 0, cancelled = 0 } = counts
+  console.log(`${pass} passed, ${fail + cancelled} failed, ${skipped.length} skipped`)
   if (hasFailed || isIncomplete) process.exitCode = 1
 })

@@ -1,39 +1,42 @@
-// `npm test`: all tests, from a fresh clone with Node and git only. Installs and compiles when
-// needed, makes ready what some tests need beside Node, runs the tests, and fails, too, when they
-// have left a process or a file behind.
+// `npm test`: the tests that need nothing but Node, from a fresh clone. With `-- --all`, or CI in the
+// environment, all tests; with words, those whose path holds one of them. Installs and compiles when
+// needed, makes ready what the tests need beside Node, runs them, and fails, too, when they have left
+// a process or a file behind.
 
-import { ensureTools } from './ci.mjs'
+import { ensureTools, isCi } from './ci.mjs'
 import { beginRun, cleanUp, endRun } from './leftovers.mjs'
 import { compiledPath, testFiles } from './paths.mjs'
-import { ensurePeers } from './peers.mjs'
 import { build } from './prepare.mjs'
 import { runNode } from './process.mjs'
-import { ensurePythonVenv } from './python-venv.mjs'
+import { SHORT_RUN, chooseTests, ensureNeeds } from './test-scope.mjs'
+
+const args = process.argv.slice(2)
+const unknown = args.find((arg) => arg.startsWith('-') && arg !== '--all')
+if (unknown !== undefined) fail(`unknown option ${unknown}; there is --all, and words of paths`)
+const words = args.filter((arg) => arg !== '--all')
+const isWhole = words.length === 0 && (args.includes('--all') || isCi())
 
 await build()
 await ensureTools()
-const whyNoPython = await ensurePythonVenv()
-if (whyNoPython !== undefined) console.log(`no Python Scaler to test against: ${whyNoPython}`)
-
-/** The tests whose path holds one of the words given as arguments; all without arguments. */
-const words = process.argv.slice(2)
-const files = testFiles(['src', 'bench', 'examples', 'scripts', 'test']).filter(
-  (path) => words.length === 0 || words.some((word) => path.includes(word)),
-)
-if (files.length === 0) {
-  console.error(`no test has ${words.join(' or ')} in its path`)
-  process.exit(2)
-}
-
-if (files.some((path) => /^test\/(matrix|package)\//.test(path))) {
-  const missing = await ensurePeers()
-  if (missing.length > 0) console.log(`tests are left out for want of ${missing.join('; ')}`)
-}
+const all = testFiles(['src', 'bench', 'examples', 'scripts', 'test'])
+const { files, leftOut } = chooseTests(all, { words, isWhole })
+if (files.length === 0) fail(`no test has ${words.join(' or ')} in its path`)
+const isShort = leftOut.length > 0
+const missing = isShort ? [] : await ensureNeeds(files)
+if (missing.length > 0) console.log(`tests are left out for want of ${missing.join('; ')}`)
 
 const testRun = beginRun()
 process.on('exit', () => cleanUp(testRun))
-const compiled = files.map(compiledPath)
-const { code } = await runNode(['scripts/run-tests.mjs', ...compiled], { env: testRun.env })
+const leftOutArgs = leftOut.map((what) => `--left-out=${what}`)
+const { code } = await runNode(
+  ['scripts/run-tests.mjs', ...leftOutArgs, ...files.map(compiledPath)],
+  { env: { ...testRun.env, ...(isShort && SHORT_RUN) } },
+)
 const left = await endRun(testRun)
 for (const line of left) console.error(line)
 process.exitCode = left.length === 0 ? code : 1
+
+function fail(message) {
+  console.error(message)
+  process.exit(2)
+}

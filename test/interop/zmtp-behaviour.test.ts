@@ -3,9 +3,14 @@
 
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { test, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
+import { parseAddress } from '#src/transport/address.js'
+import { PubSocket } from '#src/transport/pub.js'
+import { SubSocket } from '#src/transport/sub.js'
+import { EventLog, rawListen, show } from '../integration/transport-harness.js'
 import {
   Dealer,
+  libzmqTest,
   Publisher,
   Reply,
   Request,
@@ -14,11 +19,7 @@ import {
   XPublisher,
   XSubscriber,
   type Message,
-} from 'zeromq'
-import { parseAddress } from '#src/transport/address.js'
-import { PubSocket } from '#src/transport/pub.js'
-import { SubSocket } from '#src/transport/sub.js'
-import { EventLog, rawListen, show } from '../integration/transport-harness.js'
+} from './libzmq.js'
 import {
   bindTheirs,
   CARRIERS,
@@ -44,7 +45,7 @@ for (const carrier of CARRIERS) {
     ['of 255 bytes, all values but 0', all],
     ['of 255 equal bytes', 'ÿ'.repeat(255)],
   ] as const) {
-    test(`${carrier} | our DEALER, their ROUTER | an identity ${name}`, async (t) => {
+    libzmqTest(`${carrier} | our DEALER, their ROUTER | an identity ${name}`, async (t) => {
       const router = closing(t, new Router())
       const address = await bindTheirs(router, freeAddress(t, carrier))
       const ours = new OurDealer(t, address, own)
@@ -58,24 +59,27 @@ for (const carrier of CARRIERS) {
     })
   }
 
-  test(`${carrier} | our DEALER, their ROUTER | an empty identity: it is given one`, async (t) => {
-    const router = closing(t, new Router())
-    const address = await bindTheirs(router, freeAddress(t, carrier))
-    const ours = new OurDealer(t, address, '')
-    await ours.send([Buffer.from('hello')])
-    const [id] = (await router.receive()) as [Message, Message]
-    assert.equal(id.length, 5)
-    assert.equal(id[0], 0)
-    await router.send([id, 'back'])
-    await came(ours.received, 1)
-  })
+  libzmqTest(
+    `${carrier} | our DEALER, their ROUTER | an empty identity: it is given one`,
+    async (t) => {
+      const router = closing(t, new Router())
+      const address = await bindTheirs(router, freeAddress(t, carrier))
+      const ours = new OurDealer(t, address, '')
+      await ours.send([Buffer.from('hello')])
+      const [id] = (await router.receive()) as [Message, Message]
+      assert.equal(id.length, 5)
+      assert.equal(id[0], 0)
+      await router.send([id, 'back'])
+      await came(ours.received, 1)
+    },
+  )
 
   for (const [name, routingId] of [
     ['of 1 byte', 'y'],
     ['of 255 bytes', 'é'.repeat(127) + 'z'],
     ['with control characters', '1|\u0001\n\u007f|x'],
   ] as const) {
-    test(`${carrier} | our ROUTER, their DEALER | an identity ${name}`, async (t) => {
+    libzmqTest(`${carrier} | our ROUTER, their DEALER | an identity ${name}`, async (t) => {
       const ours = await OurRouter.bind(t, freeAddress(t, carrier))
       const dealer = closing(t, new Dealer({ routingId }))
       dealer.connect(ours.socket.address)
@@ -86,53 +90,62 @@ for (const carrier of CARRIERS) {
     })
   }
 
-  test(`${carrier} | our ROUTER, their DEALER | an empty identity: it is given one`, async (t) => {
-    const ours = await OurRouter.bind(t, freeAddress(t, carrier))
-    const dealer = closing(t, new Dealer())
-    dealer.connect(ours.socket.address)
-    await ours.connected()
-    assert.match(ours.peers.events[0] ?? '', /^\0[\0-\xff]{4}$/)
-    await ours.send([Buffer.from('by a given name')])
-    assert.equal(String((await dealer.receive())[0]), 'by a given name')
-  })
+  libzmqTest(
+    `${carrier} | our ROUTER, their DEALER | an empty identity: it is given one`,
+    async (t) => {
+      const ours = await OurRouter.bind(t, freeAddress(t, carrier))
+      const dealer = closing(t, new Dealer())
+      dealer.connect(ours.socket.address)
+      await ours.connected()
+      assert.match(ours.peers.events[0] ?? '', /^\0[\0-\xff]{4}$/)
+      await ours.send([Buffer.from('by a given name')])
+      assert.equal(String((await dealer.receive())[0]), 'by a given name')
+    },
+  )
 
-  test(`${carrier} | our ROUTER, their DEALER | their DEALER connects again after our restart`, async (t) => {
-    const first = await OurRouter.bind(t, freeAddress(t, carrier))
-    const dealer = closing(t, new Dealer({ routingId: 'd', reconnectInterval: 10 }))
-    const received = collect(dealer)
-    const { address } = first.socket
-    dealer.connect(address)
-    await dealer.send('one')
-    await came(first.received, 1)
-    await first.socket.close()
-    const second = await OurRouter.bind(t, address)
-    await second.connected()
-    await dealer.send('two')
-    await came(second.received, 1)
-    assert.equal(text(second.received.events[0]), 'two')
-    await second.send([Buffer.from('three')])
-    await came(received, 1)
-  })
+  libzmqTest(
+    `${carrier} | our ROUTER, their DEALER | their DEALER connects again after our restart`,
+    async (t) => {
+      const first = await OurRouter.bind(t, freeAddress(t, carrier))
+      const dealer = closing(t, new Dealer({ routingId: 'd', reconnectInterval: 10 }))
+      const received = collect(dealer)
+      const { address } = first.socket
+      dealer.connect(address)
+      await dealer.send('one')
+      await came(first.received, 1)
+      await first.socket.close()
+      const second = await OurRouter.bind(t, address)
+      await second.connected()
+      await dealer.send('two')
+      await came(second.received, 1)
+      assert.equal(text(second.received.events[0]), 'two')
+      await second.send([Buffer.from('three')])
+      await came(received, 1)
+    },
+  )
 
-  test(`${carrier} | our DEALER, their ROUTER | our DEALER connects again after their restart`, async (t) => {
-    const first = closing(t, new Router())
-    const address = await bindTheirs(first, freeAddress(t, carrier))
-    const ours = new OurDealer(t, address, 'd')
-    await ours.send([Buffer.from('one')])
-    assert.equal(text(await first.receive()), 'd|one')
-    first.close()
-    await ours.states.until('it was lost', (states) =>
-      states.some((each) => each.startsWith('lost')),
-    )
-    await ours.send([Buffer.from('two')])
-    const second = closing(t, new Router())
-    await bindAgain(second, address)
-    assert.equal(text(await second.receive()), 'd|two')
-    await second.send(['d', 'three'])
-    await came(ours.received, 1)
-  })
+  libzmqTest(
+    `${carrier} | our DEALER, their ROUTER | our DEALER connects again after their restart`,
+    async (t) => {
+      const first = closing(t, new Router())
+      const address = await bindTheirs(first, freeAddress(t, carrier))
+      const ours = new OurDealer(t, address, 'd')
+      await ours.send([Buffer.from('one')])
+      assert.equal(text(await first.receive()), 'd|one')
+      first.close()
+      await ours.states.until('it was lost', (states) =>
+        states.some((each) => each.startsWith('lost')),
+      )
+      await ours.send([Buffer.from('two')])
+      const second = closing(t, new Router())
+      await bindAgain(second, address)
+      assert.equal(text(await second.receive()), 'd|two')
+      await second.send(['d', 'three'])
+      await came(ours.received, 1)
+    },
+  )
 
-  test(`${carrier} | our ROUTER | a peer that takes over an identity`, async (t) => {
+  libzmqTest(`${carrier} | our ROUTER | a peer that takes over an identity`, async (t) => {
     const ours = await OurRouter.bind(t, freeAddress(t, carrier))
     const options = { routingId: 'same', reconnectInterval: -1 }
     const old = closing(t, new Dealer(options))
@@ -146,7 +159,7 @@ for (const carrier of CARRIERS) {
     assert.equal(text(await young.receive()), 'for the young')
   })
 
-  test(`${carrier} | our ROUTER, their REQ | requests with their envelope`, async (t) => {
+  libzmqTest(`${carrier} | our ROUTER, their REQ | requests with their envelope`, async (t) => {
     const ours = await OurRouter.bind(t, freeAddress(t, carrier))
     const request = closing(t, new Request())
     request.connect(ours.socket.address)
@@ -157,7 +170,7 @@ for (const carrier of CARRIERS) {
     assert.equal(text(await request.receive()), 'answer')
   })
 
-  test(`${carrier} | our ROUTER, their ROUTER | both ways`, async (t) => {
+  libzmqTest(`${carrier} | our ROUTER, their ROUTER | both ways`, async (t) => {
     const ours = await OurRouter.bind(t, freeAddress(t, carrier))
     const router = closing(t, new Router({ routingId: 'their router' }))
     router.connect(ours.socket.address)
@@ -170,7 +183,7 @@ for (const carrier of CARRIERS) {
     await came(ours.received, 1)
   })
 
-  test(`${carrier} | our DEALER, their REP | requests with their envelope`, async (t) => {
+  libzmqTest(`${carrier} | our DEALER, their REP | requests with their envelope`, async (t) => {
     const reply = closing(t, new Reply())
     await reply.bind(freeAddress(t, carrier).replace(/:0$/, ':*'))
     const ours = new OurDealer(t, reply.lastEndpoint ?? '', 'd')
@@ -181,7 +194,7 @@ for (const carrier of CARRIERS) {
     assert.deepEqual((ours.received.events[0] ?? []).map(String), ['', 'answer'])
   })
 
-  test(`${carrier} | our DEALER, their DEALER | both ways`, async (t) => {
+  libzmqTest(`${carrier} | our DEALER, their DEALER | both ways`, async (t) => {
     const dealer = closing(t, new Dealer())
     const address = await bindTheirs(dealer, freeAddress(t, carrier))
     const ours = new OurDealer(t, address, 'd')
@@ -193,103 +206,121 @@ for (const carrier of CARRIERS) {
 
   for (const make of [(): Subscriber => new Subscriber(), undefined] as const) {
     const type = make === undefined ? 'XSUB' : 'SUB'
-    test(`${carrier} | our PUB, their ${type} | prefixes, and taking them back`, async (t) => {
-      const counts = new EventLog<number>()
-      const pub = await PubSocket.bind(freeAddress(t, carrier), {
-        onSubscriptions: (count) => counts.add(count),
-      })
-      t.after(() => pub.close())
-      const sub = make === undefined ? xSubscriber(t) : subscriber(closing(t, make()))
-      sub.socket.connect(pub.address)
-      await sub.subscribe('a')
-      await counts.until('one subscriber', (events) => events.at(-1) === 1)
-      for (const each of ['ab', 'b', 'a']) pub.publish(Buffer.from(each))
-      pub.publishMultipart([Buffer.from('a topic'), Buffer.from('body')])
-      await came(sub.received, 3)
-      assert.deepEqual(sub.received.events.map(text), ['ab', 'a', 'a topic|body'])
-      await sub.unsubscribe('a')
-      await counts.until('no subscriber', (events) => events.at(-1) === 0)
-      pub.publish(Buffer.from('a'))
-      await sub.subscribe('b')
-      await counts.until('one subscriber', (events) => events.at(-1) === 1)
-      pub.publish(Buffer.from('b'))
-      await came(sub.received, 4)
-      assert.equal(text(sub.received.events[3]), 'b')
-    })
+    libzmqTest(
+      `${carrier} | our PUB, their ${type} | prefixes, and taking them back`,
+      async (t) => {
+        const counts = new EventLog<number>()
+        const pub = await PubSocket.bind(freeAddress(t, carrier), {
+          onSubscriptions: (count) => counts.add(count),
+        })
+        t.after(() => pub.close())
+        const sub = make === undefined ? xSubscriber(t) : subscriber(closing(t, make()))
+        sub.socket.connect(pub.address)
+        await sub.subscribe('a')
+        await counts.until('one subscriber', (events) => events.at(-1) === 1)
+        for (const each of ['ab', 'b', 'a']) pub.publish(Buffer.from(each))
+        pub.publishMultipart([Buffer.from('a topic'), Buffer.from('body')])
+        await came(sub.received, 3)
+        assert.deepEqual(sub.received.events.map(text), ['ab', 'a', 'a topic|body'])
+        await sub.unsubscribe('a')
+        await counts.until('no subscriber', (events) => events.at(-1) === 0)
+        pub.publish(Buffer.from('a'))
+        await sub.subscribe('b')
+        await counts.until('one subscriber', (events) => events.at(-1) === 1)
+        pub.publish(Buffer.from('b'))
+        await came(sub.received, 4)
+        assert.equal(text(sub.received.events[3]), 'b')
+      },
+    )
   }
 
-  test(`${carrier} | our SUB, their PUB | prefixes, taking them back, and a restart`, async (t) => {
-    const first = closing(t, new Publisher({ sendHighWaterMark: 0 }))
-    const address = await bindTheirs(first, freeAddress(t, carrier))
-    const { sub, received } = ourSub(t, address)
-    sub.subscribe('are you')
-    sub.subscribe('the last of these')
-    await untilSubscribed(first, received)
-    for (const each of ['x', 'are you', 'y', 'the last of these']) await first.send(each)
-    await came(received, 2)
-    assert.deepEqual(received.events.map(text), ['are you', 'the last of these'])
-    first.close()
-    const second = closing(t, new Publisher({ sendHighWaterMark: 0 }))
-    await bindAgain(second, address)
-    sub.subscribe('z')
-    await untilSubscribed(second, received)
-    sub.unsubscribe('z')
-    for (const each of ['z', 'x', 'are you']) await second.send(each)
-    await came(received, 1)
-    assert.deepEqual(received.events.map(text), ['are you'])
-  })
+  libzmqTest(
+    `${carrier} | our SUB, their PUB | prefixes, taking them back, and a restart`,
+    async (t) => {
+      const first = closing(t, new Publisher({ sendHighWaterMark: 0 }))
+      const address = await bindTheirs(first, freeAddress(t, carrier))
+      const { sub, received } = ourSub(t, address)
+      sub.subscribe('are you')
+      sub.subscribe('the last of these')
+      await untilSubscribed(first, received)
+      for (const each of ['x', 'are you', 'y', 'the last of these']) await first.send(each)
+      await came(received, 2)
+      assert.deepEqual(received.events.map(text), ['are you', 'the last of these'])
+      first.close()
+      const second = closing(t, new Publisher({ sendHighWaterMark: 0 }))
+      await bindAgain(second, address)
+      sub.subscribe('z')
+      await untilSubscribed(second, received)
+      sub.unsubscribe('z')
+      for (const each of ['z', 'x', 'are you']) await second.send(each)
+      await came(received, 1)
+      assert.deepEqual(received.events.map(text), ['are you'])
+    },
+  )
 
-  test(`${carrier} | our SUB, their XPUB | subscriptions are seen, and their end`, async (t) => {
-    const xpub = closing(t, new XPublisher())
-    await xpub.bind(freeAddress(t, carrier).replace(/:0$/, ':*'))
-    const { sub } = ourSub(t, xpub.lastEndpoint ?? '')
-    sub.subscribe('topic')
-    sub.subscribe('')
-    assert.equal(text(await xpub.receive()), '\x01topic')
-    assert.equal(text(await xpub.receive()), '\x01')
-    sub.unsubscribe('topic')
-    assert.equal(text(await xpub.receive()), '\x00topic')
-  })
+  libzmqTest(
+    `${carrier} | our SUB, their XPUB | subscriptions are seen, and their end`,
+    async (t) => {
+      const xpub = closing(t, new XPublisher())
+      await xpub.bind(freeAddress(t, carrier).replace(/:0$/, ':*'))
+      const { sub } = ourSub(t, xpub.lastEndpoint ?? '')
+      sub.subscribe('topic')
+      sub.subscribe('')
+      assert.equal(text(await xpub.receive()), '\x01topic')
+      assert.equal(text(await xpub.receive()), '\x01')
+      sub.unsubscribe('topic')
+      assert.equal(text(await xpub.receive()), '\x00topic')
+    },
+  )
 }
 
-test('tcp | our ROUTER, their DEALER with heartbeats | PINGs are answered, nobody is lost', async (t) => {
-  const ours = await OurRouter.bind(t, 'tcp://127.0.0.1:0')
-  const proxy = await startProxy(t, ours.socket.address)
-  const options = { heartbeatInterval: 20, heartbeatTimeout: 5000, heartbeatTimeToLive: 5000 }
-  const dealer = closing(t, new Dealer({ routingId: 'd', ...options }))
-  dealer.connect(proxy.address)
-  await ours.connected()
-  await proxy.replies.until('our PONGs', (chunks) => chunks.join('').split('PONG').length > 10)
-  await dealer.send('still here')
-  await came(ours.received, 1)
-  assert.equal(ours.peers.events.length, 1)
-})
+libzmqTest(
+  'tcp | our ROUTER, their DEALER with heartbeats | PINGs are answered, nobody is lost',
+  async (t) => {
+    const ours = await OurRouter.bind(t, 'tcp://127.0.0.1:0')
+    const proxy = await startProxy(t, ours.socket.address)
+    const options = { heartbeatInterval: 20, heartbeatTimeout: 5000, heartbeatTimeToLive: 5000 }
+    const dealer = closing(t, new Dealer({ routingId: 'd', ...options }))
+    dealer.connect(proxy.address)
+    await ours.connected()
+    await proxy.replies.until('our PONGs', (chunks) => chunks.join('').split('PONG').length > 10)
+    await dealer.send('still here')
+    await came(ours.received, 1)
+    assert.equal(ours.peers.events.length, 1)
+  },
+)
 
-test('tcp | our ROUTER, their DEALER with heartbeats | silence ends the connection', async (t) => {
-  const ours = await OurRouter.bind(t, 'tcp://127.0.0.1:0')
-  const proxy = await startProxy(t, ours.socket.address)
-  const options = { heartbeatInterval: 20, heartbeatTimeout: 60_000, heartbeatTimeToLive: 200 }
-  const dealer = closing(t, new Dealer({ routingId: 'd', ...options }))
-  dealer.connect(proxy.address)
-  await proxy.replies.until('our PONGs', (chunks) => chunks.join('').includes('PONG'))
-  proxy.freeze()
-  await ours.reasons.until('they were lost', (reasons) => reasons.length > 0)
-  assert.match(ours.reasons.events[0] ?? '', /silent for the 200 ms that it had announced/)
-})
+libzmqTest(
+  'tcp | our ROUTER, their DEALER with heartbeats | silence ends the connection',
+  async (t) => {
+    const ours = await OurRouter.bind(t, 'tcp://127.0.0.1:0')
+    const proxy = await startProxy(t, ours.socket.address)
+    const options = { heartbeatInterval: 20, heartbeatTimeout: 60_000, heartbeatTimeToLive: 200 }
+    const dealer = closing(t, new Dealer({ routingId: 'd', ...options }))
+    dealer.connect(proxy.address)
+    await proxy.replies.until('our PONGs', (chunks) => chunks.join('').includes('PONG'))
+    proxy.freeze()
+    await ours.reasons.until('they were lost', (reasons) => reasons.length > 0)
+    assert.match(ours.reasons.events[0] ?? '', /silent for the 200 ms that it had announced/)
+  },
+)
 
-test('tcp | our DEALER with heartbeats, their ROUTER | their PONGs keep it alive', async (t) => {
-  const router = closing(t, new Router())
-  const proxy = await startProxy(t, await bindTheirs(router, 'tcp://127.0.0.1:0'))
-  const ours = new OurDealer(t, proxy.address, 'd', {
-    pingIntervalMs: 20,
-    pingTimeoutMs: 1000,
-  })
-  await proxy.replies.until('their PONGs', (chunks) => chunks.join('').split('PONG').length > 10)
-  assert.deepEqual(ours.states.events, ['connect'])
-  proxy.freeze()
-  await ours.states.until('they were lost', (states) => states.length > 1)
-  assert.equal(ours.states.events[1], 'lost the peer has not answered for 1000 ms')
-})
+libzmqTest(
+  'tcp | our DEALER with heartbeats, their ROUTER | their PONGs keep it alive',
+  async (t) => {
+    const router = closing(t, new Router())
+    const proxy = await startProxy(t, await bindTheirs(router, 'tcp://127.0.0.1:0'))
+    const ours = new OurDealer(t, proxy.address, 'd', {
+      pingIntervalMs: 20,
+      pingTimeoutMs: 1000,
+    })
+    await proxy.replies.until('their PONGs', (chunks) => chunks.join('').split('PONG').length > 10)
+    assert.deepEqual(ours.states.events, ['connect'])
+    proxy.freeze()
+    await ours.states.until('they were lost', (states) => states.length > 1)
+    assert.equal(ours.states.events[1], 'lost the peer has not answered for 1000 ms')
+  },
+)
 
 interface TheirSubscriber {
   readonly socket: Subscriber | XSubscriber

@@ -2,7 +2,6 @@
 
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Dealer, Publisher, Router, Subscriber, type Socket } from 'zeromq'
 import { identity, type Identity } from '#src/base/ids.js'
 import { DealerSocket } from '#src/transport/dealer.js'
 import type { DealerOptions } from '#src/transport/options.js'
@@ -11,6 +10,7 @@ import { RouterSocket } from '#src/transport/router.js'
 import type { IncomingMessage } from '#src/transport/socket.js'
 import { SubSocket } from '#src/transport/sub.js'
 import { EventLog, tempDir } from '../integration/transport-harness.js'
+import { Dealer, Publisher, Router, Subscriber, type Socket } from './libzmq.js'
 
 /** What carries the bytes. */
 export type Carrier = 'tcp' | 'ipc'

@@ -2,7 +2,8 @@
 // Every row is a test, so that a run prints the matrix.
 
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
+import { libzmqTest } from './libzmq.js'
 import {
   CARRIERS,
   ourDealerTheirRouter,
@@ -65,7 +66,7 @@ for (const carrier of CARRIERS) {
     for (const sender of senders) {
       for (const [row, messages] of ROWS) {
         const way = sender === 'ours' ? 'ours to theirs' : 'theirs to ours'
-        test(`${carrier} | ${role} | ${way} | ${row}`, async (t) => {
+        libzmqTest(`${carrier} | ${role} | ${way} | ${row}`, async (t) => {
           const pair = await open(t, carrier)
           const sent = messages()
           const { received } = sender === 'ours' ? pair.theirs : pair.ours

@@ -24,11 +24,16 @@ export function tsxFlags(): readonly string[] {
   return ['--import', pathToFileURL(loader).href]
 }
 
-/** The peers that an environment needs and that are not there. */
-export function missingPeers({ node, tree, runner }: Environment): readonly string[] {
+/** The peers that an environment needs. */
+export function neededPeers({ node, tree, runner }: Environment): readonly string[] {
   const needed: string[] = []
   if (node !== OWN_MAJOR) needed.push(`node-${node}`)
   if (runner?.startsWith('vitest')) needed.push(runner)
   if (runner === 'tsx' || tree.make.kind === 'esbuild') needed.push('tools')
-  return needed.filter((name) => !existsSync(peerFile(name, 'made-of')))
+  return needed
+}
+
+/** Those of them that are not there. */
+export function missingPeers(environment: Environment): readonly string[] {
+  return neededPeers(environment).filter((name) => !existsSync(peerFile(name, 'made-of')))
 }
