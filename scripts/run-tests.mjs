@@ -1,6 +1,6 @@
-// Runs test files with Node's runner: two at a time, each test with a time limit. Ends with the files
-// that took longest, and one line of what was left out; with CI set in the environment a test that
-// was left out is a failure, too. Started by scripts/test.mjs in a process group of its own.
+// Runs test files with Node's runner: two at a time, each test with a time limit. Ends with the
+// files that took longest, and one line of what was left out; with CI set in the environment a test
+// that was left out is a failure, too. Started by scripts/test.mjs in a process group of its own.
 
 import { relative, resolve } from 'node:path'
 import { run } from 'node:test'

@@ -1,7 +1,7 @@
-// `npm test`: the tests that need nothing but Node, from a fresh clone. With `-- --all`, or CI in the
-// environment, all tests; with words, those whose path holds one of them. Installs and compiles when
-// needed, makes ready what the tests need beside Node, runs them, and fails, too, when they have left
-// a process or a file behind.
+// `npm test`: the tests that need nothing but Node, from a fresh clone. With `-- --all`, or with CI
+// in the environment, all tests; with words, those whose path holds one of them. Installs and
+// compiles when needed, makes ready what the tests need beside Node, runs them, and fails, too, if
+// they have left a process or a file behind.
 
 import { ensureTools, isCi } from './ci.mjs'
 import { beginRun, cleanUp, endRun } from './leftovers.mjs'
