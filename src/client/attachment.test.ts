@@ -31,18 +31,17 @@ class AttachingCodec implements TaskCodec {
     return this.#last
   }
 
-  deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown {
+  deserializeFunction(
+    bytes: Uint8Array,
+    attachments: readonly { readonly bytes: Uint8Array }[],
+  ): { readonly value: unknown; readonly isSteady: boolean } {
     const fn = defaultSerializer.deserialize(bytes.subarray(1)) as (...args: unknown[]) => unknown
-    const sizes = attachments.map((attachment) => attachment.byteLength)
-    return (...args: unknown[]) => fn(sizes, ...args)
+    const sizes = attachments.map((attachment) => attachment.bytes.byteLength)
+    return { value: (...args: unknown[]) => fn(sizes, ...args), isSteady: true }
   }
 
   attachmentCount(bytes: Uint8Array): number {
     return bytes[0] ?? 0
-  }
-
-  isCurrent(): boolean {
-    return true
   }
 }
 

@@ -241,7 +241,8 @@ export class FakeScheduler {
         return argument.data
       })
       const attachments = inputs.splice(inputs.length - codec.attachmentCount(functionBytes))
-      const fn = codec.deserializeFunction(functionBytes, attachments)
+      const stored = attachments.map((bytes) => ({ bytes, token: bytes }))
+      const { value: fn } = codec.deserializeFunction(functionBytes, stored)
       const args = inputs.map((bytes) => codec.deserialize(bytes))
       const value = await (fn as (...args: unknown[]) => unknown)(...args)
       this.finish(task, 'success', codec.serialize(value))

@@ -6,6 +6,7 @@ import { NO_BYTES } from '../base/bytes.js'
 import { TaskCancelledError } from '../base/errors.js'
 import { identity, type Identity, type TaskId } from '../base/ids.js'
 import type { TaskEndReason } from '../core/client/events.js'
+import type { TaskScope } from '../runtime/task-scope.js'
 import type { ClientConnection } from './client-connection.js'
 import type { FutureHome } from './future-home.js'
 import { outcomeError, storedResultError } from './outcome-error.js'
@@ -64,6 +65,10 @@ export class FutureState implements TaskOwner, Cancellable {
     this.#site = site
     home.connection.retain()
     home.context?.begin(this)
+  }
+
+  get scope(): TaskScope | undefined {
+    return this.#home.context?.scope
   }
 
   get state(): 'pending' | 'running' | EndState {
@@ -228,7 +233,8 @@ export class FutureState implements TaskOwner, Cancellable {
   /** Nothing more will happen, as far as those know who are told now. */
   #leave(): void {
     const { connection, context, after } = this.#home
-    this.#home = after
+    // Its value, if it is fetched later, is made for the task that has submitted it.
+    if (this.#status !== 'stored' || context?.scope === undefined) this.#home = after
     this.#site = undefined
     connection.release()
     context?.end(this)

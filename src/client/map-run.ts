@@ -6,6 +6,7 @@ import type { TaskId } from '../base/ids.js'
 import type { TaskEndReason } from '../core/client/events.js'
 import type { ArgumentSource } from '../core/client/submission.js'
 import { FailedInput } from './argument-sources.js'
+import type { TaskScope } from '../runtime/task-scope.js'
 import type { ClientConnection } from './client-connection.js'
 import type { FailureCount } from './failure-count.js'
 import type { Feeder } from './feeders.js'
@@ -83,6 +84,11 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#setup.watcher?.begin(this)
     this.#pull()
     this.#isStarting = false
+  }
+
+  /** The task that maps. */
+  get scope(): TaskScope | undefined {
+    return this.#setup.context.scope
   }
 
   get inputCount(): number {
@@ -347,6 +353,10 @@ export class MapTask implements TaskOwner {
     this.#run = run
     this.index = index
     this.taskId = taskId
+  }
+
+  get scope(): TaskScope | undefined {
+    return this.#run.scope
   }
 
   /** Whether it belongs to `run`. */

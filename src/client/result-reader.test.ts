@@ -12,6 +12,7 @@ import type { TaskOwner, TaskReport } from './task-owner.js'
 
 /** Notes how its task ended. */
 class Owner implements TaskOwner {
+  readonly scope = undefined
   readonly taskId: TaskId
   readonly ends: unknown[] = []
 

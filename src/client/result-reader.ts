@@ -5,6 +5,7 @@
 import { copyOf } from '../base/bytes.js'
 import type { TaskId } from '../base/ids.js'
 import type { TaskEndReason } from '../core/client/events.js'
+import { taskScopes } from '../runtime/task-scope.js'
 import { deserializeError } from '../serializer/error-codec.js'
 import type { PendingImport } from '../serializer/module/reference.js'
 import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
@@ -72,7 +73,14 @@ export class ResultReader {
   }
 
   /** What the task returned, or threw. */
-  #read({ isSuccess, payload }: FinishedTask): unknown {
+  #read(task: FinishedTask): unknown {
+    const { scope } = task.owner
+    return scope === undefined
+      ? this.#readHere(task)
+      : taskScopes.within(scope, () => this.#readHere(task))
+  }
+
+  #readHere({ isSuccess, payload }: FinishedTask): unknown {
     if (isSuccess) return this.#serializer.deserialize(payload)
     const error = deserializeError(payload)
     const pending = pendingImportOf(error)

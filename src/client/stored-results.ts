@@ -3,6 +3,7 @@
 
 import type { Identity, TaskId } from '../base/ids.js'
 import type { TaskEndReason } from '../core/client/events.js'
+import type { TaskScope } from '../runtime/task-scope.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
 
 /** The owner of a task whose result nobody wants: does not keep the real one in memory. */
@@ -13,6 +14,10 @@ class RestingOwner implements TaskOwner {
   constructor(owner: TaskOwner) {
     this.taskId = owner.taskId
     this.#owner = new WeakRef(owner)
+  }
+
+  get scope(): TaskScope | undefined {
+    return this.#owner.deref()?.scope
   }
 
   succeed(value: unknown, report: TaskReport): void {

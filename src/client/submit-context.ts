@@ -10,20 +10,21 @@ import { encodeTaskSettings, type TaskSettings } from './task-options.js'
 export class SubmitContext {
   readonly options: TaskOptions
   readonly #settings: TaskSettings
-  readonly #scope: TaskScope | undefined
+  /** The task that submits. */
+  readonly scope: TaskScope | undefined
   /** Whether somebody wants to know of beginnings and ends. */
   readonly isWatched: boolean
 
   constructor(settings: TaskSettings, scope: TaskScope | undefined) {
     this.options = encodeTaskSettings(settings, scope)
     this.#settings = settings
-    this.#scope = scope
+    this.scope = scope
     this.isWatched = settings.signals.length > 0 || scope !== undefined
   }
 
   /** Whether it is that of a task. */
   isOf(scope: TaskScope): boolean {
-    return this.#scope === scope
+    return this.scope === scope
   }
 
   /** The signal that has aborted, if one has: what is submitted is cancelled at once then. */
@@ -35,13 +36,13 @@ export class SubmitContext {
   /** Something was submitted: one call for a map or a graph. */
   begin(item: Cancellable): void {
     for (const watch of this.#settings.signals) watch.add(item)
-    this.#scope?.childStarted()
+    this.scope?.childStarted()
   }
 
   /** It has ended; called once. */
   end(item: Cancellable): void {
     for (const watch of this.#settings.signals) watch.delete(item)
-    this.#scope?.childEnded()
+    this.scope?.childEnded()
   }
 }
 

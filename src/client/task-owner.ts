@@ -2,6 +2,7 @@
 
 import type { Identity, TaskId } from '../base/ids.js'
 import type { TaskEndReason } from '../core/client/events.js'
+import type { TaskScope } from '../runtime/task-scope.js'
 
 /** What else is known of a task that ended. Byte strings may be read during the call only. */
 export interface TaskReport {
@@ -16,6 +17,8 @@ export interface TaskReport {
 /** Told exactly once per task how it ended, by one of the first three methods. */
 export interface TaskOwner {
   readonly taskId: TaskId
+  /** The task that has submitted it, which the value is made for; undefined outside of tasks. */
+  readonly scope: TaskScope | undefined
   /** The task returned. */
   succeed(value: unknown, report: TaskReport): void
   /** The task threw, or its value could not be read. */

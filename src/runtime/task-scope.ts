@@ -91,6 +91,11 @@ export class TaskScopes {
     return resource.runInAsyncScope(fn)
   }
 
+  /** Calls `fn` on behalf of a task that has submitted something. */
+  within<R>(scope: TaskScope, fn: () => R): R {
+    return this.#storage === undefined ? fn() : this.#storage.run(scope, fn)
+  }
+
   /** The task has ended. */
   end(scope: TaskScope): void {
     if (this.#only === scope) this.#only = undefined

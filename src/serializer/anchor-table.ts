@@ -11,7 +11,7 @@
 // In a list that is linked both ways that shows one node more in each round: if there have been
 // many, everything in the unit becomes an anchor.
 
-import type { Identities } from './class/identities.js'
+import type { KnownThings } from './class/identities.js'
 import type { AnchorBytes } from './message-frame.js'
 import type { Place } from './queue-item.js'
 import type { Anchor, AnchorOrigin, NumberedObjects, UnitContext } from './unit-context.js'
@@ -31,7 +31,7 @@ interface AnchorUnit extends Anchor {
 
 /** The anchors of one round. */
 export class AnchorTable {
-  readonly #identities: Identities
+  readonly #known: () => KnownThings
   readonly #main: UnitWriter
   readonly seeds: Seeds
   /** In the order in which they were made. */
@@ -48,8 +48,8 @@ export class AnchorTable {
   readonly #contested = new Set<NumberedObjects>()
   readonly #cells = new Set<object>()
 
-  constructor(identities: Identities, main: UnitWriter, seeds: Seeds = NO_SEEDS) {
-    this.#identities = identities
+  constructor(known: () => KnownThings, main: UnitWriter, seeds: Seeds = NO_SEEDS) {
+    this.#known = known
     this.#main = main
     this.seeds = seeds
   }
@@ -170,11 +170,12 @@ export class AnchorTable {
 
   /** A copy that came from elsewhere may have the identity of another one that is here, too. */
   #idOf(object: object, isClass: boolean): string {
-    let id = this.#identities.idOf(object)
-    const isCopy = isClass && !this.#identities.isOwn(id)
-    if (isCopy && !this.#identities.keepsForeign) id = this.#identities.renew(object)
+    const known = this.#known()
+    let id = known.idOf(object)
+    const isCopy = isClass && !known.isOwnId(id)
+    if (isCopy && !known.keepsForeign) id = known.renew(object)
     const other = this.#byId.get(id)
-    if (other !== undefined && other !== object) id = this.#identities.renew(object)
+    if (other !== undefined && other !== object) id = known.renew(object)
     this.#byId.set(id, object)
     return id
   }

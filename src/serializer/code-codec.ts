@@ -25,10 +25,15 @@ const FLAG_STRICT = 1
 const FLAG_CLASS = 2
 const FLAG_PARENT = 4
 const FLAG_ADOPT = 8
+const FLAG_EXPOSED = 16
 
 const NAME_CELL = 1
 const NAME_EARLY = 2
 const NAME_CONSTANT = 4
+const NAME_ASSIGNED = 8
+
+/** Deeper, and what is only read altogether, is this deep. */
+const MAX_DEPTH = 15
 
 /** The bytes of codes that were sent before. */
 export class CodeEncoder {
@@ -55,7 +60,8 @@ function writeCode(writer: ByteWriter, { code, url, classParts }: SourceParts): 
     (code.isStrict ? FLAG_STRICT : 0) |
       (classParts === undefined ? 0 : FLAG_CLASS) |
       (code.parentName === undefined ? 0 : FLAG_PARENT) |
-      (code.adoptName === undefined ? 0 : FLAG_ADOPT),
+      (code.adoptName === undefined ? 0 : FLAG_ADOPT) |
+      (code.exposesItself ? FLAG_EXPOSED : 0),
   )
   writer.text(code.expression)
   writer.text(url)
@@ -79,8 +85,10 @@ function writeName(writer: ByteWriter, { name, free, isCell, isEarly }: CodeName
   writer.byte(
     (isCell ? NAME_CELL : 0) |
       (isEarly ? NAME_EARLY : 0) |
-      (free.binding?.isConstant === true ? NAME_CONSTANT : 0),
+      (free.binding?.isConstant === true ? NAME_CONSTANT : 0) |
+      (free.isAssigned ? NAME_ASSIGNED : 0),
   )
+  writer.byte(Math.min(free.depth, MAX_DEPTH) * 16 + Math.min(free.moduleDepth, MAX_DEPTH))
   writer.text(name)
   writer.text(free.name === name ? '' : free.name)
   writer.varint(free.line)
@@ -110,7 +118,8 @@ export function codeOf(key: string): ShippedCode {
   const parentName = (flags & FLAG_PARENT) === 0 ? undefined : readIdentifier(reader)
   const adoptName = (flags & FLAG_ADOPT) === 0 ? undefined : readIdentifier(reader)
   const instancePrivates = readMany(reader, () => reader.text())
-  const about = { form, expression, isStrict, names, runtime }
+  const exposesItself = (flags & FLAG_EXPOSED) !== 0
+  const about = { form, expression, isStrict, names, runtime, exposesItself }
   const code: FunctionCode = { ...about, parentName, adoptName, line, column }
   return { code, url, isClass: (flags & FLAG_CLASS) !== 0, instancePrivates }
 }
@@ -138,6 +147,7 @@ function readColumn(reader: ByteReader): number {
 /** Of the variable, only what matters for sending it on is known. */
 function readName(reader: ByteReader): CodeName {
   const flags = reader.byte()
+  const depths = reader.byte()
   const name = readIdentifier(reader)
   const freeName = reader.text()
   const line = reader.varint()
@@ -157,12 +167,19 @@ function readName(reader: ByteReader): CodeName {
     line,
   }
   const free = { name: source, binding, line, members: undefined, calledMembers: [] }
+  const isAssigned = (flags & NAME_ASSIGNED) !== 0
+  const depth = depthOf(depths >> 4)
+  const moduleDepth = depthOf(depths & MAX_DEPTH)
   return {
     name,
-    free: { ...free, isAssigned: isCell, isOnlyTypeof: false },
+    free: { ...free, isAssigned, isOnlyTypeof: false, depth, moduleDepth },
     isCell,
     isEarly: (flags & NAME_EARLY) !== 0,
   }
+}
+
+function depthOf(depth: number): number {
+  return depth === MAX_DEPTH ? Infinity : depth
 }
 
 function readRuntimeName(reader: ByteReader): RuntimeName {

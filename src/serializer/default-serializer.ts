@@ -4,9 +4,8 @@
 import { asBuffer } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
 import { ByteReader } from './byte-reader.js'
-import { AnchorRegistry } from './class/anchor-registry.js'
 import type { ClassCodecs } from './class/class-codecs.js'
-import type { Identities } from './class/identities.js'
+import type { Identities, KnownThings } from './class/identities.js'
 import { InstanceCodec } from './class/instance-codec.js'
 import { CodeEncoder } from './code-codec.js'
 import { FunctionFactories } from './function/function-factory.js'
@@ -16,7 +15,13 @@ import {
   FunctionShipper,
   type Written,
 } from './function/function-shipper.js'
-import { readAttachmentCount, readGraph, type ReadOptions, readShipment } from './graph-reader.js'
+import {
+  readAttachmentCount,
+  readGraph,
+  type ReadOptions,
+  type ReadShipment,
+  readShipment,
+} from './graph-reader.js'
 import { GraphWriter } from './graph-writer.js'
 import {
   memoryToBytes,
@@ -46,6 +51,15 @@ export interface DefaultSerializerOptions {
   readonly codecs: ClassCodecs
   /** What is one thing in all messages. One for a process; others only for tests. */
   readonly identities: Identities
+  /** What is known where a message is read; by default the identities of the process. */
+  readonly known?: () => KnownThings
+}
+
+/** An attachment as it is stored. */
+export interface AttachmentBytes {
+  readonly bytes: Uint8Array
+  /** Tells it from everything else that was ever stored, without keeping the bytes alive. */
+  readonly token: object
 }
 
 /** Functions and values by value. Each message is complete by itself. */
@@ -53,18 +67,20 @@ export class DefaultSerializer implements Serializer {
   readonly #writing: WriterTools
   readonly #reading: ReaderTools
   readonly #shipper: FunctionShipper
+  readonly #known: () => KnownThings
+  /** Attachments that are only read, by their tokens. */
+  readonly #onlyRead = new WeakMap<object, { readonly value: unknown }>()
   /** Those that write nothing now: what is read to be written may serialize something itself. */
   readonly #idle: GraphWriter[] = []
 
   constructor(options: DefaultSerializerOptions) {
     const { analyst, loader, natives, codecs, identities } = options
     const shipped = new ShippedFunctions()
-    const anchors = new AnchorRegistry(identities)
+    this.#known = options.known ?? (() => identities)
     const instances = new InstanceCodec(
       {
         write: (value, strictness) => this.serializeAs(value, strictness),
-        read: (bytes) => this.deserialize(bytes),
-        isCurrent: (value) => anchors.isCurrent(value),
+        read: (bytes, known) => this.#read(bytes, NO_ATTACHMENTS, known).value,
       },
       codecs,
     )
@@ -73,6 +89,7 @@ export class DefaultSerializer implements Serializer {
       natives,
       codecs,
       identities,
+      known: this.#known,
       shipped,
       codes: new CodeEncoder(),
       shared: new WeakSet(),
@@ -82,12 +99,10 @@ export class DefaultSerializer implements Serializer {
     this.#reading = {
       natives,
       codecs,
-      identities,
       shipped,
-      anchors,
       loader,
       factories: new FunctionFactories(),
-      readCodec: (bytes) => instances.read(bytes),
+      readCodec: (bytes, known) => instances.read(bytes, known),
       readNested: (bytes) => this.deserialize(bytes),
     }
     this.#shipper = new FunctionShipper({
@@ -119,26 +134,23 @@ export class DefaultSerializer implements Serializer {
    * Throws `DeserializeError`, and `PendingImport` if it cannot be read before an import is done.
    */
   deserialize(bytes: Uint8Array): unknown {
-    return this.deserializeFunction(bytes, [])
+    return this.deserializeFor(this.#known(), bytes)
+  }
+
+  /** The same for a certain reader. */
+  deserializeFor(known: KnownThings, bytes: Uint8Array): unknown {
+    return this.#read(bytes, NO_ATTACHMENTS, known).value
   }
 
   /** What `serializeFunction` wrote. Throws the same. */
-  deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown {
-    const classes = new Set<object>()
-    const value = this.#read(bytes, attachments, classes)
-    if (classes.size > 0 && isObject(value)) this.#reading.anchors.use(value, classes)
-    return value
+  deserializeFunction(bytes: Uint8Array, attachments: readonly AttachmentBytes[]): ReadShipment {
+    return this.#read(bytes, attachments, this.#known())
   }
 
   /** How many attachments belong to the bytes of a function. Throws `DeserializeError`. */
   attachmentCount(bytes: Uint8Array): number {
     if (bytes[0] !== tag.MESSAGE_SHIPMENT) return 0
     return readAttachmentCount(new ByteReader(asBuffer(bytes), 1))
-  }
-
-  /** False once a class that this value uses was changed by something that was read later. */
-  isCurrent(value: object): boolean {
-    return this.#reading.anchors.isCurrent(value)
   }
 
   #write(value: unknown, options: MessageOptions): Written {
@@ -152,18 +164,22 @@ export class DefaultSerializer implements Serializer {
     }
   }
 
-  #read(bytes: Uint8Array, attachments: readonly Uint8Array[], classes: Set<object>): unknown {
+  #read(
+    bytes: Uint8Array,
+    attachments: readonly AttachmentBytes[],
+    known: KnownThings,
+  ): ReadShipment {
     try {
       const buffer = asBuffer(bytes)
       switch (buffer[0]) {
         case tag.MESSAGE_GRAPH:
-          return readGraph(new ByteReader(buffer, 1), this.#reading)
+          return plain(readGraph(new ByteReader(buffer, 1), this.#reading, known))
         case tag.MESSAGE_SHIPMENT: {
-          const options = { readAttachment: this.#attachments(attachments, classes), classes }
-          return readShipment(new ByteReader(buffer, 1), this.#reading, options)
+          const readAttachment = this.#attachments(attachments, known)
+          return readShipment(new ByteReader(buffer, 1), this.#reading, { known, readAttachment })
         }
         default:
-          return readMessage(buffer)
+          return plain(readMessage(buffer))
       }
     } catch (error) {
       if (error instanceof DeserializeError || error instanceof PendingImport) throw error
@@ -172,21 +188,29 @@ export class DefaultSerializer implements Serializer {
     }
   }
 
-  /** Each is read once, when it is asked for. */
+  /** Each is read once, when it is asked for; one that is only read, once for all tasks. */
   #attachments(
-    attachments: readonly Uint8Array[],
-    classes: Set<object>,
+    attachments: readonly AttachmentBytes[],
+    known: KnownThings,
   ): ReadOptions['readAttachment'] {
-    const values = new Map<number, unknown>()
-    return (number) => {
-      if (values.has(number)) return values.get(number)
-      const bytes = attachments[number]
-      if (bytes === undefined) throw new DeserializeError('a captured value did not come along')
-      const value = this.#read(bytes, [], classes)
-      values.set(number, value)
-      return value
+    const values = new Map<number, { readonly value: unknown }>()
+    return (number, isOnlyRead) => {
+      const stored = attachments[number]
+      if (stored === undefined) throw new DeserializeError('a captured value did not come along')
+      const { bytes, token } = stored
+      const shared = isOnlyRead ? this.#onlyRead.get(token) : undefined
+      const read = values.get(number) ?? shared ?? this.#read(bytes, NO_ATTACHMENTS, known)
+      values.set(number, read)
+      if (isOnlyRead) this.#onlyRead.set(token, read)
+      return read.value
     }
   }
+}
+
+const NO_ATTACHMENTS: readonly AttachmentBytes[] = []
+
+function plain(value: unknown): ReadShipment {
+  return { value, isSteady: false }
 }
 
 /** What needs no graph: primitives, and bytes by themselves. */
@@ -205,8 +229,4 @@ function simpleToBytes(value: unknown): Uint8Array | undefined {
     default:
       return undefined
   }
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }

@@ -67,6 +67,7 @@ export function sourceParts(
       names: captures.map(codeName),
       runtime: [],
       parentName: undefined,
+      exposesItself: false,
       adoptName: undefined,
       line: 0,
       column: 0,
@@ -103,6 +104,8 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isOnlyTypeof: false,
     members: undefined,
     calledMembers: [],
+    depth: 0,
+    moduleDepth: 0,
     line: 0,
   }
   return { name, free, isCell, isEarly }

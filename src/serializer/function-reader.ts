@@ -22,7 +22,7 @@ import type { ExportReference } from './module/reference.js'
 import { ownValue, type AnyFunction } from './native-names.js'
 import type { ReaderContext } from './reader-tools.js'
 import { readReference } from './reference-codec.js'
-import type { ClassOriginals, MadeFunction } from './shipped-functions.js'
+import type { MadeFunction } from './shipped-functions.js'
 import type { FunctionCode, RuntimeName } from './source/function-site.js'
 import * as tag from './tag.js'
 
@@ -37,7 +37,7 @@ export interface FunctionSource {
 
 /** What is needed to read properties. */
 export interface PropertySource {
-  define(object: object): readonly (string | symbol)[]
+  define(object: object): unknown
   prototype(): object | null
 }
 
@@ -59,8 +59,8 @@ export class FunctionReader {
     this.#properties = properties
   }
 
-  /** A function, or `existing` if that was made in the same way. */
-  header(existing: AnyFunction | undefined): PendingFunction {
+  /** A function without its content. */
+  header(): PendingFunction {
     const { reader, context } = this.#source
     const codeKey = this.#codeKey()
     const name = reader.byte() === 1 ? reader.text() : undefined
@@ -69,11 +69,6 @@ export class FunctionReader {
     const { captures, ...given } = this.#captures(code)
     const parent = code.parentName === undefined ? undefined : this.#parent()
     const factory = context.tools.factories.get(codeKey, captures)
-    const known = existing === undefined ? undefined : context.tools.shipped.madeOf(existing)
-    if (existing !== undefined && known !== undefined && isSame(known, factory, given.constants)) {
-      if (code.parentName !== undefined) setParent(existing, parent)
-      return { fn: existing, made: known }
-    }
     const runtime = code.runtime.map(({ kind }) => this.#runtimeValue(kind, factory))
     const { senderMajor } = context
     const title = name === undefined || name === '' ? 'this function' : `function ${name}`
@@ -82,9 +77,7 @@ export class FunctionReader {
     if (name !== undefined) redefine(fn, 'name', name)
     redefine(fn, 'length', length)
     const { constants, references } = given
-    const originals = factory.shipped.isClass ? originalsOf(fn) : undefined
-    const keys = NO_KEYS
-    const made = { factory, instance, constants, references, keys, memberKeys: keys, originals }
+    const made = { factory, instance, constants, references }
     context.tools.shipped.add(fn, made)
     return { fn, made }
   }
@@ -97,11 +90,9 @@ export class FunctionReader {
     if (factory.shipped.code.adoptName !== undefined) this.#staticPrivates(instance.privates)
     const flags = this.#source.reader.byte()
     if ((flags & FUNCTION_PROTOTYPE) !== 0) Object.setPrototypeOf(fn, this.#properties.prototype())
-    const { own, members } = made.originals ?? {}
-    made.keys = this.#define(fn, [made.keys, own], (flags & FUNCTION_PROPERTIES) !== 0)
+    if ((flags & FUNCTION_PROPERTIES) !== 0) this.#properties.define(fn)
     const prototype = ownValue(fn, 'prototype')
-    const hasMembers = (flags & FUNCTION_MEMBERS) !== 0
-    made.memberKeys = this.#define(prototype, [made.memberKeys, members], hasMembers)
+    if ((flags & FUNCTION_MEMBERS) !== 0) this.#defineMembers(prototype)
     if ((flags & FUNCTION_PARENT_MEMBERS) !== 0) {
       Object.setPrototypeOf(prototype, this.#properties.prototype())
     }
@@ -196,27 +187,11 @@ export class FunctionReader {
     }
   }
 
-  /**
-   * Reads properties, if there are any. What the last state of a class had and this has not goes,
-   * and what its text says comes again.
-   */
-  #define(
-    object: unknown,
-    [old, originals]: readonly [MadeFunction['keys'], PropertyDescriptorMap | undefined],
-    hasNew: boolean,
-  ): MadeFunction['keys'] {
-    if (!hasNew && old.length === 0) return old
-    if (typeof object !== 'function' && (typeof object !== 'object' || object === null)) {
+  #defineMembers(prototype: unknown): void {
+    if (typeof prototype !== 'object' || prototype === null) {
       throw new DeserializeError('a class has members, but nothing to keep them')
     }
-    const keys = hasNew ? this.#properties.define(object) : NO_KEYS
-    for (const key of old) {
-      if (keys.includes(key)) continue
-      const original = originals?.[key]
-      if (original === undefined) Reflect.deleteProperty(object, key)
-      else Reflect.defineProperty(object, key, original)
-    }
-    return keys
+    this.#properties.define(prototype)
   }
 }
 
@@ -225,40 +200,8 @@ interface Given extends Pick<FunctionInputs, 'constants' | 'early'> {
   readonly references: ReadonlyMap<number, ExportReference>
 }
 
-const NO_KEYS: MadeFunction['keys'] = []
-
-function originalsOf(fn: AnyFunction): ClassOriginals {
-  const prototype = ownValue(fn, 'prototype')
-  const isObject = typeof prototype === 'object' && prototype !== null
-  return {
-    own: Object.getOwnPropertyDescriptors<object>(fn),
-    members: isObject ? Object.getOwnPropertyDescriptors(prototype) : {},
-  }
-}
-
 function isLate(capture: number): boolean {
   return capture === CAPTURE_LATE || capture === CAPTURE_EARLY
-}
-
-function isSame(
-  made: MadeFunction,
-  factory: FunctionFactory,
-  constants: readonly unknown[],
-): boolean {
-  return (
-    made.factory.key === factory.key &&
-    made.constants.every((value, index) => Object.is(value, constants[index]))
-  )
-}
-
-/** A class that is there may have got another parent meanwhile. */
-function setParent(fn: AnyFunction, parent: AnyFunction | null | undefined): void {
-  const wanted: object = parent ?? Function.prototype
-  if (Object.getPrototypeOf(fn) === wanted) return
-  Object.setPrototypeOf(fn, wanted)
-  const prototype = ownValue(fn, 'prototype')
-  const above = parent === null || parent === undefined ? null : ownValue(parent, 'prototype')
-  Object.setPrototypeOf(prototype, above as object | null)
 }
 
 function redefine(fn: AnyFunction, key: 'name' | 'length', value: unknown): void {

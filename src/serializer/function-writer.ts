@@ -215,6 +215,13 @@ export function writeFunctionContent(sink: ValueSink, plan: FunctionPlan): void 
   if (integrity !== 0) sink.bytes.byte(integrity)
 }
 
+/** Whether a function that is not a class has anything that its text does not say. */
+export function isExtended(plan: FunctionPlan): boolean {
+  const { fn } = plan
+  if (!hasStandardPrototype(plan) || hasOtherPrototype(plan)) return true
+  return functionKeys(fn, undefined).length > 0
+}
+
 /** What a bound function has beside what it is bound to. */
 export function boundPlan(fn: AnyFunction, target: AnyFunction): SpecialPlan {
   const isNamed = ownValue(fn, 'name') !== `bound ${String(ownValue(target, 'name'))}`

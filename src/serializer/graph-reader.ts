@@ -3,23 +3,32 @@
 import { DeserializeError } from '../base/errors.js'
 import { AnchorReader, readUses } from './anchor-reader.js'
 import type { ByteReader } from './byte-reader.js'
+import type { KnownThings } from './class/identities.js'
 import { nodeMajor } from './message-frame.js'
 import type { ReaderContext, ReaderTools } from './reader-tools.js'
 import { UnitReader } from './unit-reader.js'
 
 /** What a message is read with. */
 export interface ReadOptions {
-  readonly readAttachment: (number: number) => unknown
-  /** Gets the classes that the value was made with. */
-  readonly classes: Set<object>
+  readonly known: KnownThings
+  /** The value of an attachment; `isOnlyRead`: it may be one that others read, too. */
+  readonly readAttachment: (number: number, isOnlyRead: boolean) => unknown
+}
+
+/** What a message with code says. */
+export interface ReadShipment {
+  readonly value: unknown
+  /** Nobody can change the function: it may serve any number of tasks. */
+  readonly isSteady: boolean
 }
 
 /**
  * The value behind `MESSAGE_GRAPH`. Throws `DeserializeError`, or whatever a constructor throws at
  * a wrong argument.
  */
-export function readGraph(reader: ByteReader, tools: ReaderTools): unknown {
-  const unit = new UnitReader(reader, { tools, senderMajor: nodeMajor(), anchor, attachment }, [])
+export function readGraph(reader: ByteReader, tools: ReaderTools, known: KnownThings): unknown {
+  const context = { tools, known, senderMajor: nodeMajor(), anchor, attachment }
+  const unit = new UnitReader(reader, context, [])
   const root = unit.root()
   unit.drain()
   if (reader.remaining > 0) throw new DeserializeError('the value has too many bytes')
@@ -30,27 +39,35 @@ export function readGraph(reader: ByteReader, tools: ReaderTools): unknown {
 export function readShipment(
   reader: ByteReader,
   tools: ReaderTools,
-  { readAttachment, classes }: ReadOptions,
-): unknown {
+  { known, readAttachment }: ReadOptions,
+): ReadShipment {
   const senderMajor = reader.varint()
-  const attachmentCount = reader.varint()
+  const attachments: boolean[] = []
+  for (let left = reader.count(1); left > 0; left -= 1) attachments.push(reader.byte() === 1)
+  const isSteady = reader.byte() === 1
   const context: ReaderContext = {
     tools,
+    known,
     senderMajor,
     anchor: (id) => anchors.get(id),
     attachment: (number) => {
-      if (number < attachmentCount) return readAttachment(number)
+      const isOnlyRead = attachments[number]
+      if (isOnlyRead !== undefined) return readAttachment(number, isOnlyRead)
       throw new DeserializeError('the function has a captured value that it did not bring')
     },
   }
   const anchors = new AnchorReader(reader, context)
-  const unit = new UnitReader(reader, context, readUses(reader))
-  const root = unit.root()
-  unit.drainShipment()
-  anchors.drain()
-  if (reader.remaining > 0) throw new DeserializeError('the value has too many bytes')
-  for (const constructor of anchors.classes) classes.add(constructor)
-  return root
+  try {
+    const unit = new UnitReader(reader, context, readUses(reader))
+    const value = unit.root()
+    unit.drainShipment()
+    anchors.drain()
+    if (reader.remaining > 0) throw new DeserializeError('the value has too many bytes')
+    return { value, isSteady: isSteady && anchors.size === 0 }
+  } catch (error) {
+    anchors.abandon()
+    throw error
+  }
 }
 
 /** How many attachments the message behind `MESSAGE_SHIPMENT` has. Throws `DeserializeError`. */

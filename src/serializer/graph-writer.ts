@@ -3,7 +3,8 @@
 // written as a part of another unit, and once more if the analyst has learned something meanwhile.
 //
 //   MESSAGE_GRAPH: the binary table, the body and the memories of the main unit
-//   MESSAGE_SHIPMENT: Node's major version, count of attachments, count of anchors,
+//   MESSAGE_SHIPMENT: Node's major version, count of attachments, for each whether it is only read,
+//     whether the function can be made once for all tasks, count of anchors,
 //     for each its identity, ANCHOR_CLASS or ANCHOR_OBJECT, and the length of its unit;
 //     then the units, the main one last:
 //       count of the anchors that it refers to, their identities,
@@ -71,7 +72,7 @@ export class GraphWriter {
       if (settled instanceof Refusal) throw serializeErrorAt(rootPath(value), settled.reason)
       if (settled === 'again') continue
       if (seeds.size > 0 && typeof value === 'function') this.#seeds.set(value, seeds)
-      return messageBytes(context.finish())
+      return messageBytes(context.finish(value))
     }
     throw serializeErrorAt(rootPath(value), refuseUnsteady().reason)
   }

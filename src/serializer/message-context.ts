@@ -5,10 +5,12 @@ import { types } from 'node:util'
 import { AnchorTable, type Seeds } from './anchor-table.js'
 import { ClassCheck } from './class/class-check.js'
 import type { ClassCodec } from './class/class-codecs.js'
-import type { Identities } from './class/identities.js'
+import type { Identities, KnownThings } from './class/identities.js'
 import { hasOwnPrototype } from './class/own-member.js'
 import type { CodeEncoder } from './code-codec.js'
 import type { FunctionParts, SourceParts } from './function/function-parts.js'
+import { SteadyCheck } from './function/steady-check.js'
+import { isExtended } from './function-writer.js'
 import { Lineages } from './lineage.js'
 import type { MessageUnits } from './message-frame.js'
 import type { ExportReference } from './module/reference.js'
@@ -46,6 +48,8 @@ export class MessageContext implements UnitContext {
   #isSurprised = false
   /** Of this round. */
   #anchors: AnchorTable
+  #known: KnownThings
+  readonly #currentKnown = (): KnownThings => this.#known
   #stores = new PrivateEntries()
   #captured = new Set<unknown>()
   #toldCodecs = new Set<ClassCodec>()
@@ -56,7 +60,8 @@ export class MessageContext implements UnitContext {
     this.#tools = tools
     this.main = new UnitWriter(this)
     this.#active = this.main
-    this.#anchors = new AnchorTable(tools.identities, this.main)
+    this.#known = tools.identities
+    this.#anchors = new AnchorTable(this.#currentKnown, this.main)
   }
 
   get strictness(): Strictness {
@@ -69,6 +74,10 @@ export class MessageContext implements UnitContext {
 
   get identities(): Identities {
     return this.#tools.identities
+  }
+
+  get known(): KnownThings {
+    return this.#known
   }
 
   get codes(): CodeEncoder {
@@ -111,6 +120,7 @@ export class MessageContext implements UnitContext {
   /** Begins a message. */
   begin(options: MessageOptions, seeds: Seeds | undefined): void {
     this.#options = options
+    this.#known = this.#tools.known()
     if (this.#parts.size > 0) this.#parts = new Map()
     if (this.#analyzed.size > 0) this.#analyzed = new Set()
     if (this.#leftOut.size > 0) this.#leftOut = new Map()
@@ -128,7 +138,7 @@ export class MessageContext implements UnitContext {
     this.#isSurprised = false
     this.#active = this.main
     if (!this.#anchors.isFresh || seeds !== undefined) {
-      this.#anchors = new AnchorTable(this.#tools.identities, this.main, seeds)
+      this.#anchors = new AnchorTable(this.#currentKnown, this.main, seeds)
     }
     if (!this.#stores.isEmpty) this.#stores = new PrivateEntries()
     if (this.#captured.size > 0) this.#captured = new Set()
@@ -193,11 +203,26 @@ export class MessageContext implements UnitContext {
     return (this.#options.attachments?.size ?? 0) === 0
   }
 
-  /** The message in parts. */
-  finish(): MessageUnits {
+  /** The message in parts, of this value. */
+  finish(value: unknown): MessageUnits {
     const main = this.main.finish()
-    const attachmentCount = this.#options.attachments?.size ?? 0
-    return { main, shipment: { attachmentCount, anchors: this.#anchors.finish(main) } }
+    const anchors = this.#anchors.finish(main)
+    const check = new SteadyCheck(this)
+    const isAlone = anchors.length === 0 && this.#stores.isEmpty && typeof value === 'function'
+    const isSteady = isAlone && check.isSteady(value as AnyFunction)
+    const values = this.#options.attachments?.values ?? []
+    const attachments = values.map(
+      (attached) => isSteady || check.areReading(this.#parts.keys(), attached),
+    )
+    return { main, shipment: { isSteady, attachments, anchors } }
+  }
+
+  isExtended(fn: AnyFunction, parts: SourceParts): boolean {
+    return isExtended({ fn, parts, isClass: false, late: [] })
+  }
+
+  isElsewhere(object: object): boolean {
+    return this.natives.objectNameOf(object) !== undefined || this.referenceOf(object) !== undefined
   }
 
   partsOf(fn: AnyFunction): FunctionParts | Refusal {

@@ -23,7 +23,10 @@ export interface MessageUnits {
 
 /** What a message needs that has code, or things with an identity. */
 export interface Shipment {
-  readonly attachmentCount: number
+  /** Whether the function can be made once for all tasks. */
+  readonly isSteady: boolean
+  /** For each attachment whether it is only read. */
+  readonly attachments: readonly boolean[]
   readonly anchors: readonly AnchorBytes[]
 }
 
@@ -42,11 +45,16 @@ export function messageBytes({ main, shipment }: MessageUnits): Uint8Array {
   return join([Uint8Array.of(tag.MESSAGE_GRAPH), main.table, content, ...main.memories])
 }
 
-function shipmentPieces({ attachmentCount, anchors }: Shipment, main: UnitBytes): Uint8Array[] {
+function shipmentPieces(
+  { isSteady, attachments, anchors }: Shipment,
+  main: UnitBytes,
+): Uint8Array[] {
   const header = new ByteWriter()
   header.byte(tag.MESSAGE_SHIPMENT)
   header.varint(nodeMajor())
-  header.varint(attachmentCount)
+  header.varint(attachments.length)
+  for (const isRead of attachments) header.byte(isRead ? 1 : 0)
+  header.byte(isSteady ? 1 : 0)
   header.varint(anchors.length)
   const pieces: Uint8Array[] = []
   for (const { id, isClass, unit } of anchors) {

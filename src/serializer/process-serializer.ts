@@ -4,7 +4,7 @@
 import { hostname } from 'node:os'
 import { ConfigError } from '../base/errors.js'
 import { ClassCodecs, type AnyClass, type ClassCodecOptions } from './class/class-codecs.js'
-import { Identities } from './class/identities.js'
+import { Identities, type KnownThings, TaskIdentities } from './class/identities.js'
 import { DefaultSerializer } from './default-serializer.js'
 import { ExplicitFunctions, type TaskCaptures } from './function/explicit-function.js'
 import { explainFunction } from './function/explain-function.js'
@@ -21,6 +21,7 @@ class ProcessSerializer {
   readonly codecs = new ClassCodecs()
   readonly identities = new Identities()
   isServing = false
+  known: () => KnownThings = () => this.identities
   readonly analyst: SourceAnalyst
   readonly serializer: DefaultSerializer
 
@@ -34,7 +35,8 @@ class ProcessSerializer {
     const { explicit, codecs } = this
     this.analyst = new SourceAnalyst({ natives, modules, explicit })
     const { analyst, identities } = this
-    this.serializer = new DefaultSerializer({ analyst, loader, natives, codecs, identities })
+    const known = (): KnownThings => this.known()
+    this.serializer = new DefaultSerializer({ analyst, loader, natives, codecs, identities, known })
     natives.know('scaler-ts#defaultSerializer', this.serializer)
   }
 }
@@ -123,10 +125,24 @@ export function sourceMapUrlAt(place: string): string {
   return own.analyst.sourceMapUrlAt(place)
 }
 
-/** For a processor: the classes that it got are its clients', and go back as such. */
-export function serveClients(): void {
+/**
+ * For a processor: the classes that it got are its clients', and go back as such. `known` says what
+ * the task that runs knows; where none runs, nothing is kept of what is read.
+ */
+export function serveClients(known: () => KnownThings | undefined): void {
   own.isServing = true
   own.identities.keepsForeign = true
+  own.known = () => known() ?? newTaskIdentities()
+}
+
+/** What a task knows at its beginning: nothing but what the process has. */
+export function newTaskIdentities(): TaskIdentities {
+  return new TaskIdentities(own.identities)
+}
+
+/** Reads what the process has once for all of its tasks: a client's serializer. */
+export function deserializeForAll(bytes: Uint8Array): unknown {
+  return own.serializer.deserializeFor(own.identities, bytes)
 }
 
 /** For a client: the classes that it got are its own, which it may change and send. */

@@ -11,12 +11,6 @@ import type { AnyFunction } from './native-names.js'
 import { captureText } from './path.js'
 import { prototypeOf } from './prototype-chain.js'
 
-/** The properties that the text of a class has made. */
-export interface ClassOriginals {
-  readonly own: PropertyDescriptorMap
-  readonly members: PropertyDescriptorMap
-}
-
 /** A function and how it was made. */
 export interface MadeFunction {
   readonly factory: FunctionFactory
@@ -25,12 +19,6 @@ export interface MadeFunction {
   readonly constants: readonly unknown[]
   /** Which of them were imported, by the place of the name. */
   readonly references: ReadonlyMap<number, ExportReference>
-  /** The properties that it was given. */
-  keys: readonly (string | symbol)[]
-  /** The same for its `prototype`. */
-  memberKeys: readonly (string | symbol)[]
-  /** Of a class: what its text has made, which may have been replaced by something else. */
-  readonly originals: ClassOriginals | undefined
 }
 
 /** The functions that were made by one reader. */
@@ -46,11 +34,6 @@ export class ShippedFunctions {
   /** Remembers what another function is. */
   addParts(fn: AnyFunction, parts: FunctionParts): void {
     this.#others.set(fn, parts)
-  }
-
-  /** How a function with code was made, or undefined. */
-  madeOf(fn: AnyFunction): MadeFunction | undefined {
-    return this.#made.get(fn)
   }
 
   /** What a function is made of now; undefined if it was not made here. */

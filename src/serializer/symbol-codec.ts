@@ -4,7 +4,7 @@
 import { DeserializeError } from '../base/errors.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
-import type { Identities } from './class/identities.js'
+import type { Identities, KnownThings } from './class/identities.js'
 
 const KIND_WELL_KNOWN = 0
 const KIND_REGISTERED = 1
@@ -36,7 +36,7 @@ export function writeSymbol(writer: ByteWriter, symbol: symbol, identities: Iden
 }
 
 /** The symbol. Throws `DeserializeError`. */
-export function readSymbol(reader: ByteReader, identities: Identities): symbol {
+export function readSymbol(reader: ByteReader, known: KnownThings): symbol {
   const kind = reader.byte()
   const text = reader.text()
   switch (kind) {
@@ -45,9 +45,9 @@ export function readSymbol(reader: ByteReader, identities: Identities): symbol {
     case KIND_REGISTERED:
       return Symbol.for(text)
     case KIND_OWN:
-      return ownSymbol(text, reader.text(), identities)
+      return ownSymbol(text, reader.text(), known)
     case KIND_OWN_WITHOUT_TEXT:
-      return ownSymbol(text, undefined, identities)
+      return ownSymbol(text, undefined, known)
     default:
       throw new DeserializeError('the value has a kind of symbol that this version does not know')
   }
@@ -58,10 +58,10 @@ function wellKnown(name: string): symbol {
   throw new DeserializeError(`Node ${process.versions.node} has no Symbol.${name}`)
 }
 
-function ownSymbol(id: string, description: string | undefined, identities: Identities): symbol {
-  const known = identities.find(id)
-  if (typeof known === 'symbol') return known
+function ownSymbol(id: string, description: string | undefined, known: KnownThings): symbol {
+  const found = known.find(id)
+  if (typeof found === 'symbol') return found
   const symbol = Symbol(description)
-  identities.adopt(id, symbol)
+  known.adopt(id, symbol)
   return symbol
 }

@@ -4,7 +4,9 @@
 
 import { types } from 'node:util'
 import { DeserializeError, SerializeError } from '../base/errors.js'
-import { defaultSerializer, processSerializer } from './process-serializer.js'
+import type { AttachmentBytes } from './default-serializer.js'
+import type { ReadShipment } from './graph-reader.js'
+import { defaultSerializer, deserializeForAll, processSerializer } from './process-serializer.js'
 import type { AnyFunction } from './native-names.js'
 import { textOf, withPathPrefix } from './path.js'
 import type { Serializer } from './serializer.js'
@@ -24,18 +26,13 @@ export interface FunctionSerializer {
    */
   serializeFunction(fn: AnyFunction): ShippedFunction
   /** The function, or whatever else the bytes are. Throws `DeserializeError`, `PendingImport`. */
-  deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown
+  deserializeFunction(bytes: Uint8Array, attachments: readonly AttachmentBytes[]): ReadShipment
   /** How many attachments the bytes of a function come with. Throws `DeserializeError`. */
   attachmentCount(bytes: Uint8Array): number
-  /** False once something that was read later has changed what this value was made with. */
-  isCurrent(value: object): boolean
 }
 
 /** All that a task needs. Of `Error`s it throws those named above, and no others. */
-export interface TaskCodec extends Serializer, FunctionSerializer {
-  /** False once the same is true of the codec itself, which then has to be read again. */
-  readonly isUpToDate: boolean
-}
+export interface TaskCodec extends Serializer, FunctionSerializer {}
 
 /** What the serializer object of a client says that uses the default serializer. */
 export const DEFAULT_SERIALIZER_CONTENT = 'scaler-ts/default'
@@ -43,8 +40,6 @@ export const DEFAULT_SERIALIZER_CONTENT = 'scaler-ts/default'
 const NO_ATTACHMENTS: readonly Uint8Array[] = []
 
 class DefaultCodec implements TaskCodec {
-  readonly isUpToDate = true
-
   serialize(value: unknown): Uint8Array {
     return processSerializer.serialize(value)
   }
@@ -57,16 +52,12 @@ class DefaultCodec implements TaskCodec {
     return processSerializer.serializeFunction(fn)
   }
 
-  deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown {
+  deserializeFunction(bytes: Uint8Array, attachments: readonly AttachmentBytes[]): ReadShipment {
     return processSerializer.deserializeFunction(bytes, attachments)
   }
 
   attachmentCount(bytes: Uint8Array): number {
     return processSerializer.attachmentCount(bytes)
-  }
-
-  isCurrent(value: object): boolean {
-    return processSerializer.isCurrent(value)
   }
 }
 
@@ -76,11 +67,6 @@ class CustomCodec implements TaskCodec {
 
   constructor(serializer: Serializer) {
     this.#serializer = serializer
-  }
-
-  /** A copy of a serializer is a value that was read by the default one. */
-  get isUpToDate(): boolean {
-    return defaultCodec.isCurrent(this.#serializer)
   }
 
   serialize(value: unknown): Uint8Array {
@@ -112,17 +98,13 @@ class CustomCodec implements TaskCodec {
     return { bytes: this.serialize(fn), attachments: NO_ATTACHMENTS }
   }
 
-  deserializeFunction(bytes: Uint8Array): unknown {
-    return this.deserialize(bytes)
+  /** What it makes is made for each task: what it knows of it nobody can tell. */
+  deserializeFunction(bytes: Uint8Array): ReadShipment {
+    return { value: this.deserialize(bytes), isSteady: false }
   }
 
   attachmentCount(): number {
     return 0
-  }
-
-  /** It may well have left functions to the default one. */
-  isCurrent(value: object): boolean {
-    return defaultCodec.isCurrent(value)
   }
 }
 
@@ -155,7 +137,7 @@ export function serializerContent(serializer: Serializer): Uint8Array {
  */
 export function codecFrom(content: Uint8Array): TaskCodec {
   if (Buffer.from(content).toString('latin1') === DEFAULT_SERIALIZER_CONTENT) return defaultCodec
-  const serializer = defaultSerializer.deserialize(content)
+  const serializer = deserializeForAll(content)
   if (isSerializer(serializer)) return codecOf(serializer)
   const text = `the client's serializer arrived as ${kindOf(serializer)} without its two methods`
   throw new DeserializeError(text)

@@ -1,7 +1,7 @@
 // For tests: two serializers that know as little of each other as those of two processes.
 
 import { ClassCodecs } from './class/class-codecs.js'
-import { Identities } from './class/identities.js'
+import { Identities, type KnownThings, TaskIdentities } from './class/identities.js'
 import { DefaultSerializer } from './default-serializer.js'
 import { ExplicitFunctions } from './function/explicit-function.js'
 import { SourceAnalyst } from './function/function-analyst.js'
@@ -16,6 +16,8 @@ export interface Side {
   readonly serializer: DefaultSerializer
   readonly codecs: ClassCodecs
   readonly identities: Identities
+  /** What a reader knows: the process, or the task that runs. */
+  known: KnownThings
 }
 
 /** A new one, which has met nothing. */
@@ -30,11 +32,14 @@ export function makeSide(given?: FunctionAnalyst): Side {
     given ?? new SourceAnalyst({ natives, modules, explicit: new ExplicitFunctions() })
   const codecs = new ClassCodecs()
   const identities = new Identities()
-  return {
-    serializer: new DefaultSerializer({ analyst, loader, natives, codecs, identities }),
+  const known = (): KnownThings => side.known
+  const side: Side = {
+    serializer: new DefaultSerializer({ analyst, loader, natives, codecs, identities, known }),
     codecs,
     identities,
+    known: identities,
   }
+  return side
 }
 
 /** A client and a worker, for one test or several. */
@@ -44,6 +49,12 @@ export class TwoSides {
 
   constructor() {
     this.here.identities.keepsForeign = false
+    this.beginTask()
+  }
+
+  /** What arrives there from now on belongs to another task. */
+  beginTask(): void {
+    this.there.known = new TaskIdentities(this.there.identities)
   }
 
   /** From here to there, through memory that the reader does not own. */

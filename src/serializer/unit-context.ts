@@ -1,7 +1,7 @@
 // What the units of one message share while it is written, and how they end the writing.
 
 import type { ClassCodec } from './class/class-codecs.js'
-import type { Identities } from './class/identities.js'
+import type { Identities, KnownThings } from './class/identities.js'
 import type { CodeEncoder } from './code-codec.js'
 import type { FunctionParts, SourceParts } from './function/function-parts.js'
 import type { Lineages } from './lineage.js'
@@ -32,6 +32,8 @@ export interface UnitContext {
   readonly strictness: Strictness
   readonly natives: NativeNames
   readonly identities: Identities
+  /** Of the task in which the message is written, or of the process. */
+  readonly known: KnownThings
   readonly codes: CodeEncoder
   readonly lineages: Lineages
   /** Whether any object is an anchor. */

@@ -49,8 +49,6 @@ export class UnitReader {
   /** Objects to fill. */
   readonly #queue: Pending[] = []
   #filled = 0
-  /** The class that the root is to be, if it is there already. */
-  #existing: AnyFunction | undefined
 
   /** `reader` stands before the binary table. Throws `DeserializeError`. */
   constructor(reader: ByteReader, context: ReaderContext, anchors: readonly string[]) {
@@ -62,14 +60,18 @@ export class UnitReader {
   }
 
   /**
-   * The first value, whose content is not there yet. `existing`: the class that it is to be. Throws
-   * `DeserializeError`, `PendingImport`, or whatever a constructor throws at a wrong argument.
+   * The first value, whose content is not there yet. Throws `DeserializeError`, `PendingImport`, or
+   * whatever a constructor throws at a wrong argument.
    */
-  root(existing?: AnyFunction): unknown {
-    this.#existing = existing
-    const root = this.value()
-    this.#existing = undefined
-    return root
+  root(): unknown {
+    return this.value()
+  }
+
+  /** Takes in the codec of a class, if the unit begins with one; the rest is not read. */
+  codec(): void {
+    if (this.reader.peek() !== tag.VALUE_REGISTERED) return
+    this.reader.skip(1)
+    this.context.tools.readCodec(this.#message(), this.context.known)
   }
 
   /** Reads the content of all that was met. */
@@ -229,12 +231,12 @@ export class UnitReader {
       case tag.VALUE_EXPORT:
         return this.context.tools.loader.load(readReference(this.reader))
       case tag.VALUE_SYMBOL: {
-        const symbol = readSymbol(this.reader, this.context.tools.identities)
+        const symbol = readSymbol(this.reader, this.context.known)
         this.#symbols.push(symbol)
         return symbol
       }
       case tag.VALUE_REGISTERED:
-        this.context.tools.readCodec(this.#message())
+        this.context.tools.readCodec(this.#message(), this.context.known)
         return this.functionValue()
       case tag.VALUE_SYMBOL_REFERENCE: {
         const symbol = this.#symbols[this.reader.varint()]
@@ -265,9 +267,7 @@ export class UnitReader {
   }
 
   #closure(): AnyFunction {
-    const existing = this.#existing
-    this.#existing = undefined
-    const fn = this.#functions.header(existing)
+    const fn = this.#functions.header()
     this.#queue.push({ object: fn.fn, valueTag: tag.VALUE_CLOSURE, flags: 0, fn })
     return fn.fn
   }
@@ -302,13 +302,13 @@ export class UnitReader {
   }
 
   #store(): object {
-    const { identities } = this.context.tools
+    const { known } = this.context
     const id = this.reader.text()
     const isSet = this.reader.byte() === 1
-    const known = identities.find(id)
-    if (isSet ? types.isWeakSet(known) : types.isWeakMap(known)) return known as object
+    const found = known.find(id)
+    if (isSet ? types.isWeakSet(found) : types.isWeakMap(found)) return found as object
     const store = isSet ? new WeakSet() : new WeakMap()
-    identities.adopt(id, store)
+    known.adopt(id, store)
     return store
   }
 
@@ -327,14 +327,14 @@ export class UnitReader {
   }
 
   #isOwn(store: object): boolean {
-    const { identities } = this.context.tools
-    return identities.isOwn(identities.idOf(store))
+    const { known } = this.context
+    return known.isOwnId(known.idOf(store))
   }
 
   #coded(): object {
     const number = this.reader.varint()
-    const { tools } = this.context
-    if (number === 0) this.#codecs.push(tools.readCodec(this.#message()))
+    const { tools, known } = this.context
+    if (number === 0) this.#codecs.push(tools.readCodec(this.#message(), known))
     const travelled = number === 0 ? this.#codecs.at(-1) : this.#codecs[number - 1]
     if (travelled === undefined) throw new DeserializeError('an instance has no codec')
     const codec = tools.codecs.ofClass(travelled.constructor) ?? travelled

@@ -119,7 +119,10 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
     const fn = object as AnyFunction
     const parts = this.context.partsOf(fn)
     if (parts instanceof Refusal) this.refuseHere(parts)
-    else this.#functions.writeRoot(fn, parts, isClass)
+    else {
+      if (isClass) this.#codecOf(fn)
+      this.#functions.writeRoot(fn, parts, isClass)
+    }
   }
 
   /** Writes what is waiting. Returns false if nothing was. */
@@ -221,7 +224,7 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
     this.context.noteStore(store)
     if (this.#isReference(store)) return
     this.bytes.byte(tag.VALUE_STORE)
-    this.bytes.text(this.context.identities.idOf(store))
+    this.bytes.text(this.context.known.idOf(store))
     this.bytes.byte(types.isWeakSet(store) ? 1 : 0)
   }
 
@@ -315,12 +318,13 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
 
   #function(fn: AnyFunction): void {
     if (this.#isReference(fn)) return
-    if (!types.isProxy(fn)) this.#codecOf(fn)
     const anchor = this.context.hasAnchors ? this.context.anchorOf(fn) : undefined
     if (anchor !== undefined) return this.#anchor(anchor)
     const parts = types.isProxy(fn) ? refuseClass('Proxy') : this.context.partsOf(fn)
-    if (parts instanceof Refusal) this.refuseObject(fn, parts)
-    else this.#functions.write(fn, parts)
+    if (parts instanceof Refusal) return this.refuseObject(fn, parts)
+    // That of a class that travels with its text is with that.
+    if (parts.kind !== 'source') this.#codecOf(fn)
+    this.#functions.write(fn, parts)
   }
 
   /** What a registered class makes where it arrives has to be able to come back. */

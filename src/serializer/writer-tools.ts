@@ -1,7 +1,7 @@
 // What all messages of a serializer are written with.
 
 import type { ClassCodec, ClassCodecs } from './class/class-codecs.js'
-import type { Identities } from './class/identities.js'
+import type { Identities, KnownThings } from './class/identities.js'
 import type { CodeEncoder } from './code-codec.js'
 import type { FunctionAnalyst } from './function/function-parts.js'
 import type { NativeNames } from './native-names.js'
@@ -14,6 +14,8 @@ export interface WriterTools {
   readonly analyst: FunctionAnalyst
   readonly natives: NativeNames
   readonly identities: Identities
+  /** What is known where a message is written. */
+  known(): KnownThings
   readonly codes: CodeEncoder
   readonly codecs: ClassCodecs
   /** What was once found in the units of two anchors, and is an anchor since. */
@@ -29,6 +31,8 @@ export interface WriterTools {
 /** Captured values that are messages of their own. */
 export interface Attachments {
   readonly size: number
+  /** In the order of their numbers. */
+  readonly values: readonly unknown[]
   /** The number of the attachment that the value is, or undefined. */
   of(value: unknown): number | undefined
 }

@@ -29,6 +29,7 @@ import { Processor } from './processor.js'
 import { ObjectStore } from './stored-object.js'
 import { newBoardCells, TaskBoard } from './task-board.js'
 import { TaskMeter } from './task-meter.js'
+import { TaskRun } from './task-run.js'
 import { TaskRunner } from './task-runner.js'
 
 /** Returns how to tell it something. */
@@ -74,7 +75,10 @@ function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: O
 
 function main(): void {
   printAtOnce()
-  serveClients()
+  serveClients(() => {
+    const { current } = taskScopes
+    return current instanceof TaskRun ? current.identities : undefined
+  })
   const cells = newBoardCells()
   const claimCells = newClaimCells()
   let tellGuardian = (_message: GuardianMessage): void => {}

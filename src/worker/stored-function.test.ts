@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeserializeError } from '../base/errors.js'
+import type { ReadShipment } from '../serializer/graph-reader.js'
 import { PendingImport } from '../serializer/module/reference.js'
 import { StoredFunction, type StoredBytes } from './stored-function.js'
 import { TableCodec } from './table-codec.test.kit.js'
@@ -13,10 +14,13 @@ function stored(name: string): StoredBytes {
 class CountingCodec extends TableCodec {
   count = 0
 
-  override deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown {
+  override deserializeFunction(
+    bytes: Uint8Array,
+    attachments: readonly StoredBytes[],
+  ): ReadShipment {
     this.count += 1
-    const value = super.deserializeFunction(bytes, attachments)
-    return typeof value === 'function' ? () => value : value
+    const { value, isSteady } = super.deserializeFunction(bytes, attachments)
+    return { value: typeof value === 'function' ? () => value : value, isSteady }
   }
 }
 
@@ -26,7 +30,7 @@ function codecWith(values: Readonly<Record<string, unknown>>): CountingCodec {
   return codec
 }
 
-test('a function is made once', () => {
+test('a function that nobody can change is made once', () => {
   const codec = codecWith({ f: () => 1 })
   const cache = new StoredFunction(stored('f'))
   const fn = cache.of(codec, [])
@@ -75,14 +79,12 @@ test('other attachments, or the same that were stored anew, make another functio
   assert.equal(codec.count, 5)
 })
 
-test('a function that is not current any more is made anew', () => {
+test('any other function is made anew for each task', () => {
   const codec = codecWith({ f: () => 1 })
+  codec.isSteady = false
   const cache = new StoredFunction(stored('f'))
-  const fn = cache.of(codec, [])
-  codec.stale.add(fn)
-  const renewed = cache.of(codec, [])
-  assert.notEqual(renewed, fn)
-  assert.equal(cache.of(codec, []), renewed)
+  assert.notEqual(cache.of(codec, []), cache.of(codec, []))
+  assert.equal(codec.count, 2)
 })
 
 test('a pending import is no failure: the next time may be better', () => {

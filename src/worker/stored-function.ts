@@ -1,7 +1,8 @@
-// The function in a stored object, once it was read. Reading is dear, and what a function keeps in
-// its captured variables should last; but it must be read again where it could be another one now.
+// The function in a stored object. Each task gets one of its own, so that none sees what another
+// did to what the function captured; but one that nobody can change is read once for all of them.
 
 import { DeserializeError } from '../base/errors.js'
+import type { AttachmentBytes } from '../serializer/default-serializer.js'
 import { textOf } from '../serializer/path.js'
 import { pendingImportOf } from '../serializer/pending-read.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
@@ -10,19 +11,17 @@ import type { TaskCodec } from '../serializer/task-codec.js'
 export type TaskFunction = (...parameters: unknown[]) => unknown
 
 /** Something that is stored: a function, or an attachment of one. */
-export interface StoredBytes {
-  readonly bytes: Uint8Array
-  /** Tells it from everything else that was ever stored, without keeping the bytes alive. */
-  readonly token: object
-}
+export type StoredBytes = AttachmentBytes
 
 interface Reading {
   readonly codec: TaskCodec
   readonly tokens: readonly object[]
-  readonly outcome: { readonly fn: TaskFunction } | { readonly failure: DeserializeError }
+  readonly outcome:
+    | { readonly fn: TaskFunction; readonly isSteady: boolean }
+    | { readonly failure: DeserializeError }
 }
 
-/** The last reading of one function. */
+/** One function, with its last reading if that is good for further tasks. */
 export class StoredFunction {
   readonly #object: StoredBytes
   #counted: { readonly codec: TaskCodec; readonly count: number } | undefined
@@ -41,24 +40,26 @@ export class StoredFunction {
   }
 
   /**
-   * The function, the same for as long as the codec and the attachments are the same and the codec
-   * calls it current. Throws `DeserializeError`, always the same, if it cannot be read, and
+   * The function, for one task: the same one only if nobody can change it, and the codec and the
+   * attachments are the same. Throws `DeserializeError`, always the same, if it cannot be read, and
    * `PendingImport` if it cannot be read yet.
    */
   of(codec: TaskCodec, attachments: readonly StoredBytes[]): TaskFunction {
-    let reading = this.#reading
-    if (reading === undefined || !isUpToDate(reading, codec, attachments)) {
-      const outcome = read(this.#object, codec, attachments)
-      reading = { codec, tokens: attachments.map(({ token }) => token), outcome }
-      this.#reading = reading
+    const known = this.#reading
+    const outcome =
+      known !== undefined && isUpToDate(known, codec, attachments)
+        ? known.outcome
+        : read(this.#object, codec, attachments)
+    if ('failure' in outcome || outcome.isSteady) {
+      this.#reading = { codec, tokens: attachments.map(({ token }) => token), outcome }
     }
-    if ('failure' in reading.outcome) throw reading.outcome.failure
-    return reading.outcome.fn
+    if ('failure' in outcome) throw outcome.failure
+    return outcome.fn
   }
 }
 
 function isUpToDate(
-  { codec: lastCodec, tokens, outcome }: Reading,
+  { codec: lastCodec, tokens }: Reading,
   codec: TaskCodec,
   attachments: readonly StoredBytes[],
 ): boolean {
@@ -66,7 +67,7 @@ function isUpToDate(
   for (let index = 0; index < tokens.length; index += 1) {
     if (tokens[index] !== attachments[index]?.token) return false
   }
-  return 'failure' in outcome || codec.isCurrent(outcome.fn)
+  return true
 }
 
 function read(
@@ -75,10 +76,9 @@ function read(
   attachments: readonly StoredBytes[],
 ): Reading['outcome'] {
   try {
-    const pieces = attachments.map(({ bytes }) => bytes)
-    const value = codec.deserializeFunction(object.bytes, pieces)
+    const { value, isSteady } = codec.deserializeFunction(object.bytes, attachments)
     if (typeof value !== 'function') throw new DeserializeError('the object is not a function')
-    return { fn: value as TaskFunction }
+    return { fn: value as TaskFunction, isSteady }
   } catch (error) {
     const pending = pendingImportOf(error)
     if (pending !== undefined) throw pending

@@ -5,7 +5,7 @@ import { DeserializeError } from '../base/errors.js'
 import type { ObjectId } from '../base/ids.js'
 import { textOf } from '../serializer/path.js'
 import { pendingImportOf } from '../serializer/pending-read.js'
-import { defaultSerializer } from '../serializer/process-serializer.js'
+import { defaultSerializer, deserializeForAll } from '../serializer/process-serializer.js'
 import type { Serializer } from '../serializer/serializer.js'
 import {
   codecFrom,
@@ -62,8 +62,7 @@ export class StoredObject implements StoredBytes {
   }
 
   /**
-   * As the serializer of a client: what its tasks are read by, read once as long as it is up to
-   * date. Throws `DeserializeError`, always the same, if that cannot be had, and `PendingImport` if
+   * As the serializer of a client: what its tasks are read by, read once. Throws `DeserializeError`, always the same, if that cannot be had, and `PendingImport` if
    * it cannot be had yet.
    */
   codec(): TaskCodec {
@@ -81,11 +80,7 @@ export class StoredObject implements StoredBytes {
   }
 
   #clientCodec(): ClientCodec {
-    let read = this.#codec
-    if (read === undefined || ('codec' in read && !read.codec.isUpToDate)) {
-      read = this.#readCodec()
-      this.#codec = read
-    }
+    const read = (this.#codec ??= this.#readCodec())
     if ('failure' in read) throw read.failure
     return read
   }
@@ -108,7 +103,7 @@ function readClientCodec(content: Uint8Array): ClientCodec {
   if (Buffer.from(content).toString('latin1') === DEFAULT_SERIALIZER_CONTENT) {
     return { codec: defaultCodec, serializer: defaultSerializer }
   }
-  const serializer = defaultSerializer.deserialize(content)
+  const serializer = deserializeForAll(content)
   if (isSerializer(serializer)) return { codec: codecOf(serializer), serializer }
   // Throws, and says what it is instead.
   return { codec: codecFrom(content), serializer: defaultSerializer }

@@ -1,14 +1,15 @@
 // For tests of the processor: functions and values by their name in a table, so that no bytes need
 // to be made.
 
+import type { AttachmentBytes } from '../serializer/default-serializer.js'
+import type { ReadShipment } from '../serializer/graph-reader.js'
 import type { ShippedFunction, TaskCodec } from '../serializer/task-codec.js'
 
 /** A codec whose bytes are names. */
 export class TableCodec implements TaskCodec {
-  readonly isUpToDate = true
   readonly values: Map<string, unknown> = new Map()
-  /** Functions that are not current any more. */
-  readonly stale: Set<unknown> = new Set()
+  /** Whether functions are made once for all tasks. */
+  isSteady = true
   /** Called with the name of whatever is read. */
   onRead: (name: string) => void = () => {}
   /** How many attachments a function has, by its name. */
@@ -32,17 +33,13 @@ export class TableCodec implements TaskCodec {
     throw new Error('not on a worker')
   }
 
-  deserializeFunction(bytes: Uint8Array, attachments: readonly Uint8Array[]): unknown {
-    this.lastAttachments = attachments.map(textOf)
-    return this.deserialize(bytes)
+  deserializeFunction(bytes: Uint8Array, attachments: readonly AttachmentBytes[]): ReadShipment {
+    this.lastAttachments = attachments.map((attachment) => textOf(attachment.bytes))
+    return { value: this.deserialize(bytes), isSteady: this.isSteady }
   }
 
   attachmentCount(bytes: Uint8Array): number {
     return this.counts.get(textOf(bytes)) ?? 0
-  }
-
-  isCurrent(fn: unknown): boolean {
-    return !this.stale.has(fn)
   }
 }
 

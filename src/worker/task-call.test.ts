@@ -38,17 +38,6 @@ test('arguments are read anew for each task', () => {
   assert.equal(reads, 4)
 })
 
-test('an argument that changes what the function was made with has it made anew', () => {
-  const codec = new TableCodec()
-  const made: unknown[] = []
-  codec.values.set('x', 1)
-  codec.deserializeFunction = () => made[made.push(() => made.length) - 1]
-  codec.onRead = () => codec.stale.add(made[0])
-  const call = readCall(task(codec, 'f', [object('x')]))
-  assert.equal(made.length, 2)
-  assert.equal(call.fn, made[1])
-})
-
 test('a result that cannot travel has a path that begins with it', () => {
   const codec = new TableCodec()
   codec.values.set('f', () => 1)

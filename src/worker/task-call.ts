@@ -54,9 +54,7 @@ export function readCall({ serializer, fn: stored, inputs }: RunnableTask): Task
   const fn = stored.function(codec, attachments)
   const values: unknown[] = []
   for (let index = 0; index < count; index += 1) values.push(readArgument(codec, inputs, index))
-  // An argument may have brought another state of a class that the function has, too.
-  const isCurrent = count === 0 || codec.isCurrent(fn)
-  return { codec, fn: isCurrent ? fn : stored.function(codec, attachments), values }
+  return { codec, fn, values }
 }
 
 /** What the function returned, as bytes. Throws `SerializeError` with a path from `result`. */

@@ -5,6 +5,8 @@ import { TaskCancelledError } from '../base/errors.js'
 import { idToHex, type TaskId } from '../base/ids.js'
 import { timeoutErrorOf } from '../core/worker/time-limit.js'
 import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../runtime/task-scope.js'
+import type { TaskIdentities } from '../serializer/class/identities.js'
+import { newTaskIdentities } from '../serializer/process-serializer.js'
 import type { LogLevel, LogWords } from './log-frame.js'
 import type { QueuedRun } from './run-queue.js'
 import type { BoardSlot } from './task-board.js'
@@ -34,6 +36,7 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
   readonly #handler: RunHandler
   #call: TaskCall | undefined
   #context: OwnContext | undefined
+  #identities: TaskIdentities | undefined
   #abort: AbortController | undefined
   #stopped: Error | undefined
   isSkipped = false
@@ -99,9 +102,15 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
     return typeof name === 'string' ? name : ''
   }
 
+  /** The classes that it has got, in the state that it has brought them to. */
+  get identities(): TaskIdentities {
+    return (this.#identities ??= newTaskIdentities())
+  }
+
   /** Reads the task. Throws what `readCall` throws. */
   read(): void {
     this.#call = readCall(this.task)
+    this.#identities?.begin()
   }
 
   /** Calls the function; must have been read. */

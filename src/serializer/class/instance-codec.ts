@@ -4,6 +4,7 @@
 import { bytesToLatin1 } from '../../base/bytes.js'
 import { DeserializeError, SerializeError } from '../../base/errors.js'
 import { PendingImport } from '../module/reference.js'
+import type { KnownThings } from './identities.js'
 import { ownValue, type AnyFunction } from '../native-names.js'
 import { serializeErrorAt, textOf, withPathPrefix } from '../path.js'
 import { refuseCodedCycle, refuseDepth } from '../refusal.js'
@@ -14,9 +15,7 @@ import type { ClassCodec, ClassCodecs } from './class-codecs.js'
 /** What reads and writes the messages inside. */
 export interface NestedMessages {
   write(value: unknown, strictness: Strictness): Uint8Array
-  read(bytes: Uint8Array): unknown
-  /** Whether the classes that a value was made with are as they were. */
-  isCurrent(value: object): boolean
+  read(bytes: Uint8Array, known: KnownThings): unknown
 }
 
 /** So deep can instances be inside each other. */
@@ -37,7 +36,8 @@ export class InstanceCodec {
   readonly #codecs: ClassCodecs
   readonly #inProgress = new Set<object>()
   #codecsInProgress = 0
-  readonly #arrived = new Map<string, { readonly root: object; readonly codec: ClassCodec }>()
+  /** Codecs that arrived, for each reader by their bytes: their classes are its own. */
+  readonly #arrived = new WeakMap<KnownThings, Map<string, ClassCodec>>()
 
   constructor(messages: NestedMessages, codecs: ClassCodecs) {
     this.#messages = messages
@@ -96,23 +96,22 @@ export class InstanceCodec {
   }
 
   /** The codec in a message. The class has it from now on, too. Throws `DeserializeError`. */
-  read(bytes: Uint8Array): ClassCodec {
+  read(bytes: Uint8Array, known: KnownThings): ClassCodec {
     const key = bytesToLatin1(bytes)
-    const known = this.#arrived.get(key)
-    if (known !== undefined && this.#messages.isCurrent(known.root)) {
-      this.#codecs.adopt(known.codec)
-      return known.codec
-    }
-    const root = this.#messages.read(bytes)
-    const codec = checked(root)
-    this.#codecs.adopt(codec)
-    this.#arrived.set(key, { root: root as object, codec })
-    if (this.#arrived.size > MAX_CODECS) {
-      for (const oldest of this.#arrived.keys()) {
-        this.#arrived.delete(oldest)
-        break
+    let arrived = this.#arrived.get(known)
+    if (arrived === undefined) this.#arrived.set(known, (arrived = new Map<string, ClassCodec>()))
+    let codec = arrived.get(key)
+    if (codec === undefined) {
+      codec = checked(this.#messages.read(bytes, known))
+      arrived.set(key, codec)
+      if (arrived.size > MAX_CODECS) {
+        for (const oldest of arrived.keys()) {
+          arrived.delete(oldest)
+          break
+        }
       }
     }
+    this.#codecs.adopt(codec)
     return codec
   }
 }

@@ -6,7 +6,8 @@ function ship<F>(sides: TwoSides, fn: F & ((...parameters: never[]) => unknown))
   const { bytes, attachments } = sides.here.serializer.serializeFunction(fn)
   const there = sides.there.serializer
   assert.equal(there.attachmentCount(bytes), attachments.length)
-  return { bytes, attachments, copy: there.deserializeFunction(bytes, attachments) as F }
+  const stored = attachments.map((one) => ({ bytes: one, token: one }))
+  return { bytes, attachments, copy: there.deserializeFunction(bytes, stored).value as F }
 }
 
 interface Shipped<F> {

@@ -27,6 +27,7 @@ export interface CodeParts {
   readonly isStrict: boolean
   /** The name of the function, if it must not be known by it. */
   readonly lostName: Parameters<typeof namelessEdit>[0] | undefined
+  readonly exposesItself: boolean
   /** Where the text begins in its script. */
   readonly line: number
   readonly column: number
@@ -34,7 +35,7 @@ export interface CodeParts {
 
 /** Makes the code of a function. */
 export function codeOf(parts: CodeParts): FunctionCode {
-  const { parsed, uses, isStrict, line, column } = parts
+  const { parsed, uses, isStrict, exposesItself, line, column } = parts
   const { root, source, offset, method } = parsed
   const names = codeNamesOf(parts)
   const runtime: RuntimeName[] = []
@@ -53,6 +54,7 @@ export function codeOf(parts: CodeParts): FunctionCode {
     names,
     runtime,
     ...classNames,
+    exposesItself,
     line,
     column: method === undefined ? column : column - BEFORE_METHOD.length,
   }

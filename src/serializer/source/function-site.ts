@@ -70,6 +70,10 @@ export interface FreeName {
   readonly members: readonly string[] | undefined
   /** Properties that are called as methods, `name.property()`, so that `name` is their `this`. */
   readonly calledMembers: readonly string[]
+  /** Down to which level the function only reads what it holds (read-depth.ts); 0 if unknown. */
+  readonly depth: number
+  /** The same if it holds a module. */
+  readonly moduleDepth: number
   /** Line of its first use in the script, from 0. */
   readonly line: number
 }
@@ -119,6 +123,8 @@ export interface FunctionCode {
    * when it is defined with one `{ name: '#x', get(), set(value) }` for each of them.
    */
   readonly adoptName: string | undefined
+  /** It may hand out the function itself, which could then be changed. */
+  readonly exposesItself: boolean
   /**
    * Where the expression's first character stands in the script, from 0. Column may be negative.
    */

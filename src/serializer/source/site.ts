@@ -6,6 +6,7 @@ import { codeOf, type CodeParts } from './function-code.js'
 import type { Binding, FreeName, FunctionCode, FunctionSite, RuntimeName } from './function-site.js'
 import type { LineIndex } from './line-index.js'
 import { attempt, parseFunctionText, type ParsedText } from './parse.js'
+import { readDepthsOf, type NameDepth } from './read-depth.js'
 import { SiteUses, type Use } from './site-uses.js'
 import { isClassNode, staticName } from './syntax.js'
 
@@ -79,8 +80,11 @@ function analyse(text: string, place: SitePlace): Analysis | undefined {
   if (found === undefined) return undefined
   const { uses, lostName } = found
   const lineOf = (position: number): number => lines.lineOf(place.start + position - parsed.offset)
+  const isGlobal = (name: string): boolean =>
+    place.binding(name) === undefined && place.isScriptKnown
+  const depths = readDepthsOf(parsed, isStrict, isGlobal)
   const freeNames = [...uses.byName].map(([name, all]) =>
-    freeNameOf(all, place.binding(name), lineOf),
+    freeNameOf(all, place.binding(name), { lineOf, depth: depths.byName.get(name) }),
   )
   const runtimeKinds = new Map<string, RuntimeName['kind']>()
   for (const { name } of freeNames) {
@@ -96,6 +100,7 @@ function analyse(text: string, place: SitePlace): Analysis | undefined {
       binding === undefined ? isAssigned && !place.isScriptKnown : binding.isCell,
     isStrict,
     lostName,
+    exposesItself: depths.exposesItself,
     line: lines.lineOf(place.start),
     column: lines.columnOf(place.start),
   }
@@ -139,7 +144,7 @@ function usesOf(
 function freeNameOf(
   uses: readonly Use[],
   binding: Binding | undefined,
-  lineOf: (position: number) => number,
+  about: { readonly lineOf: (position: number) => number; readonly depth: NameDepth | undefined },
 ): FreeName {
   const [first] = uses
   const members = uses.map(memberOf)
@@ -153,7 +158,9 @@ function freeNameOf(
     ),
     members: isMembers ? [...new Set(members)] : undefined,
     calledMembers: [...new Set(uses.flatMap((use) => calledMemberOf(use) ?? []))],
-    line: lineOf(first?.node.start ?? 0),
+    depth: about.depth?.depth ?? 0,
+    moduleDepth: about.depth?.moduleDepth ?? 0,
+    line: about.lineOf(first?.node.start ?? 0),
   }
 }
 

@@ -1,0 +1,203 @@
+// Whether a function that travels stays as it was made, whatever tasks do with it: then a worker
+// makes it once for all of them. Decided here, where the values are, from what the text of each
+// function does to its variables (read-depth.ts).
+
+import { types } from 'node:util'
+import { arrayForm } from '../array-form.js'
+import type { AnyFunction } from '../native-names.js'
+import { Refusal } from '../refusal.js'
+import type { CodeName } from '../source/function-site.js'
+import { COUNTS } from '../source/read-depth.js'
+import type { Capture, FunctionParts, SourceParts } from './function-parts.js'
+
+/** What is asked about the functions and objects of a shipment. */
+export interface SteadySource {
+  partsOf(fn: AnyFunction): FunctionParts | Refusal
+  /** Whether it travels as a class. */
+  isClass(fn: AnyFunction, parts: SourceParts): boolean
+  /** Whether it has properties of its own, or another prototype. */
+  isExtended(fn: AnyFunction, parts: SourceParts): boolean
+  /** Whether every process has the object, or imports it. */
+  isElsewhere(object: object): boolean
+}
+
+/** A captured value, and the first level of which the function may change something. */
+interface HeldValue {
+  readonly value: unknown
+  readonly depth: number
+}
+
+/** Asks about one shipment. */
+export class SteadyCheck {
+  readonly #source: SteadySource
+  readonly #functions = new Set<AnyFunction>()
+
+  constructor(source: SteadySource) {
+    this.#source = source
+  }
+
+  /** Whether nobody can change the function, or anything that it holds on to. */
+  isSteady(fn: AnyFunction): boolean {
+    if (this.#functions.has(fn)) return true
+    this.#functions.add(fn)
+    const parts = this.#source.partsOf(fn)
+    if (parts instanceof Refusal) return false
+    if (parts.kind !== 'source') return parts.kind !== 'bound'
+    if (this.#source.isClass(fn, parts) || parts.classParts !== undefined) return false
+    if (parts.code.exposesItself || this.#source.isExtended(fn, parts)) return false
+    const held = heldValues(parts)
+    return held !== undefined && held.every((one) => this.#isOnlyRead(one))
+  }
+
+  /** Whether those of these functions that captured a value only read it. */
+  areReading(functions: Iterable<AnyFunction>, value: unknown): boolean {
+    for (const fn of functions) {
+      const parts = this.#source.partsOf(fn)
+      if (parts instanceof Refusal || parts.kind !== 'source') continue
+      for (const [index, name] of parts.code.names.entries()) {
+        const held = heldBy(parts.captures[index], name)?.filter((one) => one.value === value)
+        if (held === undefined && mayHold(parts.captures[index], value)) return false
+        if (held?.every((one) => this.#isOnlyRead(one)) === false) return false
+      }
+    }
+    return true
+  }
+
+  #isOnlyRead({ value, depth }: HeldValue): boolean {
+    if (typeof value === 'function')
+      return depth === Infinity && this.isSteady(value as AnyFunction)
+    if (typeof value !== 'object' || value === null) return true
+    if (this.#source.isElsewhere(value)) return true
+    return isPlain(value, { depth, level: 0, seen: new Map() })
+  }
+}
+
+/** What the function holds on to; undefined if it assigns a variable, or something is unknown. */
+function heldValues({ code, captures }: SourceParts): readonly HeldValue[] | undefined {
+  const found: HeldValue[] = []
+  for (const [index, name] of code.names.entries()) {
+    const held = heldBy(captures[index], name)
+    if (held === undefined) return undefined
+    found.push(...held)
+  }
+  return found
+}
+
+function heldBy(capture: Capture | undefined, name: CodeName): readonly HeldValue[] | undefined {
+  if (capture === undefined) return []
+  // They are in the order of the names, but some may be missing.
+  if (capture.name !== name.name) return undefined
+  const { content } = capture
+  const { depth, moduleDepth, isAssigned } = name.free
+  switch (content.kind) {
+    case 'reference':
+      return []
+    case 'value':
+      return [{ value: content.value, depth }]
+    case 'cell':
+      return isAssigned ? undefined : [{ value: content.value, depth }]
+    case 'members': {
+      const { module, names } = content
+      if (names.some((key) => usesThis((module as Record<string, unknown>)[key]))) return undefined
+      return names.map((key) => ({
+        value: (module as Record<string, unknown>)[key],
+        depth: moduleDepth - 1,
+      }))
+    }
+    default:
+      return undefined
+  }
+}
+
+/** A function that is called as a member of a module gets it as `this`. */
+function usesThis(member: unknown): boolean {
+  return typeof member === 'function' && /\bthis\b/.test(Function.prototype.toString.call(member))
+}
+
+function mayHold(capture: Capture | undefined, value: unknown): boolean {
+  const content = capture?.content
+  if (content?.kind === 'members') return true
+  return (content?.kind === 'cell' || content?.kind === 'value') && content.value === value
+}
+
+/** A walk through plain data. */
+interface Walk {
+  /** From this level on nothing may be open to change. */
+  readonly depth: number
+  readonly level: number
+  /** The deepest level at which an object was met. */
+  readonly seen: Map<object, number>
+}
+
+/** Whether a value is data that cannot be changed from the depth on, and has no code in it. */
+function isPlain(value: unknown, walk: Walk): boolean {
+  if (typeof value === 'function') return false
+  if (typeof value !== 'object' || value === null) return true
+  const { depth, level, seen } = walk
+  const before = seen.get(value)
+  if (before !== undefined && (before >= level || depth === Infinity)) return true
+  seen.set(value, level)
+  if (types.isProxy(value)) return false
+  const prototype = Object.getPrototypeOf(value) as object | null
+  const below: Walk = { depth, level: level + 1, seen }
+  if (Array.isArray(value)) {
+    if (prototype !== Array.prototype || !(level < depth || Object.isFrozen(value))) return false
+    return arrayForm(value, Object.isExtensible(value)) === 'sparse'
+      ? isPlainRecord(value, below)
+      : value.every((element) => isPlain(element, below))
+  }
+  if (prototype === Object.prototype || prototype === null) {
+    return (level < depth || Object.isFrozen(value)) && isPlainRecord(value, below)
+  }
+  return level < depth && isPlainBuiltIn(value, prototype, below)
+}
+
+function isPlainRecord(object: object, below: Walk): boolean {
+  for (const key of Reflect.ownKeys(object)) {
+    const property = Object.getOwnPropertyDescriptor(object, key)
+    if (property === undefined || !('value' in property)) return false
+    if (!isPlain(property.value, below)) return false
+    // Such a property counts as a number wherever it is read.
+    const isCount = typeof key === 'string' && COUNTS.has(key)
+    if (isCount && typeof property.value === 'object' && property.value !== null) return false
+  }
+  return true
+}
+
+function isPlainBuiltIn(object: object, prototype: object, below: Walk): boolean {
+  if (ArrayBuffer.isView(object)) return isPlainView(object, prototype)
+  if (Reflect.ownKeys(object).length > (types.isRegExp(object) ? 1 : 0)) return false
+  if (types.isMap(object) && prototype === Map.prototype) {
+    for (const [key, value] of object)
+      if (!isPlain(key, below) || !isPlain(value, below)) return false
+    return true
+  }
+  if (types.isSet(object) && prototype === Set.prototype) {
+    for (const value of object) if (!isPlain(value, below)) return false
+    return true
+  }
+  if (types.isRegExp(object)) return prototype === RegExp.prototype && !/[gy]/.test(object.flags)
+  if (types.isDate(object)) return prototype === Date.prototype
+  return types.isArrayBuffer(object) && prototype === ArrayBuffer.prototype
+}
+
+/** Own properties of a view would be listed behind all of its indices: it may not be open. */
+function isPlainView(view: ArrayBufferView, prototype: object): boolean {
+  return VIEW_PROTOTYPES.has(prototype) && types.isArrayBuffer(view.buffer)
+}
+
+const VIEW_PROTOTYPES: ReadonlySet<object> = new Set([
+  Uint8Array.prototype,
+  Int8Array.prototype,
+  Uint8ClampedArray.prototype,
+  Uint16Array.prototype,
+  Int16Array.prototype,
+  Uint32Array.prototype,
+  Int32Array.prototype,
+  Float32Array.prototype,
+  Float64Array.prototype,
+  BigInt64Array.prototype,
+  BigUint64Array.prototype,
+  DataView.prototype,
+  Buffer.prototype,
+])

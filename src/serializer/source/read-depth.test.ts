@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseFunctionText } from './parse.js'
+import { readDepthsOf } from './read-depth.js'
+
+function depthsOf(text: string): ReturnType<typeof readDepthsOf> {
+  const parsed = parseFunctionText(text, true) ?? parseFunctionText(text, false)
+  assert.ok(parsed !== undefined, text)
+  return readDepthsOf(parsed, false, (name) => /^(?:[A-Z]|console|parse|structured)/.test(name))
+}
+
+/** What the function does to `t`. */
+function depth(text: string): number | undefined {
+  return depthsOf(text).byName.get('t')?.depth
+}
+
+const ONLY_READ = [
+  '() => t.length',
+  '(i) => t[i].price * 2',
+  '(i) => `${t[i]}`',
+  '(i) => { if (t.a.b) return 1 }',
+  '() => t()',
+  '(x) => t(x, 1).push(2)',
+  '() => { for (const row of t) if (row.x > 1) return row.y + 1 }',
+  '() => { for (const { x, y: { z } } of t) if (x > z) return 1 }',
+  '() => { const row = t[0]; return row.x + 1 }',
+  '() => { const { a: [b] } = t; return b > 1 }',
+  '() => t.reduce((sum, row) => sum + row.x, 0)',
+  '() => t.some((row) => row.x > 1)',
+  '(k) => t.has(k)',
+  '(k) => t.get(k).x + 1',
+  '() => JSON.stringify(t)',
+  '() => Object.keys(t).length',
+  '() => typeof t',
+  '() => { let total = 0; total += t.sum; return total }',
+  '() => t?.a?.b > 1',
+  '() => t.map(Number)',
+  '(x) => { switch (t) { case 1: return x } }',
+  '() => (0, t.f)(1)',
+  '() => structuredClone(t)',
+]
+
+for (const text of ONLY_READ) {
+  test(`only reads: ${text}`, () => assert.equal(depth(text), Infinity))
+}
+
+const CHANGES: readonly (readonly [number, string])[] = [
+  [0, '() => t'],
+  [0, '() => { t.x = 1 }'],
+  [0, '() => { t.x += 1 }'],
+  [0, '() => { t.x++ }'],
+  [0, '() => { delete t.x }'],
+  [0, '() => { delete t?.x }'],
+  [0, '() => { [t.x] = [1] }'],
+  [0, '() => { ({ a: t.x } = { a: 1 }) }'],
+  [0, '() => { for (t.x of [1]); }'],
+  [0, '() => { for (t.x in {}); }'],
+  [0, '(x) => t.push(x)'],
+  [0, '(name) => t[name]()'],
+  [0, '() => use(t)'],
+  [0, '() => ({ t })'],
+  [0, '() => [t]'],
+  [0, 'async () => { await save(t) }'],
+  [0, '() => { const u = t; u.push(1) }'],
+  [0, '() => { let u = t; u = 1; return u }'],
+  [0, '() => { var u = t; return u > 1 }'],
+  [0, '() => new t()'],
+  [0, '() => t.map(change)'],
+  [0, '() => t.map((x, i, all) => all.push(1))'],
+  [0, '() => t.map(function () { arguments[2].push(1) })'],
+  [0, '() => t.forEach((...all) => all)'],
+  [0, '() => Object.assign(t, { a: 1 })'],
+  [0, '() => JSON.stringify(t, change)'],
+  [0, '() => new Float64Array(t.buffer)'],
+  [0, '() => tag`${t}`'],
+  [0, '() => t instanceof Odd'],
+  [0, 'function* () { yield t }'],
+  [0, '() => { throw t }'],
+  [0, '(x = t) => x'],
+  [0, '() => class extends t {}'],
+  [1, '(i) => t[i]'],
+  [1, '(i) => ({ price: t[i] })'],
+  [1, '() => [...t]'],
+  [1, '() => ({ ...t })'],
+  [1, '() => { for (const row of t) row.x = 1 }'],
+  [1, '() => { for (const row of t) use(row) }'],
+  [1, '() => t.filter((row) => row.x > 1)'],
+  [1, '() => t.find((row) => row.x > 1)'],
+  [1, '() => t.slice(1)'],
+  [1, '() => t.reduce((a, b) => (a > b ? 1 : 2))'],
+  [1, '() => t.forEach((row) => { row.x = 1 })'],
+  [1, '() => Object.values(t)'],
+  [1, '() => { const { a } = t; a.x = 1 }'],
+  [1, '() => t.a.push(1)'],
+  [1, '() => new Map(t)'],
+  [2, '() => t.map((row) => row.price)'],
+  [2, '() => t.get(1).x'],
+  [2, '() => { const row = t[0]; row.a.x = 1 }'],
+]
+
+for (const [expected, text] of CHANGES) {
+  test(`may change level ${expected}: ${text}`, () => assert.equal(depth(text), expected))
+}
+
+test('calling what a module exports does not change the module', () => {
+  const uses = depthsOf('(x) => t.round(x) + t.table[0]').byName.get('t')
+  assert.deepEqual(uses, { depth: 0, moduleDepth: Infinity })
+  assert.equal(depthsOf('(x) => { t.list.push(x) }').byName.get('t')?.moduleDepth, 1)
+})
+
+test('a function that hands itself out could be changed', () => {
+  assert.equal(depthsOf('function f(n) { return n < 1 ? 0 : f(n - 1) }').exposesItself, false)
+  assert.equal(depthsOf('function f() { f.count = 1 }').exposesItself, true)
+  assert.equal(depthsOf('function f() { return use(f) }').exposesItself, true)
+  assert.equal(
+    depthsOf('function () { return arguments.length + arguments[0] }').exposesItself,
+    false,
+  )
+  assert.equal(depthsOf('function () { arguments.callee.x = 1 }').exposesItself, true)
+})

@@ -1,0 +1,417 @@
+// Whether a function can change what its captured variables hold. A worker makes what is only read
+// once for all tasks, and everything else anew for each.
+//
+// For each name: down to which level the function is sure to only read. Level 0 is the object that
+// the variable holds, level 1 what its properties or elements hold, and so on. What the text does
+// not show counts as a change: an object that is given to somebody else, returned, or assigned.
+//
+//   rows.length                        Infinity: nothing but a number leaves
+//   rows[i].price * 2                  Infinity: arithmetic
+//   for (const row of rows) use(row)   1: rows is only read, each row may be changed
+//   rows.push(1), use(rows)            0
+
+import type * as acorn from 'acorn'
+import type { ParsedText } from './parse.js'
+import { Scope, type Variable } from './scope.js'
+import { ScopeWalk, type Access, type WalkListener } from './scope-walk.js'
+import { isClassNode, isFunction, staticName, type Node } from './syntax.js'
+
+/** What a function does to one of its captured variables. */
+export interface NameDepth {
+  /** The first level of which it may change something; 0 for all, Infinity for none. */
+  readonly depth: number
+  /** The same if the variable holds a module, whose functions do not change it when called. */
+  readonly moduleDepth: number
+}
+
+/** What a function does to its surroundings and itself. */
+export interface ReadDepths {
+  readonly byName: ReadonlyMap<string, NameDepth>
+  /** Its own name, or `arguments.callee`, is used other than by calling it. */
+  readonly exposesItself: boolean
+}
+
+/** The properties that are numbers on everything that is not a plain object. */
+export const COUNTS: ReadonlySet<string> = new Set(['length', 'size', 'byteLength'])
+
+/** Finds out. `isGlobal`: whether a free name means what it means everywhere. */
+export function readDepthsOf(
+  { root }: ParsedText,
+  isStrict: boolean,
+  isGlobal: (name: string) => boolean,
+): ReadDepths {
+  const uses = new NameUses(root, isStrict)
+  const byName = new Map<string, NameDepth>()
+  for (const [name, all] of uses.free) {
+    const plain = new Flow(uses, isGlobal, false)
+    const asModule = new Flow(uses, isGlobal, true)
+    byName.set(name, {
+      depth: Math.min(...all.map((use) => plain.depthOf(use, 0))),
+      moduleDepth: Math.min(...all.map((use) => asModule.depthOf(use, 0))),
+    })
+  }
+  return { byName, exposesItself: uses.exposesItself }
+}
+
+/** A place where a name is used: the nodes around it, innermost first. */
+interface NameUse {
+  readonly node: Node
+  readonly access: Access
+  readonly around: readonly Node[]
+}
+
+/** Collects all uses of names in one function. */
+class NameUses implements WalkListener {
+  readonly #root: Node
+  readonly #walk: ScopeWalk
+  readonly free: Map<string, NameUse[]> = new Map()
+  readonly local: Map<Variable, NameUse[]> = new Map()
+  readonly #declared = new Map<Node, Variable>()
+  /** Parameters, which no declaration initialises, by name. */
+  readonly #parameters = new Map<string, Variable[]>()
+  exposesItself = false
+
+  constructor(root: Node, isStrict: boolean) {
+    this.#root = root
+    this.#walk = new ScopeWalk(new Scope('outside', undefined, isStrict), this)
+    this.#walk.visit(root)
+  }
+
+  /** The variable that a name in a pattern declares; undefined if it declares none. */
+  declaredBy(node: acorn.Identifier): Variable | undefined {
+    const { name, start } = node
+    const isThere = ({ position }: Variable): boolean => position === start
+    return this.#declared.get(node) ?? this.#parameters.get(name)?.find(isThere)
+  }
+
+  onName(node: acorn.Identifier, access: Access): void {
+    const { scope, ancestors } = this.#walk
+    const variable = scope.find(node.name)
+    const use: NameUse = { node, access, around: ancestors.toReversed() }
+    if (variable === undefined) {
+      add(this.free, node.name, use)
+      return
+    }
+    add(this.local, variable, use)
+    if (access === 'initialize') this.#declared.set(node, variable)
+    const [parent] = use.around
+    const { kind, parent: above, isStrict } = variable.scope
+    const isOwnName = kind === 'name' && above?.kind === 'outside'
+    if (isOwnName && !isCall(parent, node)) this.exposesItself = true
+    if (node.name === 'arguments' && !isStrict && !isElement(parent, node)) {
+      this.exposesItself = true
+    }
+  }
+
+  onScope(_node: Node, scope: Scope): void {
+    for (const variable of scope.variables?.values() ?? []) {
+      if (variable.kind === 'parameter') add(this.#parameters, variable.name, variable)
+    }
+  }
+
+  /** As in the code that travels. */
+  skips(node: Node): boolean {
+    const root = this.#root
+    if (!isClassNode(root) || this.#walk.scope.parent?.kind !== 'outside') return false
+    if (node === root.superClass || node.type === 'StaticBlock') return true
+    return node.type === 'PropertyDefinition' && node.static
+  }
+}
+
+function add<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const known = lists.get(key)
+  if (known === undefined) lists.set(key, [value])
+  else known.push(value)
+}
+
+function isCall(node: Node | undefined, callee: Node): boolean {
+  return node?.type === 'CallExpression' && node.callee === callee
+}
+
+/** `arguments[0]`, `arguments.length`, `...arguments`: nothing but what the caller gave. */
+function isElement(node: Node | undefined, object: Node): boolean {
+  if (node?.type === 'SpreadElement') return true
+  if (node?.type !== 'MemberExpression' || node.object !== object) return false
+  return staticName(node.property, node.computed) !== 'callee'
+}
+
+/** Where a value stands: `around[index]` is directly around it. */
+interface Place {
+  readonly around: readonly Node[]
+  readonly index: number
+}
+
+function outer({ around, index }: Place): Place {
+  return { around, index: index + 1 }
+}
+
+/** Follows a value from where a name stands to where it ends up. */
+class Flow {
+  readonly #uses: NameUses
+  readonly #isGlobal: (name: string) => boolean
+  readonly #isModule: boolean
+  readonly #known = new Map<Variable, number>()
+
+  constructor(uses: NameUses, isGlobal: (name: string) => boolean, isModule: boolean) {
+    this.#uses = uses
+    this.#isGlobal = isGlobal
+    this.#isModule = isModule
+  }
+
+  /** The first level that may change, for a value of this level. */
+  depthOf({ node, access, around }: NameUse, level: number): number {
+    // The variable gets another value: what it had stays what it is.
+    if (access === 'write') return Infinity
+    return access === 'read' ? this.#at(node, { around, index: 0 }, level) : level
+  }
+
+  /** `node` has the value. */
+  #at(node: Node, place: Place, level: number): number {
+    const { around, index } = place
+    const parent = around[index]
+    if (parent === undefined) return level
+    const outside = (value: Node): number => this.#at(value, outer(place), level)
+    switch (parent.type) {
+      case 'BinaryExpression':
+        return parent.operator === 'instanceof' && parent.left === node ? level : Infinity
+      case 'UnaryExpression':
+      case 'TemplateLiteral':
+      case 'ExpressionStatement':
+      case 'IfStatement':
+      case 'WhileStatement':
+      case 'DoWhileStatement':
+      case 'ForStatement':
+      case 'ForInStatement':
+      case 'SwitchStatement':
+      case 'SwitchCase':
+        return around[index + 1]?.type === 'TaggedTemplateExpression' ? level : Infinity
+      case 'MemberExpression':
+        return parent.object === node ? this.#member(parent, place, level) : Infinity
+      case 'ChainExpression':
+      case 'ParenthesizedExpression':
+      case 'LogicalExpression':
+      case 'AwaitExpression':
+        return outside(parent)
+      case 'ConditionalExpression':
+        return parent.test === node ? Infinity : outside(parent)
+      case 'SequenceExpression':
+        return parent.expressions.at(-1) === node ? outside(parent) : Infinity
+      case 'TaggedTemplateExpression':
+        return parent.tag === node ? Infinity : level
+      case 'CallExpression':
+        return parent.callee === node ? Infinity : this.#argument(parent, node, level)
+      case 'NewExpression':
+        return parent.callee === node ? level : this.#argument(parent, node, level)
+      case 'SpreadElement':
+        return level + 1
+      case 'AssignmentExpression':
+        return parent.right === node && isArithmetic(parent.operator) ? Infinity : level
+      case 'VariableDeclarator':
+        return parent.init === node ? this.#pattern(parent.id, level) : level
+      case 'ForOfStatement':
+        return parent.right === node ? this.#loop(parent, level + 1) : Infinity
+      case 'Property':
+        return parent.computed && parent.key === node ? Infinity : level
+      default:
+        return level
+    }
+  }
+
+  /** A property of the value is used. */
+  #member(member: acorn.MemberExpression, place: Place, level: number): number {
+    const { around, index } = place
+    const name = staticName(member.property, member.computed)
+    const next = around[index + 1]
+    if (next === undefined || isChange(next, around[index + 2], member)) return level
+    if (name === 'buffer') return level
+    if (name !== undefined && COUNTS.has(name)) return Infinity
+    if (next.type === 'CallExpression' && next.callee === member) {
+      if (this.#isModule && level === 0) return Infinity
+      return this.#method(next, outer(place), level)
+    }
+    if (next.type === 'TaggedTemplateExpression') return level
+    return this.#at(member, outer(place), level + 1)
+  }
+
+  #method(call: acorn.CallExpression, place: Place, level: number): number {
+    const { callee } = call
+    if (callee.type !== 'MemberExpression') return level
+    const name = staticName(callee.property, callee.computed)
+    if (name === undefined) return level
+    if (TELLING.has(name)) return Infinity
+    const taken = CALLBACKS.get(name)
+    const given = taken === undefined ? Infinity : this.#callback(call.arguments[0], taken, level)
+    if (FINDING.has(name)) return Math.min(given, this.#at(call, outer(place), level + 1))
+    // What such a function returns was looked at with it; without a first value it is an element.
+    const isAccumulated = taken === ACCUMULATED && call.arguments.length < 2
+    if (taken !== undefined && !COPYING.has(name) && !isAccumulated) return given
+    return taken !== undefined || COPYING.has(name) ? Math.min(given, level + 1) : level
+  }
+
+  /** A function that is called for each element; `taken`: the level of its parameters, from here. */
+  #callback(fn: Node | undefined, taken: readonly number[], level: number): number {
+    if (fn?.type === 'Identifier' && CONVERTERS.has(fn.name) && this.#isGlobal(fn.name)) {
+      return Infinity
+    }
+    if (fn?.type !== 'ArrowFunctionExpression') return level
+    const depths = fn.params.map((parameter, at) =>
+      parameter.type === 'RestElement' ? level : this.#pattern(parameter, level + (taken[at] ?? 0)),
+    )
+    return Math.min(Infinity, ...depths)
+  }
+
+  /** The value is an argument. */
+  #argument(call: acorn.CallExpression | acorn.NewExpression, node: Node, level: number): number {
+    const { callee } = call
+    const [first, second] = call.arguments
+    if (callee.type === 'Identifier' && this.#isGlobal(callee.name)) {
+      if (call.type === 'NewExpression') return NEW_COPY.has(callee.name) ? level + 1 : level
+      return CONVERTERS.has(callee.name) || TAKING.has(callee.name) ? Infinity : level
+    }
+    if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return level
+    if (!this.#isGlobal(callee.object.name)) return level
+    const name = staticName(callee.property, callee.computed)
+    const path = `${callee.object.name}.${name ?? ''}`
+    if (path === 'JSON.stringify') return isNothing(second) ? Infinity : level
+    if (TAKING.has(path) || callee.object.name === 'Math') return Infinity
+    if (path === 'Object.assign' && first === node) return level
+    return OPENING.has(path) && (path !== 'Array.from' || isSafeMapping(second)) ? level + 1 : level
+  }
+
+  #loop({ left }: acorn.ForOfStatement, level: number): number {
+    const [declarator] = left.type === 'VariableDeclaration' ? left.declarations : []
+    return declarator === undefined ? level : this.#pattern(declarator.id, level)
+  }
+
+  /** A value of this level is taken apart by a pattern, or gets a name. */
+  #pattern(pattern: Node, level: number): number {
+    switch (pattern.type) {
+      case 'Identifier':
+        return level + this.#named(this.#uses.declaredBy(pattern))
+      case 'AssignmentPattern':
+        return this.#pattern(pattern.left, level)
+      case 'ObjectPattern':
+        return Math.min(
+          Infinity,
+          ...pattern.properties.map((each) =>
+            each.type === 'Property' ? this.#pattern(each.value, level + 1) : level + 1,
+          ),
+        )
+      case 'ArrayPattern':
+        return Math.min(
+          Infinity,
+          ...pattern.elements.map((each) => {
+            if (each === null) return Infinity
+            return each.type === 'RestElement' ? level + 1 : this.#pattern(each, level + 1)
+          }),
+        )
+      default:
+        return level
+    }
+  }
+
+  /** How deep what a variable of the function itself holds is only read. */
+  #named(variable: Variable | undefined): number {
+    if (variable === undefined || variable.kind === 'var') return 0
+    const known = this.#known.get(variable)
+    if (known !== undefined) return known
+    // A variable that leads back to itself shows nothing.
+    this.#known.set(variable, 0)
+    const uses = this.#uses.local.get(variable) ?? []
+    const isSteady = uses.every(({ access }) => access === 'read' || access === 'initialize')
+    const depths = uses.filter(({ access }) => access === 'read').map((use) => this.depthOf(use, 0))
+    const depth = isSteady ? Math.min(Infinity, ...depths) : 0
+    this.#known.set(variable, depth)
+    return depth
+  }
+}
+
+/** Whether a property is assigned or deleted. */
+function isChange(parent: Node, above: Node | undefined, member: Node): boolean {
+  switch (parent.type) {
+    case 'AssignmentExpression':
+      return parent.left === member
+    case 'UpdateExpression':
+    case 'RestElement':
+    case 'ArrayPattern':
+      return true
+    case 'UnaryExpression':
+      return parent.operator === 'delete'
+    case 'AssignmentPattern':
+    case 'ForInStatement':
+    case 'ForOfStatement':
+      return parent.left === member
+    case 'ChainExpression':
+      return above?.type === 'UnaryExpression' && above.operator === 'delete'
+    case 'Property':
+      return above?.type === 'ObjectPattern'
+    default:
+      return false
+  }
+}
+
+function isArithmetic(operator: acorn.AssignmentOperator): boolean {
+  return operator !== '=' && !['||=', '&&=', '??='].includes(operator)
+}
+
+function isNothing(node: Node | undefined): boolean {
+  return node === undefined || (node.type === 'Literal' && node.value === null)
+}
+
+/** A function that gets nothing but an element and its index. */
+function isSafeMapping(node: Node | undefined): boolean {
+  return node === undefined || isFunction(node)
+}
+
+function setOf(words: string): ReadonlySet<string> {
+  return new Set(words.split(' '))
+}
+
+/** Methods that give nothing of what they are called on but numbers, texts and the like. */
+const TELLING = setOf(
+  'includes indexOf lastIndexOf join has toString toLocaleString hasOwnProperty test exec call ' +
+    'apply getTime getFullYear getMonth getDate getDay getHours getMinutes getSeconds ' +
+    'getMilliseconds getTimezoneOffset getUTCFullYear getUTCMonth getUTCDate getUTCDay ' +
+    'getUTCHours getUTCMinutes getUTCSeconds getUTCMilliseconds toISOString toJSON ' +
+    'toDateString toTimeString toUTCString getInt8 getUint8 getInt16 getUint16 getInt32 ' +
+    'getUint32 getFloat32 getFloat64 getBigInt64 getBigUint64 isSubsetOf isSupersetOf ' +
+    'isDisjointFrom',
+)
+
+/** Methods that give one of the elements. */
+const FINDING = setOf('at get find findLast')
+
+/** Methods that give something new with the elements in it. */
+const COPYING = setOf(
+  'slice concat filter flat toReversed toSorted toSpliced with entries keys values union intersection ' +
+    'difference symmetricDifference',
+)
+
+const ELEMENTS = [1, 1, 0]
+const ACCUMULATED = [1, 1, 1, 0]
+
+/** Methods that call a function; for each of its parameters the level of what that gets. */
+const CALLBACKS: ReadonlyMap<string, readonly number[]> = new Map([
+  ...[...setOf('map filter forEach some every find findLast findIndex findLastIndex flatMap')].map(
+    (name) => [name, ELEMENTS] as const,
+  ),
+  ['reduce', ACCUMULATED],
+  ['reduceRight', ACCUMULATED],
+  ['toSorted', [1, 1]],
+])
+
+/** Functions that make primitives. */
+const CONVERTERS = setOf('Number String Boolean BigInt parseInt parseFloat isNaN isFinite')
+
+/** Functions that change nothing and give away nothing. */
+const TAKING = setOf(
+  'structuredClone Array.isArray Object.keys Object.getOwnPropertyNames Object.hasOwn ' +
+    'Object.is Object.isFrozen console.log console.info console.warn console.error ' +
+    'console.debug console.dir console.table Buffer.byteLength Number.isInteger Number.isFinite',
+)
+
+/** Functions that give something new with what the argument has in it. */
+const OPENING = setOf('Object.values Object.entries Object.fromEntries Object.assign Array.from')
+
+/** Classes whose instances have the elements of what they are made of. */
+const NEW_COPY = setOf('Map Set')
