@@ -88,13 +88,18 @@ export class FunctionFactory {
 
   #compile(): Compiled {
     const { code, url } = this.shipped
-    const parameters = this.#namesGiven(CAPTURE_CONSTANT)
-    for (const { name } of code.runtime) parameters.push(name)
+    const names = this.#namesGiven(CAPTURE_CONSTANT)
+    for (const { name } of code.runtime) names.push(name)
+    const parameters = this.#parametersFor(names)
     if (code.parentName !== undefined) parameters.push(code.parentName)
     if (code.adoptName !== undefined) parameters.push(code.adoptName)
     const given = this.#freeWord('given', parameters)
     parameters.push(given)
-    const prefix = this.#prefix(given)
+    const renamed = names.flatMap((name, index) => {
+      const parameter = parameters[index] ?? name
+      return parameter === name ? [] : [`${name}=${parameter}`]
+    })
+    const prefix = this.#prefix(given, renamed)
     const text = `${prefix}${code.expression}\n)${this.#suffix(given)}]`
     const usesImport = code.runtime.length === 0 && /\bimport\b/.test(code.expression)
     if (usesImport) importOnce()
@@ -106,7 +111,19 @@ export class FunctionFactory {
     }) as Compiled
   }
 
-  #prefix(given: string): string {
+  /** Node 20 to 24 crash when a parameter's name has a letter outside of the basic plane. */
+  #parametersFor(names: readonly string[]): string[] {
+    const parameters = names.filter((name) => !ASTRAL.test(name))
+    return names.map((name) => {
+      if (!ASTRAL.test(name)) return name
+      const parameter = this.#freeWord('astral', parameters)
+      parameters.push(parameter)
+      return parameter
+    })
+  }
+
+  /** `renamed`: declarations of what is given under another name. */
+  #prefix(given: string, renamed: readonly string[]): string {
     const { code } = this.shipped
     let earlyCount = 0
     const declarations = code.names.flatMap(({ name }, index) => {
@@ -116,7 +133,8 @@ export class FunctionFactory {
       return [`${name}=${given}[${earlyCount - 1}]`]
     })
     const late = declarations.length === 0 ? '' : `var ${declarations.join(',')};`
-    return `${code.isStrict ? "'use strict';" : ''}${late}return[(`
+    const named = renamed.length === 0 ? '' : `const ${renamed.join(',')};`
+    return `${code.isStrict ? "'use strict';" : ''}${named}${late}return[(`
   }
 
   #suffix(given: string): string {
@@ -196,6 +214,8 @@ export class FunctionFactories {
     return entry
   }
 }
+
+const ASTRAL = /[\u{10000}-\u{10ffff}]/u
 
 const PLACES = { getter: 'get', setter: 'set', method: 'value' } as const
 

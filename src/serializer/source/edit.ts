@@ -7,7 +7,10 @@ export interface Edit {
   readonly text: string
 }
 
-/** The part of a text between two offsets, with edits; those at the same place in their order. */
+/**
+ * The part of a text between two offsets, with edits; those at the same place in their order. A
+ * space keeps words apart that would become one: `extends(0, f)(A)` becomes `extends Parent`.
+ */
 export function applyEdits(
   source: string,
   [from, to]: readonly [from: number, to: number],
@@ -17,14 +20,23 @@ export function applyEdits(
     .map((edit, index) => ({ edit, index }))
     .toSorted((a, b) => a.edit.start - b.edit.start || a.index - b.index)
   const parts: string[] = []
+  const add = (text: string): void => {
+    if (text === '') return
+    if (WORD_START.test(text) && WORD_END.test(parts.at(-1)?.at(-1) ?? '')) parts.push(' ')
+    parts.push(text)
+  }
   let position = from
   for (const { edit } of sorted) {
-    parts.push(source.slice(position, edit.start), edit.text)
+    add(source.slice(position, edit.start))
+    add(edit.text)
     position = edit.end
   }
-  parts.push(source.slice(position, to))
+  add(source.slice(position, to))
   return parts.join('')
 }
+
+const WORD_START = /^[\p{ID_Start}\w$\\]/u
+const WORD_END = /[\w$]/
 
 /** Spaces in the place of a text, with its line ends. */
 export function blank(text: string): string {

@@ -43,8 +43,8 @@ export function codeOf(parts: CodeParts): FunctionCode {
   const classNames = addClassEdits(root, source, edits)
   if (parts.lostName !== undefined) edits.push(namelessEdit(parts.lostName, source))
   if (method !== undefined) {
-    const { keyStart: start, keyEnd: end } = method
-    edits.push({ start, end, text: inPlaceOf(source.slice(start, end), 'm') })
+    const { text: head, end } = method
+    edits.push({ start: offset, end, text: inPlaceOf(source.slice(offset, end), head) })
   }
   const text = applyEdits(source, [offset, root.end], edits)
   return {
@@ -131,9 +131,17 @@ function addClassEdits(
   return { parentName, adoptName }
 }
 
-/** A name that is nowhere in a text. */
+/** A name that is nowhere in a text, nor an escaped form of it. */
 function unusedName(wish: string, source: string): string {
+  const plain = source.includes('\\u') ? source.replaceAll(ESCAPE, unescaped) : source
   let name = wish
-  for (let count = 1; source.includes(name); count += 1) name = `${wish}${count}`
+  for (let count = 1; plain.includes(name); count += 1) name = `${wish}${count}`
   return name
+}
+
+const ESCAPE = /\\u(?:\{([\da-f]{1,6})\}|([\da-f]{4}))/gi
+
+function unescaped(escape: string, ...digits: readonly unknown[]): string {
+  const code = Number.parseInt(String(digits[0] ?? digits[1]), 16)
+  return code > 0x10_ff_ff ? escape : String.fromCodePoint(code)
 }

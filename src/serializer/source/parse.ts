@@ -2,8 +2,7 @@
 // functions.
 
 import { parse, parseExpressionAt, type Options, type Program } from 'acorn'
-import { GAP, endOf } from './place.js'
-import { isClassNode, isFunction, type Node, type RootNode } from './syntax.js'
+import { isClassNode, isFunction, type FunctionNode, type Node, type RootNode } from './syntax.js'
 
 /**
  * A script as a tree: a module, or else the body of a function, as a CommonJS file is one.
@@ -32,9 +31,10 @@ export interface ParsedText {
 /** What comes before the parameters of a method. Positions as those of nodes. */
 export interface MethodHead {
   readonly kind: 'method' | 'getter' | 'setter'
-  /** The name, with `[` and `]` where it is computed. */
-  readonly keyStart: number
-  readonly keyEnd: number
+  /** The same with the name `m`: `async *m`. */
+  readonly text: string
+  /** Where the parameters begin. */
+  readonly end: number
 }
 
 /**
@@ -88,20 +88,16 @@ function parseMember(
   const offset = before.length
   const member = onlyMember(expression)
   if (member?.start !== offset || member.end !== offset + text.length) return undefined
-  const { key, value, kind, computed } = member
+  const { value } = member
   if (value?.type !== 'FunctionExpression') return undefined
-  const method: MethodHead = {
-    kind: METHOD_KINDS[kind] ?? 'method',
-    keyStart: computed ? endOf(BEFORE_BRACKET, source, offset) : key.start,
-    keyEnd: computed ? endOf(AFTER_BRACKET, source, key.end) : key.end,
-  }
-  return { root: value, source, offset, method }
+  return { root: value, source, offset, method: headOf(member, value) }
 }
 
-const BEFORE_BRACKET = `(?:(?:get|set|async)${GAP})?\\*?${GAP}`
-const AFTER_BRACKET = `(?:${GAP}\\))*${GAP}\\]`
-
-const METHOD_KINDS: Readonly<Record<string, 'getter' | 'setter'>> = { get: 'getter', set: 'setter' }
+function headOf({ kind }: Member, { start: end, async, generator }: FunctionNode): MethodHead {
+  if (kind === 'get') return { kind: 'getter', text: 'get m', end }
+  if (kind === 'set') return { kind: 'setter', text: 'set m', end }
+  return { kind: 'method', text: `${async ? 'async ' : ''}${generator ? '*' : ''}m`, end }
+}
 
 function onlyMember(node: Node): Member | undefined {
   if (node.type === 'ObjectExpression') {
@@ -118,10 +114,8 @@ function onlyMember(node: Node): Member | undefined {
 interface Member {
   readonly start: number
   readonly end: number
-  readonly key: Node
   readonly value: Node | null | undefined
   readonly kind: string
-  readonly computed: boolean
 }
 
 /** What is allowed around the text is not known: all of it is. */

@@ -18,11 +18,11 @@ export function placeOf(node: RootNode, source: string): number {
 }
 
 /** White space and comments, as a pattern. */
-export const GAP: string = String.raw`(?:\s|//.*|/\*[^]*?\*/)*`
+const GAP = String.raw`(?:\s|//.*|/\*[^]*?\*/)*`
 const BEFORE_PARAMETERS = `(?:async${GAP})?function${GAP}\\*?${GAP}`
 
 /** Where what matches a pattern at an offset ends. */
-export function endOf(pattern: string, source: string, from: number): number {
+function endOf(pattern: string, source: string, from: number): number {
   const expression = new RegExp(pattern, 'y')
   expression.lastIndex = from
   return from + (expression.exec(source)?.[0].length ?? 0)
