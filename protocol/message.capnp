@@ -68,6 +68,8 @@ struct Task {
       task @0;                 # The id of another node of the same graph. Only inside a GraphTask.
       objectID @1;             # The id of an object.
       inline @2 $extension;    # The serialized value itself (docs/protocol.md#inline).
+      sharedObjectID @3 $extension;  # As objectID; tasks share the value and must not change it.
+      sharedInline @4 $extension;    # As inline; it is the result of another task.
     }
   }
 }

@@ -236,7 +236,8 @@ export class FakeScheduler {
       const codec = this.#codec
       const functionBytes = this.#object(task.funcObjectId)
       const inputs = task.functionArgs.map((argument) => {
-        if (argument.type !== 'inline') return this.#object(objectId(bytesToLatin1(argument.data)))
+        const isInline = argument.type === 'inline' || argument.type === 'sharedInline'
+        if (!isInline) return this.#object(objectId(bytesToLatin1(argument.data)))
         if (!this.isOurs) this.faults.push('an inline argument')
         return argument.data
       })

@@ -82,8 +82,13 @@ export class Processor {
       return found ?? NO_OBJECT
     }
     const fn = find(task.funcObjectId)
+    let shared: Set<number> | undefined
     for (const { type, data: bytes } of task.functionArgs) {
-      inputs.push(type === 'objectID' ? find(objectIdOf(bytes)) : bytes)
+      const isObject = type === 'objectID' || type === 'sharedObjectID'
+      if (type === 'sharedObjectID' || type === 'sharedInline') {
+        ;(shared ??= new Set()).add(inputs.length)
+      }
+      inputs.push(isObject ? find(objectIdOf(bytes)) : bytes)
     }
     const serializer = find(this.#serializerIds.of(task.source))
     const refusal = refusalOf(task, serializer, missing)
@@ -101,6 +106,7 @@ export class Processor {
       serializer,
       fn,
       inputs,
+      shared,
       refusal,
     }
   }

@@ -23,6 +23,7 @@ export function runnableTask(
     attempt: 0,
     timeoutMs: 0,
     isWorkersLimit: false,
+    shared: undefined,
     isProfiled: false,
     keepsResult: false,
     serializer: { codec: () => codec, clientSerializer: () => codec },

@@ -17,6 +17,7 @@ import {
 } from '../serializer/task-codec.js'
 import type { ObjectContent } from '../wire/message.js'
 import { joinChunks } from '../wire/object-content.js'
+import { freezeData } from './freeze-data.js'
 import { StoredFunction, type StoredBytes, type TaskFunction } from './stored-function.js'
 
 /** Chunks of less are views of a read buffer, which they would keep in memory. */
@@ -32,6 +33,7 @@ export class StoredObject implements StoredBytes {
   readonly token: object = {}
   #chunks: readonly Uint8Array[]
   #function: StoredFunction | undefined
+  #shared: { readonly codec: TaskCodec; readonly value: unknown } | undefined
   #codec: ClientCodec | { readonly failure: DeserializeError } | undefined
   /** If it is a function: how long its last call took; Infinity before the first. */
   lastCallMs: number = Infinity
@@ -62,8 +64,9 @@ export class StoredObject implements StoredBytes {
   }
 
   /**
-   * As the serializer of a client: what its tasks are read by, read once. Throws `DeserializeError`, always the same, if that cannot be had, and `PendingImport` if
-   * it cannot be had yet.
+   * As the serializer of a client: what its tasks are read by, read once. Throws
+   * `DeserializeError`, always the same, if that cannot be had, and `PendingImport` if it cannot be
+   * had yet.
    */
   codec(): TaskCodec {
     return this.#clientCodec().codec
@@ -72,6 +75,17 @@ export class StoredObject implements StoredBytes {
   /** The same as what the client was given: itself or a copy, as long as the codec is the same. */
   clientSerializer(): Serializer {
     return this.#clientCodec().serializer
+  }
+
+  /**
+   * As the value of a reference: plain data is made once for all tasks and frozen. Of anything else
+   * each task gets its own, in which plain data is frozen. Throws what reading a value throws.
+   */
+  shared(codec: TaskCodec): unknown {
+    if (this.#shared?.codec === codec) return this.#shared.value
+    const value = codec.deserialize(this.bytes)
+    if (freezeData(value)) this.#shared = { codec, value }
+    return value
   }
 
   /** Whether the content is a pickle, and so comes from Python. */

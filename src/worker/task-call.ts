@@ -7,6 +7,7 @@ import type { TimeLimit } from '../core/worker/time-limit.js'
 import { textOf, withPathPrefix } from '../serializer/path.js'
 import { pendingImportOf } from '../serializer/pending-read.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
+import { freezeData } from './freeze-data.js'
 import type { StoredBytes, TaskFunction } from './stored-function.js'
 import type { StoredObject } from './stored-object.js'
 
@@ -32,6 +33,8 @@ export interface RunnableTask extends TimeLimit {
   readonly fn: StoredObject
   /** Objects, or values that came inside the task; the function's attachments come last. */
   readonly inputs: readonly (StoredObject | Uint8Array)[]
+  /** Which of the inputs are values of references or results of tasks; undefined = none. */
+  readonly shared: ReadonlySet<number> | undefined
   /** Why it cannot be run: the serialized error that is its result. */
   readonly refusal: Uint8Array | undefined
 }
@@ -40,20 +43,25 @@ export interface RunnableTask extends TimeLimit {
 export interface TaskCall {
   readonly codec: TaskCodec
   readonly fn: TaskFunction
-  /** Made for this task alone: what one changes must not reach the next. */
+  /** Made for this task alone, but for shared plain data, which is frozen. */
   readonly values: readonly unknown[]
 }
 
 const NO_ATTACHMENTS: readonly StoredBytes[] = []
 
 /** Reads a task. Throws `DeserializeError`, or `PendingImport` if it cannot be read yet. */
-export function readCall({ serializer, fn: stored, inputs }: RunnableTask): TaskCall {
+export function readCall({ serializer, fn: stored, inputs, shared }: RunnableTask): TaskCall {
   const codec = serializer.codec()
   const count = inputs.length - stored.attachmentCount(codec)
   const attachments = attachmentsFrom(inputs, count)
   const fn = stored.function(codec, attachments)
   const values: unknown[] = []
-  for (let index = 0; index < count; index += 1) values.push(readArgument(codec, inputs, index))
+  for (let index = 0; index < count; index += 1) {
+    const isShared = shared?.has(index) === true
+    values.push(
+      readArgument(codec, inputs[index] as StoredObject | Uint8Array, { index, isShared }),
+    )
+  }
   return { codec, fn, values }
 }
 
@@ -85,12 +93,16 @@ function attachmentsFrom(
 
 function readArgument(
   codec: TaskCodec,
-  inputs: readonly (StoredObject | Uint8Array)[],
-  index: number,
+  input: StoredObject | Uint8Array,
+  { index, isShared }: { readonly index: number; readonly isShared: boolean },
 ): unknown {
   try {
-    const input = inputs[index] as StoredObject | Uint8Array
-    return codec.deserialize(input instanceof Uint8Array ? input : input.bytes)
+    if (!(input instanceof Uint8Array)) {
+      return isShared ? input.shared(codec) : codec.deserialize(input.bytes)
+    }
+    const value = codec.deserialize(input)
+    if (isShared) freezeData(value)
+    return value
   } catch (error) {
     const pending = pendingImportOf(error)
     if (pending !== undefined) throw pending

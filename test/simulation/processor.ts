@@ -200,7 +200,9 @@ export class VirtualProcessor {
   /** Objects are looked up now: they may be deleted before its turn comes. */
   #runOf(task: Task): ProcessorRun {
     const inputs: RunInput[] = task.functionArgs.map(({ type, data: bytes }) => {
-      return type === 'objectID' ? this.#objects.get(objectIdOf(bytes)) : bytes
+      return type === 'objectID' || type === 'sharedObjectID'
+        ? this.#objects.get(objectIdOf(bytes))
+        : bytes
     })
     const fn = this.#objects.get(task.funcObjectId)
     const serializer = this.#objects.get(serializerIdOf(task.source))

@@ -26,7 +26,7 @@ function argsOf(actions: readonly ClientAction<string>[], owner: string): string
   assert(task?.kind === 'task', `task ${owner} was not sent`)
   return task.functionArgs.map(({ type, data }) => {
     const text = Buffer.from(data).toString('latin1')
-    return type === 'inline' ? text : `@${text}`
+    return type.endsWith('nline') ? text : `@${text}`
   })
 }
 

@@ -92,25 +92,25 @@ export class GraphPart<Owner> {
     const number = nodes.sourceOf(~argument)
     if (number === undefined) return this.#inline(nodes.bytesOf(~argument))
     const source = this.#contents.sourceAt(number)
-    if (source instanceof Uint8Array) return this.#inline(source)
+    if (source instanceof Uint8Array) return this.#inline(source, 'sharedInline')
     if (!(source instanceof ResultInput)) return this.#object(source)
     const { result } = source.task
     assert(result !== undefined, 'a call was sent before what it needs')
-    return this.#id('objectID', result.objectId)
+    return this.#id('sharedObjectID', result.objectId)
   }
 
   #object(object: ClientObject): TaskArgument {
     this.objects.add(object)
-    return this.#id('objectID', object.value.id)
+    return this.#id(object.isShared ? 'sharedObjectID' : 'objectID', object.value.id)
   }
 
-  #id(type: 'task' | 'objectID', id: TaskId | ObjectId): TaskArgument {
+  #id(type: 'task' | 'objectID' | 'sharedObjectID', id: TaskId | ObjectId): TaskArgument {
     this.bytes += id.length + ARGUMENT_BYTES
     return { type, data: latin1ToBytes(id) }
   }
 
-  #inline(bytes: Uint8Array): TaskArgument {
+  #inline(bytes: Uint8Array, type: 'inline' | 'sharedInline' = 'inline'): TaskArgument {
     this.bytes += bytes.byteLength + ARGUMENT_BYTES
-    return { type: 'inline', data: bytes }
+    return { type, data: bytes }
   }
 }

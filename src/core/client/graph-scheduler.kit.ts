@@ -281,7 +281,7 @@ export class GraphScheduler {
   #checkObjects(task: Task): void {
     assert.ok(this.objects.has(task.funcObjectId), 'a task before its function')
     for (const argument of task.functionArgs) {
-      if (argument.type !== 'objectID') continue
+      if (argument.type !== 'objectID' && argument.type !== 'sharedObjectID') continue
       assert.ok(this.objects.has(bytesToLatin1(argument.data)), 'a task before its argument')
     }
   }
@@ -348,8 +348,8 @@ export class GraphScheduler {
     const fn = this.objects.get(task.funcObjectId) ?? ''
     if (fn === 'fail') return 'error failed'
     const args = task.functionArgs.map(({ type, data }) => {
-      if (type === 'inline') return textOf(data)
-      if (type === 'objectID') return this.objects.get(bytesToLatin1(data)) ?? 'missing'
+      if (type === 'inline' || type === 'sharedInline') return textOf(data)
+      if (type !== 'task') return this.objects.get(bytesToLatin1(data)) ?? 'missing'
       return outcomeOf(idOf(data))?.slice('value '.length)
     })
     return `value ${fn}(${args.join(' ')})`

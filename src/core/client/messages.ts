@@ -41,7 +41,10 @@ export function taskMessage<Owner>(
 ): Task {
   const { taskId, options } = task
   const functionArgs: TaskArgument[] = []
-  for (const argument of task.args) functionArgs.push(taskArgument(argument))
+  for (const [index, argument] of task.args.entries()) {
+    const isShared = isExtended && task.sharedArgs?.has(index) === true
+    functionArgs.push(taskArgument(argument, isShared, isExtended))
+  }
   const isPlain = !isExtended
   return {
     kind: 'task',
@@ -62,14 +65,24 @@ export function taskMessage<Owner>(
   }
 }
 
-function taskArgument<Owner>(argument: TaskInput<Owner>): TaskArgument {
-  if (argument instanceof Uint8Array) return { type: 'inline', data: argument }
+/** `isResult`: it is what another task has returned. */
+function taskArgument<Owner>(
+  argument: TaskInput<Owner>,
+  isResult: boolean,
+  isExtended: boolean,
+): TaskArgument {
+  if (argument instanceof Uint8Array) {
+    return { type: isResult ? 'sharedInline' : 'inline', data: argument }
+  }
   if (!(argument instanceof ResultInput)) {
-    return { type: 'objectID', data: latin1ToBytes(argument.value.id) }
+    const isShared = isResult || (isExtended && argument.isShared)
+    const type = isShared ? 'sharedObjectID' : 'objectID'
+    return { type, data: latin1ToBytes(argument.value.id) }
   }
   const { result } = argument.task
   assert(result !== undefined, 'a task was sent before what it needs')
-  return { type: 'objectID', data: latin1ToBytes(result.objectId) }
+  const type = isExtended ? 'sharedObjectID' : 'objectID'
+  return { type, data: latin1ToBytes(result.objectId) }
 }
 
 /** Asks the scheduler to drop a task; with `force` also when it runs already. */

@@ -39,6 +39,8 @@ export interface ClientObject {
   users: number
   /** How often it was pinned. */
   pins: number
+  /** It was pinned: tasks share its value. */
+  isShared: boolean
   /** The connection over which it was sent last; 0 = never. */
   sentIn: number
   idleSince: InstantMs
@@ -125,6 +127,7 @@ export class ObjectTable {
     const object = this.#hold(value, 'argument')
     if (object.users > 0 && object.pins === 0) this.#usedBytes -= object.value.content.byteLength
     object.pins += 1
+    object.isShared = true
     if (!this.isSent(object)) this.#fresh.push(object)
   }
 
@@ -241,7 +244,16 @@ export class ObjectTable {
   #hold(value: StoredValue, role: ObjectRole): ClientObject {
     let object = this.#objects.get(value.id)
     if (object === undefined) {
-      object = { value, role, users: 0, pins: 0, sentIn: 0, idleSince: 0, place: undefined }
+      object = {
+        value,
+        role,
+        users: 0,
+        pins: 0,
+        isShared: false,
+        sentIn: 0,
+        idleSince: 0,
+        place: undefined,
+      }
       this.#objects.set(value.id, object)
     } else if (object.place !== undefined) {
       this.#leaveIdle(object)

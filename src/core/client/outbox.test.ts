@@ -15,6 +15,7 @@ function record(owner: string, messageBytes = 100): TaskRecord<string> {
     options: task.options,
     function: new ObjectTable().use(task.function, 'function'),
     args: [],
+    sharedArgs: undefined,
     inlineBytes: 0,
     messageBytes,
     state: 'waiting',

@@ -49,7 +49,7 @@ test('or before the first task that uses it', () => {
   assert.deepEqual(
     task.functionArgs.map(({ type, data }) => [type, Buffer.from(data).toString()]),
     [
-      ['objectID', 'o1'],
+      ['sharedObjectID', 'o1'],
       ['inline', 'x'],
     ],
   )

@@ -60,6 +60,7 @@ export class TaskInputs<Owner> {
       options,
       function: this.#objects.use(submission.function, 'function'),
       args: this.#withAttachments(given, attachments),
+      sharedArgs: undefined,
       inlineBytes,
       messageBytes: TASK_BYTES + Math.max(plainBytes, inlineBytes),
       state: 'waiting',
@@ -87,6 +88,7 @@ export class TaskInputs<Owner> {
     letGo(task)
     task.function = fresh.function
     task.args = fresh.args
+    task.sharedArgs = fresh.sharedArgs
     task.inlineBytes = fresh.inlineBytes
     task.messageBytes = fresh.messageBytes
     task.unready = fresh.unready
@@ -114,10 +116,13 @@ export class TaskInputs<Owner> {
 
   /** All results that the task waited for are there: those that came in messages are copied in. */
   settle(task: TaskRecord<Owner>): void {
-    const args = task.args.map((argument) => {
-      if (!(argument instanceof ResultInput)) return argument
-      return argument.content ?? argument
+    const shared = new Set(task.sharedArgs)
+    const args = task.args.map((argument, index) => {
+      if (!(argument instanceof ResultInput) || argument.content === undefined) return argument
+      shared.add(index)
+      return argument.content
     })
+    if (shared.size > 0) task.sharedArgs = shared
     const isSmall = inlineBytesOf(args) <= this.#options.inlineLimitBytes
     this.#replaceArgs(task, isSmall ? args : this.#outsource(args, false))
     task.messageBytes = TASK_BYTES + task.inlineBytes

@@ -4,10 +4,16 @@
 import type { Task, TaskArgument } from '../../wire/message.js'
 import { ByteStore } from './graph-bytes.js'
 
-/** The kinds of arguments, in the two low bits of the number in front of each. */
+/** The types of arguments by number, in the low bits of the number in front of each. */
+const TYPES: readonly TaskArgument['type'][] = [
+  'task',
+  'objectID',
+  'inline',
+  'sharedObjectID',
+  'sharedInline',
+]
 const INPUT = 0
-const OBJECT = 1
-const INLINE = 2
+const TYPE_BITS = 3
 
 const NUMBER_BYTES = 4
 
@@ -52,13 +58,12 @@ export class NodeArgumentStore {
     while (at < end) {
       const head = buffer.readUInt32LE(at)
       at += NUMBER_BYTES
-      const kind = head & 3
-      const next = at + (head >>> 2)
-      if (kind === INPUT) {
+      const type = TYPES[head & ((1 << TYPE_BITS) - 1)]
+      const next = at + (head >>> TYPE_BITS)
+      if (type === undefined || type === 'task') {
         functionArgs.push(inputs(input))
         input += 1
       } else {
-        const type = kind === OBJECT ? 'objectID' : 'inline'
         functionArgs.push({ type, data: buffer.subarray(at, next) })
       }
       at = next
@@ -74,9 +79,9 @@ export class NodeArgumentStore {
 /** Writes one argument and returns where the next one goes. */
 function writeArgument(buffer: Buffer, at: number, argument: TaskArgument): number {
   if (argument.type === 'task') return buffer.writeUInt32LE(INPUT, at)
-  const { data: bytes } = argument
-  const kind = argument.type === 'objectID' ? OBJECT : INLINE
-  const start = buffer.writeUInt32LE(bytes.byteLength * 4 + kind, at)
+  const { type, data: bytes } = argument
+  const head = bytes.byteLength * 2 ** TYPE_BITS + TYPES.indexOf(type)
+  const start = buffer.writeUInt32LE(head, at)
   buffer.set(bytes, start)
   return start + bytes.byteLength
 }

@@ -18,9 +18,14 @@ export function keepValue({ nodes, values }: GraphTables, node: number, result: 
 }
 
 /** The value as an argument of a node that needs it. Its bytes are a view. */
-export function argumentOf({ nodes, values }: GraphTables, node: number): TaskArgument {
-  if (!nodes.has(node, HOLDS_VALUE)) return values.argumentOf(nodes.outcomeOf(node))
-  return { type: nodes.has(node, IS_OBJECT) ? 'objectID' : 'inline', data: nodes.valueOf(node) }
+export function argumentOf(graph: GraphTables, node: number): TaskArgument {
+  const { nodes, values, client } = graph
+  const { isObject, data } = nodes.has(node, HOLDS_VALUE)
+    ? { isObject: nodes.has(node, IS_OBJECT), data: nodes.valueOf(node) }
+    : values.valueOf(nodes.outcomeOf(node))
+  // Others do not know of shared values.
+  if (client.runtime !== 'javascript') return { type: isObject ? 'objectID' : 'inline', data }
+  return { type: isObject ? 'sharedObjectID' : 'sharedInline', data }
 }
 
 /** The id of the object that is the value; undefined for a value that is kept here. */

@@ -151,7 +151,7 @@ test('a result that is kept whole comes back whole, of others only the value', (
   assert.deepEqual(part.inlineResults, [latin1ToBytes('value')])
   const handle = values.add(large('b', 'object'), false)
   assert.equal(values.objectIdOf(handle), 'object')
-  assert.deepEqual(values.argumentOf(handle), { type: 'objectID', data: latin1ToBytes('object') })
+  assert.deepEqual(values.valueOf(handle), { isObject: true, data: latin1ToBytes('object') })
 })
 
 test('a node has any number of inputs, each as often as it is used', () => {

@@ -116,7 +116,7 @@ function largestObject(
   let largest: ObjectEntry | undefined
   let largestBytes = -1
   for (const { type, data: id } of functionArgs) {
-    if (type !== 'objectID') continue
+    if (type !== 'objectID' && type !== 'sharedObjectID') continue
     const entry = graph.state.objects.get(objectId(bytesToLatin1(id)))
     const bytes = entry === undefined ? -1 : totalBytes(entry.chunks)
     if (bytes > largestBytes) {

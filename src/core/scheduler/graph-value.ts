@@ -4,7 +4,7 @@
 
 import { bytesToLatin1, copyOf, latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import { identity, type ObjectId, objectIdOf, type TaskId } from '../../base/ids.js'
-import type { TaskArgument, TaskResult } from '../../wire/message.js'
+import type { TaskResult } from '../../wire/message.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
 import { ByteStore } from './graph-bytes.js'
 
@@ -47,10 +47,10 @@ export class ValueStore {
     return handle
   }
 
-  /** The value as an argument of a node that needs it. Its bytes are a view. */
-  argumentOf(handle: number): TaskArgument {
+  /** The value, or the id of the object that has it. The bytes are a view. */
+  valueOf(handle: number): { readonly isObject: boolean; readonly data: Buffer } {
     const head = this.#store.head(handle)
-    return { type: (head & 1) === 1 ? 'objectID' : 'inline', data: this.#valueOf(handle, head) }
+    return { isObject: (head & 1) === 1, data: this.#valueOf(handle, head) }
   }
 
   /** The id of the object; undefined for a value that is kept here. */

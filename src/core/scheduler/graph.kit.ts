@@ -55,7 +55,7 @@ export function calls(actions: readonly SchedulerAction[]): readonly string[] {
 
 /** The arguments of a Task, as `node` takes them. */
 export function argsOf(message: Task): readonly string[] {
-  const marks = { task: '', objectID: '@', inline: '=' }
+  const marks = { task: '', objectID: '@', inline: '=', sharedObjectID: '@', sharedInline: '=' }
   return message.functionArgs.map(({ type, data: bytes }) => {
     return marks[type] + Buffer.from(bytes).toString('latin1')
   })

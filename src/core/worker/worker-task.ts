@@ -137,8 +137,8 @@ function priorityOf(metadata: Uint8Array): number {
 
 function argumentIdsOf(task: Task): readonly ObjectId[] {
   let ids: ObjectId[] | undefined
-  for (const argument of task.functionArgs) {
-    if (argument.type === 'objectID') (ids ??= []).push(objectIdOf(argument.data))
+  for (const { type, data } of task.functionArgs) {
+    if (type === 'objectID' || type === 'sharedObjectID') (ids ??= []).push(objectIdOf(data))
   }
   return ids ?? NO_IDS
 }

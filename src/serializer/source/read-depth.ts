@@ -248,7 +248,7 @@ class Flow {
     return taken !== undefined || COPYING.has(name) ? Math.min(given, level + 1) : level
   }
 
-  /** A function that is called for each element; `taken`: the level of its parameters, from here. */
+  /** A function is called for each element; `taken`: the levels of its parameters, from here. */
   #callback(fn: Node | undefined, taken: readonly number[], level: number): number {
     if (fn?.type === 'Identifier' && CONVERTERS.has(fn.name) && this.#isGlobal(fn.name)) {
       return Infinity
@@ -383,8 +383,8 @@ const FINDING = setOf('at get find findLast')
 
 /** Methods that give something new with the elements in it. */
 const COPYING = setOf(
-  'slice concat filter flat toReversed toSorted toSpliced with entries keys values union intersection ' +
-    'difference symmetricDifference',
+  'slice concat filter flat toReversed toSorted toSpliced with entries keys values union ' +
+    'intersection difference symmetricDifference',
 )
 
 const ELEMENTS = [1, 1, 0]

@@ -62,11 +62,19 @@ import {
  * - `task`: The id of another node of the same graph. Only inside a GraphTask.
  * - `objectID`: The id of an object.
  * - `inline`: The serialized value itself (docs/protocol.md#inline).
+ * - `sharedObjectID`: As objectID; tasks share the value and must not change it.
+ * - `sharedInline`: As inline; it is the result of another task.
  */
-export type ArgumentType = 'task' | 'objectID' | 'inline'
+export type ArgumentType = 'task' | 'objectID' | 'inline' | 'sharedObjectID' | 'sharedInline'
 
 /** The names of `ArgumentType` by their numbers. */
-export const ARGUMENT_TYPE: readonly ArgumentType[] = ['task', 'objectID', 'inline']
+export const ARGUMENT_TYPE: readonly ArgumentType[] = [
+  'task',
+  'objectID',
+  'inline',
+  'sharedObjectID',
+  'sharedInline',
+]
 
 /**
  * `TaskUpdate.TaskUpdateType` of the schema.
