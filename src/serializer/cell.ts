@@ -2,9 +2,27 @@
 
 /** Code reads and writes `v`. */
 export class Cell {
-  v: unknown
+  v: unknown = undefined
 
-  constructor() {
-    this.v = undefined
+  fill(value: unknown): void {
+    this.v = value
+  }
+}
+
+/**
+ * A captured constant that is made again where it is used: by `make`, when it is asked for first.
+ */
+export class MadeCell {
+  make: () => unknown = () => undefined
+  #value: { readonly v: unknown } | undefined
+
+  /** `make`: nothing but a function. */
+  fill(make: unknown): void {
+    this.make = make as () => unknown
+  }
+
+  get v(): unknown {
+    this.#value ??= { v: this.make() }
+    return this.#value.v
   }
 }

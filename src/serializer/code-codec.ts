@@ -163,6 +163,7 @@ function readName(reader: ByteReader): CodeName {
     isNeverUndefined: false,
     origin: undefined,
     isModuleObject: false,
+    wrappedSpecifier: undefined,
     isPrivateStore: false,
     line,
   }

@@ -32,6 +32,10 @@ export class FakeAnalyst implements FunctionAnalyst {
     this.#parts.set(fn, parts)
   }
 
+  remake(): boolean {
+    return false
+  }
+
   referenceOf(): undefined {
     return undefined
   }
@@ -94,6 +98,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isNeverUndefined: false,
     origin: undefined,
     isModuleObject: false,
+    wrappedSpecifier: undefined,
     isPrivateStore: content.kind === 'privateStore',
     line: 0,
   }

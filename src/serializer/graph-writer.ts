@@ -92,6 +92,7 @@ export class GraphWriter {
         context.leaveOut(error.fn as AnyFunction, error.refusal)
         return false
       }
+      if (error instanceof Stop && context.remake()) return false
       throw failureAt([...rootPath(value), ...pathTo(context.place)], error)
     }
   }

@@ -17,7 +17,7 @@ import type { ExportReference } from './module/reference.js'
 import { ModuleViews } from './module-views.js'
 import { ownValue, type AnyFunction, type NativeNames } from './native-names.js'
 import { PrivateEntries } from './private-entries.js'
-import type { Place } from './queue-item.js'
+import { capturesOn, type Place } from './queue-item.js'
 import { Refusal } from './refusal.js'
 import type {
   Anchor,
@@ -195,6 +195,20 @@ export class MessageContext implements UnitContext {
   leaveOut(fn: AnyFunction, { reason }: Refusal): void {
     const name = String(ownValue(fn, 'name'))
     this.#leftOut.set(fn, new Refusal(`function ${name}`.trim(), reason, 'leave it out'))
+  }
+
+  /**
+   * Looks for a captured constant, on the way to the place of the writing, that can be made again
+   * where it arrives. Returns whether there was one: then the message must be written again.
+   */
+  remake(): boolean {
+    for (const { fn, name } of capturesOn(this.place)) {
+      if (!this.#tools.analyst.remake(fn, name)) continue
+      this.#parts.clear()
+      this.#analyzed.clear()
+      return true
+    }
+    return false
   }
 
   /** Whether the message needs nothing but its main unit. */

@@ -5,7 +5,7 @@ import { types } from 'node:util'
 import { arrayForm } from './array-form.js'
 import { BinaryTableWriter } from './binary-table.js'
 import type { ByteWriter } from './byte-writer.js'
-import { Cell } from './cell.js'
+import { Cell, MadeCell } from './cell.js'
 import type { ClassCodec } from './class/class-codecs.js'
 import { errorClassName } from './error-class.js'
 import { writeLeaf, writeNumbers } from './leaf-codec.js'
@@ -96,6 +96,11 @@ export class ObjectWriter {
     if (object instanceof Cell) {
       this.#sink.bytes.byte(tag.VALUE_CELL)
       this.#sink.enqueueCell(object, object.v)
+      return
+    }
+    if (object instanceof MadeCell) {
+      this.#sink.bytes.byte(tag.VALUE_MADE)
+      this.#sink.enqueueCell(object, object.make)
       return
     }
     if (prototype !== null && this.#coded(object, prototype)) return

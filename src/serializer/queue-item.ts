@@ -1,6 +1,7 @@
 // What a unit has met and not written yet, and how it was reached.
 
-import { type Step, stepText } from './path.js'
+import type { AnyFunction } from './native-names.js'
+import { NamedStep, type Step, stepText } from './path.js'
 import type { FunctionPlan } from './function-writer.js'
 import type { SpecialPlan } from './special-object.js'
 
@@ -74,6 +75,17 @@ export function outermostFunction(place: Place): QueueItem | undefined {
     }
   }
   return found
+}
+
+/** The captured variables on the way to a place, the nearest to it first. */
+export function* capturesOn(place: Place): Generator<{ fn: AnyFunction; name: string }> {
+  for (let unit: Place | undefined = place; unit !== undefined; unit = unit.origin) {
+    let { step }: Place = unit
+    for (let holder = unit.holder; holder !== undefined; { step, holder } = holder) {
+      if (holder.kind !== 'function' || !(step instanceof NamedStep)) continue
+      yield { fn: holder.object as AnyFunction, name: step.name }
+    }
+  }
 }
 
 function textOfStep(kind: ContentKind, step: Step, isPassing: boolean): string {

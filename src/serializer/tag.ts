@@ -76,6 +76,8 @@ export const VALUE_WRAPPED = 0x1a
 export const VALUE_CLOSURE = 0x1b
 /** Then target, `this`, the count of arguments and those. The content: a record. */
 export const VALUE_BOUND = 0x1c
+/** A captured constant that is made where it is used. The content: the function that does. */
+export const VALUE_MADE = 0x1d
 // Objects that are complete at once.
 /** Then the time as float64. */
 export const VALUE_DATE = 0x20

@@ -5,7 +5,7 @@ import { types } from 'node:util'
 import { DeserializeError } from '../base/errors.js'
 import { readBinaryTable } from './binary-table.js'
 import type { ByteReader } from './byte-reader.js'
-import { Cell } from './cell.js'
+import { Cell, MadeCell } from './cell.js'
 import type { ClassCodec } from './class/class-codecs.js'
 import { deserialized } from './class/instance-codec.js'
 import { ContentReader } from './content-reader.js'
@@ -168,7 +168,7 @@ export class UnitReader {
       case tag.VALUE_ARRAY:
         return []
       case tag.VALUE_SPARSE_ARRAY:
-        return sparseArray(this.reader.varint())
+        return Object.assign([], { length: this.reader.varint() })
       case tag.VALUE_ARGUMENTS:
         return argumentsOf(this.reader.varint())
       case tag.VALUE_MAP:
@@ -181,6 +181,8 @@ export class UnitReader {
         return new DOMException(this.reader.text(), this.reader.text())
       case tag.VALUE_CELL:
         return new Cell()
+      case tag.VALUE_MADE:
+        return new MadeCell()
       default:
         return undefined
     }
@@ -357,19 +359,16 @@ export class UnitReader {
         if (fn !== undefined) this.#functions.content(fn)
         break
       case tag.VALUE_CELL:
-        ;(object as Cell).v = this.value()
+        ;(object as Cell).fill(this.value())
+        break
+      case tag.VALUE_MADE:
+        ;(object as MadeCell).fill(this.functionValue())
         break
       default:
         this.#content.fill(object, valueTag)
     }
     if (flags !== 0) this.#content.around(object, flags)
   }
-}
-
-function sparseArray(length: number): unknown[] {
-  const array: unknown[] = []
-  array.length = length
-  return array
 }
 
 function argumentsOf(length: number): object {

@@ -1,6 +1,7 @@
 // From the names that a function uses to what stands behind them now.
 
 import { types } from 'node:util'
+import type { MadeCell } from '../cell.js'
 import type { FunctionView } from '../inspect/function-view.js'
 import type { ModuleNames } from '../module/module-names.js'
 import { ownValue, type AnyFunction } from '../native-names.js'
@@ -16,7 +17,8 @@ import type {
 import type { CellKeys } from './cell-keys.js'
 import type { Capture } from './function-parts.js'
 import { ModuleObjects } from './module-object.js'
-import type { ScriptTable } from './script-table.js'
+import type { RemadeVariables } from './remade-variables.js'
+import type { Declaration, KnownScript, ScriptTable } from './script-table.js'
 
 /** A capture, and whether it will be the same the next time. */
 export interface ReadCapture {
@@ -40,6 +42,7 @@ export interface CaptureReaderOptions {
   readonly modules: ModuleNames
   readonly scripts: ScriptTable
   readonly cells: CellKeys
+  readonly remade: RemadeVariables
   /** Called with each `require` that is found, and the file that has it. */
   readonly onRequire: (require: AnyFunction, url: string) => void
 }
@@ -62,7 +65,8 @@ export class CaptureReader {
   codeOf({ code, codeWith }: FunctionSite, url: string): FunctionCode {
     const imported = code.names.filter(
       ({ free: { binding } }) =>
-        binding?.kind === 'import' && this.#variableOf(binding, url)?.isCell === true,
+        this.#remadeOf(binding, url) !== undefined ||
+        (binding?.kind === 'import' && this.#variableOf(binding, url)?.isCell === true),
     )
     return imported.length === 0 ? code : codeWith(new Set(imported.map(({ free }) => free.name)))
   }
@@ -75,8 +79,28 @@ export class CaptureReader {
     )
     if (scope < 0 && free.binding === undefined) return undefined
     const step = captureText(free.name, owner.url, free.line)
+    const cell = this.#remadeOf(free.binding, owner.url)
+    if (cell !== undefined) {
+      const capture = { name: name.name, step, content: { kind: 'value', value: cell } } as const
+      return { capture, isConstant: true, partialUse: undefined }
+    }
     const { content, ...about } = this.#contentOf(owner, name, scope)
     return { capture: { name: name.name, step, content }, ...about }
+  }
+
+  /** Where a variable is declared that holds something that is nobody else's. */
+  declarationOf(
+    binding: Binding,
+    { url, script }: { readonly url: string; readonly script: KnownScript },
+  ): Declaration | undefined {
+    if (binding.kind !== 'import') return { binding, script }
+    return binding.origin && this.#options.scripts.declarationOf(binding.origin, url)
+  }
+
+  #remadeOf(binding: Binding | undefined, url: string): MadeCell | undefined {
+    const { remade } = this.#options
+    const variable = remade.version === 0 ? undefined : this.#variableOf(binding, url)
+    return variable && remade.cellOf(variable)
   }
 
   /** Whether what is constant is still enough: a module may have got other functions. */
@@ -90,6 +114,8 @@ export class CaptureReader {
     const { binding } = free
     const imported = binding === undefined ? undefined : this.#imported(binding, owner.url)
     if (imported !== undefined) return constant(imported)
+    const wrapped = scope < 0 ? this.#wrapped(binding, owner.url) : undefined
+    if (wrapped !== undefined) return constant(wrapped)
     if (scope < 0) return changing({ kind: 'refusal', refusal: refuseHidden(free.name) })
     let value: unknown
     try {
@@ -106,6 +132,14 @@ export class CaptureReader {
   #imported(binding: Binding, url: string): Content | undefined {
     if (binding.origin === undefined || !binding.isConstant) return undefined
     const reference = this.#options.modules.originReference(binding.origin, url)
+    return reference === undefined ? undefined : { kind: 'reference', reference }
+  }
+
+  /** A compiler's stand-in for a namespace that no function keeps: the namespace is as good. */
+  #wrapped(binding: Binding | undefined, url: string): Content | undefined {
+    if (binding?.wrappedSpecifier === undefined) return undefined
+    const origin = { specifier: binding.wrappedSpecifier, form: 'import', path: [] } as const
+    const reference = this.#options.modules.originReference(origin, url)
     return reference === undefined ? undefined : { kind: 'reference', reference }
   }
 

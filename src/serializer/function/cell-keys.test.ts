@@ -14,6 +14,7 @@ const count: Binding = {
   isNeverUndefined: true,
   origin: undefined,
   isModuleObject: false,
+  wrappedSpecifier: undefined,
   isPrivateStore: false,
   line: 0,
 }

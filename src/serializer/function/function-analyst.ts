@@ -23,7 +23,8 @@ import {
   refuseObstacle,
 } from './obstacle.js'
 import { PromisifiedFunctions } from './promisified.js'
-import { ScriptTable, type KnownScript } from './script-table.js'
+import { isAtWork, type MakerFunction, RemadeVariables } from './remade-variables.js'
+import { type Declaration, ScriptTable, type KnownScript } from './script-table.js'
 import { TextParts } from './text-parts.js'
 
 /** What an analyst works with. */
@@ -44,6 +45,8 @@ interface Known {
   readonly constant: Read | undefined
   /** The registrations of modules that it was made with. */
   readonly policyVersion: number
+  /** The variables that are made again that it was made with. */
+  readonly remadeVersion: number
 }
 
 /** A function with its variables. */
@@ -63,6 +66,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   readonly #requires = new WeakMap<AnyFunction, string>()
   readonly #texts = new TextParts()
   readonly #promisified = new PromisifiedFunctions()
+  readonly #remade = new RemadeVariables()
   #tools: Tools | undefined
   #hasLooked = false
 
@@ -73,12 +77,27 @@ export class SourceAnalyst implements FunctionAnalyst {
   partsOf(fn: AnyFunction): FunctionParts | Refusal {
     const captures = this.#options.explicit.capturesOf(fn)
     if (captures !== undefined) return this.#texts.partsOf(fn, captures)
+    const maker = this.#remade.makerOf(fn)
+    if (maker !== undefined && this.#tools !== undefined) {
+      return sourceParts(fn, this.#read(maker, this.#tools), undefined)
+    }
     const constant = this.#constantOf(fn)
     if (constant !== undefined) return sourceParts(fn, constant, this.#tools?.inspector)
     if (types.isProxy(fn)) return refuseClass('Proxy')
     const reference = this.#references.get(fn)
     if (reference?.policyVersion === this.#options.modules.version) return reference.parts
     return this.#namedParts(fn) ?? this.#inspectedParts(fn)
+  }
+
+  remake(fn: AnyFunction, name: string): boolean {
+    const tools = this.#tools
+    const owner = this.#remade.makerOf(fn) ?? (tools && this.#ownerOf(fn, tools))
+    const free = owner?.site.code.names.find((each) => each.name === name)?.free
+    if (tools === undefined || owner === undefined || free?.binding === undefined) return false
+    const declared = tools.captures.declarationOf(free.binding, owner)
+    if (declared === undefined) return false
+    if (isAtWork(valueIn(owner.view, free.name))) return false
+    return this.#remake(declared, owner, tools)
   }
 
   referenceOf(object: object): ExportReference | undefined {
@@ -105,6 +124,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     const known = this.#known.get(fn)
     if (known?.constant === undefined) return undefined
     if (known.policyVersion !== this.#options.modules.version) return undefined
+    if (known.remadeVersion !== this.#remade.version) return undefined
     const { reads } = known.constant
     return reads.every((read) => this.#tools?.captures.isCurrent(read)) ? known.constant : undefined
   }
@@ -191,19 +211,51 @@ export class SourceAnalyst implements FunctionAnalyst {
     return parts
   }
 
-  #readParts(found: Found, { captures, inspector }: Tools): SourceParts | Refusal {
-    const { fn, site, url, script } = found
+  #readParts(found: Found, tools: Tools): SourceParts | Refusal {
+    const { fn, site, script } = found
+    const read = this.#read(found, tools)
+    const constant = read.reads.every(({ isConstant }) => isConstant) ? read : undefined
+    const policyVersion = this.#options.modules.version
+    const remadeVersion = this.#remade.version
+    this.#known.set(fn, { site, script, constant, policyVersion, remadeVersion })
+    return sourceParts(fn, read, tools.inspector)
+  }
+
+  #read(found: Found, { captures }: Tools): Read {
+    const { site, url } = found
     const code = captures.codeOf(site, url)
     const reads: ReadCapture[] = []
     for (const name of code.names) {
       const read = captures.read(found, name)
       if (read !== undefined) reads.push(read)
     }
-    const read = { site, url, code, reads }
-    const constant = reads.every(({ isConstant }) => isConstant) ? read : undefined
-    const policyVersion = this.#options.modules.version
-    this.#known.set(fn, { site, script, constant, policyVersion })
-    return sourceParts(fn, read, inspector)
+    return { site, url, code, reads }
+  }
+
+  #ownerOf(fn: AnyFunction, { inspector }: Tools): MakerFunction | undefined {
+    const { site, script } = this.#known.get(fn) ?? {}
+    if (site === undefined || script === undefined) return undefined
+    return { fn, site, script, view: inspector.functionView(fn), url: script.script.url }
+  }
+
+  /** The variables that the expression uses and that nobody sees are made again, too. */
+  #remake({ binding, script }: Declaration, owner: MakerFunction, tools: Tools): boolean {
+    if (!binding.isOnce || this.#remade.cellOf(binding) !== undefined) return false
+    const site = script.analysis?.remakingSite(binding.name)
+    if (site === undefined) return false
+    const { url } = script.script
+    const view = script === owner.script ? owner.view : { location: undefined, scopes: [] }
+    const maker = { fn: owner.fn, site, script, view, url }
+    this.#remade.add(binding, maker)
+    for (const name of site.code.names) {
+      const content = tools.captures.read(maker, name)?.capture.content
+      if (content?.kind !== 'refusal') continue
+      const hidden = name.free.binding && tools.captures.declarationOf(name.free.binding, maker)
+      if (hidden !== undefined && this.#remake(hidden, maker, tools)) continue
+      this.#remade.remove(binding)
+      return false
+    }
+    return true
   }
 
   #inspection(): Tools | undefined {
@@ -218,6 +270,7 @@ export class SourceAnalyst implements FunctionAnalyst {
       modules: this.#options.modules,
       scripts,
       cells,
+      remade: this.#remade,
       onRequire: (require, url) => this.#requires.set(require, url),
     })
     return (this.#tools = { inspector, scripts, cells, captures })
@@ -257,6 +310,16 @@ function sourceParts(
   const classParts = site.classSite && classPartsOf(fn, site.classSite, inspector)
   if (classParts instanceof Refusal) return classParts
   return { kind: 'source', code, url, captures: reads.map(({ capture }) => capture), classParts }
+}
+
+/** What a variable holds, as far as a function sees it. */
+function valueIn({ scopes }: FunctionView, name: string): unknown {
+  const scope = scopes.find(({ variables }) => Object.hasOwn(variables, name))
+  try {
+    return scope?.variables[name]
+  } catch {
+    return undefined
+  }
 }
 
 function runtimeParts({ kind, url }: RuntimeRole): FunctionParts {

@@ -69,6 +69,11 @@ export interface ClassParts {
 export interface FunctionAnalyst {
   /** What `fn` is made of as things are now, or why it cannot travel. Never throws. */
   partsOf(fn: AnyFunction): FunctionParts | Refusal
+  /**
+   * Called when what a captured variable holds cannot travel. If the variable is a constant that
+   * can be made again where it arrives, `partsOf` gives it so from now on: then the answer is true.
+   */
+  remake(fn: AnyFunction, name: string): boolean
   /** What can be imported instead of sending an object: a module as a whole. Never throws. */
   referenceOf(object: object): ExportReference | undefined
   /**

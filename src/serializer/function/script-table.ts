@@ -12,6 +12,12 @@ export interface KnownScript {
   readonly analysis: ScriptAnalysis | undefined
 }
 
+/** A variable, and the script that declares it. */
+export interface Declaration {
+  readonly binding: Binding
+  readonly script: KnownScript
+}
+
 /** How far re-exports are followed. */
 const MAX_HOPS = 20
 
@@ -68,6 +74,11 @@ export class ScriptTable {
    * Undefined where it cannot be told which one that is.
    */
   variableOf(origin: ImportOrigin, parentUrl: string): Binding | undefined {
+    return this.declarationOf(origin, parentUrl)?.binding
+  }
+
+  /** The same, and where it is. */
+  declarationOf(origin: ImportOrigin, parentUrl: string): Declaration | undefined {
     const [name, ...rest] = origin.path
     if (origin.form !== 'import' || name === undefined || rest.length > 0) return undefined
     return this.#exported(origin.specifier, parentUrl, name, MAX_HOPS)
@@ -78,7 +89,7 @@ export class ScriptTable {
     parentUrl: string,
     name: string,
     hopsLeft: number,
-  ): Binding | undefined {
+  ): Declaration | undefined {
     const known = this.#loadedFrom(specifier, parentUrl)
     if (known?.analysis === undefined || hopsLeft === 0) return undefined
     const { analysis, script } = known
@@ -95,7 +106,8 @@ export class ScriptTable {
     }
     const binding = analysis.binding(target.local)
     const origin = binding?.origin
-    if (binding?.kind !== 'import' || origin === undefined) return binding
+    if (binding === undefined) return undefined
+    if (binding.kind !== 'import' || origin === undefined) return { binding, script: known }
     const [imported] = origin.path
     if (imported === undefined) return undefined
     return this.#exported(origin.specifier, script.url, imported, hopsLeft - 1)

@@ -393,12 +393,13 @@ test('a function that nobody can import is refused with ways out', () => {
   assert.equal(
     refuseUnexported('parse', LIB).reason,
     'parse of package lib cannot travel to another process: it is not exported, so that nobody ' +
-      'else can import it; import it inside the function, wrap it in a function of your own, or ' +
-      "registerByValue('lib')",
+      'else can import it; create it inside the function, in a constant at the top of a module, ' +
+      'whose initializer calls nothing but packages, or in a module that exports it, after ' +
+      "registerByReference('./that-module.js')",
   )
   const own = new URL('module-names.js', import.meta.url).href
   const { reason } = refuseUnexported('', own)
   assert.match(reason, /^a function without a name of package scaler-ts cannot/)
-  assert.match(reason, /import it inside the function or wrap it in a function of your own$/)
+  assert.match(reason, /create it inside the function or wrap it in a function of your own$/)
   assert.match(refuseUnexported('f', '/app/a.js').reason, /^f of \/app\/a\.js cannot/)
 })

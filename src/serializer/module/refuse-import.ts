@@ -11,8 +11,11 @@ export function refuseUnexported(fnName: string, fileUrl: string): Refusal {
   const packageName = path === undefined ? undefined : packageFileOf(path)?.packageName
   const isOwn = ownFileOf(fileUrl) !== undefined
   const owner = isOwn ? OWN_NAME : (packageName ?? fileUrl)
-  const ways = ['import it inside the function', 'wrap it in a function of your own']
-  if (!isOwn && packageName !== undefined) ways.push(`registerByValue('${packageName}')`)
+  const ways = ['create it inside the function']
+  if (!isOwn && packageName !== undefined) {
+    ways.push('in a constant at the top of a module, whose initializer calls nothing but packages')
+    ways.push("in a module that exports it, after registerByReference('./that-module.js')")
+  } else ways.push('wrap it in a function of your own')
   return new Refusal(
     `${what} of ${packageName === undefined && !isOwn ? owner : `package ${owner}`}`,
     'it is not exported, so that nobody else can import it',

@@ -20,6 +20,7 @@ function makeBinding(variable: Variable, lines: LineIndex): Binding {
     isNeverUndefined: !variable.mayBeUndefined,
     origin: isConstant ? originOf(variable) : undefined,
     isModuleObject: (isConstant && variable.isModuleObject) || isLateModule(variable),
+    wrappedSpecifier: isConstant ? variable.wrappedSpecifier : undefined,
     isPrivateStore: isPrivateStore(variable),
     line: lines.lineOf(variable.position),
   })

@@ -33,6 +33,8 @@ export interface Binding {
    * of imports, for example `__toESM(require('x'))` or `await __vite_ssr_import__('x')`.
    */
   readonly isModuleObject: boolean
+  /** The module behind a compiler's stand-in for a namespace: `x` in `__toESM(require('x'))`. */
+  readonly wrappedSpecifier: string | undefined
   /**
    * The only use of it in the script is that of a compiler's stand-in for a private name: a
    * `WeakMap` or `WeakSet` that holds something about `this`.

@@ -135,6 +135,16 @@ export function isWrappedModule(node: Node): boolean {
   return NAMESPACE_MAKER.test(name) || (name !== 'require' && isPlainRequire(first))
 }
 
+/** The module that a compiler's function was called with, where `isWrappedModule` holds. */
+export function wrappedSpecifierOf(node: Node): string | undefined {
+  const call = node.type === 'AwaitExpression' ? node.argument : node
+  if (!isWrappedModule(node) || call.type !== 'CallExpression') return undefined
+  const [first] = call.arguments
+  if (first?.type !== 'CallExpression') return first === undefined ? undefined : textOf(first)
+  const [inner] = first.arguments
+  return isPlainRequire(first) && inner !== undefined ? textOf(inner) : undefined
+}
+
 function isPlainRequire(node: Node): boolean {
   if (node.type !== 'CallExpression' || node.callee.type !== 'Identifier') return false
   const [first] = node.arguments

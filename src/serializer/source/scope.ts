@@ -49,6 +49,12 @@ export class Variable {
   storeCount = 0
   /** Used in a way in which no compiler uses its stand-in for a private name. */
   hasOtherUse = false
+  /** The module that a compiler's stand-in for a namespace was made of. */
+  wrappedSpecifier: string | undefined
+  /** Where the expression stands that it can be made again from, if it can (remaking.ts). */
+  initializer: { readonly start: number; readonly end: number } | undefined
+  /** Something in the script may change what it holds. */
+  isChanged = false
   /** What is told about it once all is known. */
   binding: Binding | undefined
 

@@ -24,6 +24,12 @@ export interface ScriptAnalysis {
   /** A variable declared at the top of the script. */
   binding(name: string): Binding | undefined
   /**
+   * A function without parameters that makes what a constant at the top of the script holds;
+   * undefined where that cannot be told, or something may have changed it since (remaking.ts). The
+   * same object at each call.
+   */
+  remakingSite(name: string): FunctionSite | undefined
+  /**
    * What a module exports, but for `export *`. The local name `*default*` stands for the value of
    * `export default` without a name, which is no variable. Empty for a CommonJS file.
    */
@@ -69,6 +75,7 @@ class Analysis implements ScriptAnalysis {
   readonly #source: string
   readonly #facts: ScriptFacts
   #lines: LineIndex | undefined
+  readonly #remaking = new Map<string, FunctionSite>()
 
   constructor(source: string, facts: ScriptFacts) {
     this.#source = source
@@ -92,6 +99,26 @@ class Analysis implements ScriptAnalysis {
     return variable?.scope.isTop === true ? bindingOf(variable, this.#lineIndex()) : undefined
   }
 
+  remakingSite(name: string): FunctionSite | undefined {
+    const known = this.#remaking.get(name)
+    if (known !== undefined) return known
+    const variable = this.#facts.top.find(name)
+    if (variable?.initializer === undefined || variable.isChanged) return undefined
+    if (!isNeverAssigned(variable)) return undefined
+    const { start, end } = variable.initializer
+    const { scope } = variable
+    const site = this.#makeSite(
+      { kind: 'arrow', isStrict: scope.isStrict, isDeclaration: false, hasNoThis: false, scope },
+      BEFORE_INITIALIZER + this.#source.slice(start, end) + AFTER_INITIALIZER,
+      start - BEFORE_INITIALIZER.length,
+    )
+    if (site === undefined || site.obstacles.length > 0) return undefined
+    const isSteady = site.freeNames.every(({ binding }) => binding?.isConstant !== false)
+    if (!isSteady) return undefined
+    this.#remaking.set(name, site)
+    return site
+  }
+
   siteAt(offset: number, text: string): FunctionSite | undefined {
     const root = this.#facts.roots.get(offset)
     if (root === undefined) return undefined
@@ -101,7 +128,11 @@ class Analysis implements ScriptAnalysis {
     return (root.site ??= this.#makeSite(root, text, start))
   }
 
-  #makeSite(root: RootFacts, text: string, start: number): FunctionSite | undefined {
+  #makeSite(
+    root: Omit<RootFacts, 'end' | 'site'>,
+    text: string,
+    start: number,
+  ): FunctionSite | undefined {
     const { kind, isStrict, isDeclaration, hasNoThis, scope } = root
     const lines = this.#lineIndex()
     return siteOf(text, {
@@ -125,6 +156,10 @@ class Analysis implements ScriptAnalysis {
     return (this.#lines ??= new LineIndex(this.#source))
   }
 }
+
+const BEFORE_INITIALIZER = '()=>('
+/** Something may stand behind a comment. */
+const AFTER_INITIALIZER = '\n)'
 
 /** What loaders give to a module under these names. */
 const LOADER_NAMES: ReadonlyMap<string, RuntimeName['kind']> = new Map([

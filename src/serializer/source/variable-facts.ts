@@ -13,9 +13,11 @@ import {
   makesWeakStore,
   moduleValueOf,
   type ModuleValue,
+  wrappedSpecifierOf,
 } from './initializer.js'
 import { setImportOrigins } from './module-exports.js'
 import { kindOf, placeOf } from './place.js'
+import { changedBy, makesValue, rootNameOf } from './remaking.js'
 import type { Scope, Variable } from './scope.js'
 import { ScopeWalk, type Access, type WalkListener } from './scope-walk.js'
 import {
@@ -111,6 +113,19 @@ export class VariableFacts implements WalkListener {
     }
   }
 
+  onTarget(node: acorn.MemberExpression): void {
+    this.#change(rootNameOf(node))
+  }
+
+  onCall(node: acorn.CallExpression): void {
+    this.#change(changedBy(node, this.#walk.ancestors.at(-1)))
+  }
+
+  #change(name: string | undefined): void {
+    const variable = name === undefined ? undefined : this.#walk.scope.find(name)
+    if (variable !== undefined) variable.isChanged = true
+  }
+
   onName(node: acorn.Identifier, access: Access, value: Node | undefined): void {
     const { scope } = this.#walk
     const variable = scope.find(node.name)
@@ -150,6 +165,10 @@ export class VariableFacts implements WalkListener {
     const from = moduleValueOf(value, scope)
     if (from !== undefined) setOrigin(variable, from, [])
     variable.isModuleObject = isModuleValue(value, scope)
+    variable.wrappedSpecifier = wrappedSpecifierOf(value)
+    const isAtTop = variable.scope.isTop && variable.scope === scope
+    if (isAtTop && makesValue(value, scope))
+      variable.initializer = { start: value.start, end: value.end }
   }
 
   /** `const { a: { b } } = require('x')`. */

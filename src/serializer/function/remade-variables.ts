@@ -1,0 +1,91 @@
+// Captured constants whose values cannot travel, but can be made again from the expression that
+// they are initialised with (source/remaking.ts): objects of packages, as a schema or a logger. In
+// their place a function travels that evaluates the expression where, and when, it is needed.
+
+import net from 'node:net'
+import { types } from 'node:util'
+import { MessagePort, Worker } from 'node:worker_threads'
+import { MadeCell } from '../cell.js'
+import type { FunctionView } from '../inspect/function-view.js'
+import type { AnyFunction } from '../native-names.js'
+import type { Binding, FunctionSite } from '../source/function-site.js'
+import type { KnownScript } from './script-table.js'
+
+/** A function that makes a value again: what it is made of, though nobody calls it here. */
+export interface MakerFunction {
+  /** What its variables are looked up with: a function of the same script, or nothing. */
+  readonly fn: AnyFunction
+  readonly view: FunctionView
+  readonly script: KnownScript
+  readonly site: FunctionSite
+  readonly url: string
+}
+
+/** So much of a value is looked at. */
+const MAX_LOOKS = 5_000
+
+/** The variables of a process that are made again. */
+export class RemadeVariables {
+  readonly #cells = new WeakMap<Binding, MadeCell>()
+  readonly #makers = new WeakMap<AnyFunction, MakerFunction>()
+  #count = 0
+
+  /** Grows with each variable: what was known of functions before may be different now. */
+  get version(): number {
+    return this.#count
+  }
+
+  /** What stands for a variable, if it is one of these. */
+  cellOf(variable: Binding): MadeCell | undefined {
+    return this.#count === 0 ? undefined : this.#cells.get(variable)
+  }
+
+  /** What a function stands for that is `make` of a cell. */
+  makerOf(fn: AnyFunction): MakerFunction | undefined {
+    return this.#count === 0 ? undefined : this.#makers.get(fn)
+  }
+
+  add(variable: Binding, maker: MakerFunction): void {
+    const cell = new MadeCell()
+    this.#makers.set(cell.make, maker)
+    this.#cells.set(variable, cell)
+    this.#count += 1
+  }
+
+  remove(variable: Binding): void {
+    this.#cells.delete(variable)
+    this.#count += 1
+  }
+}
+
+/** Whether something in the value is at work in this process: a socket, a server, a thread. */
+export function isAtWork(value: unknown): boolean {
+  const seen = new Set<unknown>([process, process.stdin, process.stdout, process.stderr])
+  const queue: unknown[] = [value]
+  for (let at = 0; at < queue.length && at < MAX_LOOKS; at += 1) {
+    const object = queue[at]
+    if (!isObject(object) || seen.has(object) || types.isProxy(object)) continue
+    seen.add(object)
+    if (AT_WORK.some((constructor) => object instanceof constructor)) return true
+    for (const { value: part } of Object.values(Object.getOwnPropertyDescriptors(object))) {
+      queue.push(part)
+    }
+    for (const key of Object.getOwnPropertySymbols(object)) {
+      queue.push(Object.getOwnPropertyDescriptor(object, key)?.value)
+    }
+    if (types.isMap(object)) queue.push(...object.values())
+    if (types.isSet(object)) queue.push(...object)
+  }
+  return false
+}
+
+const AT_WORK: readonly (abstract new (...parameters: never[]) => unknown)[] = [
+  net.Socket,
+  net.Server,
+  Worker,
+  MessagePort,
+]
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}

@@ -1,0 +1,144 @@
+// Whether a variable at the top of a module can be made again from the expression that it is
+// initialised with: `const schema = z.object({ name: z.string() })`. That is so where nothing but
+// packages, the language and variables of the same kind are called, and where nothing that depends
+// on the moment or the process is asked.
+
+import { isBuiltin } from 'node:module'
+import type { Scope, Variable } from './scope.js'
+import { staticName, type Node } from './syntax.js'
+
+/** Globals that say the same in each process, and whose functions change nothing. */
+const STEADY_GLOBALS: ReadonlySet<string> = new Set(
+  (
+    'undefined NaN Infinity Object Array Number String Boolean BigInt RegExp JSON Map Set Intl ' +
+    'URL URLSearchParams TextEncoder TextDecoder Headers Blob File Buffer ArrayBuffer DataView ' +
+    'Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array Float32Array ' +
+    'Float64Array BigInt64Array BigUint64Array Uint8ClampedArray Error TypeError RangeError Math ' +
+    'Temporal structuredClone parseInt parseFloat isNaN isFinite'
+  ).split(' '),
+)
+
+/** Their parts that do not. */
+const UNSTEADY: ReadonlySet<string> = new Set(['random', 'Now', 'setPrototypeOf', 'assign'])
+
+/** Modules of Node whose functions only make something. */
+const STEADY_MODULES = /^(?:node:)?(?:util|path|url|string_decoder|async_hooks|querystring)$/
+
+/** Methods that are called for what they do elsewhere: their object stays as it is. */
+const HARMLESS: RegExp = new RegExp(
+  '^(?:trace|debug|info|warn|error|fatal|log|silly|verbose|http|flush|test|' +
+    '(?:safe)?parse(?:Async)?|(?:validate|assert|check)[a-z]*)$',
+  'i',
+)
+
+/**
+ * Whether evaluating the expression again, elsewhere and later, gives a value like that which the
+ * variable has. A part of something else is that one's.
+ */
+export function makesValue(node: Node, scope: Scope): boolean {
+  if (node.type === 'Identifier') return false
+  return isRemakable(node, scope) && (node.type !== 'MemberExpression' || isSteady(node, scope))
+}
+
+function isRemakable(node: Node, scope: Scope): boolean {
+  const all = (nodes: readonly (Node | null | undefined)[]): boolean =>
+    nodes.every((each) => !each || isRemakable(each, scope))
+  switch (node.type) {
+    case 'Literal':
+    case 'ArrowFunctionExpression':
+    case 'FunctionExpression':
+      return true
+    case 'Identifier':
+      return scope.find(node.name) !== undefined || STEADY_GLOBALS.has(node.name)
+    case 'TemplateLiteral':
+    case 'SequenceExpression':
+      return all(node.expressions)
+    case 'TaggedTemplateExpression':
+      return isSteady(node.tag, scope) && all(node.quasi.expressions)
+    case 'ArrayExpression':
+      return all(node.elements)
+    case 'ObjectExpression':
+      return all(node.properties)
+    case 'Property':
+      return (!node.computed || isRemakable(node.key, scope)) && isRemakable(node.value, scope)
+    case 'SpreadElement':
+      return isRemakable(node.argument, scope)
+    case 'UnaryExpression':
+      return node.operator !== 'delete' && isRemakable(node.argument, scope)
+    case 'BinaryExpression':
+    case 'LogicalExpression':
+      return all([node.left, node.right])
+    case 'ConditionalExpression':
+      return all([node.test, node.consequent, node.alternate])
+    case 'ChainExpression':
+      return isRemakable(node.expression, scope)
+    case 'MemberExpression': {
+      const name = staticName(node.property, node.computed)
+      if (name === undefined && !isRemakable(node.property, scope)) return false
+      return !UNSTEADY.has(name ?? '') && isRemakable(node.object, scope)
+    }
+    case 'CallExpression':
+    case 'NewExpression':
+      return isSteady(node.callee, scope) && isRemakable(node.callee, scope) && all(node.arguments)
+    default:
+      return false
+  }
+}
+
+/** What the member `a.b.c` or the call `a.b()` begins with: the name `a`. */
+export function rootNameOf(node: Node): string | undefined {
+  switch (node.type) {
+    case 'Identifier':
+      return node.name
+    case 'MemberExpression':
+      return rootNameOf(node.object)
+    case 'CallExpression':
+    case 'NewExpression':
+      return rootNameOf(node.callee)
+    case 'TaggedTemplateExpression':
+      return rootNameOf(node.tag)
+    case 'ChainExpression':
+      return rootNameOf(node.expression)
+    case 'SequenceExpression': {
+      const last = node.expressions.at(-1)
+      return last === undefined ? undefined : rootNameOf(last)
+    }
+    default:
+      return undefined
+  }
+}
+
+/** The object that a statement `x.method(…)` may change, by its name. */
+export function changedBy(call: Node, parent: Node | undefined): string | undefined {
+  if (call.type !== 'CallExpression') return undefined
+  const { callee, arguments: parameters } = call
+  if (callee.type !== 'MemberExpression') return undefined
+  const method = staticName(callee.property, callee.computed) ?? ''
+  const isOfObject = callee.object.type === 'Identifier' && callee.object.name === 'Object'
+  if (isOfObject && /^(?:assign|define|setPrototypeOf)/.test(method)) {
+    const [first] = parameters
+    return first === undefined ? undefined : rootNameOf(first)
+  }
+  const isStatement = parent?.type === 'ExpressionStatement' || parent?.type === 'AwaitExpression'
+  return isStatement && !HARMLESS.test(method) ? rootNameOf(callee) : undefined
+}
+
+/** Whether that belongs to a package, the language, or a variable that can be made again. */
+function isSteady(callee: Node, scope: Scope): boolean {
+  const name = rootNameOf(callee)
+  if (name === undefined) return false
+  const variable = scope.find(name)
+  return variable === undefined ? STEADY_GLOBALS.has(name) : isSteadyVariable(variable)
+}
+
+function isSteadyVariable({ origin, wrappedSpecifier, initializer }: Variable): boolean {
+  const specifier = origin?.specifier ?? wrappedSpecifier
+  if (specifier === undefined) return initializer !== undefined
+  return isPackage(specifier) || STEADY_MODULES.test(specifier)
+}
+
+/** Of Node's own modules and the user's, calls may do anything. */
+function isPackage(specifier: string): boolean {
+  if (specifier.includes('/node_modules/')) return true
+  return !/^(?:\.{0,2}\/|#|[a-z]+:|~\/|@\/)/i.test(specifier) && !isBuiltin(specifier)
+}
