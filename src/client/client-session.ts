@@ -2,7 +2,6 @@
 
 import { ClientConnection, type ConnectionSetup } from './client-connection.js'
 import { openClients, type OpenClient } from './open-clients.js'
-import { SignalWatches } from './signal-watch.js'
 import { SubmitterParts } from './submitter.js'
 
 /** What a client may own that ends with it. */
@@ -14,7 +13,6 @@ export interface EmbeddedCluster {
 export class ClientSession implements OpenClient {
   readonly connection: ClientConnection
   readonly parts: SubmitterParts
-  readonly signals: SignalWatches = new SignalWatches()
   #cluster: EmbeddedCluster | undefined
   #closing: Promise<void> | undefined
 

@@ -213,8 +213,7 @@ export class Client implements AsyncDisposable {
    * closing a view closes the client. Throws `ConfigError` for a bad option.
    */
   with(options: TaskOptions): Client {
-    const { signals } = this.#session
-    const settings = changeTaskSettings(this.#settings, options, signals)
+    const settings = changeTaskSettings(this.#settings, options)
     return new Client(new ClientView(this.#session, settings))
   }
 

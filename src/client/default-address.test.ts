@@ -32,6 +32,12 @@ test('a variable that is no address to connect to is told with its name', () => 
   }
 })
 
+test('a promise or a cluster in the place of the address is told', () => {
+  const wrong = (given: unknown): unknown => addressOrDefault(given as string, {})
+  assert.throws(() => wrong(Promise.resolve('tcp://127.0.0.1:1')), /got a promise; await/)
+  assert.throws(() => wrong({ address: 'tcp://127.0.0.1:1' }), /has its address as `address`/)
+})
+
 test('options in the place of the address are told', () => {
   const options = { timeoutMs: 1 } as unknown as string
   assert.throws(() => addressOrDefault(options, {}), /options are the second argument/)

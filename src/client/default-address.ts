@@ -16,9 +16,11 @@ export function addressOrDefault(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
   if (typeof given === 'object') {
-    throw new ConfigError(
-      'address: expected a text, got an object; options are the second argument',
-    )
+    const isPromise = typeof (given as { then?: unknown } | null)?.then === 'function'
+    const what = isPromise
+      ? 'a promise; await what it gives first'
+      : 'an object; options are the second argument, and a cluster has its address as `address`'
+    throw new ConfigError(`address: expected a text, got ${what}`)
   }
   if (given !== undefined) return given
   const address = env[ADDRESS_VARIABLE]?.trim() ?? ''

@@ -69,7 +69,8 @@ export class Future<T> implements Promise<T> {
   /**
    * Ends the future at once with `TaskCancelledError`, whose `cause` is `reason`, and has the
    * cluster drop the task, by force if it runs already (a Python Scaler 1.9.9 lets it run to its
-   * end). False if the future had ended.
+   * end). Tasks and nodes of graphs that need its result are cancelled with it. False if the future
+   * had ended.
    */
   cancel(reason?: unknown): boolean {
     return this.#state.cancel(reason)

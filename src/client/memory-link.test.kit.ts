@@ -12,7 +12,6 @@ import { ClientConnection } from './client-connection.js'
 import { checkClientOptions, type ClientOptions } from './client-options.js'
 import type { ClientSocket, ClientSocketSetup } from './client-socket.js'
 import { FakeScheduler, type FakeSchedulerOptions } from './fake-scheduler.test.kit.js'
-import { SignalWatches } from './signal-watch.js'
 import { Submitter, SubmitterParts } from './submitter.js'
 import { changeTaskSettings, defaultTaskSettings, type TaskOptions } from './task-options.js'
 
@@ -176,7 +175,6 @@ export function testClient(options: TestClientOptions = {}): TestClient {
   if (options.isConnected !== false) setImmediate(() => made.connect())
   const parts = new SubmitterParts(connection)
   const settings = defaultTaskSettings(connection.settings.profiling)
-  const watches = new SignalWatches()
   return {
     connection,
     parts,
@@ -184,7 +182,7 @@ export function testClient(options: TestClientOptions = {}): TestClient {
     with: (...options) =>
       new Submitter(
         parts,
-        options.reduce((chosen, given) => changeTaskSettings(chosen, given, watches), settings),
+        options.reduce((chosen, given) => changeTaskSettings(chosen, given), settings),
       ),
     link: made,
     scheduler: made.scheduler,

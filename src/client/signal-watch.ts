@@ -1,7 +1,8 @@
-// Cancelling by signal: one listener for all that was submitted under the same signal, as there may
-// be a hundred thousand tasks under one, and none while nothing is unfinished.
+// What waits for a signal: one listener for all that this process does under the same signal, as
+// there may be a hundred thousand tasks and results under one, and none while nothing waits. (Node
+// warns of more than ten listeners of one signal.)
 
-/** Something that is cancelled when a signal aborts. */
+/** Something that ends when a signal aborts: a task, or the wait for a result. */
 export interface Cancellable {
   cancel(reason: unknown): void
 }
@@ -33,7 +34,7 @@ export class SignalWatch {
   }
 }
 
-/** The signals that one client was given. */
+/** Signals that somebody was given. */
 export class SignalWatches {
   readonly #watches = new WeakMap<AbortSignal, SignalWatch>()
 
@@ -47,3 +48,6 @@ export class SignalWatches {
     return watch
   }
 }
+
+/** Those of this process, whichever client they were given to. */
+export const signalWatches: SignalWatches = new SignalWatches()

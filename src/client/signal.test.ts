@@ -91,7 +91,48 @@ test('many tasks, of many views, under one signal have one listener, and leave n
   assert.equal(listeners(signal), 0)
 })
 
-test('so do 100,000', () => {
+test('so do views of several clients', async () => {
+  const { signal } = new AbortController()
+  const clients = [1, 2, 3].map(() => testClient())
+  const futures = clients.map((client) => client.with({ signal }).submit(double, [1]))
+  assert.equal(listeners(signal), 1)
+  await Promise.all(futures)
+  assert.equal(listeners(signal), 0)
+})
+
+test('so do waits for the results of many futures, and nothing is left when they end', async (context) => {
+  const client = testClient()
+  const warnings = context.mock.method(process, 'emitWarning', () => {})
+  client.scheduler.isHolding = true
+  const { signal } = new AbortController()
+  const futures = Array.from({ length: 2_000 }, (_, x) => client.submitter.submit(double, [x]))
+  const results = futures.map((future) => future.result({ signal, timeoutMs: 600_000 }))
+  const again = futures.slice(0, 11).map((future) => future.result({ signal }))
+  assert.equal(listeners(signal), 1)
+  await until(() => client.scheduler.unfinished.size === 2_000)
+  client.scheduler.release()
+  assert.equal((await Promise.all(results))[1_999], 3_998)
+  await Promise.all(again)
+  assert.equal(listeners(signal), 0)
+  assert.equal(warnings.mock.callCount(), 0)
+})
+
+test('a signal ends the waits for results with its reason, and the tasks go on', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const abort = new AbortController()
+  const futures = [1, 2, 3].map((x) => client.submitter.submit(double, [x]))
+  const results = futures.map((future) => future.result({ signal: abort.signal }))
+  const reason = new Error('enough')
+  abort.abort(reason)
+  for (const result of results) await assert.rejects(result, (error) => error === reason)
+  assert.equal(listeners(abort.signal), 0)
+  await until(() => client.scheduler.unfinished.size === 3)
+  client.scheduler.release()
+  assert.deepEqual(await Promise.all(futures), [2, 4, 6])
+})
+
+test('100,000 under one signal have one listener, and leave none', () => {
   const watches = new SignalWatches()
   const { signal } = new AbortController()
   const members = Array.from({ length: 100_000 }, () => ({ cancel: () => {} }))

@@ -63,18 +63,25 @@ test('a stored result does not keep the process alive, fetching it does', async 
   assert.equal(client.link.isRef, false)
 })
 
-test('wait and asCompleted take it for ended, and fetch nothing', async () => {
+test('wait takes it for ended, and fetches nothing', async () => {
   const client = testClient()
-  const futures = [submit(client), submit(client, LARGE + 1)]
-  const { done, pending } = await wait(futures)
+  const { done, pending } = await wait([submit(client), submit(client, LARGE + 1)])
   assert.equal(done.size, 2)
   assert.equal(pending.size, 0)
+  assert.equal(requests(client), 0)
+})
+
+test('asCompleted fetches it when its record is asked for', async () => {
+  const client = testClient()
+  const futures = [submit(client), submit(client, LARGE + 1)]
+  await wait(futures)
   let count = 0
-  for await (const future of asCompleted(futures)) {
-    count += (future as unknown as Future<string>).state === 'done' ? 1 : 0
+  for await (const record of asCompleted(futures)) {
+    count += 1
+    assert.equal(record.status === 'fulfilled' && record.value.length, LARGE + record.index)
+    assert.equal(requests(client), count)
   }
   assert.equal(count, 2)
-  assert.equal(requests(client), 0)
 })
 
 test('a time limit counts for fetching, too', async () => {

@@ -11,7 +11,6 @@ import {
   type TestClient,
   type TestClientOptions,
 } from './memory-link.test.kit.js'
-import { SignalWatches } from './signal-watch.js'
 import {
   changeTaskSettings,
   defaultTaskSettings,
@@ -23,7 +22,7 @@ import {
 const double = (x: number): number => 2 * x
 
 function change(options: TaskOptions, settings = defaultTaskSettings(false)): TaskSettings {
-  return changeTaskSettings(settings, options, new SignalWatches())
+  return changeTaskSettings(settings, options)
 }
 
 /** The message that a task of these options becomes. */

@@ -7,7 +7,7 @@ import { taskId, type TaskId } from '../base/ids.js'
 import type { TaskOptions as CoreTaskOptions } from '../core/client/submission.js'
 import type { TaskCapability } from '../wire/message.js'
 import { encodeTaskFlags } from '../wire/task-flags.js'
-import type { SignalWatch, SignalWatches } from './signal-watch.js'
+import { signalWatches, type SignalWatch } from './signal-watch.js'
 
 /** How tasks are run. Times are in milliseconds. */
 export interface TaskOptions {
@@ -84,11 +84,7 @@ export function defaultTaskSettings(profiling: boolean): TaskSettings {
  * `settings` with those that are given. Signals add up. Throws `ConfigError` that names the option,
  * its value and the bound.
  */
-export function changeTaskSettings(
-  settings: TaskSettings,
-  given: TaskOptions,
-  watches: SignalWatches,
-): TaskSettings {
+export function changeTaskSettings(settings: TaskSettings, given: TaskOptions): TaskSettings {
   checkNames('task', NAMES, given)
   const { profiling, capabilities, signals, name } = settings
   return {
@@ -100,7 +96,9 @@ export function changeTaskSettings(
     capabilities:
       given.capabilities === undefined ? capabilities : checkCapabilities(given.capabilities),
     signals:
-      given.signal === undefined ? signals : [...signals, watches.of(checkSignal(given.signal))],
+      given.signal === undefined
+        ? signals
+        : [...signals, signalWatches.of(checkSignal(given.signal))],
     name: given.name === undefined ? name : checkName(given.name),
   }
 }

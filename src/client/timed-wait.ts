@@ -5,6 +5,7 @@ import { idToHex } from '../base/ids.js'
 import { checkNames } from '../base/option-table.js'
 import { numberOption } from '../base/option.js'
 import type { FutureState } from './future-state.js'
+import { signalWatches } from './signal-watch.js'
 
 /** How long to wait for a result. */
 export interface ResultOptions {
@@ -46,21 +47,19 @@ function raced(
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      const reason: unknown = signal?.reason
-      settle(() => reject(reason))
-    }
+    const watch = signal === undefined ? undefined : signalWatches.of(signal)
+    const waiting = { cancel: (reason: unknown) => settle(() => reject(reason)) }
     const onTimeout = (): void => {
       const message = `task ${idToHex(state.taskId)} has no result after ${limit} ms; it goes on`
       settle(() => reject(new TimeoutError(message)))
     }
     const settle = (decide: () => void): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
+      watch?.delete(waiting)
       decide()
     }
     const timer = limit === undefined ? undefined : setTimeout(onTimeout, limit)
-    signal?.addEventListener('abort', onAbort, { once: true })
+    watch?.add(waiting)
     promise.then(
       (value) => settle(() => resolve(value)),
       (error: unknown) => settle(() => reject(error)),

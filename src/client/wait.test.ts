@@ -21,11 +21,6 @@ function heldClient(): TestClient & { readonly end: (index: number) => void } {
   return { ...client, end }
 }
 
-/** For the compiler, which thinks that `for await` awaits what it is given. */
-function asFutures(futures: AsyncIterable<unknown>): AsyncIterable<{ readonly state: string }> {
-  return futures as AsyncIterable<{ readonly state: string }>
-}
-
 async function submitThree(client: TestClient): Promise<Future<unknown>[]> {
   const futures = [0, 1, 2].map((x) => client.submitter.submit(identity, [x]))
   await until(() => client.scheduler.unfinished.size === 3)
@@ -109,19 +104,27 @@ test('waiting again and again for the same future leaves nothing behind in it', 
   assert.equal(await future, 0)
 })
 
-test('asCompleted() gives futures in the order in which they end', async () => {
+test('asCompleted() gives records in the order in which futures end', async () => {
   const client = heldClient()
   const futures = await submitThree(client)
-  const order: unknown[] = []
+  const records: unknown[] = []
   const reading = (async () => {
-    for await (const future of asCompleted(futures)) order.push(await future)
+    for await (const record of asCompleted(futures)) records.push(record)
   })()
   for (const value of [2, 0, 1]) {
     client.end(value)
     await until(() => futures[value]?.state === 'done')
   }
   await reading
-  assert.deepEqual(order, [2, 0, 1])
+  assert.deepEqual(
+    records,
+    [2, 0, 1].map((index) => ({
+      future: futures[index],
+      index,
+      status: 'fulfilled',
+      value: index,
+    })),
+  )
 })
 
 test('asCompleted() gives each future once, ended ones first, however they ended', async () => {
@@ -131,24 +134,56 @@ test('asCompleted() gives each future once, ended ones first, however they ended
     throw new Error('bad')
   }, [])
   await wait([good, bad])
-  const later = client.submitter.submit(identity, [2])
-  const states: string[] = []
-  for await (const future of asFutures(asCompleted([later, good, bad, good])))
-    states.push(future.state)
-  assert.deepEqual(states, ['done', 'failed', 'done'])
+  client.scheduler.isHolding = true
+  const gone = client.submitter.submit(identity, [2])
+  gone.cancel('not needed')
+  const seen: unknown[] = []
+  for await (const record of asCompleted([gone, good, bad, good])) {
+    const what = record.status === 'fulfilled' ? record.value : (record.reason as Error).name
+    seen.push([record.index, record.future.state, record.status, what])
+  }
+  const expected = [
+    [0, 'cancelled', 'rejected', 'TaskCancelledError'],
+    [1, 'done', 'fulfilled', 1],
+    [2, 'failed', 'rejected', 'Error'],
+  ]
+  assert.deepEqual(seen.toSorted(), expected)
+})
+
+test('asCompleted() takes futures from what can be iterated over only once', async () => {
+  const client = testClient()
+  const submitted = (function* () {
+    for (const x of [10, 20]) yield client.submitter.submit(identity, [x])
+  })()
+  const values: unknown[] = []
+  for await (const record of asCompleted(submitted)) {
+    if (record.status === 'fulfilled') values[record.index] = record.value
+  }
+  assert.deepEqual(values, [10, 20])
+})
+
+test('asCompleted() looks after the failures that have come', async (context) => {
+  const client = testClient()
+  const warn = context.mock.method(process, 'emitWarning', () => {})
+  const bad = client.submitter.submit((): never => {
+    throw new RangeError('bad')
+  }, [])
+  for await (const record of asCompleted([bad])) assert.equal(record.status, 'rejected')
+  client.parts.failures.warn()
+  assert.equal(warn.mock.callCount(), 0)
 })
 
 test('asCompleted() of nothing ends at once, and can be left early', async () => {
-  for await (const future of asCompleted([])) assert.fail(`nothing, but ${future}`)
+  for await (const record of asCompleted([])) assert.fail(`nothing, but ${record.index}`)
   const client = heldClient()
   const futures = await submitThree(client)
   client.end(0)
   await until(() => futures[0]?.state === 'done')
-  for await (const future of asCompleted(futures)) {
+  for await (const { future } of asCompleted(futures)) {
     assert.equal(future, futures[0])
     break
   }
-  assert.equal(futures[1]?.state, 'running')
+  assert.ok(!['done', 'cancelled'].includes(String(futures[1]?.state)))
 })
 
 test('asCompleted() can be asked ahead, and again', async () => {
@@ -160,14 +195,16 @@ test('asCompleted() can be asked ahead, and again', async () => {
   for (const value of [1, 2, 0]) client.end(value)
   const results = await Promise.all(asked)
   assert.deepEqual(
-    results.map(({ done }) => done),
-    [false, false, false, true],
+    results.map(({ done, value }) => (done === true ? 'done' : value.index)),
+    [1, 2, 0, 'done'],
   )
   let count = 0
-  for await (const future of asFutures(completed)) count += future.state === 'done' ? 1 : 0
+  for await (const { status } of completed) count += status === 'fulfilled' ? 1 : 0
   assert.equal(count, 3)
 })
 
 test('asCompleted() refuses what is no future', () => {
-  assert.throws(() => asCompleted([1 as unknown as Future<number>]), TypeError)
+  for (const wrong of [undefined, null, '', 5, [1], {}]) {
+    assert.throws(() => asCompleted(wrong as never), TypeError)
+  }
 })

@@ -41,7 +41,7 @@ export async function wait<F extends Future<unknown>>(
   if (!CONDITIONS.includes(until)) {
     throw new ConfigError(`option until: expected ${CONDITIONS.join(', ')}, got ${String(until)}`)
   }
-  const all = checkFutures(futures)
+  const all = new Set(checkFutures(futures))
   await conditionOf(all, until, limit)
   const done = new Set<F>()
   const pending = new Set<F>()
@@ -53,17 +53,19 @@ export async function wait<F extends Future<unknown>>(
   return { done, pending }
 }
 
-/** The futures, each once. Throws `TypeError` for anything else. */
-export function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): Set<F> {
-  // Who has no types may pass anything, and a set would take some of it for none.
-  if (typeof futures !== 'object' || (futures as unknown) === null) {
-    throw new TypeError('expected futures, got something else')
-  }
-  const all = new Set(futures)
-  for (const future of all as Set<unknown>) {
-    if (!(future instanceof Future)) throw new TypeError('expected futures, got something else')
+/** The futures in their order. Throws `TypeError` for anything else. */
+export function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): readonly F[] {
+  // Who has no types may pass anything, and an array would take some of it for nothing.
+  if (typeof futures !== 'object' || (futures as unknown) === null) throw notFutures()
+  const all = [...futures]
+  for (const future of all as readonly unknown[]) {
+    if (!(future instanceof Future)) throw notFutures()
   }
   return all
+}
+
+function notFutures(): TypeError {
+  return new TypeError('expected futures, got something else')
 }
 
 function conditionOf(

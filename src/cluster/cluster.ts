@@ -15,6 +15,10 @@ export class Cluster implements AsyncDisposable {
   readonly #agent: Agent
 
   private constructor(agent: Agent, log: CodeLog) {
+    // The compiler refuses `new`; JavaScript does not.
+    if (!(agent instanceof Agent)) {
+      throw new TypeError('new Cluster() starts nothing; use await Cluster.start(options)')
+    }
     this.#agent = agent
     this.ended = agent.ended.then(async (end) => {
       await log.close()

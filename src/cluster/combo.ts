@@ -32,6 +32,12 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   #ending: Promise<void> | undefined
 
   private constructor(addresses: Addresses, processes: readonly SupervisedProcess[], log: CodeLog) {
+    // The compiler refuses `new`; JavaScript does not.
+    if (!Array.isArray(processes)) {
+      throw new TypeError(
+        'new SchedulerClusterCombo() starts nothing; use await SchedulerClusterCombo.start(options)',
+      )
+    }
     this.address = addresses.address
     this.monitorAddress = addresses.monitorAddress
     this.#processes = processes

@@ -50,6 +50,10 @@ export class Scheduler implements AsyncDisposable {
   #end: (end: SchedulerEnd) => void = () => {}
 
   private constructor(machine: SchedulerMachine, log: CodeLog) {
+    // The compiler refuses `new`; JavaScript does not.
+    if (!(machine instanceof SchedulerMachine)) {
+      throw new TypeError('new Scheduler() starts nothing; use await Scheduler.start(options)')
+    }
     this.#log = log
     this.#logger = log.logger
     this.ended = new Promise((resolve) => {

@@ -7,7 +7,6 @@ import type { AnyOptionTable, OptionSpec } from '#src/base/option-table.js'
 import { CLIENT_OPTIONS } from '#src/client/client-options-table.js'
 import { checkMapOptions } from '#src/client/map-options.js'
 import { changeTaskSettings, defaultTaskSettings } from '#src/client/task-options.js'
-import type { SignalWatches } from '#src/client/signal-watch.js'
 import { readPage } from './pages.js'
 
 /** The cells of the first row of a page's tables that begins with this option. */
@@ -38,12 +37,11 @@ test('the page about clients has their options as they are', () => {
 
 test('the page about task options has their bounds as they are', () => {
   const settings = defaultTaskSettings(false)
-  const watches = {} as SignalWatches
   for (const name of ['timeoutMs', 'retries', 'maxWorkerDeaths', 'priority']) {
     const [, , , bounds = ''] = rowOf('docs/task-options.md', name)
     const [, min = '', max = ''] = /^(-?[\d,]+) to ([\d,]+)$/.exec(bounds) ?? []
     const plain = `from ${min.replaceAll(',', '')} to ${max.replaceAll(',', '')}`
-    const refuse = (): unknown => changeTaskSettings(settings, { [name]: Number.NaN }, watches)
+    const refuse = (): unknown => changeTaskSettings(settings, { [name]: Number.NaN })
     assert.throws(refuse, (error: Error) => error.message.includes(plain), name)
   }
   for (const name of ['capabilities', 'signal', 'name', 'profiling']) {

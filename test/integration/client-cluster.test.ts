@@ -188,6 +188,6 @@ test('wait and asCompleted work with futures of several clients', async (context
   const futures: Future<number>[] = [client.submit(double, 1), other.submit(double, 2)]
   assert.equal((await wait(futures)).done.size, 2)
   const completed = new Set<unknown>()
-  for await (const future of asCompleted(futures)) completed.add(future)
+  for await (const { future } of asCompleted(futures)) completed.add(future)
   assert.deepEqual(completed, new Set(futures))
 })

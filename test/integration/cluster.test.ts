@@ -130,8 +130,11 @@ describe('a local cluster', () => {
   test('futures can be taken as they complete, and waited for together', async () => {
     const futures = [1, 2, 3].map((x) => client.submit((y: number) => y * 10, x))
     const ended = new Set<unknown>()
-    for await (const future of asCompleted(futures)) ended.add(future)
-    assert.deepEqual(ended, new Set<unknown>(futures))
+    for await (const record of asCompleted(futures)) {
+      assert.equal(record.future, futures[record.index])
+      if (record.status === 'fulfilled') ended.add(record.value)
+    }
+    assert.deepEqual(ended, new Set<unknown>([10, 20, 30]))
     assert.deepEqual(await Promise.all(futures), [10, 20, 30])
     const { done, pending } = await wait(futures)
     assert.deepEqual([done.size, pending.size], [3, 0])

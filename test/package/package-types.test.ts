@@ -26,7 +26,7 @@ export async function main(client: Client, serializer: Serializer): Promise<numb
   const future: Future<number> = client.submit((n: number) => n + 1, 1)
   const all: MapFuture<string> = client.map((n: number) => String(n), [1, 2])
   const graph: GraphFuture<{ a: number }> = client.get({ a: [(n: number) => n, literal(1)] }, ['a'])
-  for await (const done of asCompleted([future])) console.log(done, other.identity)
+  for await (const { index, future: done } of asCompleted([future])) console.log(index, done, other.identity)
   // @ts-expect-error the argument is a number
   client.submit((n: number) => n + 1, 'one')
   // @ts-expect-error the result is a number

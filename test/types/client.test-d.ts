@@ -173,7 +173,18 @@ export async function futures(): Promise<void> {
   holds<Same<typeof done, Set<Future<number>>>>()
   holds<Same<typeof pending, Set<Future<number>>>>()
   const completed = asCompleted([future])
-  holds<Same<typeof completed, AsyncIterable<Future<number>>>>()
+  type Completed = { future: Future<number>; index: number } & PromiseSettledResult<number>
+  holds<Same<typeof completed, AsyncIterable<Completed>>>()
+  for await (const record of completed) {
+    holds<Same<typeof record.future, Future<number>>>()
+    holds<Same<typeof record.index, number>>()
+    // @ts-expect-error -- it may have failed: there is a value only where the status says so
+    holds<Same<typeof record.value, number>>()
+    if (record.status === 'fulfilled') holds<Same<typeof record.value, number>>()
+    // @ts-expect-error -- a record is not a result
+    const sum: number = 1 + record
+    void sum
+  }
   holds<Same<typeof wasOpen, boolean>>()
   await Promise.all([asPromise, wider])
   // @ts-expect-error -- there is no such condition

@@ -5,7 +5,7 @@ import { GraphNodes } from '../../core/client/graph-nodes.js'
 import type { ArgumentSource, StoredValue } from '../../core/client/submission.js'
 import { inputError } from '../argument-sources.js'
 import type { AnyFunction, FunctionObject } from '../function-objects.js'
-import { plainValue, type CallNode } from './graph-node.js'
+import { isCall, plainValue, type CallNode } from './graph-node.js'
 import type { GraphPlan } from './graph-plan.js'
 
 /** How a client serializes. */
@@ -34,6 +34,9 @@ export interface EncodedGraph {
 const SMALL_VALUE_BYTES = 256
 const FEW_COPIES_BYTES = 64 * 1024
 const UNKNOWN = -1
+const CALL_IN_CALL =
+  'a call inside a call is not computed; make it a node of its own and pass the key of that node, ' +
+  'or pass the array as it is with literal([fn, …])'
 
 /** Serializes what a plan needs. Goes on after failures, to find them all. */
 export function encodeGraph(plan: GraphPlan, idPrefix: string, codec: GraphCodec): EncodedGraph {
@@ -110,6 +113,7 @@ class GraphEncoder {
 
   #argumentValue(argument: unknown, index: number): number {
     try {
+      if (isCall(argument)) throw new SerializeError(CALL_IN_CALL)
       const source = this.#codec.source(plainValue(argument))
       return this.#addValue(source, this.#codec.inlineLimitBytes, '')
     } catch (error) {

@@ -101,6 +101,56 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
+    test('refuses a call inside a call, with the node, the position and the way out', async () => {
+      const client = testClient(options)
+      const graph = { a: 1, b: [inc, 'a'], bad: [add, 'a', [inc, 'b']], next: [inc, 'bad'] }
+      const run = client.submitter.get(graph, ['bad', 'next', 'b'])
+      const error = await errorOf(run)
+      assert.equal(error.nodeKey, 'bad')
+      assert.ok(error instanceof SerializeError)
+      assert.deepEqual(error.path, ['node "bad"', 'argument 2'])
+      assert.match(error.message, /call inside a call/)
+      assert.match(error.message, /node of its own.*literal\(\[/)
+      assert.ok((await errorOf(run.futures['next'] ?? assert.fail())) instanceof SerializeError)
+      assert.equal(await run.futures['b'], 2)
+      const right = {
+        a: 1,
+        inner: [inc, 'a'],
+        b: [add, 'a', 'inner'],
+        c: [same, literal([inc, 1])],
+      }
+      const { b, c } = await client.submitter.get(right, ['b', 'c'])
+      const [fn] = c as [typeof inc]
+      assert.deepEqual([b, fn(1)], [3, 2])
+      // Deeper ones are part of a value.
+      const inside = { list: [(list: unknown[][]): number => list.length, [[inc, 'a']]] }
+      assert.deepEqual(await client.submitter.get(inside, ['list']), { list: 1 })
+      await finish(client)
+    })
+
+    test('cancels with a node all that depends on it, and says why', async () => {
+      const client = testClient(options)
+      client.scheduler.isHolding = true
+      const graph = { a: [inc, 1], b: [inc, 'a'], c: [inc, 'b'], other: [inc, 2] }
+      const run = client.submitter.get(graph, ['a', 'c', 'other'])
+      const { a, c, other } = run.futures as Record<string, Future<unknown>>
+      assert.ok(a !== undefined && c !== undefined && other !== undefined)
+      const outside = client.submitter.submit(inc, [c])
+      await until(() => client.scheduler.unfinished.size === 2)
+      assert.equal(a.cancel('not needed'), true)
+      assert.deepEqual([a.state, c.state, outside.state], ['cancelled', 'cancelled', 'cancelled'])
+      for (const future of [a, c, outside]) {
+        const error = await errorOf(future)
+        assert.ok(error instanceof TaskCancelledError)
+        assert.equal(error.cause, 'not needed')
+      }
+      assert.equal((await errorOf(c)).nodeKey, 'a')
+      await until(() => client.scheduler.unfinished.size === 1, 'the cancel of the node')
+      client.scheduler.release()
+      assert.equal(await other, 3)
+      await finish(client)
+    })
+
     test('takes any key', async () => {
       const client = testClient(options)
       const graph = JSON.parse('{"__proto__": 1, "": 2, "7": 3}') as Record<string, unknown>

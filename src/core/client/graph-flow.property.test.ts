@@ -67,6 +67,8 @@ class World {
   readonly setting = new GraphSetting()
   readonly expected = new Map<string, string>()
   readonly cancelled = new Set<string>()
+  /** The targets that need a target, by its owner. */
+  readonly #users = new Map<string, readonly string[]>()
   /** Targets that need the results of tasks outside of their graph. */
   readonly #dependent = new Set<string>()
   #hasRestarted = false
@@ -103,8 +105,7 @@ class World {
       case 'cancel': {
         const owner = [...this.expected.keys()][action.which % Math.max(this.expected.size, 1)]
         if (owner === undefined || owner.startsWith('t')) return
-        this.cancelled.add(owner)
-        return this.#send(() => setting.cancel(owner))
+        return this.#cancel(owner)
       }
       case 'run':
         setting.scheduler.runOne(action.which)
@@ -177,9 +178,37 @@ class World {
     if (calls.some(({ extra }) => extra === 'task')) {
       for (const target of targets) this.#dependent.add(target)
     }
+    for (const target of targets) {
+      const found = new Set([target])
+      // Each call comes after those that it needs.
+      for (const [name, [, ...args]] of Object.entries(sketch)) {
+        if (args.some((arg) => typeof arg === 'string' && found.has(arg))) found.add(name)
+      }
+      found.delete(target)
+      this.#users.set(
+        target,
+        targets.filter((each) => found.has(each)),
+      )
+    }
     const graph = sketchGraph(prefix, sketch, targets)
     this.#graphs.push(graph)
     this.#send(() => this.setting.submit(graph))
+  }
+
+  /** With a target that has not ended goes all that needs it. */
+  #cancel(owner: string): void {
+    const { harness } = this.setting
+    const isOpen = harness.endOf(owner) === undefined
+    const users = this.#users.get(owner) ?? []
+    const ended = users.filter((user) => harness.endOf(user) !== undefined)
+    for (const each of [owner, ...users]) this.cancelled.add(each)
+    this.#send(() => this.setting.cancel(owner))
+    if (!isOpen) return
+    assert.equal(harness.endOf(owner), 'cancelled')
+    for (const user of users) {
+      if (ended.includes(user) || this.#offered.includes(user)) continue
+      assert.equal(harness.endOf(user), 'cancelled', `${user} goes on without ${owner}`)
+    }
   }
 
   #extra(kind: string): { argument: SketchArgument; value: string } | undefined {

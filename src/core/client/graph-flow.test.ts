@@ -206,6 +206,45 @@ describe('a cancelled graph', () => {
     assert.ok(setting.isIdle)
   })
 
+  test('in part: with a target goes what depends on it, directly or not, and nothing else', () => {
+    for (const isFlushed of [true, false]) {
+      const setting = new GraphSetting()
+      const calls = { ...DIAMOND, e: ['e', 'd'], x: ['x', 'c'], y: ['y', 'x'] } as const
+      setting.submit(sketchGraph('G', calls, ['b', 'e', 'x', 'y']))
+      if (isFlushed) setting.flush()
+      setting.cancel('b')
+      assert.deepEqual(setting.harness.ends, [
+        ['b', 'cancelled'],
+        ['e', 'cancelled'],
+      ])
+      setting.cancel('x')
+      assert.deepEqual(setting.harness.ends.slice(2), [
+        ['x', 'cancelled'],
+        ['y', 'cancelled'],
+      ])
+      setting.settle()
+      assert.equal(setting.harness.ends.length, 4)
+      assert.ok(setting.isIdle)
+    }
+  })
+
+  test('in part: tasks outside of the graph go with the target that they need', () => {
+    const setting = new GraphSetting()
+    const graph = sketchGraph('G', DIAMOND, ['b', 'c', 'd'])
+    setting.submit(graph)
+    const source = { type: 'task', taskId: graph.idOf('d') } as const
+    setting.submit(sketchGraph('H', { f: ['f', source], h: ['h', 'f'] }, ['h']))
+    setting.flush()
+    setting.cancel('b')
+    assert.deepEqual(
+      setting.harness.ends.map(([owner]) => owner),
+      ['b', 'd', 'h'],
+    )
+    setting.settle()
+    assert.equal(setting.harness.endOf('c')?.startsWith('value '), true)
+    assert.ok(setting.isIdle)
+  })
+
   test('in part: what only the cancelled target needs is not sent', () => {
     const setting = new GraphSetting()
     const graph = sketchGraph('G', { ...DIAMOND, x: ['x'], y: ['y', 'x', 'a'] }, ['d', 'y'])
@@ -520,14 +559,21 @@ describe('with a scheduler that takes no graphs in parts', () => {
     assert.equal(setting.harness.endOf('c'), 'value f()')
   })
 
-  test('a cancelled target goes on as long as others need it', () => {
+  test('a cancelled target takes along what depends on it, and what only that needs', () => {
     const setting = new GraphSetting('', 0)
-    setting.submit(sketchGraph('G', { ...DIAMOND, x: ['x'], y: ['y', 'x'] }, ['b', 'd', 'x', 'y']))
+    const calls = { ...DIAMOND, x: ['x'], y: ['y', 'x'] } as const
+    setting.submit(sketchGraph('G', calls, ['b', 'c', 'd', 'x', 'y']))
     setting.flush()
-    for (const owner of ['b', 'y', 'x']) setting.cancel(owner)
+    for (const owner of ['b', 'y']) setting.cancel(owner)
+    assert.deepEqual(setting.harness.ends, [
+      ['b', 'cancelled'],
+      ['d', 'cancelled'],
+      ['y', 'cancelled'],
+    ])
     setting.settle()
-    assert.equal(setting.harness.endOf('d'), DIAMOND_VALUE)
-    assert.ok(!setting.scheduler.runs.includes('x'), 'what nobody needs is not run')
+    assert.equal(setting.harness.endOf('x'), 'value x()')
+    assert.equal(setting.harness.endOf('c')?.startsWith('value '), true)
+    assert.ok(!setting.scheduler.runs.includes('y'), 'what is cancelled is not run')
     assert.ok(setting.isIdle)
   })
 

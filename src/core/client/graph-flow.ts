@@ -319,13 +319,10 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     flow.sender.send(part.message(!isComplete), part.bytes)
     graph.isKnown = true
     for (const target of sent) tasks.change(target, 'taskSent')
-    if (isComplete) this.#close(graph)
+    if (isComplete) {
+      this.#unsent.delete(graph)
+      graph.phase = 'sent'
+    }
     return part.bytes
-  }
-
-  #close(graph: GraphRecord<Owner>): void {
-    const { sender, ends } = this.#parts.flow
-    this.#unsent.delete(graph)
-    for (const taskId of graph.close()) sender.post(taskCancelMessage(taskId, ends.mayForce))
   }
 }

@@ -3,8 +3,8 @@
 // were cancelled, or when some wait for other tasks, those that the waiting targets need.
 
 import { assert } from '../../base/assert.js'
-import type { TaskId } from '../../base/ids.js'
 import type { GraphContents } from './graph-contents.js'
+import { GraphDependents } from './graph-dependents.js'
 import type { TargetGraph, TaskRecord } from './task-record.js'
 
 /**
@@ -53,8 +53,6 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   /** Targets that are in the table of tasks, by position. */
   readonly targets: Map<number, TaskRecord<Owner>> = new Map()
   readonly #watcher: GraphWatcher<Owner>
-  /** Targets that the scheduler will be told to drop once it has the whole graph. */
-  #recalled: TaskId[] = []
   /** The next node to look at. */
   #cursor = 0
   /** Undefined: all nodes are needed, and those before the cursor have been sent. */
@@ -62,6 +60,8 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   #isPlanDue = false
   #isCullDue = false
   #plannedAt = 0
+  /** Undefined while no target was cancelled. */
+  #dependents: GraphDependents | undefined
 
   constructor(contents: GraphContents<Owner>, watcher: GraphWatcher<Owner>) {
     this.contents = contents
@@ -79,10 +79,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   resume(isSame: boolean): void {
     this.isRepeated = isSame && this.isKnown
     this.isEndDue = true
-    if (!isSame) {
-      this.isKnown = false
-      this.#recalled = []
-    }
+    if (!isSame) this.isKnown = false
     this.#restart()
   }
 
@@ -101,14 +98,6 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
     marks[this.#cursor] = NEEDED | SENT
     this.#cursor += 1
     return this.#cursor - 1
-  }
-
-  /** The scheduler has all of it. Returns the targets that it has to be told to drop. */
-  close(): readonly TaskId[] {
-    const recalled = this.#recalled
-    this.phase = 'sent'
-    this.#recalled = []
-    return recalled
   }
 
   /**
@@ -133,9 +122,18 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   recall(target: TaskRecord<Owner>): void {
     this.isEndDue = false
     // With the last one the whole graph is cancelled.
-    if (this.targets.size <= 1) return
-    if (this.phase === 'open') this.#recalled.push(target.taskId)
-    else if (this.phase === 'sent') this.#watcher.onRecall(target)
+    if (this.targets.size > 1 && this.phase !== 'over') this.#watcher.onRecall(target)
+  }
+
+  dependentsOf(target: TaskRecord<Owner>): readonly TaskRecord<Owner>[] {
+    const { nodes } = this.contents
+    const position = nodes.positionOf(target.taskId)
+    if (position === undefined || this.phase === 'over' || this.targets.size <= 1) return []
+    this.#dependents ??= new GraphDependents(nodes)
+    return this.#dependents.take(position).flatMap((dependent) => {
+      const task = this.targets.get(dependent)
+      return task === undefined || task.result !== undefined ? [] : [task]
+    })
   }
 
   onBlocked(): void {

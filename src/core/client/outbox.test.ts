@@ -25,7 +25,6 @@ function record(owner: string, messageBytes = 100): TaskRecord<string> {
     place: undefined,
     result: undefined,
     asInput: undefined,
-    isNode: false,
     graph: undefined,
   }
 }

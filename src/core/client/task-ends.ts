@@ -60,7 +60,7 @@ export class TaskEnds<Owner> {
 
   /** A task, which has left the table, has ended in another way. */
   end(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
-    if (isNeeded(task)) {
+    if (isNeeded(task) || task.graph !== undefined) {
       this.#doom(task, { failedTaskId: failedTaskId ?? task.taskId, reason, detail })
     }
     this.#leave(task)
@@ -141,11 +141,17 @@ export class TaskEnds<Owner> {
     }
   }
 
-  /** Tasks that wait for the result of one that has none will end as it did. */
+  /**
+   * Tasks that wait for the result of one that has none will end as it did; with one that was
+   * cancelled also those that have its result and run.
+   */
   #doom(task: TaskRecord<Owner>, end: SharedEnd): void {
+    const isCancelled = 'reason' in end && end.reason === 'cancelled'
     for (const user of task.asInput?.users ?? []) {
-      if (user.state === 'blocked') this.#doomed.push([user, end])
+      if (isCancelled || user.state === 'blocked') this.#doomed.push([user, end])
     }
+    if (!isCancelled) return
+    for (const target of task.graph?.dependentsOf(task) ?? []) this.#doomed.push([target, end])
   }
 
   /** Ends what has to end, and what has to end because of that. */
@@ -165,6 +171,7 @@ export class TaskEnds<Owner> {
   #endAlike(task: TaskRecord<Owner>, end: SharedEnd): void {
     const { tasks } = this.#parts
     if (!tasks.has(task)) return
+    this.recall(task)
     tasks.change(task, 'givenUp')
     this.#doom(task, end)
     this.#leave(task)

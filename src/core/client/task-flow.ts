@@ -72,7 +72,6 @@ export class TaskFlow<Owner> {
   adopt(task: TaskRecord<Owner>, submission: TaskSubmission<Owner>): void {
     this.inputs.exchange(task, submission, (old) => this.ends.letGo(old))
     task.graph = undefined
-    task.isNode = true
     if (task.state === 'sent') this.tasks.change(task, 'forgotten')
     task.state = task.unready > 0 ? 'blocked' : 'waiting'
     if (task.unready === 0) this.sender.enqueue(task)
@@ -103,20 +102,11 @@ export class TaskFlow<Owner> {
     for (const task of this.tasks.values()) this.#resumeTask(task, memory)
   }
 
-  /** A user cancels. */
+  /** A user cancels a task, and with it all that needs its result. */
   cancel(task: TaskRecord<Owner>): void {
     if (task.owner === undefined) return
-    const mayGoOn = task.result !== undefined || task.isNode
-    if (!mayGoOn || !isNeeded(task)) {
-      this.ends.recall(task)
-      this.ends.abandon(task, 'cancelled', '')
-      return
-    }
-    // Others need what it has made, or makes; an error is still fetched for them.
-    if (task.result?.isSuccess === true) this.tasks.change(task, 'unwanted')
-    const { owner } = task
-    task.owner = undefined
-    this.#turn.endTask(owner, 'cancelled', '')
+    this.ends.recall(task)
+    this.ends.abandon(task, 'cancelled', '')
   }
 
   /** Somebody asks for a result that was offered. */

@@ -70,7 +70,6 @@ export class TaskInputs<Owner> {
       place: undefined,
       result: undefined,
       asInput: undefined,
-      isNode: false,
       graph,
     }
     this.#inlineBytes += inlineBytes

@@ -45,6 +45,8 @@ export interface TargetGraph<Owner> {
   enqueue(target: TaskRecord<Owner>): void
   /** The scheduler has the target, and need not compute it any more. */
   recall(target: TaskRecord<Owner>): void
+  /** The targets that need this one, directly or not, and have not ended; each once. */
+  dependentsOf(target: TaskRecord<Owner>): readonly TaskRecord<Owner>[]
   /** A target has to wait for other tasks after all. */
   onBlocked(): void
   /** The target has left the table. */
@@ -82,8 +84,6 @@ export interface TaskRecord<Owner> {
   result: StoredResult | undefined
   /** Its result as an argument of others; undefined while it never was one. */
   asInput: ResultInput<Owner> | undefined
-  /** It was a node of a graph: those that need it go on when nobody else wants it any more. */
-  isNode: boolean
   /** A target of a graph is sent by its graph. */
   graph: TargetGraph<Owner> | undefined
 }

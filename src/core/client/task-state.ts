@@ -26,8 +26,6 @@ export type TaskCause =
   | 'refused'
   /** Somebody asks for the result. */
   | 'wanted'
-  /** Who asked does so no longer, but other tasks need the result. */
-  | 'unwanted'
   /** The object with the result came. */
   | 'contentArrived'
   /** It came, and other tasks need it where it is. */
@@ -52,7 +50,6 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     resultStored: 'stored',
     refused: 'blocked',
     wanted: 'impossible',
-    unwanted: 'impossible',
     contentArrived: 'impossible',
     contentShared: 'impossible',
     contentMissing: 'impossible',
@@ -68,7 +65,6 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     resultStored: 'stored',
     refused: 'waiting',
     wanted: 'impossible',
-    unwanted: 'impossible',
     contentArrived: 'impossible',
     contentShared: 'impossible',
     contentMissing: 'impossible',
@@ -84,7 +80,6 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     resultStored: 'stored',
     refused: 'ended',
     wanted: 'impossible',
-    unwanted: 'impossible',
     contentArrived: 'impossible',
     contentShared: 'impossible',
     contentMissing: 'impossible',
@@ -101,7 +96,6 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     resultStored: 'stored',
     refused: 'stored',
     wanted: 'fetching',
-    unwanted: 'stored',
     contentArrived: 'impossible',
     contentShared: 'impossible',
     contentMissing: 'impossible',
@@ -117,7 +111,6 @@ export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
     resultStored: 'fetching',
     refused: 'fetching',
     wanted: 'fetching',
-    unwanted: 'stored',
     contentArrived: 'ended',
     contentShared: 'stored',
     contentMissing: 'ended',

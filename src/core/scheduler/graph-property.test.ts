@@ -267,7 +267,22 @@ class World {
     const target = targets[at % Math.max(targets.length, 1)]
     if (target === undefined || this.hasLeft || this.wasCancelled) return
     this.unwanted.add(target)
+    for (const id of this.dependentsOf(target)) this.unwanted.add(id)
     this.#say('C', cancel(target, true))
+  }
+
+  /** The nodes that need one, directly or through others. */
+  dependentsOf(target: string): ReadonlySet<string> {
+    const found = new Set([target])
+    // Each node comes after those that it needs.
+    for (const { taskId: id, functionArgs } of this.tasks) {
+      const isMeant = functionArgs.some(
+        ({ type, data }) => type === 'task' && found.has(bytesToLatin1(data)),
+      )
+      if (isMeant) found.add(id)
+    }
+    found.delete(target)
+    return found
   }
 
   /** The client loses its link, and comes back to send all again that it had sent. */
@@ -431,6 +446,17 @@ function checkTarget(world: World, plan: Plan, id: string): void {
   if (!plan.isPython) assert.equal(last.failedTaskId, failed === id ? '' : failed)
 }
 
+/** What a node that was cancelled before it ended was needed for cannot have succeeded. */
+function checkCancelled(world: World): void {
+  for (const [id, results] of world.told) {
+    if (id === 'g' || results[0]?.status !== 'canceled') continue
+    for (const dependent of world.dependentsOf(id)) {
+      const [told] = world.told.get(dependent) ?? []
+      assert.notEqual(told?.status, 'success', `${dependent} has the value of ${id}`)
+    }
+  }
+}
+
 function checkWorld(world: World, plan: Plan): void {
   if (!world.hadLosses) {
     for (const [id, count] of world.runs) assert.equal(count, 1, `${id} ran ${count} times`)
@@ -442,6 +468,7 @@ function checkWorld(world: World, plan: Plan): void {
     if (!world.wasCancelled) {
       assert.ok(end !== undefined, 'the graph did not end')
       for (const id of targets) checkTarget(world, plan, id)
+      if (!world.hadResends) checkCancelled(world)
     }
     for (const id of world.told.keys()) {
       assert.ok(id === 'g' || targets.includes(id), `${id} is no target, and was told`)

@@ -23,7 +23,7 @@ import { MESSAGE_COST, STEP_COST } from './graph-work.js'
 import { publishNodeEnd } from './graph-publication.js'
 import { keepValue, objectOf, releaseValue } from './graph-outcome.js'
 import type { SchedulerState } from './state.js'
-import { cancelTask, count } from './task.js'
+import { cancelTask, count, statusResult } from './task.js'
 
 /** A node has run well. */
 export function succeedNode(graph: GraphTables, node: number, result: TaskResult): void {
@@ -72,6 +72,22 @@ export function dropNode(graph: GraphTables, node: number, force: boolean): void
   if (before === READY) graph.ready.remove(node)
   if (task === undefined) endUnstarted(graph, node, 'canceled')
   end(graph, node, DROPPED)
+  if (task !== undefined) stopTask(state, task)
+}
+
+/**
+ * A client cancels a node that has not ended: it is told at once, and all that depends on the node
+ * ends so, too.
+ */
+export function cancelNode(graph: GraphTables, node: number): void {
+  const { nodes, state } = graph
+  const before = nodes.stateOf(node)
+  const task = before === STARTED ? state.tasks.get(nodes.idOf(node)) : undefined
+  if (before === READY) graph.ready.remove(node)
+  if (task === undefined) endUnstarted(graph, node, 'canceled')
+  nodes.raise(node, IS_UNWANTED)
+  failNode(graph, node, statusResult(nodes.idOf(node), 'canceled'))
+  nodes.lower(node, IS_TARGET)
   if (task !== undefined) stopTask(state, task)
 }
 
@@ -180,6 +196,8 @@ function tellDependent(graph: GraphTables, node: number, dependent: number): voi
   const { nodes } = graph
   if (nodes.hasEnded(dependent)) return
   if (nodes.stateOf(node) === FAILED) {
+    // What only a cancelled node needed is stopped: that goes for those that go with it, too.
+    if (nodes.has(node, IS_UNWANTED)) nodes.raise(dependent, IS_UNWANTED)
     failUnstarted(graph, dependent, nodes.outcomeOf(node))
   } else if (nodes.decreasePending(dependent) === 0) {
     nodes.setState(dependent, READY)

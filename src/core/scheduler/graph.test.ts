@@ -425,26 +425,46 @@ test('a target that nobody wants any more is dropped with what only it needed', 
   assert.deepEqual(scheduler.lines(), ['C <- result b success', 'C <- result g success'])
 })
 
-test('a cancelled target that another node needs goes on, and its client is told no more', () => {
-  const scheduler = one()
-  scheduler.receive('C', graph('g', ['a', 'b'], [node('a'), node('b', ['a'])])).actions()
+test('a cancelled target takes along all that depends on it, and what only that needed', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
+  const nodes = [node('a'), node('x'), node('b', ['a']), node('c', ['b', 'x']), node('y', ['x'])]
+  scheduler.receive('C', graph('g', ['a', 'c', 'y'], nodes)).actions()
   scheduler.receive('C', cancel('a')).receive('C', cancel('a'))
-  assert.deepEqual(scheduler.lines(), ['C <- result a canceled'])
-  scheduler.receive('W', small('a', '1')).receive('W', small('b', '1'))
-  const told = ['W <- task b', 'C <- result b success', 'C <- result g success']
+  const told = ['C <- result a canceled', 'V <- cancel a by force', 'C <- result c canceled']
   assert.deepEqual(scheduler.lines(), told)
+  scheduler.receive('V', result('a', 'canceled')).receive('W', small('x', '1'))
+  assert.deepEqual(scheduler.lines(), ['V <- task y'])
+  scheduler.receive('V', small('y', '1'))
+  assert.deepEqual(scheduler.lines(), ['C <- result y success', 'C <- result g success'])
 })
 
-test('in an open graph a cancelled target may still be needed: it is dropped at the end', () => {
-  for (const isNeeded of [true, false]) {
-    const scheduler = one()
-    scheduler.receive('C', graph('g', ['b'], [node('a'), node('b', ['a'])], true)).actions()
-    scheduler.receive('C', cancel('b'))
-    assert.deepEqual(scheduler.lines(), ['C <- result b canceled'])
-    scheduler.receive('C', graph('g', isNeeded ? ['c'] : [], isNeeded ? [node('c', ['b'])] : []))
-    const lines = isNeeded ? [] : ['W <- cancel a by force', 'C <- result g success']
-    assert.deepEqual(scheduler.lines(), lines)
-  }
+test('what only a cancelled node and those that went with it needed is stopped', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
+  const nodes = [node('a'), node('x'), node('c', ['a', 'x'])]
+  scheduler.receive('C', graph('g', ['a', 'c'], nodes)).actions()
+  scheduler.receive('C', cancel('a'))
+  const actions = scheduler.actions()
+  assert.deepEqual(
+    actions.map((action) => scheduler.describe(action)),
+    [
+      'C <- result a canceled',
+      'V <- cancel a by force',
+      'C <- result c canceled',
+      'W <- cancel x by force',
+      'C <- result g success',
+    ],
+  )
+  assert.equal(resultsTo('C', actions).get('c')?.failedTaskId, 'a')
+})
+
+test('a target of an open graph is cancelled at once, and so is what comes later and needs it', () => {
+  const scheduler = one()
+  scheduler.receive('C', graph('g', ['b'], [node('a'), node('b', ['a'])], true)).actions()
+  scheduler.receive('C', cancel('b'))
+  assert.deepEqual(scheduler.lines(), ['C <- result b canceled'])
+  scheduler.receive('C', graph('g', ['c', 'd'], [node('c', ['b']), node('d')]))
+  const told = ['C <- result c canceled', 'W <- cancel a by force']
+  assert.deepEqual(scheduler.lines().slice(0, 2), told)
 })
 
 test('only a target can be cancelled, not a node in between', () => {

@@ -10,7 +10,7 @@ import { checkGraph } from './graph-check.js'
 import { NONE } from './graph-index.js'
 import { addPart } from './graph-part.js'
 import {
-  dropNode,
+  cancelNode,
   endUnstarted,
   failNode,
   freeValue,
@@ -99,12 +99,12 @@ export class Graph implements GraphEntry, Worklist {
     const { nodes } = tables
     const node = nodes.find(id)
     if (this.#verdict !== undefined || node === NONE || !nodes.has(node, IS_TARGET)) return false
-    nodes.lower(node, IS_TARGET)
-    nodes.raise(node, IS_UNWANTED | IS_LOOSE)
-    if (nodes.stateOf(node) === SUCCEEDED) freeValue(tables, node)
-    if (!nodes.hasEnded(node)) {
-      tell(tables, statusResult(id, 'canceled'))
-      if (!tables.isOpen && nodes.neededBy(node) === 0) dropNode(tables, node, true)
+    if (nodes.hasEnded(node)) {
+      nodes.lower(node, IS_TARGET)
+      nodes.raise(node, IS_UNWANTED | IS_LOOSE)
+      if (nodes.stateOf(node) === SUCCEEDED) freeValue(tables, node)
+    } else {
+      cancelNode(tables, node)
     }
     this.#work()
     return true
@@ -151,7 +151,8 @@ export class Graph implements GraphEntry, Worklist {
       if (!isSettled) return false
     } while (tables.ended !== NONE)
     if (tables.unfinished > 0 || tables.isOpen || this.#isDoubtful) return true
-    this.#finish(tables.failures.length === 0 ? 'success' : 'failed')
+    const hasFailed = tables.failures.some(({ result }) => result.status !== 'canceled')
+    this.#finish(hasFailed ? 'failed' : 'success')
     return true
   }
 
