@@ -1,6 +1,7 @@
 // The command `scaler cluster`: the workers of one machine, until they are told to end.
 
 import { lookup } from 'node:dns/promises'
+import { counted } from '../base/counted.js'
 import { UNNECESSARY_WORKER_OPTIONS } from '../runtime/unnecessary-options.js'
 import { AGENT_OPTIONS, checkAgentOptions } from '../worker/agent-options.js'
 import { valuesOf, type CommandDefinition } from './command-definition.js'
@@ -32,10 +33,11 @@ export const CLUSTER: CommandDefinition = {
     checkAgentOptions(options)
     await checkHost(address)
     const { Agent } = await import('../worker/agent.js')
-    logger.info(`ClusterProcess: starting ${workers} workers, ${settingsText(values)}`)
+    logger.info(`ClusterProcess: starting ${counted(workers, 'worker')}, ${settingsText(values)}`)
     const agent = await Agent.start(options)
     logger.info(`Cluster: waiting for the scheduler at ${address}`, { address })
-    const onReady = (): void => logger.info(`Cluster: ${workers} workers are ready`, { workers })
+    const ready = `${counted(workers, 'worker')} ${workers === 1 ? 'is' : 'are'} ready`
+    const onReady = (): void => logger.info(`Cluster: ${ready}`, { workers })
     // A failure to get ready ends the agent, which says why.
     agent.ready.then(onReady, () => {})
     return { ended: agent.ended, stop: (isUrgent) => agent.stop({ isUrgent }) }

@@ -6,8 +6,9 @@ import { finished, type CommandDefinition, type CommandInput } from './command-d
 import { ALIASES, COMMANDS, loadAllCommands } from './command-list.js'
 import { hasSection } from './config-section.js'
 import { jsonText, tomlText, type CommandSettings } from './config-text.js'
+import { errorLine } from './error-line.js'
 import { commandHelp } from './help-text.js'
-import { gatherSettings, readCall, refuseExtraWords } from './settings.js'
+import { gatherSettings, readCall, refuseExtraWords, type Settings } from './settings.js'
 import { styleOf } from './terminal.js'
 
 interface ConfigOptions {
@@ -71,9 +72,24 @@ async function configText({ positionals, values, calledAs }: CommandInput): Prom
     isJson ||= call.line.options.get('json')?.value === true
     const settings = await gatherSettings(call, surroundings)
     refuseExtraWords(call, settings.words)
+    await checkAddress(definition, settings)
     sections.push({ definition, settings })
   }
   return isJson ? jsonText(sections) : tomlText(sections)
+}
+
+/** Throws `ConfigError`, as the command itself would, that says where the address is from. */
+async function checkAddress(definition: CommandDefinition, settings: Settings): Promise<void> {
+  const [address] = settings.words
+  if (address === undefined || definition.positionals[0]?.env === undefined) return
+  const { checkConnectAddress } = await import('../client/default-address.js')
+  const { checkListenAddress } = await import('../scheduler/scheduler-options.js')
+  try {
+    if (definition.name === 'scheduler') checkListenAddress(address.text)
+    else checkConnectAddress(address.text)
+  } catch (error) {
+    throw new ConfigError(errorLine(error, settings), { cause: error })
+  }
 }
 
 async function find(name: string): Promise<CommandDefinition> {

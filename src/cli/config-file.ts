@@ -1,7 +1,7 @@
 // The configuration file: TOML, a section for each command, the names of flags as keys. All of it
 // is checked, whichever command reads it: a slip in another section would show only later.
 
-import { readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from '../base/errors.js'
 import { nearestHint } from '../base/option-table.js'
@@ -36,14 +36,34 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EISDIR', 'it is a directory'],
 ])
 
+/** Some hundred times what all options take: more is not a configuration. */
+const MAX_BYTES = 1024 * 1024
+
 function readBytes(path: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+    return new TextDecoder('utf-8', { fatal: true }).decode(readSome(path))
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     const isText = error instanceof TypeError
     const why = isText ? 'it is not text in UTF-8' : (REASONS.get(code) ?? message)
     throw new ConfigError(`cannot read the configuration file ${path}: ${why}`, { cause: error })
+  }
+}
+
+/** What a file, a pipe or a device has, which may be without end. */
+function readSome(path: string): Uint8Array {
+  const file = openSync(path, 'r')
+  try {
+    if (fstatSync(file).isDirectory()) throw new Error('it is a directory')
+    const bytes = Buffer.alloc(MAX_BYTES + 1)
+    let length = 0
+    for (let count = 1; count > 0 && length < bytes.length; length += count) {
+      count = readSync(file, bytes, length, bytes.length - length, null)
+    }
+    if (length <= MAX_BYTES) return bytes.subarray(0, length)
+    throw new Error(`it is longer than ${MAX_BYTES / 1024 / 1024} MiB`)
+  } finally {
+    closeSync(file)
   }
 }
 

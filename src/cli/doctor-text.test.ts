@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Diagnosis } from '../client/connect-outcome.js'
+import { clockProblem, type Diagnosis } from '../client/connect-outcome.js'
 import { diagnosisText, problemText } from './doctor-text.js'
 
 const HEALTHY: Diagnosis = {
@@ -20,6 +20,7 @@ const HEALTHY: Diagnosis = {
   task: {
     durationMs: 12.5,
     worker: '1|name|2',
+    version: '1.2.2',
     runtime: 'node/24.0.0',
     clock: { aheadMs: 1, errorMs: 1.5 },
   },
@@ -34,10 +35,29 @@ ok    round trip  0.5 ms (median of 9; 0.25 to 2)
 ok    clock       is 2000 ms behind that here (± 1.2 ms)
 ok    workers     3: 2 of them run JavaScript, 1 idle
 ok    monitor     tcp://h:2347 publishes: 4 tasks wait, 5 are with workers, 6 objects
-ok    task        ran on 1|name|2 (node/24.0.0) in 12.5 ms
+ok    task        ran on 1|name|2 (scaler-ts 1.2.2, node/24.0.0) in 12.5 ms
 ok    its clock   agrees with that here (± 1.5 ms)
 `,
   )
+})
+
+test('a clock that is far off is not called well', () => {
+  const { scheduler, task } = HEALTHY
+  assert.ok(scheduler !== undefined && task !== undefined)
+  const clock = { aheadMs: 3 * 86_400_000, errorMs: 1.5 }
+  const off = { ...HEALTHY, scheduler: { ...scheduler, clock }, task: { ...task, clock } }
+  const problem = clockProblem('scheduler', 'the scheduler', clock)
+  assert.ok(problem !== undefined)
+  assert.equal(problem.isFatal, false)
+  const text = diagnosisText({ ...off, problems: [problem] }, false)
+  assert.doesNotMatch(text, /^ok +(its )?clock/m)
+  assert.match(text, /^note  scheduler +the clock of the scheduler is 3 days ahead of that here/m)
+})
+
+test('of one there is one', () => {
+  const monitor = { address: 'tcp://h:2347', waitingTasks: 1, runningTasks: 1, objects: 1 }
+  const text = diagnosisText({ ...HEALTHY, monitor }, false)
+  assert.match(text, /publishes: 1 task waits, 1 is with workers, 1 object\n/)
 })
 
 test('what is remarkable is a note, what is fatal is told elsewhere', () => {

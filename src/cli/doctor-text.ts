@@ -1,6 +1,7 @@
 // What `scaler doctor` has found, as lines for people.
 
-import type { ClockDifference } from '../client/connect-clock.js'
+import { counted } from '../base/counted.js'
+import { clockText, isFarOff } from '../client/connect-clock.js'
 import type {
   Diagnosis,
   DiagnosisProblem,
@@ -54,7 +55,8 @@ function schedulerLines(scheduler: FoundScheduler, address: string): readonly Li
   const what = [kind, version].filter((each) => each !== undefined).join(' ')
   const details = [runtime, id === '' ? undefined : `id ${id.slice(0, 8)}`]
   const told = [what, ...details.filter((each) => each !== undefined)].join(', ')
-  const clockLines: readonly Line[] = clock === undefined ? [] : [['clock', clockText(clock)]]
+  const isGood = clock !== undefined && !isFarOff(clock)
+  const clockLines: readonly Line[] = isGood ? [['clock', clockText(clock)]] : []
   return [
     ['scheduler', `${address} answers: ${told}`],
     ['round trip', `${medianMs} ms (median of ${count}; ${minMs} to ${maxMs})`],
@@ -68,22 +70,15 @@ function workerLine({ total, suitable, idle }: WorkerCount): Line {
 }
 
 function monitorLine({ address, waitingTasks, runningTasks, objects }: FoundMonitor): Line {
-  const load = `${waitingTasks} tasks wait, ${runningTasks} are with workers, ${objects} objects`
+  const waiting = `${counted(waitingTasks, 'task')} ${waitingTasks === 1 ? 'waits' : 'wait'}`
+  const running = `${runningTasks} ${runningTasks === 1 ? 'is' : 'are'} with workers`
+  const load = `${waiting}, ${running}, ${counted(objects, 'object')}`
   return ['monitor', `${address} publishes: ${load}`]
 }
 
-function taskLines({ worker, runtime, durationMs, clock }: TrialTask): readonly Line[] {
+function taskLines({ worker, version, runtime, durationMs, clock }: TrialTask): readonly Line[] {
   const where = worker === '' ? '' : ` on ${worker}`
-  return [
-    ['task', `ran${where} (${runtime}) in ${durationMs} ms`],
-    ['its clock', clockText(clock)],
-  ]
-}
-
-function clockText({ aheadMs, errorMs }: ClockDifference): string {
-  const difference = Math.abs(aheadMs)
-  const side = aheadMs < 0 ? 'behind' : 'ahead of'
-  const what =
-    difference <= errorMs ? 'agrees with that here' : `is ${difference} ms ${side} that here`
-  return `${what} (± ${errorMs} ms)`
+  const what = version === undefined ? runtime : `scaler-ts ${version}, ${runtime}`
+  const clockLines: readonly Line[] = isFarOff(clock) ? [] : [['its clock', clockText(clock)]]
+  return [['task', `ran${where} (${what}) in ${durationMs} ms`], ...clockLines]
 }

@@ -1,7 +1,7 @@
 // The options that are given in the environment: `SCALER_` and the flag in capitals. One variable
-// serves all commands that have the flag; one that no command has is a mistake, and is refused.
+// serves all commands that have the flag; one that no command has is told, and nothing more: the
+// environment belongs to everybody.
 
-import { ConfigError } from '../base/errors.js'
 import { nearestName } from '../base/nearest-name.js'
 import type { CommandDefinition } from './command-definition.js'
 import type { Given } from './command-line.js'
@@ -60,18 +60,19 @@ export function strangeVariables(
   return Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isKnown(name))
 }
 
-/** Throws `ConfigError` for the first of `strange` that is a variable of no command at all. */
-export function refuseStrangers(
+/** A line about each of `strange` that is a variable of no command at all. */
+export function aboutStrangers(
   strange: readonly string[],
   definitions: readonly CommandDefinition[],
-): void {
+): readonly string[] {
   const keys = definitions.flatMap((each) => settableFlags(flagsOf(each)).map(({ key }) => key))
   const known = [...new Set([...keys.map(variableOf), ...ALWAYS])]
-  const stranger = strange.find((name) => !known.includes(name))
-  if (stranger === undefined) return
   // The prefix is the same for all, and would make everything near.
   const names = known.map((name) => name.slice(PREFIX.length))
-  const near = nearestName(stranger.slice(PREFIX.length), names)
-  const hint = near === undefined ? '' : `; is it ${PREFIX}${near}?`
-  throw new ConfigError(`${stranger}: no command has such an option${hint}`)
+  return strange.flatMap((name) => {
+    if (known.includes(name)) return []
+    const near = nearestName(name.slice(PREFIX.length), names)
+    const hint = near === undefined ? '' : `; is it ${PREFIX}${near}?`
+    return [`${name}: no command has such an option${hint}`]
+  })
 }

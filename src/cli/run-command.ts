@@ -114,7 +114,11 @@ class CommandRun {
     if (call.line.options.get('version')?.value === true) {
       return exitWith({ stdout: `${packageVersion()}\n` })
     }
-    const surroundings: Surroundings = { environment: process.env, loadAll: loadAllCommands }
+    const surroundings: Surroundings = {
+      environment: process.env,
+      loadAll: loadAllCommands,
+      warn: (line) => this.#tell(line, 'warning: '),
+    }
     const settings = await gatherSettings(call, surroundings)
     this.#settings = settings
     this.#asUsage(() => checkWords(call, settings.words))

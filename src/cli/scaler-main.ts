@@ -10,6 +10,8 @@ import { styleOf } from './terminal.js'
 
 const EXIT_USAGE = 2
 const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h'])
+/** What may stand beside a wish for help: help it is. */
+const BESIDE_HELP: ReadonlySet<string> = new Set([...HELP, '--version'])
 
 /** Runs `scaler` with the words behind it. */
 export async function runScaler(words: readonly string[]): Promise<void> {
@@ -18,7 +20,7 @@ export async function runScaler(words: readonly string[]): Promise<void> {
     if (first === undefined) return await exitWith({ stderr: await overview(), code: EXIT_USAGE })
     if (first === '--version') return await exitWith({ stdout: `${packageVersion()}\n` })
     if (HELP.has(first)) {
-      return await exitWith({ stdout: await helpOf(rest.find((word) => !HELP.has(word))) })
+      return await exitWith({ stdout: await helpOf(rest.find((word) => !BESIDE_HELP.has(word))) })
     }
     const load = find(first)
     await runCommand(await load(), rest, `scaler ${first}`)

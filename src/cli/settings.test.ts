@@ -97,11 +97,24 @@ test('the names of services in a cluster of containers are no options', async ()
   assert.deepEqual(givenOf(await settingsOf([], environment)), [])
 })
 
-const WRONG_VARIABLES: readonly (readonly [NodeJS.ProcessEnv, string])[] = [
-  [
-    { SCALER_WORKER_TIMEOUT: '5' },
+test('a variable that no command has is told in one line, and changes nothing', async () => {
+  const call = readCall(SCHEDULER, [], 'scaler_scheduler')
+  const lines: string[] = []
+  const environment = {
+    SCALER_WORKER_TIMEOUT: '5',
+    SCALER_XYZZY: 'somebody',
+    SCALER_PER_WORKER_QUEUE_SIZE: '7',
+  }
+  const warn = (line: string): number => lines.push(line)
+  const settings = await gatherSettings(call, { environment, loadAll: loadAllCommands, warn })
+  assert.deepEqual(givenOf(settings), [])
+  assert.deepEqual(lines, [
     'SCALER_WORKER_TIMEOUT: no command has such an option; is it SCALER_WORKER_TIMEOUT_SECONDS?',
-  ],
+    'SCALER_XYZZY: no command has such an option',
+  ])
+})
+
+const WRONG_VARIABLES: readonly (readonly [NodeJS.ProcessEnv, string])[] = [
   [
     { SCALER_WORKER_TIMEOUT_SECONDS: 'soon' },
     'SCALER_WORKER_TIMEOUT_SECONDS: expected seconds from 0.1 to 86400, got "soon"',

@@ -7,10 +7,10 @@ import { readCommandLine, type CommandLine, type Given } from './command-line.js
 import type { ConfigFile } from './config-file.js'
 import { ADDRESS_KEY, hasSection } from './config-section.js'
 import {
+  aboutStrangers,
   ADDRESS_VARIABLE,
   CONFIG_VARIABLE,
   readEnvironment,
-  refuseStrangers,
   strangeVariables,
   textOf,
 } from './environment.js'
@@ -45,6 +45,8 @@ export interface Surroundings {
   readonly environment: NodeJS.ProcessEnv
   /** All commands, for what concerns the whole file or the whole environment. */
   readonly loadAll: () => Promise<readonly CommandDefinition[]>
+  /** Tells what is strange and does no harm: one line without the name of the command. */
+  readonly warn?: (line: string) => void
   /** Files that were read before, by their paths: standard input can be read only once. */
   readonly files?: Map<string, ConfigFile>
 }
@@ -73,8 +75,9 @@ export function readCall(
 }
 
 /**
- * What a command is told by everything that can tell it something. Rejects with `ConfigError` for
- * what is unknown or wrong in environment and file.
+ * What a command is told by everything that can tell it something. Warns of variables that no
+ * command has; rejects with `ConfigError` for values of variables that are wrong, and for what is
+ * unknown or wrong in the file.
  */
 export async function gatherSettings(
   call: CommandCall,
@@ -84,7 +87,10 @@ export async function gatherSettings(
   const { environment } = surroundings
   const variables = readEnvironment(flags, environment)
   const strange = strangeVariables(flags, environment)
-  if (strange.length > 0) refuseStrangers(strange, await surroundings.loadAll())
+  if (strange.length > 0 && surroundings.warn !== undefined) {
+    const lines = aboutStrangers(strange, await surroundings.loadAll())
+    for (const line of lines) surroundings.warn(line)
+  }
   const configPath = configPathOf(call, environment)
   const isRead = configPath !== undefined && hasSection(definition)
   const file = isRead ? await configFile(configPath, surroundings) : undefined

@@ -1,4 +1,7 @@
-// How far the clock of another machine is from that of this one, by one question and its answer.
+// How far the clock of another machine is from that of this one, by one question and its answer,
+// and what is said of that.
+
+import { counted } from '../base/counted.js'
 
 /** A difference of clocks. */
 export interface ClockDifference {
@@ -25,4 +28,35 @@ export function clockDifference(
 
 function round(ms: number): number {
   return Math.round(ms * 10) / 10
+}
+
+/** Clocks that are set by the network differ by less; above this logs and certificates mislead. */
+const FAR_OFF_MS = 5_000
+
+/** Whether the clocks differ by so much that somebody should set them. */
+export function isFarOff({ aheadMs, errorMs }: ClockDifference): boolean {
+  return Math.abs(aheadMs) - errorMs > FAR_OFF_MS
+}
+
+/** `is 3 days ahead of that here (± 1.5 ms)`. */
+export function clockText({ aheadMs, errorMs }: ClockDifference): string {
+  const difference = Math.abs(aheadMs)
+  const side = aheadMs < 0 ? 'behind' : 'ahead of'
+  const what =
+    difference <= errorMs ? 'agrees with that here' : `is ${spanText(difference)} ${side} that here`
+  return `${what} (± ${errorMs} ms)`
+}
+
+const SPANS = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+  [1_000, 'second'],
+] as const
+
+/** In the largest unit of which there are two: more precise nobody needs it. */
+function spanText(ms: number): string {
+  const [unitMs, unit] = SPANS.find(([each]) => ms >= 2 * each) ?? [1, undefined]
+  if (unit === undefined || ms < 10_000) return `${ms} ms`
+  return counted(Math.round(ms / unitMs), unit)
 }

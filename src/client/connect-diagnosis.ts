@@ -13,11 +13,13 @@ import {
 } from './connect-finding.js'
 import { readMonitor } from './connect-monitor.js'
 import {
+  clockProblem,
   countWorkers,
   foundScheduler,
   monitorOf,
   versionProblem,
   workerProblem,
+  workerVersionProblem,
   type Diagnosis,
   type DiagnosisProblem,
   type FoundMonitor,
@@ -97,6 +99,7 @@ class Examination {
     this.#report = answer.report?.report
     this.#scheduler = foundScheduler(answer, performance.now(), Date.now())
     this.#add(versionProblem(this.#scheduler, packageVersion()))
+    this.#add(clockProblem('scheduler', 'the scheduler', this.#scheduler.clock))
   }
 
   async #onStranger(finding: ConnectFinding, elapsedMs: number): Promise<void> {
@@ -141,6 +144,8 @@ class Examination {
     }
     try {
       this.#task = await runTrialTask(this.#text, this.#options.timeoutMs)
+      this.#add(workerVersionProblem(this.#task, packageVersion()))
+      this.#add(clockProblem('task', 'its worker', this.#task.clock))
     } catch (error) {
       if (!(error instanceof ScalerError)) throw error
       this.#add({ part: 'task', isFatal: true, ...this.#describeFailure(error) })

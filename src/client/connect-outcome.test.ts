@@ -4,11 +4,13 @@ import { schedulerId } from '../base/ids.js'
 import { parseConnectAddress } from '../transport/address.js'
 import type { SchedulerReport } from '../wire/message.js'
 import {
+  clockProblem,
   countWorkers,
   foundScheduler,
   monitorOf,
   versionProblem,
   workerProblem,
+  workerVersionProblem,
 } from './connect-outcome.js'
 
 const REPORT: SchedulerReport = {
@@ -118,4 +120,28 @@ for (const [address, bound, expected] of MONITORS) {
 test('without a report the monitors are two ports up', () => {
   assert.equal(monitorOf(parseConnectAddress('tcp://far:1'), undefined), 'tcp://far:3')
   assert.equal(monitorOf(parseConnectAddress('tcp://far:65535'), undefined), undefined)
+})
+
+test('clocks that are some seconds apart are a problem, unless that may be the way', () => {
+  const whatOf = (aheadMs: number, errorMs = 1): string | undefined =>
+    clockProblem('task', 'its worker', { aheadMs, errorMs })?.what
+  assert.equal(clockProblem('scheduler', 'the scheduler', undefined), undefined)
+  for (const fine of [0, 4_000, -5_000]) assert.equal(whatOf(fine), undefined)
+  assert.equal(whatOf(30_000, 26_000), undefined)
+  assert.equal(whatOf(-7_000), 'the clock of its worker is 7000 ms behind that here (± 1 ms)')
+  assert.match(whatOf(90_000) ?? '', /is 90 seconds ahead of that here/)
+  assert.match(whatOf(-3 * 86_400_000) ?? '', /is 3 days behind that here/)
+})
+
+test('a worker of another version is told', () => {
+  const clock = { aheadMs: 0, errorMs: 1 }
+  const task = { durationMs: 1, worker: '1|w|2', version: '1.0.0', runtime: 'node/1', clock }
+  assert.equal(workerVersionProblem(task, '1.0.0'), undefined)
+  assert.equal(workerVersionProblem({ ...task, version: undefined }, '1.0.0'), undefined)
+  const problem = workerVersionProblem(task, '2.0.0')
+  assert.equal(
+    problem?.what,
+    'the worker that ran the task, 1|w|2, is of version 1.0.0, this is 2.0.0',
+  )
+  assert.equal(problem?.isFatal, false)
 })

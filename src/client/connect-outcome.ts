@@ -4,7 +4,7 @@ import { idToHex } from '../base/ids.js'
 import type { InstantMs } from '../base/machine.js'
 import { formatAddress, parseAddress, type Address } from '../transport/address.js'
 import type { SchedulerReport } from '../wire/message.js'
-import { clockDifference, type ClockDifference } from './connect-clock.js'
+import { clockDifference, clockText, isFarOff, type ClockDifference } from './connect-clock.js'
 import { monitorBeside, type FindingText, type SchedulerAnswer } from './connect-finding.js'
 import type { MonitorView } from './connect-monitor.js'
 import type { TrialTask } from './connect-trial.js'
@@ -117,6 +117,29 @@ export function workerProblem(
   const who = total === 1 ? 'its only worker does not run' : `none of its ${total} workers runs`
   const what = `${who} JavaScript: no task of ours would run`
   return { part: 'workers', isFatal: true, what, advice }
+}
+
+/** That a clock is far from that of this machine, if so. `whose`: of whom, as in `its`. */
+export function clockProblem(
+  part: 'scheduler' | 'task',
+  whose: string,
+  clock: ClockDifference | undefined,
+): DiagnosisProblem | undefined {
+  if (clock === undefined || !isFarOff(clock)) return undefined
+  const what = `the clock of ${whose} ${clockText(clock)}`
+  const advice = 'set both by the network (NTP): times in logs and certificates mislead otherwise'
+  return { part, isFatal: false, what, advice }
+}
+
+/** That the worker which ran a task is of another version than this package, if so. */
+export function workerVersionProblem(
+  { version, worker }: TrialTask,
+  own: string,
+): DiagnosisProblem | undefined {
+  if (version === undefined || version === own) return undefined
+  const who = `the worker that ran the task${worker === '' ? '' : `, ${worker},`}`
+  const what = `${who} is of version ${version}, this is ${own}`
+  return { part: 'task', isFatal: false, what, advice: '' }
 }
 
 /** That the scheduler is of another version than this package, if so. */

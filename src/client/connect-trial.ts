@@ -10,16 +10,29 @@ export interface TrialTask {
   readonly durationMs: number
   /** The name of the worker that ran it; '' if it did not say so. */
   readonly worker: string
+  /** The version of the package there; undefined if that could not be found out. */
+  readonly version: string | undefined
   /** What it runs, `node/20.20.2`. */
   readonly runtime: string
   readonly clock: ClockDifference
 }
 
 /**
- * Says when it was, and where. From a text: a function of this package would not travel, as workers
- * have a package of their own, which may be of another version.
+ * Says when it was, on what, and with which version of this package, as the program of the
+ * processor shows. From a text: a function of this package would not travel, as workers have a
+ * package of their own, which may be of another version.
  */
-const TRIAL = '() => [Date.now(), `node/${process.versions.node}`]'
+const TRIAL = `() => {
+  const now = Date.now()
+  let version = ''
+  try {
+    const main = process.getBuiltinModule('module').createRequire(process.argv[1])
+    version = main('../../package.json').version
+  } catch {}
+  return [now, \`node/\${process.versions.node}\`, String(version)]
+}`
+
+type Trial = () => [now: number, runtime: string, version: string]
 
 /**
  * Runs a task that does nothing, twice, by a client of its own. Rejects with `ConnectError` if the
@@ -29,7 +42,7 @@ const TRIAL = '() => [Date.now(), `node/${process.versions.node}`]'
 export async function runTrialTask(address: string, timeoutMs: number): Promise<TrialTask> {
   const client = await Client.connect(address, { timeoutMs })
   try {
-    const trial = runInThisContext(TRIAL, { filename: 'trial.js' }) as () => [number, string]
+    const trial = runInThisContext(TRIAL, { filename: 'trial.js' }) as Trial
     const run = (): Promise<TrialTask> => runOnce(client, trial, timeoutMs)
     const { durationMs } = await run()
     // Now that the function is there: the shorter the way, the better is the clock known.
@@ -39,19 +52,16 @@ export async function runTrialTask(address: string, timeoutMs: number): Promise<
   }
 }
 
-async function runOnce(
-  client: Client,
-  trial: () => [number, string],
-  timeoutMs: number,
-): Promise<TrialTask> {
+async function runOnce(client: Client, trial: Trial, timeoutMs: number): Promise<TrialTask> {
   const begun = performance.now()
   const begunAt = Date.now()
   const future = client.with({ name: 'doctor' }).submit(trial)
-  const [clock, runtime] = await future.result({ timeoutMs })
+  const [clock, runtime, version] = await future.result({ timeoutMs })
   const durationMs = performance.now() - begun
   return {
     durationMs: round(durationMs),
     worker: future.profile?.worker ?? '',
+    version: version === '' ? undefined : version,
     runtime,
     clock: clockDifference(clock, begunAt + durationMs / 2, durationMs),
   }

@@ -35,7 +35,8 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     // The compiler refuses `new`; JavaScript does not.
     if (!Array.isArray(processes)) {
       throw new TypeError(
-        'new SchedulerClusterCombo() starts nothing; use await SchedulerClusterCombo.start(options)',
+        'new SchedulerClusterCombo() starts nothing; ' +
+          'use await SchedulerClusterCombo.start(options)',
       )
     }
     this.address = addresses.address

@@ -2,6 +2,7 @@
 
 import { ConfigError } from '../base/errors.js'
 import { formatAddress, parseAddress, type Address } from '../transport/address.js'
+import { codeOf } from '../transport/os-error.js'
 
 const DISTANCE = 2
 const MAX_PORT = 65_535
@@ -32,4 +33,13 @@ export async function bindMonitor<T>(
     if (!isChosen) throw error
   }
   return bind(formatAddress({ ...configured, port: 0 }))
+}
+
+/** That the address for monitors cannot be bound, so that nobody takes it for that of clients. */
+export function monitorError(error: unknown, isDefault: boolean): unknown {
+  if (!(error instanceof Error) || error instanceof ConfigError) return error
+  const why = isDefault ? ' (monitors connect two ports up unless another address is given)' : ''
+  const told = new Error(`option monitorAddress: ${error.message}${why}`, { cause: error })
+  const code = codeOf(error)
+  return code === undefined ? told : Object.assign(told, { code })
 }

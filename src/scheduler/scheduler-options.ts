@@ -23,8 +23,8 @@ export interface SchedulerOwnOptions {
    */
   readonly workerSilenceMs?: number | undefined
   /**
-   * 0: so long the store keeps an object that nothing needs any more; 0 = it is freed at once. Up
-   * to 86,400,000.
+   * 0: so long the store keeps what clients that have left still had there; 0 = it is freed at
+   * once. What a client deletes itself goes at once in any case. Up to 86,400,000.
    */
   readonly objectRetentionMs?: number | undefined
   /**
@@ -128,7 +128,7 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
   },
   objectRetentionMs: {
     type: { kind: 'duration', min: 0, max: 86_400_000 },
-    description: 'keep objects for so long after their last use; 0 = free them at once',
+    description: 'keep the objects of clients that have left for so long; 0 = free them at once',
     default: 0,
     flag: 'object-retention-seconds',
     short: ['-ot'],
@@ -186,4 +186,9 @@ export function checkSchedulerOptions(options: SchedulerStartOptions): CheckedSc
   if (monitorAddress !== undefined) parseAddress(monitorAddress)
   loggerOption('logger', logger)
   return { ...(rest as Omit<CheckedSchedulerOptions, 'isProtected'>), isProtected }
+}
+
+/** Throws `ConfigError` for what is no address to listen on. */
+export function checkListenAddress(address: string): void {
+  parseAddress(address)
 }

@@ -17,7 +17,7 @@ import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
 import type { IncomingMessage } from '../transport/socket.js'
 import { decode, encodeFrame, type Message } from '../wire/message.js'
-import { bindMonitor, checkMonitorPort } from './monitor-address.js'
+import { bindMonitor, checkMonitorPort, monitorError } from './monitor-address.js'
 import {
   checkSchedulerOptions,
   type CheckedSchedulerOptions,
@@ -120,6 +120,8 @@ export class Scheduler implements AsyncDisposable {
     const bind = (at: string): Promise<PubSocket> =>
       PubSocket.bind(at, {
         onSubscriptions: (count) => this.#driver.handle({ type: 'subscribersChanged', count }),
+      }).catch((error: unknown) => {
+        throw monitorError(error, options.monitorAddress === undefined)
       })
     const { monitorAddress } = options
     this.#monitor = await (monitorAddress === undefined

@@ -22,13 +22,15 @@ class ProcessSerializer {
   readonly identities = new Identities()
   isServing = false
   known: () => KnownThings = () => this.identities
+  /** What errors call this process. */
+  name = `process ${process.pid} on ${hostname()}`
   readonly analyst: SourceAnalyst
   readonly serializer: DefaultSerializer
 
   constructor() {
     const natives = new NativeNames()
     const loader = createModuleLoader({
-      workerName: () => `process ${process.pid} on ${hostname()}`,
+      workerName: () => this.name,
       cwd: () => process.cwd(),
     })
     const modules = new ModuleNames(this.policy, natives, loader)
@@ -53,6 +55,11 @@ export const processSerializer: DefaultSerializer = own.serializer
  * caller's.
  */
 export const defaultSerializer: Serializer = own.serializer
+
+/** From now on errors name the worker whose tasks run in this process. */
+export function nameWorker(worker: string): void {
+  own.name = `${worker} (process ${process.pid} on ${hostname()})`
+}
 
 /**
  * From now on functions and classes of this package travel by value: it need not be installed on

@@ -1,7 +1,8 @@
 // Listens on an address and hands out the streams of those who connect. Knows the operating
 // system's ways (stale socket files, ports chosen by the system), not what the streams carry.
 
-import { lstat, unlink } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { lstat, stat, unlink } from 'node:fs/promises'
 import {
   connect,
   createServer,
@@ -10,6 +11,7 @@ import {
   type Server,
   type Socket,
 } from 'node:net'
+import { dirname, resolve as resolvePath } from 'node:path'
 import type { Logger } from '../base/logger.js'
 import { formatAddress, parseAddress, type Address } from './address.js'
 import { bindError, codeOf } from './os-error.js'
@@ -47,6 +49,7 @@ export class Listener {
       throw bindError(
         formatAddress(address),
         error instanceof Error ? error : new Error(String(error)),
+        address.kind === 'ipc' ? await troubleWith(address.path) : undefined,
       )
     }
     // For example no file descriptors left for another connection: those that we have go on.
@@ -101,6 +104,38 @@ async function isStale(path: string): Promise<boolean> {
       resolve(false)
     })
   })
+}
+
+/**
+ * Why there can be no socket file at `path`, if the file system shows it: the system says
+ * "permission denied" for a folder that is not there, and "in use" for whatever is.
+ */
+async function troubleWith(path: string): Promise<string | undefined> {
+  const there = await look(path, lstat)
+  if (there?.isDirectory() === true) return 'it is a directory; name a file in it'
+  if (there?.isSocket() === true) return undefined
+  if (there !== undefined) return 'there is a file of that name, which is not a socket'
+  let missing: string | undefined
+  let folder = dirname(resolvePath(path))
+  for (; (await look(folder, stat)) === undefined; folder = dirname(folder)) {
+    if (folder === dirname(folder)) return undefined
+    missing = folder
+  }
+  if (missing !== undefined) return `the directory ${missing} does not exist`
+  const isDirectory = (await look(folder, stat))?.isDirectory() === true
+  return isDirectory ? undefined : `${folder} is not a directory`
+}
+
+/** Undefined: it is not there, or cannot be looked at. */
+async function look(
+  path: string,
+  by: (path: string) => Promise<Stats>,
+): Promise<Stats | undefined> {
+  try {
+    return await by(path)
+  } catch {
+    return undefined
+  }
 }
 
 function withRealPort(address: Address, server: Server): Address {

@@ -25,11 +25,18 @@ function isPrivileged(address: string): boolean {
   return port !== undefined && Number(port) < 1024
 }
 
-/** That `address` cannot be bound: `code` and `cause` are those of the system's error. */
-export function bindError(address: string, error: Error): Error & { readonly code?: string } {
+/**
+ * That `address` cannot be bound: `code` and `cause` are those of the system's error. `trouble`:
+ * what is wrong, if that is known better than the system says it.
+ */
+export function bindError(
+  address: string,
+  error: Error,
+  trouble?: string,
+): Error & { readonly code?: string } {
   const code = codeOf(error)
   const hint = BIND_HINTS[code ?? '']?.(address) ?? ''
-  const why = describeError(error).replace(/^listen /, '')
-  const wrapped = new Error(`cannot listen on ${address}: ${why}${hint}`, { cause: error })
+  const why = trouble ?? `${describeError(error).replace(/^listen /, '')}${hint}`
+  const wrapped = new Error(`cannot listen on ${address}: ${why}`, { cause: error })
   return code === undefined ? wrapped : Object.assign(wrapped, { code })
 }

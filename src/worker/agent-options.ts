@@ -1,5 +1,6 @@
 // The options of an agent: names, defaults and bounds, checked in one place for code and commands.
 
+import { counted } from '../base/counted.js'
 import { statSync } from 'node:fs'
 import { availableParallelism, hostname } from 'node:os'
 import { ConfigError } from '../base/errors.js'
@@ -218,7 +219,9 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
 function checkNames(names: readonly string[] | undefined, count: number): readonly string[] {
   if (names === undefined) return new Array<string>(count).fill(hostname().split('.', 1)[0] ?? '')
   if (!Array.isArray(names) || names.length !== count) {
-    const got = Array.isArray(names) ? `${names.length} names for ${count} workers` : 'no list'
+    const got = Array.isArray(names)
+      ? `${counted(names.length, 'name')} for ${counted(count, 'worker')}`
+      : 'no list'
     throw new ConfigError(`option workerNames: expected one name per worker, got ${got}`)
   }
   for (const name of names as readonly unknown[]) {

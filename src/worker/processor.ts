@@ -5,6 +5,7 @@ import { DeserializeError, MissingObjectError } from '../base/errors.js'
 import { idToHex, objectIdOf, type ObjectId } from '../base/ids.js'
 import { SerializerIds } from '../core/worker/serializer-ids.js'
 import { timeLimitOf } from '../core/worker/time-limit.js'
+import { nameWorker } from '../serializer/process-serializer.js'
 import { decode, type Message, type ObjectInstruction, type Task } from '../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../wire/task-flags.js'
 import { decodeCollect } from './collect-frame.js'
@@ -53,6 +54,7 @@ export class Processor {
   #onHost(facts: HostFacts): void {
     this.#workersTimeoutMs = facts.taskTimeoutMs
     this.#runner.setHost(facts)
+    nameWorker(facts.worker)
   }
 
   #onMessage(message: Message): void {

@@ -67,7 +67,7 @@ export class TestCluster {
   /** Another agent; resolves when its workers are ready. */
   async startAgent(workers: number, args: readonly string[] = []): Promise<Program> {
     const agent = this.startAgentInBackground(workers, args)
-    await agent.line((line) => String(line['message']).endsWith('are ready'))
+    await agent.line((line) => String(line['message']).endsWith(' ready'))
     return agent
   }
 

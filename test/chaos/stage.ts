@@ -67,7 +67,7 @@ export class Stage {
     const stage = new Stage(options, scheduler, at)
     const agents = Array.from({ length: options.agents }, () => stage.startAgent())
     await Promise.all(
-      agents.map((agent) => agent.line((line) => String(line['message']).endsWith('are ready'))),
+      agents.map((agent) => agent.line((line) => String(line['message']).endsWith(' ready'))),
     )
     for (let index = 0; index < options.clients; index += 1) stage.startClient()
     return stage

@@ -26,7 +26,7 @@ for (const side of ['up', 'down'] as const) {
     const cluster = await TestCluster.start(t, { agents: [] })
     const proxy = await proxyFor(t, cluster.address)
     const agent = cluster.startAgentInBackground(4, [], proxy.address)
-    await agent.line((line) => String(line['message']).endsWith('are ready'))
+    await agent.line((line) => String(line['message']).endsWith(' ready'))
     const client = cluster.client().with({ maxWorkerDeaths: 1_000_000 })
     await client.submit(answer, 1, 'warm')
     const before = proxy.links.map((link) => link.passed(side))
@@ -64,7 +64,7 @@ test('a cut in the greeting of workers costs no worker', async (t) => {
     if (index < 120) link.disturb({ cutAtByte: index * 3 }, index % 2 === 0 ? 'up' : 'down')
   })
   const agent = cluster.startAgentInBackground(4, [], proxy.address)
-  await agent.line((line) => String(line['message']).endsWith('are ready'))
+  await agent.line((line) => String(line['message']).endsWith(' ready'))
   // Each cut of a worker's link takes its tasks from it, and counts as its death.
   const client = cluster.client().with({ maxWorkerDeaths: 1_000 })
   assert.equal(await client.submit(answer, 2, 'at last'), 'at last 4')
@@ -77,7 +77,7 @@ test('a worker whose link goes dead is given up, comes back, and costs no result
   })
   const proxy = await proxyFor(t, cluster.address)
   const agent = cluster.startAgentInBackground(2, ['--death-timeout-seconds', '20'], proxy.address)
-  await agent.line((line) => String(line['message']).endsWith('are ready'))
+  await agent.line((line) => String(line['message']).endsWith(' ready'))
   const client = cluster.client()
   const slow = async (x: number): Promise<number> => {
     await delay(5)

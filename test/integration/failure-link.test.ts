@@ -21,7 +21,7 @@ test('connections that are forgotten while they are idle cost nothing: work sent
   // Heartbeats are too rare to keep these connections.
   const rare = ['--heartbeat-interval', '3', '--death-timeout-seconds', '60']
   const agent = cluster.startAgentInBackground(1, rare, proxy.address)
-  await agent.line((line) => String(line['message']).endsWith('are ready'))
+  await agent.line((line) => String(line['message']).endsWith(' ready'))
   const client = cluster.client({ heartbeatIntervalMs: 3_000, timeoutMs: 60_000 }, proxy.address)
   assert.equal(await client.submit(answer, 2, 'before'), 'before 4')
   proxy.dropIdle(200)
@@ -38,7 +38,7 @@ test('a slow and a delayed link make things slow, and nothing else', async (t) =
   const cluster = await TestCluster.start(t, { agents: [], schedulerArgs: timeouts })
   const proxy = await proxyFor(t, cluster.address)
   const agent = cluster.startAgentInBackground(1, [], proxy.address)
-  await agent.line((line) => String(line['message']).endsWith('are ready'))
+  await agent.line((line) => String(line['message']).endsWith(' ready'))
   const client = cluster.client({}, proxy.address)
   assert.equal(await client.submit(answer, 2, 'before'), 'before 4')
   for (const link of proxy.links) link.disturb({ delayMs: 40, bytesPerSecond: 500_000 })

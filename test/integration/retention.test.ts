@@ -71,6 +71,10 @@ class Peer implements Disposable {
     this.#say({ kind: 'objectInstruction', instructionType, objectUser: CLIENT, objectContent })
   }
 
+  leave(): void {
+    this.#say({ kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  }
+
   /** What the scheduler answers to a request for the object: `content`, or `objectNotExist`. */
   async request(): Promise<string> {
     this.#say({ kind: 'objectRequest', requestType: 'get', objectIds: [OBJECT] })
@@ -106,25 +110,27 @@ async function withObject(
   await look(client, worker)
 }
 
-test('an object that was deleted is gone at once by default', async () => {
-  await withObject(0, async (client, worker) => {
-    client.instruct('delete')
-    assert.equal(await client.request(), 'objectNotExist')
-    assert.equal(await worker.hears(), 'delete')
+for (const objectRetentionMs of [0, 3_600_000]) {
+  test(`an object that was deleted is gone at once: retention of ${objectRetentionMs} ms`, async () => {
+    await withObject(objectRetentionMs, async (client, worker) => {
+      client.instruct('delete')
+      assert.equal(await client.request(), 'objectNotExist')
+      assert.equal(await worker.hears(), 'delete')
+      assert.equal(await worker.request(), 'objectNotExist')
+    })
   })
-})
+}
 
-test('with a retention it can be fetched after that', async () => {
+test('with a retention it can be fetched after its client has left', async () => {
   await withObject(3_600_000, async (client, worker) => {
-    client.instruct('delete')
-    assert.equal(await client.request(), 'content')
+    client.leave()
     assert.equal(await worker.request(), 'content')
   })
 })
 
 test('it is freed by itself when the retention is over, and workers are told', async () => {
   await withObject(300, async (client, worker) => {
-    client.instruct('delete')
+    client.leave()
     assert.equal(await worker.hears(), 'delete')
     assert.equal(await worker.request(), 'objectNotExist')
   })

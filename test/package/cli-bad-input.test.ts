@@ -13,7 +13,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -49,7 +49,39 @@ const CASES: readonly Case[] = [
     1,
     /^scaler_scheduler: cannot listen on tcp:\/\/203\.0\.113\.9:1: .*address/i,
   ],
-  ['scaler-scheduler', [FREE, '-ma', NO_INTERFACE], 1, /cannot listen on tcp:\/\/203\.0\.113\.9:1/],
+  [
+    'scaler-scheduler',
+    [FREE, '-ma', NO_INTERFACE],
+    1,
+    /^scaler_scheduler: -ma \(--monitor-address\): cannot listen on tcp:\/\/203\.0\.113\.9:1/,
+  ],
+  [
+    'scaler-scheduler',
+    ['ipc:///no/such/dir/s'],
+    1,
+    /: cannot listen on ipc:\/\/\/no\/such\/dir\/s: the directory \/no does not exist$/m,
+  ],
+  ['scaler-scheduler', ['ipc:///usr'], 1, /ipc:\/\/\/usr: it is a directory; name a file in it$/m],
+  [
+    'scaler-scheduler',
+    ['ipc:///etc/passwd'],
+    1,
+    /ipc:\/\/\/etc\/passwd: there is a file of that name, which is not a socket$/m,
+  ],
+  ['scaler-scheduler', ['ipc:///etc/passwd/s'], 1, /: \/etc\/passwd is not a directory$/m],
+  [
+    'scaler',
+    ['config', 'scheduler', 'extra'],
+    2,
+    /^scaler config: address "extra": expected tcp:\/\/host:port or ipc:\/\/\/path/,
+  ],
+  ['scaler', ['config', 'cluster', 'tcp://*:1'], 2, /the host \* is only for listening/],
+  [
+    'scaler',
+    ['scheduler', '--config', '/dev/zero', FREE],
+    2,
+    /^scaler scheduler: cannot read the configuration file \/dev\/zero: it is longer than 1 MiB$/m,
+  ],
   ['scaler-scheduler', ['tcp://no-such-host.invalid:1'], 1, /no-such-host\.invalid/],
   ['scaler-cluster', ['tcp://no-such-host.invalid:1'], 1, /no-such-host\.invalid/],
   [
@@ -247,4 +279,46 @@ test('who stops reading has what it wanted', async (t) => {
   command.child.stdout?.destroy()
   const [code] = (await once(command.child, 'exit')) as [number]
   assert.equal(code, 0)
+})
+
+test('help comes first, whatever else is asked for', async (t) => {
+  const help = await runCommand(t, 'scaler', ['--help'])
+  for (const words of [
+    ['--help', '--version'],
+    ['help', '--version'],
+    ['-h', '--version', '--help'],
+  ]) {
+    const { code, stdout, stderr } = await runCommand(t, 'scaler', words)
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: help.stdout, stderr: '' })
+  }
+})
+
+test('a variable that no command has is one warning, and the command goes on', async (t) => {
+  const env = { SCALER_WORKER_TIMOUT_SECONDS: '30' }
+  for (const words of [['config', 'scheduler'], ['config']]) {
+    const { code, stdout, stderr } = await runCommand(t, 'scaler', words, env)
+    assert.equal(code, 0)
+    assert.match(stdout, /^\[scheduler\]/)
+    assert.equal(
+      stderr,
+      'scaler config: warning: SCALER_WORKER_TIMOUT_SECONDS: no command has such an option; ' +
+        'is it SCALER_WORKER_TIMEOUT_SECONDS?\n',
+    )
+  }
+})
+
+test('the port for monitors is named as that when somebody has it', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.after(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const end = await runCommand(t, 'scaler-scheduler', [`tcp://127.0.0.1:${port - 2}`])
+  assertOneLine(
+    end,
+    1,
+    new RegExp(
+      `^scaler_scheduler: --monitor-address: cannot listen on tcp://127\\.0\\.0\\.1:${port}: ` +
+        'EADDRINUSE.*two ports up unless another address is given',
+    ),
+  )
 })

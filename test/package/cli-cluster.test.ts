@@ -16,7 +16,7 @@ async function startCluster(
   args: readonly string[],
 ): Promise<{ readonly cluster: RunningCommand; readonly processors: readonly number[] }> {
   const cluster = startCommand(t, 'scaler-cluster', args)
-  await cluster.line((line) => String(line['message']).endsWith('are ready'))
+  await cluster.line((line) => String(line['message']).endsWith(' ready'))
   return { cluster, processors: childrenOf(cluster.pid) }
 }
 

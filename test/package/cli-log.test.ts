@@ -36,7 +36,7 @@ test('a log begins with where it goes and which event loop there is', async (t) 
 test('the cluster says what it starts, with its main settings', async (t) => {
   const { address } = await startScheduler(t)
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '2', '-hi', '1.5', address])
-  await cluster.line((line) => String(line['message']).endsWith('are ready'))
+  await cluster.line((line) => String(line['message']).endsWith(' ready'))
   const messages = messagesOf(cluster.stdout())
   const started = messages.indexOf('Worker[0] started')
   const [line = ''] = messages.slice(2)

@@ -46,7 +46,7 @@ test('the demo compresses a folder on a cluster of its own and compares', async 
 test('the demo runs on a cluster that is there already', async (t) => {
   const { address } = await startScheduler(t)
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', address])
-  await cluster.line((line) => String(line['message']).endsWith('are ready'))
+  await cluster.line((line) => String(line['message']).endsWith(' ready'))
   const { code, stdout } = await startDemo(t, '--address', address, await newFolder(t)).ended
   assert.equal(code, 0)
   assert.match(stdout, /^files +3$/m)

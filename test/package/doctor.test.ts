@@ -25,7 +25,7 @@ function assertProblem({ code, stdout, stderr }: CommandEnd, expected: RegExp): 
 async function startAll(t: TestContext): Promise<string> {
   const { address } = await startScheduler(t)
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', address])
-  await cluster.line((line) => String(line['message']).endsWith('are ready'))
+  await cluster.line((line) => String(line['message']).endsWith(' ready'))
   return address
 }
 
@@ -40,7 +40,7 @@ test('a scheduler with workers is well: what it is, its workers, a task', async 
     'clock       (?:agrees|is) .*',
     'workers     1: 1 of them run JavaScript, 1 idle',
     'monitor     tcp://127\\.0\\.0\\.1:\\d+ publishes: 0 tasks wait, 0 are with workers, 0 objects',
-    'task        ran on \\d+\\|[^|]+\\|[0-9a-f]+ \\(node/\\d\\S+\\) in [\\d.]+ ms',
+    'task        ran on \\d+\\|[^|]+\\|[0-9a-f]+ \\(scaler-ts \\d\\S*, node/\\d\\S+\\) in [\\d.]+ ms',
     'its clock   (?:agrees|is) .*',
   ]
   assert.match(end.stdout, new RegExp(`^${lines.map((line) => `ok    ${line}\n`).join('')}$`))

@@ -35,8 +35,8 @@ const SMALL_VALUE_BYTES = 256
 const FEW_COPIES_BYTES = 64 * 1024
 const UNKNOWN = -1
 const CALL_IN_CALL =
-  'a call inside a call is not computed; make it a node of its own and pass the key of that node, ' +
-  'or pass the array as it is with literal([fn, …])'
+  'a call inside a call is not computed; make it a node of its own and pass the key of that ' +
+  'node, or pass the array as it is with literal([fn, …])'
 
 /** Serializes what a plan needs. Goes on after failures, to find them all. */
 export function encodeGraph(plan: GraphPlan, idPrefix: string, codec: GraphCodec): EncodedGraph {

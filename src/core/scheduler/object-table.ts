@@ -73,18 +73,22 @@ export class ObjectTable {
     this.#retained.touch(entry, this.#now())
   }
 
-  /** A user no longer needs some objects. Ids that it does not use are skipped. */
+  /**
+   * A user deletes some objects: each goes at once, unless somebody else needs it. Ids that it does
+   * not use are skipped.
+   */
   delete(user: ObjectUser, ids: readonly ObjectId[]): void {
     for (const id of ids) {
       const entry = this.#objects.get(id)
-      if (entry !== undefined && entry.users.has(user)) this.release(user, entry)
+      if (entry === undefined || !entry.users.has(user)) continue
+      this.#leave(user, entry)
+      if (entry.users.size === 0) this.#free(entry)
     }
   }
 
-  /** A user needs an object no longer that it uses. */
+  /** A user has left that needs an object: it stays for its retention if nobody else does. */
   release(user: ObjectUser, entry: ObjectEntry): void {
-    user.objects.delete(entry)
-    entry.users.delete(user)
+    this.#leave(user, entry)
     if (entry.users.size > 0 || this.#retained.retain(entry, this.#now())) return
     this.#free(entry)
   }
@@ -145,6 +149,11 @@ export class ObjectTable {
       for (const worker of entry.holders) assert(worker.held.has(entry), 'a holder without object')
     }
     this.#retained.checkInvariants((entry) => this.#objects.get(entry.id) === entry)
+  }
+
+  #leave(user: ObjectUser, entry: ObjectEntry): void {
+    user.objects.delete(entry)
+    entry.users.delete(user)
   }
 
   #free(entry: ObjectEntry): void {

@@ -40,18 +40,43 @@ function isFetched(scheduler: TestScheduler, id = 'o'): boolean {
 
 const objects = ({ machine }: TestScheduler): number => machine.counts.objects
 
+/** A client leaves: nobody needs its objects from then on. */
+const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
+
 test('without retention an object goes with its last user', () => {
   const scheduler = withObject(0)
+  scheduler.receive('C', leave)
+  assert.equal(objects(scheduler), 0)
+  assert.equal(isFetched(scheduler), false)
+})
+
+test('an object that its owner deletes is gone at once, whatever the retention', () => {
+  const scheduler = withObject()
   const before = objects(scheduler)
+  assert.equal(isFetched(scheduler), true)
   scheduler.receive('C', instruction('delete', 'C', ['o']))
   assert.equal(objects(scheduler), before - 1)
+  assert.ok(scheduler.lines().includes('W <- delete o'), 'the worker that has it is told')
+  assert.equal(isFetched(scheduler), false)
+  scheduler.receive('C', instruction('create', 'C', ['o']))
+  assert.equal(isFetched(scheduler), true)
+})
+
+test('it stays for others that need it, and as long after them', () => {
+  const scheduler = withObject()
+  scheduler.receive('D', clientHeartbeat()).receive('D', instruction('create', 'D', ['o']))
+  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  assert.equal(isFetched(scheduler), true)
+  scheduler.receive('D', leave)
+  assert.equal(isFetched(scheduler), true)
+  scheduler.moveTo(scheduler.now + RETENTION_MS + 200)
   assert.equal(isFetched(scheduler), false)
 })
 
 test('an object that nobody needs can be fetched until its time is over', () => {
   const scheduler = withObject()
   const before = objects(scheduler)
-  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  scheduler.receive('C', leave)
   scheduler.moveTo(scheduler.now + RETENTION_MS - 1)
   assert.equal(objects(scheduler), before)
   assert.equal(isFetched(scheduler), true)
@@ -59,20 +84,19 @@ test('an object that nobody needs can be fetched until its time is over', () => 
 
 test('it is freed after that, and the workers that have it are told', () => {
   const scheduler = withObject()
-  const before = objects(scheduler)
   assert.equal(isFetched(scheduler), true)
-  scheduler.receive('C', instruction('delete', 'C', ['o'])).actions()
+  scheduler.receive('C', leave).actions()
   scheduler.moveTo(scheduler.now + RETENTION_MS - 1)
   assert.deepEqual(scheduler.lines(), [], 'W may keep it')
   scheduler.moveTo(scheduler.now + 200)
-  assert.equal(objects(scheduler), before - 1)
+  assert.equal(objects(scheduler), 0)
   assert.deepEqual(scheduler.lines(), ['W <- delete o'])
   assert.equal(isFetched(scheduler), false)
 })
 
 test('who asks for it prolongs its time', () => {
   const scheduler = withObject()
-  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  scheduler.receive('C', leave)
   for (let i = 0; i < 5; i += 1) {
     scheduler.moveTo(scheduler.now + RETENTION_MS - 100)
     assert.equal(isFetched(scheduler), true)
@@ -83,12 +107,12 @@ test('who asks for it prolongs its time', () => {
 
 test('who stores it again keeps it for as long as that one needs it', () => {
   const scheduler = withObject()
-  scheduler.receive('C', instruction('delete', 'C', ['o']))
+  scheduler.receive('C', leave)
   scheduler.moveTo(scheduler.now + 500)
   scheduler.receive('D', clientHeartbeat()).receive('D', instruction('create', 'D', ['o']))
   scheduler.moveTo(scheduler.now + 10 * RETENTION_MS)
   assert.equal(isFetched(scheduler), true)
-  scheduler.receive('D', instruction('delete', 'D', ['o']))
+  scheduler.receive('D', leave)
   assert.equal(isFetched(scheduler), true)
   scheduler.moveTo(scheduler.now + RETENTION_MS + 200)
   assert.equal(isFetched(scheduler), false)
@@ -96,7 +120,7 @@ test('who stores it again keeps it for as long as that one needs it', () => {
 
 test('what a client leaves behind stays as long, and then the tables are empty', () => {
   const scheduler = withObject()
-  scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  scheduler.receive('C', leave)
   scheduler.moveTo(scheduler.now + RETENTION_MS - 100)
   assert.ok(objects(scheduler) > 0)
   scheduler.moveTo(scheduler.now + 300)
@@ -106,22 +130,21 @@ test('what a client leaves behind stays as long, and then the tables are empty',
 test('very many objects go in several turns, none of them long', () => {
   const scheduler = withObject()
   const ids = Array.from({ length: 10_000 }, (_, index) => `x${index}`)
-  const before = objects(scheduler)
   scheduler.receive('C', instruction('create', 'C', ids))
-  scheduler.receive('C', instruction('delete', 'C', ids))
+  scheduler.receive('C', leave)
   const until = scheduler.now + RETENTION_MS + 100
   scheduler.receive('W', workerHeartbeat())
   let turns = 0
   let left = objects(scheduler)
-  assert.equal(left, before + ids.length)
+  assert.ok(left > ids.length)
   scheduler.now = until
-  while (objects(scheduler) > before) {
+  while (objects(scheduler) > 0) {
     scheduler.handle({ type: 'tick' })
     assert.ok(left - objects(scheduler) <= 2_000, 'not all at once')
     assert.ok(objects(scheduler) < left, 'each turn gets on')
     left = objects(scheduler)
     turns += 1
-    if (left > before) assert.ok((scheduler.machine.deadline ?? Infinity) <= scheduler.now)
+    if (left > 0) assert.ok((scheduler.machine.deadline ?? Infinity) <= scheduler.now)
   }
-  assert.equal(turns, 5)
+  assert.ok(turns >= 5)
 })
