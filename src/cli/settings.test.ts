@@ -100,11 +100,7 @@ test('the names of services in a cluster of containers are no options', async ()
 test('a variable that no command has is told in one line, and changes nothing', async () => {
   const call = readCall(SCHEDULER, [], 'scaler_scheduler')
   const lines: string[] = []
-  const environment = {
-    SCALER_WORKER_TIMEOUT: '5',
-    SCALER_XYZZY: 'somebody',
-    SCALER_PER_WORKER_QUEUE_SIZE: '7',
-  }
+  const environment = { SCALER_WORKER_TIMEOUT: '5', SCALER_XYZZY: 'somebody' }
   const warn = (line: string): number => lines.push(line)
   const settings = await gatherSettings(call, { environment, loadAll: loadAllCommands, warn })
   assert.deepEqual(givenOf(settings), [])

@@ -13,7 +13,6 @@ const CALLS: Readonly<Record<string, SketchCall>> = {
   c: ['g', 'a'],
   d: ['h', 'b', 'c'],
 }
-const VALUE = 'value h(g(f(1) f(1)) g(f(1)))'
 
 /** What is sent once a scheduler has answered, without the object messages. */
 function tasksOf(harness: Harness): string[] {
