@@ -14,7 +14,7 @@ annotation id @0xb1f8a5d2c3e49607 (field) :IdKind;
 # The Data (or each Data of the list) is an id of this kind: opaque bytes that are compared, never
 # interpreted.
 
-annotation extension @0xe6c07d4f91ab2358 (field, enumerant, struct) :Void;
+annotation extension @0xe6c07d4f91ab2358 (field, enumerant, struct, enum) :Void;
 # Not in 1.9.9. A struct in which all such fields have their default value is written in the size
 # it had without them; see docs/protocol.md#extensions for when one may be sent.
 

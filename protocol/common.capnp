@@ -47,3 +47,15 @@ struct TaskCapability $extension {
   value @1 :Int64;
   # How many; -1 where the name alone matters.
 }
+
+enum WaitReason $extension {
+  # Why tasks wait (docs/protocol.md#waiting).
+
+  noScheduler @0;   # No scheduler answers.
+  noWorker @1;      # No worker is connected.
+  noRuntime @2;     # There are workers, but none of the client's runtime.
+  noCapability @3;  # No worker offers what the task needs.
+  allBusy @4;       # Every worker that could run it has enough to do.
+  limit @5;         # The scheduler has as many tasks waiting as it may have.
+  dependency @6;    # It needs the result of another task.
+}

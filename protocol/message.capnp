@@ -123,7 +123,8 @@ struct TaskResult {
 }
 
 struct TaskUpdate $extension {
-  # What a task that runs is doing: worker -> scheduler -> client (docs/protocol.md#task-updates).
+  # What becomes of a task that has not ended: worker -> scheduler -> client
+  # (docs/protocol.md#task-updates).
 
   taskId @0 :Data $id(task);
   # The task.
@@ -141,6 +142,8 @@ struct TaskUpdate $extension {
     waiting @0;   # It only waits for tasks that it has submitted itself.
     resumed @1;   # It goes on.
     progress @2;  # It tells how far it is.
+    running @3;   # It has begun.
+    queued @4;    # It had begun, and waits for a worker again.
   }
 }
 
@@ -203,6 +206,22 @@ struct ClientHeartbeatEcho {
 
   reports @2 :List(SchedulerReport) $extension;
   # One if the client has asked for it, else none (docs/protocol.md#report).
+
+  waiting @3 :List(WaitingTasks) $extension;
+  # Why tasks of the client wait in the scheduler (docs/protocol.md#waiting).
+}
+
+struct WaitingTasks $extension {
+  # Tasks that wait for the same reason.
+
+  reason @0 :CommonType.WaitReason;
+  # Why they wait.
+
+  tasks @1 :UInt32;
+  # How many there are in the scheduler.
+
+  forMS @2 :UInt32;
+  # How long that has been the reason, in milliseconds; 0 where it is not measured.
 }
 
 struct SchedulerReport $extension {
@@ -323,6 +342,14 @@ struct ObjectResponse {
     content @0;         # Of objects that exist.
     objectNotExist @1;  # Of objects that do not. A 1.9.9 worker dies of it.
   }
+}
+
+struct TaskRoom $extension {
+  # How many tasks a client may send that has had one refused: scheduler -> client
+  # (docs/protocol.md#room).
+
+  tasks @0 :UInt32;
+  # So many, and no more until there is room again.
 }
 
 struct DisconnectRequest {
@@ -484,5 +511,6 @@ struct Message {
     clientShutdownResponse @22 :ClientShutdownResponse;
     processorInitialized @23 :ProcessorInitialized;
     taskUpdate @24 :TaskUpdate;
+    taskRoom @25 :TaskRoom;
   }
 }

@@ -1,12 +1,20 @@
 // Every error that a user of the library can meet. Each has a stable `code`; the class names follow
 // those of the system its users know.
 
+import type { WaitingReason } from './waiting-reason.js'
+
 /** So many keys of a long cycle are printed at each end. */
 const CYCLE_ENDS = 10
 
 /** Ids and causes that errors carry. */
 export interface ScalerErrorOptions {
   readonly cause?: unknown
+}
+
+/** What errors carry that are about something that waits. */
+export interface WaitingErrorOptions extends ScalerErrorOptions {
+  /** Why it waits, or has waited; undefined if nobody knows. */
+  readonly reason?: WaitingReason | undefined
 }
 
 /** The base of all errors of this library. `code` is stable; `message` is one line for people. */
@@ -90,8 +98,12 @@ export class NoWorkerError extends ScalerError {
 
 /** The scheduler could not be reached, or did not answer, for `timeoutMs`. */
 export class DisconnectedError extends ScalerError {
-  constructor(message: string, options?: ScalerErrorOptions) {
+  /** `'no-scheduler'` if it did not answer for so long; else undefined. */
+  readonly reason: WaitingReason | undefined
+
+  constructor(message: string, options?: WaitingErrorOptions) {
     super('ERR_SCALER_DISCONNECTED', message, options)
+    this.reason = options?.reason
   }
 }
 
@@ -111,8 +123,12 @@ export class ClientClosedError extends ScalerError {
 
 /** `Client.connect` got no answer from a scheduler: says what was tried and what came back. */
 export class ConnectError extends ScalerError {
-  constructor(message: string, options?: ScalerErrorOptions) {
+  /** `'no-scheduler'`, the word that warnings have for it. */
+  readonly reason: WaitingReason | undefined
+
+  constructor(message: string, options?: WaitingErrorOptions) {
     super('ERR_SCALER_CONNECT', message, options)
+    this.reason = options?.reason
   }
 }
 
@@ -198,8 +214,12 @@ export class ProtocolError extends ScalerError {
 
 /** A wait with a time limit ended without a result; what was waited for goes on. */
 export class TimeoutError extends ScalerError {
-  constructor(message: string, options?: ScalerErrorOptions) {
+  /** Why it waits; undefined if it does not, or nobody knows. */
+  readonly reason: WaitingReason | undefined
+
+  constructor(message: string, options?: WaitingErrorOptions) {
     super('ERR_SCALER_TIMEOUT', message, options)
+    this.reason = options?.reason
   }
 }
 

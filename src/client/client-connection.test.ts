@@ -149,7 +149,7 @@ test('bytes that move keep a silent scheduler alive', async () => {
     client.link.progress()
     clock.advance(5_000)
   }
-  assert.equal(second.state, 'running')
+  assert.equal(second.state, 'queued')
   clock.advance(12_000)
   assert.equal(second.state, 'failed')
 })
@@ -272,7 +272,7 @@ test('an echo that comes unasked changes nothing', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   const id = schedulerId(client.scheduler.id)
-  const echo = encode({ kind: 'clientHeartbeatEcho', schedulerId: id, features: 1, reports: [] })
+  const echo = encode({ kind: 'clientHeartbeatEcho', schedulerId: id, features: 1, reports: [], waiting: [] })
   const before = client.scheduler.received.length
   client.link.inject(Buffer.from(echo), Buffer.from(echo))
   await turn()

@@ -6,9 +6,10 @@ import { NO_BYTES } from '../base/bytes.js'
 import { ClientClosedError } from '../base/errors.js'
 import { identity, idToHex, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
-import { ClientMachine } from '../core/client/client-machine.js'
+import type { WaitingReason } from '../base/waiting-reason.js'
+import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
 import type { TaskSubmission } from '../core/client/submission.js'
-import type { Clock } from '../runtime/clock.js'
+import { systemClock, type Clock } from '../runtime/clock.js'
 import { serializerName } from '../wire/object-content.js'
 import { CancelReasons } from './cancel-reasons.js'
 import type { ClientSettings } from './client-options.js'
@@ -21,6 +22,7 @@ import { ResultReader } from './result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { StoredResults } from './stored-results.js'
 import type { TaskOwner } from './task-owner.js'
+import { describeWaiting, warnOfWaiting, type WaitingState } from './waiting-text.js'
 
 /** A `map` pulls no input while tasks of so many bytes wait to be sent. */
 const MAX_WAITING_BYTES = 1024 ** 2
@@ -51,6 +53,9 @@ export interface ConnectionWatcher {
 
 const NOBODY = identity('')
 
+/** Tasks that have waited for less are not said to wait. */
+const NOTICEABLE_MS = 1_000
+
 /**
  * The connection of one client. Keeps the process alive while something is unfinished, else not.
  */
@@ -67,6 +72,7 @@ export class ClientConnection {
   readonly #results: ResultReader
   readonly #storedResults: StoredResults
   readonly #machine: ClientMachine<TaskOwner>
+  readonly #clock: Clock
   readonly #traffic: ClientTraffic
   readonly #watchers = new Set<ConnectionWatcher>()
   /** What keeps the process alive. */
@@ -98,6 +104,7 @@ export class ClientConnection {
       this.#resolveClosed = resolve
     })
     this.#machine = this.#newMachine()
+    this.#clock = setup.clock ?? systemClock
     this.#traffic = new ClientTraffic({
       address,
       identity: this.identity,
@@ -135,9 +142,23 @@ export class ClientConnection {
     return isBounded || machine.heldBytes < MAX_HELD_BYTES
   }
 
-  /** Whether a task was handed to the scheduler. */
-  isSent(id: TaskId): boolean {
-    return this.#machine.isSent(id) || this.#results.has(id)
+  /** Where a task is that has not ended for its owner, as far as is known. */
+  whereIs(id: TaskId): TaskWhereabouts {
+    return this.#machine.whereIs(id) ?? (this.#results.has(id) ? 'running' : 'pending')
+  }
+
+  /** Why a task waits, in words, too; undefined if it does not, or nobody knows. */
+  waitingOf(id: TaskId): WaitingState | undefined {
+    const reason = this.#machine.waitingReasonOf(id)
+    if (reason === undefined) return undefined
+    return { reason, text: describeWaiting(reason, this.address, this.#machine.linkTrouble).what }
+  }
+
+  /** Why tasks of this client can only wait, and have for some time; undefined if that is not so. */
+  get waitingReason(): WaitingReason | undefined {
+    const cause = this.#machine.waitingCause
+    if (cause === undefined || this.#clock.now() - cause.since < NOTICEABLE_MS) return undefined
+    return cause.reason
   }
 
   /** Whether the result of a task can be an argument without having been here. */
@@ -287,6 +308,8 @@ export class ClientConnection {
         return action.owner.offer(action.metadata, action.worker)
       case 'reportProgress':
         return action.owner.progress(action.done, action.total)
+      case 'warnWaiting':
+        return warnOfWaiting(action.warning, this.address)
       case 'announceOpen':
         this.#hasOpened = true
         for (const watcher of this.#watchers) watcher.onOpen()

@@ -106,6 +106,7 @@ export class Client implements AsyncDisposable {
     const client = new Client(address, options)
     const { connection } = client.#session
     connection.retain()
+    connection.request({ type: 'answerWanted' })
     try {
       await firstAnswer(connection, connection.settings.timeoutMs)
       return client

@@ -118,6 +118,6 @@ class ConnectAttempt implements ConnectionWatcher {
 
   #fail(message: string): void {
     this.#isOver = true
-    this.#reject(new ConnectError(message))
+    this.#reject(new ConnectError(message, { reason: 'no-scheduler' }))
   }
 }

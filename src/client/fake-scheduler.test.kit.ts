@@ -188,6 +188,7 @@ export class FakeScheduler {
       schedulerId: schedulerId(this.id),
       features,
       reports: [],
+      waiting: [],
     })
   }
 

@@ -5,6 +5,7 @@
 import { NO_BYTES } from '../base/bytes.js'
 import { TaskCancelledError } from '../base/errors.js'
 import { identity, type Identity, type TaskId } from '../base/ids.js'
+import type { TaskWhereabouts } from '../core/client/client-machine.js'
 import type { TaskEndReason } from '../core/client/events.js'
 import type { TaskScope } from '../runtime/task-scope.js'
 import type { ClientConnection } from './client-connection.js'
@@ -14,6 +15,7 @@ import type { Cancellable } from './signal-watch.js'
 import { addSite, moveToSite, type SubmitSite } from './submit-site.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
 import type { TaskProfile } from './task-profile.js'
+import type { WaitingState } from './waiting-text.js'
 import { ProgressReport, type ProgressListener, type TaskProgress } from './task-progress.js'
 
 /** The states of a future that has ended. */
@@ -71,11 +73,11 @@ export class FutureState implements TaskOwner, Cancellable {
     return this.#home.context?.scope
   }
 
-  get state(): 'pending' | 'running' | EndState {
+  get state(): TaskWhereabouts | EndState {
     switch (this.#status) {
       case 'open':
       case 'cancelling':
-        return this.#home.connection.isSent(this.taskId) ? 'running' : 'pending'
+        return this.#home.connection.whereIs(this.taskId)
       case 'stored':
       case 'fetching':
       case 'lost':
@@ -83,6 +85,11 @@ export class FutureState implements TaskOwner, Cancellable {
       default:
         return this.#status
     }
+  }
+
+  /** Why its task waits; undefined if it does not, or nobody knows. */
+  get waiting(): WaitingState | undefined {
+    return this.hasEnded ? undefined : this.#home.connection.waitingOf(this.taskId)
   }
 
   /** Whether its task has. The value may still have to be fetched. */

@@ -105,13 +105,13 @@ test('a future shows its id and state', async () => {
   assert.equal(inspect(future), `Future { ${future.id}, done }`)
 })
 
-test('a future is pending until its task has left, and running from then on', async () => {
+test('a future is pending until its task has left, and queued until a worker has begun it', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const future = submit(client, double, 1)
   assert.equal(future.state, 'pending')
   await until(() => client.scheduler.unfinished.size === 1)
-  assert.equal(future.state, 'running')
+  assert.equal(future.state, 'queued')
   client.scheduler.release()
   await future
   assert.equal(future.state, 'done')

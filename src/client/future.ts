@@ -41,11 +41,12 @@ export class Future<T> implements Promise<T> {
   }
 
   /**
-   * `pending`: the task has not left this process. `running`: the cluster has it; clients are not
-   * told when a worker begins. `done`, `failed` and `cancelled` are final. A large value is `done`
-   * while it is still in the cluster: it is fetched when somebody asks for it.
+   * `pending`: the task has not left this process. `queued`: the cluster has it. `running`: a
+   * worker has begun it, which is told of tasks that run for a quarter of a second or longer; after
+   * a lost worker it is `queued` again. `done`, `failed` and `cancelled` are final. A large value
+   * is `done` while it is still in the cluster: it is fetched when somebody asks for it.
    */
-  get state(): 'pending' | 'running' | 'done' | 'failed' | 'cancelled' {
+  get state(): 'pending' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' {
     return this.#state.state
   }
 
@@ -78,7 +79,7 @@ export class Future<T> implements Promise<T> {
 
   /**
    * The result as an ordinary promise, for those who will not wait for ever: it rejects with
-   * `TimeoutError` after `timeoutMs`, or with the reason of `signal`; the task goes on in both
+   * `TimeoutError` after `timeoutMs`, which says why the task waits if it does, or with the reason of `signal`; the task goes on in both
    * cases. Rejects with `ConfigError` for a bad option.
    */
   result(options: ResultOptions = {}): Promise<T> {

@@ -1,6 +1,7 @@
 // How far a map is, for those who look. The map itself only counts, as it does anyway: it is looked
 // at ten times in a second, so that progress costs nothing per task.
 
+import type { WaitingReason } from '../base/waiting-reason.js'
 import { ProgressRate } from '../runtime/progress-rate.js'
 import type { LineStyle } from '../runtime/progress-line.js'
 import { progressLine } from '../runtime/progress-line.js'
@@ -23,6 +24,11 @@ export interface MapProgress {
   readonly ratePerSecond: number | undefined
   /** What the rest will take at this rate, in milliseconds. Undefined without a rate or a total. */
   readonly remainingMs: number | undefined
+  /**
+   * Why its tasks can only wait, if that has been so for a second: no scheduler answers, no worker
+   * could run them, or the scheduler takes no more for now.
+   */
+  readonly waiting: WaitingReason | undefined
   /** How the map ended; undefined while it goes on. */
   readonly end: 'done' | 'failed' | 'cancelled' | undefined
 }
@@ -35,6 +41,7 @@ export interface MapCounts {
   readonly inputCount: number
   readonly inFlight: number
   readonly failureCount: number
+  readonly waitingReason: WaitingReason | undefined
   readonly isInputRead: boolean
 }
 
@@ -88,7 +95,7 @@ class ProgressMeter {
 
   /** How far the map is now. */
   read(end: MapProgress['end']): MapProgress {
-    const { inputCount, inFlight, failureCount } = this.#counts
+    const { inputCount, inFlight, failureCount, waitingReason } = this.#counts
     const nowMs = performance.now()
     const done = inputCount - inFlight
     this.#rate.add(done, nowMs)
@@ -103,6 +110,7 @@ class ProgressMeter {
       elapsedMs: nowMs - this.#startMs,
       ratePerSecond,
       remainingMs: isMeasured ? ((total - done) * 1_000) / ratePerSecond : undefined,
+      waiting: end === undefined ? waitingReason : undefined,
       end,
     }
   }

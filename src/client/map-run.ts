@@ -3,6 +3,7 @@
 
 import { ClientClosedError, TaskCancelledError } from '../base/errors.js'
 import type { TaskId } from '../base/ids.js'
+import type { WaitingReason } from '../base/waiting-reason.js'
 import type { TaskEndReason } from '../core/client/events.js'
 import type { ArgumentSource } from '../core/client/submission.js'
 import { FailedInput } from './argument-sources.js'
@@ -97,6 +98,10 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
 
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  get waitingReason(): WaitingReason | undefined {
+    return this.#inFlight === 0 ? undefined : this.#connection.waitingReason
   }
 
   get failureCount(): number {

@@ -60,13 +60,17 @@ function newError(id: TaskId, details: OutcomeDetails): Error {
         `${subject} was dropped by the scheduler, without being asked to${why}`,
       )
     case 'disconnected':
-      return new DisconnectedError(`${subject} was given up: ${detail}${why}`)
+      return new DisconnectedError(`${subject} was given up: ${detail}${why}`, {
+        reason: 'no-scheduler',
+      })
     case 'notFound':
       return new TaskNotFoundError(`the scheduler does not know ${subject}${why}`)
     case 'workerDied':
       return new WorkerDiedError(`${subject} was given up: it took down too many workers${why}`)
     case 'noWorker':
-      return new NoWorkerError(`${subject} was refused: no worker can take it${why}`)
+      return new NoWorkerError(
+        `${subject} was refused: the queue of the scheduler is full, and no worker has room${why}`,
+      )
     case 'missingObject':
       return new MissingObjectError(`${subject}: ${missing(detail)}${why}`)
     case 'malformed':

@@ -35,7 +35,10 @@ export class ShutdownCall {
       }
       case 'unreachable': {
         const text = `the cluster was not shut down: ${detail}`
-        return this.#reject(wasOpen ? new DisconnectedError(text) : new ConnectError(text))
+        const reason = 'no-scheduler'
+        return this.#reject(
+          wasOpen ? new DisconnectedError(text, { reason }) : new ConnectError(text, { reason }),
+        )
       }
       case 'closed':
         if (detail === '') return this.#reject(new ClientClosedError())

@@ -40,6 +40,13 @@ export async function waitForOutcome(state: FutureState, options: ResultOptions)
   return raced(state, promise, limit, signal)
 }
 
+function timeoutError(state: FutureState, limit: number | undefined): TimeoutError {
+  const { waiting } = state
+  const why = waiting === undefined ? '' : `: ${waiting.text} (${waiting.reason})`
+  const message = `task ${idToHex(state.taskId)} has no result after ${limit} ms; it goes on${why}`
+  return new TimeoutError(message, { reason: waiting?.reason })
+}
+
 function raced(
   state: FutureState,
   promise: Promise<unknown>,
@@ -50,8 +57,7 @@ function raced(
     const watch = signal === undefined ? undefined : signalWatches.of(signal)
     const waiting = { cancel: (reason: unknown) => settle(() => reject(reason)) }
     const onTimeout = (): void => {
-      const message = `task ${idToHex(state.taskId)} has no result after ${limit} ms; it goes on`
-      settle(() => reject(new TimeoutError(message)))
+      settle(() => reject(timeoutError(state, limit)))
     }
     const settle = (decide: () => void): void => {
       clearTimeout(timer)

@@ -78,7 +78,7 @@ test('wait() goes on when the time is up', async () => {
   const { done, pending } = await wait(futures, { timeoutMs: 5 })
   assert.equal(done.size, 0)
   assert.equal(pending.size, 3)
-  assert.equal(futures[0]?.state, 'running')
+  assert.equal(futures[0]?.state, 'queued')
 })
 
 test('wait() for nothing, and for what has ended, does not wait', async () => {

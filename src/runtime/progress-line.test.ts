@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { WAITING_REASONS } from '../base/waiting-reason.js'
 import { progressLine, type LineStyle, type ProgressState } from './progress-line.js'
 import { textWidth } from './text-width.js'
 
@@ -13,6 +14,7 @@ const state: ProgressState = {
   elapsedMs: 12_000,
   ratePerSecond: 375,
   remainingMs: 14_667,
+  waiting: undefined,
   end: undefined,
 }
 
@@ -26,6 +28,12 @@ test('a line has a name, a bar, what is done, the rate, the time left, and failu
     'double   45%  ##################----------------------  4,500/10,000  375/s  15 s left',
   )
   assert.ok(line({ failed: 1_200 }).endsWith('  15 s left  1,200 failed'))
+})
+
+test('a line says why nothing goes on', () => {
+  assert.ok(line({ waiting: 'no-worker' }).endsWith('  15 s left  waits: no-worker'))
+  const both = line({ waiting: 'limit', failed: 2 })
+  assert.ok(both.endsWith('  15 s left  waits: limit  2 failed'), both)
 })
 
 test('without a total there is neither bar nor time left', () => {
@@ -105,6 +113,7 @@ test('property: a line takes less than the terminal has, and never two lines', (
     elapsedMs: amount,
     ratePerSecond: fc.option(fc.double({ min: 1e-9, max: 1e9, noNaN: true }), { nil: undefined }),
     remainingMs: some,
+    waiting: fc.constantFrom(undefined, ...WAITING_REASONS),
     end: fc.constantFrom(undefined, 'done', 'failed', 'cancelled'),
   })
   fc.assert(

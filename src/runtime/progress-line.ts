@@ -1,6 +1,7 @@
 // One line that shows how far something is: pure, so that every terminal can be tried. Where there
 // is not room for all, what matters least is left out.
 
+import type { WaitingReason } from '../base/waiting-reason.js'
 import { fitText, textWidth } from './text-width.js'
 
 /** How far something is. */
@@ -16,6 +17,8 @@ export interface ProgressState {
   readonly elapsedMs: number
   readonly ratePerSecond: number | undefined
   readonly remainingMs: number | undefined
+  /** Why it does not go on for now; undefined if it does. */
+  readonly waiting: WaitingReason | undefined
   /** Undefined while it goes on. */
   readonly end: 'done' | 'failed' | 'cancelled' | undefined
 }
@@ -46,12 +49,14 @@ export function progressLine(state: ProgressState, style: LineStyle): string {
   const time = timeText(state)
   const failures = state.failed === 0 ? '' : `${grouped(state.failed)} failed`
   const hasBar = state.total !== undefined
+  const why = state.waiting === undefined ? '' : `waits: ${state.waiting}`
   const layouts = [
-    { before: [label, percentText(state)], hasBar, after: [count, rate, time, failures] },
-    { before: [label, percentText(state)], hasBar, after: [count, time, failures] },
-    { before: [label], hasBar: false, after: [count, rate, time, failures] },
-    { before: [label], hasBar: false, after: [count, time, failures] },
-    { before: [], hasBar: false, after: [count, time, failures] },
+    { before: [label, percentText(state)], hasBar, after: [count, rate, time, why, failures] },
+    { before: [label, percentText(state)], hasBar, after: [count, time, why, failures] },
+    { before: [label], hasBar: false, after: [count, rate, time, why, failures] },
+    { before: [label], hasBar: false, after: [count, time, why, failures] },
+    { before: [], hasBar: false, after: [count, time, why, failures] },
+    { before: [], hasBar: false, after: [count, why, failures] },
     { before: [], hasBar: false, after: [count, failures] },
   ]
   for (const layout of layouts) {

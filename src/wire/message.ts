@@ -11,6 +11,7 @@ export type {
   ObjectContentType,
   TaskCapability,
   TaskStatus,
+  WaitReason,
 } from './generated/common.js'
 export type {
   BinderStatus,
@@ -57,8 +58,10 @@ export type {
   TaskCancel,
   TaskCancelFlags,
   TaskResult,
+  TaskRoom,
   TaskUpdate,
   TaskUpdateType,
+  WaitingTasks,
   WorkerHeartbeat,
   WorkerHeartbeatEcho,
 } from './generated/message.js'

@@ -21,7 +21,7 @@ interface ExtensionFields {
   readonly workerHeartbeat: keyof typeof PLAIN_HEARTBEAT | 'features' | 'runtime'
   readonly workerHeartbeatEcho: 'schedulerId' | 'features'
   readonly clientHeartbeat: 'features' | 'runtime' | 'worker' | 'wantsReport'
-  readonly clientHeartbeatEcho: 'schedulerId' | 'features' | 'reports'
+  readonly clientHeartbeatEcho: 'schedulerId' | 'features' | 'reports' | 'waiting'
 }
 
 type Extended = keyof ExtensionFields
@@ -36,7 +36,7 @@ const EXTENSIONS: { readonly [K in Extended]: ExtensionsOf<K> } = {
   workerHeartbeat: { ...PLAIN_HEARTBEAT, features: 0, runtime: '' },
   workerHeartbeatEcho: { schedulerId: schedulerId(''), features: 0 },
   clientHeartbeat: { features: 0, runtime: '', worker: identity(''), wantsReport: false },
-  clientHeartbeatEcho: { schedulerId: schedulerId(''), features: 0, reports: [] },
+  clientHeartbeatEcho: { schedulerId: schedulerId(''), features: 0, reports: [], waiting: [] },
 }
 
 type Outgoing<K extends Message['kind']> = K extends Extended

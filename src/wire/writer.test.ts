@@ -258,6 +258,7 @@ describe('extension fields', () => {
         schedulerId: schedulerId(''),
         features: 0,
         reports: [],
+        waiting: [],
       }),
       4,
     )

@@ -322,6 +322,7 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
       schedulerId: schedulerId(''),
       features: 0,
       reports: [],
+      waiting: [],
     },
   },
   {

@@ -11,8 +11,11 @@ import type {
   Task,
   TaskCapability,
   TaskStatus,
+  WaitingTasks,
   WorkerStatus,
 } from '#src/wire/message.js'
+import { WAIT_REASON } from '#src/wire/generated/common.js'
+import { TASK_UPDATE_TYPE } from '#src/wire/generated/message.js'
 
 const TASK_STATUSES: readonly TaskStatus[] = [
   'success',
@@ -130,6 +133,12 @@ const report: fc.Arbitrary<SchedulerReport> = fc.record({
   idle: uint32,
 })
 
+const waitingTasks: fc.Arbitrary<WaitingTasks> = fc.record({
+  reason: fc.constantFrom(...WAIT_REASON),
+  tasks: uint32,
+  forMS: uint32,
+})
+
 /** A message of any kind, with values in the range of their fields and without `bytes`. */
 export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   task,
@@ -186,7 +195,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   fc.record({
     kind: fc.constant('taskUpdate' as const),
     taskId: taskIds,
-    update: fc.constantFrom('waiting' as const, 'resumed' as const, 'progress' as const),
+    update: fc.constantFrom(...TASK_UPDATE_TYPE),
     done: float64,
     total: float64,
   }),
@@ -195,7 +204,9 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     schedulerId: schedulerIds,
     features,
     reports: fc.oneof(fc.constant<readonly SchedulerReport[]>([]), list(report)),
+    waiting: fc.oneof(fc.constant<readonly WaitingTasks[]>([]), list(waitingTasks)),
   }),
+  fc.record({ kind: fc.constant('taskRoom' as const), tasks: uint32 }),
   fc.record({
     kind: fc.constant('workerHeartbeat' as const),
     agent: resource,

@@ -45,7 +45,7 @@ const EXTENSIONS: Readonly<Record<string, readonly string[]>> = {
   workerHeartbeat: ['features', 'runtime', 'capabilities', 'tasks', 'isLeaving'],
   workerHeartbeatEcho: ['schedulerId', 'features'],
   clientHeartbeat: ['features', 'runtime', 'worker', 'wantsReport'],
-  clientHeartbeatEcho: ['schedulerId', 'features', 'reports'],
+  clientHeartbeatEcho: ['schedulerId', 'features', 'reports', 'waiting'],
 }
 
 describe('messages for other peers', () => {

@@ -183,7 +183,7 @@ const EXTENSIONS: Readonly<Partial<Record<Message['kind'], readonly string[]>>> 
   taskResult: Object.keys(PLAIN_RESULT),
   graphTask: ['isOpen'],
   clientHeartbeat: ['features', 'runtime', 'worker', 'wantsReport'],
-  clientHeartbeatEcho: ['schedulerId', 'features', 'reports'],
+  clientHeartbeatEcho: ['schedulerId', 'features', 'reports', 'waiting'],
   workerHeartbeat: ['features', 'runtime', ...Object.keys(PLAIN_HEARTBEAT)],
   workerHeartbeatEcho: ['schedulerId', 'features'],
 }
@@ -200,7 +200,7 @@ function isPlain(json: unknown): boolean {
 
 /** Whether a message is of a kind, or has an argument of a type, that 1.9.9 does not have. */
 function hasNewEnumerant(message: Message): boolean {
-  if (message.kind === 'taskUpdate') return true
+  if (message.kind === 'taskUpdate' || message.kind === 'taskRoom') return true
   if (message.kind === 'graphTask') return message.graph.some(hasNewEnumerant)
   return message.kind === 'task' && message.functionArgs.some(({ type }) => type === 'inline')
 }

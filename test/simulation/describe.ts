@@ -27,6 +27,8 @@ export function describeMessage(message: Message): string {
     }
     case 'taskUpdate':
       return `update ${showId(message.taskId)} ${message.update}`
+    case 'taskRoom':
+      return `room for ${message.tasks}`
     case 'taskCancel':
       return `cancel ${showId(message.taskId)}${message.flags.force ? ' by force' : ''}`
     case 'graphTask': {

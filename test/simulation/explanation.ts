@@ -28,8 +28,6 @@ export interface Circumstances {
 
 /** What a world may do to tasks by its very make. */
 export interface Limits {
-  /** The scheduler refuses tasks when too many wait. */
-  readonly mayRefuse: boolean
   /** Tasks may keep a thread for as long as a client beside them would wait for a word. */
   readonly mayBeDeaf: boolean
   /** No task may run for longer on its worker, in milliseconds; 0 = for ever. */
@@ -84,7 +82,6 @@ function explainEnd(
     case 'workerDied':
       return hasWornOut(world) ? 'it lost too many workers' : undefined
     case 'noWorker':
-      return world.limits.mayRefuse ? 'the scheduler takes no more' : undefined
     case 'shutDown':
     case 'dropped':
     case 'notFound':
@@ -156,7 +153,6 @@ function explainChild(
     return explain(outcome, { ...world, suspects })
   }
   const reason = childText.slice('end '.length)
-  if (reason === 'noWorker') return world.limits.mayRefuse ? 'refused' : undefined
   if (reason === 'workerDied') return hasWornOut({ ...world, suspects }) ? 'worn out' : undefined
   // Its client heard nothing for too long; the parent goes on for nobody, or is told.
   if (reason === 'disconnected' && world.limits.mayBeDeaf) return 'its client could not listen'

@@ -24,6 +24,7 @@ const READERS = {
   clientHeartbeatEcho: 'client',
   graphTask: 'scheduler',
   taskUpdate: 'scheduler',
+  taskRoom: 'client',
   objectInstruction: 'scheduler',
   clientHeartbeat: 'scheduler',
   workerHeartbeatEcho: 'worker',

@@ -102,7 +102,7 @@ function makeSettings(random: Random): Pick<Scenario, 'scheduler' | 'worker' | '
       workerSilenceMs: 5_000,
       loadBalanceMs: random.pick([1_000, 100, 0]),
       perWorkerQueueSize: random.pick([1_000, 1_000, 2, 1]),
-      maxNumberOfTasksWaiting: random.chance(0.03) ? random.int(5) : -1,
+      maxNumberOfTasksWaiting: random.chance(0.1) ? random.int(5) : -1,
       isProtected: false,
       graphStepsPerTurn: random.pick([24_000, 100, 20]),
     },

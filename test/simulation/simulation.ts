@@ -275,13 +275,12 @@ export class Simulation {
   }
 }
 
-function limitsOf({ scheduler, worker, client, clients }: Scenario): Limits {
+function limitsOf({ worker, client, clients }: Scenario): Limits {
   const programs = clients.flatMap((plan) => programsOf(plan))
   const all = programs.flatMap((program) => [...withChildren(program)])
   const deafMs = client.timeoutMs - 1_000
   const busyMs = all.reduce((sum, { blocks, ms }) => (blocks ? sum + ms : sum), 0)
   return {
-    mayRefuse: scheduler.maxNumberOfTasksWaiting >= 0,
     mayBeDeaf: busyMs >= deafMs,
     taskTimeoutMs: worker.taskTimeoutMs ?? 0,
   }

@@ -165,7 +165,7 @@ export async function futures(): Promise<void> {
   const asPromise: Promise<number> = future
   const wider: Future<number | string> = future
   const { state, profile, id } = future
-  holds<Same<typeof state, 'pending' | 'running' | 'done' | 'failed' | 'cancelled'>>()
+  holds<Same<typeof state, 'pending' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled'>>()
   holds<Same<typeof profile, TaskProfile | undefined>>()
   holds<Same<typeof id, string>>()
   const wasOpen = future.cancel(new Error('why'))

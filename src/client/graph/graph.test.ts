@@ -377,7 +377,7 @@ describe('a graph future', () => {
     const { a, b } = run.futures
     assert.ok(a instanceof Future && b instanceof Future)
     assert.deepEqual([a.state, b.state], ['done', 'pending'])
-    await until(() => b.state === 'running')
+    await until(() => b.state === 'queued')
     client.scheduler.release()
     assert.equal(await b, 2)
     assert.equal(run.futures, run.futures)
@@ -396,7 +396,7 @@ describe('a graph future', () => {
     assert.equal(run.cancel(reason), true)
     assert.deepEqual(
       Object.values(run.futures).map(({ state }) => state),
-      ['done', 'cancelled', 'cancelled', 'running'],
+      ['done', 'cancelled', 'cancelled', 'queued'],
     )
     const error = await errorOf(run)
     assert.ok(error instanceof TaskCancelledError)

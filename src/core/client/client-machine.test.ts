@@ -13,6 +13,7 @@ import {
   storedResult,
   summary,
   taskResult,
+  taskUpdate,
 } from './harness.test.kit.js'
 
 const SMALL = Buffer.from('small')
@@ -370,17 +371,23 @@ test('requests and cancels do not wait behind tasks', () => {
   assert.deepEqual(summary(harness.flush()).slice(0, 2), ['get r1', 'cancel! b'])
 })
 
-test('whether a task was handed to the scheduler can be asked', () => {
+test('where a task is can be asked', () => {
   const harness = new Harness()
   harness.open()
   harness.submit('a')
   const [id] = harness.machine.unfinished().map((task) => task.taskId)
   assert(id !== undefined)
-  assert.equal(harness.machine.isSent(id), false)
+  assert.equal(harness.machine.whereIs(id), 'pending')
   harness.flush()
-  assert.equal(harness.machine.isSent(id), true)
+  assert.equal(harness.machine.whereIs(id), 'queued')
+  harness.receive(taskUpdate('a', 'running'))
+  assert.equal(harness.machine.whereIs(id), 'running')
+  harness.receive(taskUpdate('a', 'queued'))
+  assert.equal(harness.machine.whereIs(id), 'queued')
+  harness.receive(taskUpdate('a', 'progress'))
+  assert.equal(harness.machine.whereIs(id), 'running')
   harness.receive(inlineResult('a'))
-  assert.equal(harness.machine.isSent(id), false)
+  assert.equal(harness.machine.whereIs(id), undefined)
 })
 
 test('large objects are sent one by one', () => {

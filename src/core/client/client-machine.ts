@@ -5,6 +5,7 @@ import { unreachable } from '../../base/assert.js'
 import { earliest } from '../../base/earliest.js'
 import type { ObjectId, TaskId } from '../../base/ids.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
+import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { Message, TaskResult } from '../../wire/message.js'
 import type {
   ClientAction,
@@ -23,6 +24,7 @@ import { Silence } from './silence.js'
 import type { TaskSubmission } from './submission.js'
 import { TaskFlow } from './task-flow.js'
 import { Turn, type Act } from './turn.js'
+import { Waiting, type WaitingCause } from './waiting.js'
 
 /** Events that have nothing to do with what users ask for, and the most frequent one. */
 type DispatchedType =
@@ -36,6 +38,12 @@ type DispatchedType =
   | 'linkClosed'
   | 'tick'
 
+/**
+ * Where a task is: `pending`, not sent; `queued`, the scheduler has it; `running`, a worker has begun
+ * it, or is done.
+ */
+export type TaskWhereabouts = 'pending' | 'queued' | 'running'
+
 /** One client. Every submitted task ends with exactly one `finishTask` or `endTask`. */
 export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientAction<Owner>> {
   readonly #options: ClientCoreOptions
@@ -45,6 +53,9 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   readonly #shutdown: Shutdown<Owner>
   readonly #link: Link<Owner>
   readonly #silence: Silence
+  readonly #waiting: Waiting<Owner>
+  /** Somebody waits for the first answer of the scheduler. */
+  #isAnswerWanted = false
   /** How tasks end that are submitted once the link is closing. */
   #endReason: TaskEndReason = 'closed'
 
@@ -57,12 +68,20 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#shutdown = new Shutdown(this.#turn)
     this.#link = new Link(options, this.#turn)
     this.#silence = new Silence(options.timeoutMs)
+    this.#waiting = new Waiting(this.#turn, {
+      tasks,
+      link: this.#link,
+      silence: this.#silence,
+      sender,
+      isWaiting: () => this.#isWaiting || this.#isAnswerWanted,
+    })
   }
 
   get deadline(): InstantMs | undefined {
     if (this.#link.isEnding) return undefined
     const silence = this.#isWaiting ? this.#silence.nextLook : undefined
-    return earliest(earliest(this.#link.deadline, silence), this.#flow.deadline)
+    const waitedAt = earliest(silence, this.#waiting.deadline)
+    return earliest(earliest(this.#link.deadline, waitedAt), this.#flow.deadline)
   }
 
   /** Tasks that have not ended. */
@@ -90,10 +109,28 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return this.#flow.tasks.get(id) !== undefined
   }
 
-  /** Whether a task was handed to the scheduler. */
-  isSent(id: TaskId): boolean {
+  /** Where a task is that has not ended, as far as is known; undefined for any other. */
+  whereIs(id: TaskId): TaskWhereabouts | undefined {
     const task = this.#flow.tasks.get(id)
-    return task !== undefined && task.state !== 'waiting' && task.state !== 'blocked'
+    if (task === undefined) return undefined
+    if (task.state === 'waiting' || task.state === 'blocked') return 'pending'
+    return task.state === 'sent' && !task.hasBegun ? 'queued' : 'running'
+  }
+
+  /** Why what this client has unfinished waits, where it can only wait. */
+  get waitingCause(): WaitingCause | undefined {
+    return this.#waiting.cause
+  }
+
+  /** Why the last connection, or attempt to get one, ended; '' if there is one. */
+  get linkTrouble(): string {
+    return this.#link.reason
+  }
+
+  /** Why a task waits; undefined if it does not, or nobody knows. */
+  waitingReasonOf(id: TaskId): WaitingReason | undefined {
+    const task = this.#flow.tasks.get(id)
+    return task === undefined ? undefined : this.#waiting.reasonOf(task)
   }
 
   /** All tasks that somebody wants to know about, oldest first. */
@@ -114,6 +151,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#turn.begin(now, act)
     this.#dispatch(event)
     if (this.#link.isOpen) this.#flow.sender.flush(event.type === 'writable')
+    this.#waiting.update()
   }
 
   checkInvariants(): void {
@@ -132,6 +170,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#onTaskSubmitted(event.task)
       case 'messageReceived':
         this.#silence.heard(this.#turn.now)
+        this.#waiting.onHeard()
         return this.#onMessage(event.message)
       case 'writable':
         return this.#flow.sender.onWritable()
@@ -172,6 +211,10 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#link.isEnding ? undefined : this.#flow.objects.pin(event.value)
       case 'objectUnpinned':
         return this.#flow.objects.unpin(event.id)
+      case 'answerWanted':
+        this.#beginWaiting()
+        this.#isAnswerWanted = true
+        return
       case 'clearRequested':
         return this.#onClearRequested()
       case 'shutdownRequested':
@@ -191,6 +234,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   #onDisconnected(reason: string): void {
     this.#shutdown.onDisconnected()
+    this.#waiting.onDisconnected()
     if (!this.#link.disconnected(reason) || this.#options.reconnect) return
     this.#close('disconnected', `the connection was lost: ${reason}`)
   }
@@ -200,6 +244,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#silence.tick(now, this.deadline ?? now)
     this.#flow.sweep()
     this.#link.poll()
+    this.#waiting.onTick()
     if (this.#isWaiting && this.#silence.isTooLong(now)) this.#giveUp()
   }
 
@@ -213,7 +258,10 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         this.#onAnswer(this.#link.onObjectResponse(message))
         return this.#flow.onObjectResponse(message)
       case 'clientHeartbeatEcho':
-        return this.#onAnswer(this.#link.onEcho(message, this.#flow.tasks.hasStored))
+        this.#onAnswer(this.#link.onEcho(message, this.#flow.tasks.hasStored))
+        return this.#waiting.onEcho(message)
+      case 'taskRoom':
+        return this.#flow.sender.setRoom(message.tasks)
       case 'clientShutdownResponse':
         return this.#onShutdownResponse(message.accepted)
       default:
@@ -225,6 +273,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   #onTaskResult(message: TaskResult): void {
     const task = this.#flow.tasks.get(message.taskId)
+    if (message.status === 'success' || message.status === 'failed') this.#waiting.onResult()
     if (task !== undefined) this.#flow.onTaskResult(task, message)
     else if (!this.#graphs.onTaskResult(message)) this.#flow.onUnknownResult(message)
   }
@@ -238,6 +287,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#shutdown.ask()
     const fields = { isSame: memory.isSame, tasks: this.#flow.tasks.openCount }
     this.#turn.log('debug', 'the scheduler answered', fields)
+    this.#isAnswerWanted = false
+    this.#waiting.start()
     this.#turn.act({ type: 'announceOpen', schedulerId: this.#link.schedulerId })
   }
 
@@ -246,7 +297,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       if (submission.owner !== undefined) this.#refuse(submission.owner)
       return
     }
-    if (!this.#isWaiting) this.#silence.start(this.#turn.now)
+    this.#beginWaiting()
     this.#flow.submit(submission)
   }
 
@@ -255,12 +306,19 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       for (const { owner } of graph.targets) this.#refuse(owner)
       return
     }
-    if (!this.#isWaiting) this.#silence.start(this.#turn.now)
+    this.#beginWaiting()
     this.#graphs.submit(graph)
   }
 
   #refuse(owner: Owner): void {
     this.#turn.endTask(owner, this.#endReason, this.#link.reason)
+  }
+
+  /** There is something to wait for, from now on if not before. */
+  #beginWaiting(): void {
+    if (this.#isWaiting) return
+    this.#silence.start(this.#turn.now)
+    this.#waiting.start()
   }
 
   #onCancelRequested(id: TaskId): void {
@@ -270,7 +328,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
 
   #onResultWanted(id: TaskId, owner: Owner): void {
     if (this.#link.isEnding) return this.#refuse(owner)
-    if (!this.#isWaiting) this.#silence.start(this.#turn.now)
+    this.#beginWaiting()
     this.#flow.want(id, owner)
   }
 
@@ -285,7 +343,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onShutdownRequested(): void {
-    if (!this.#isWaiting) this.#silence.start(this.#turn.now)
+    this.#beginWaiting()
     this.#shutdown.want()
     if (this.#link.isEnding) this.#shutdown.answer('closed', '')
     else if (this.#link.isOpen) this.#shutdown.ask()

@@ -2,6 +2,7 @@
 
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
+import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { Message } from '../../wire/message.js'
 import type { GraphSubmission } from './graph-submission.js'
 import type { StoredValue, TaskSubmission } from './submission.js'
@@ -54,6 +55,8 @@ export type ClientEvent<Owner> =
   /** An object is kept in the cluster, used or not, until it was unpinned as often. */
   | { readonly type: 'objectPinned'; readonly value: StoredValue }
   | { readonly type: 'objectUnpinned'; readonly id: ObjectId }
+  /** Somebody waits for the scheduler to answer for the first time. */
+  | { readonly type: 'answerWanted' }
   | { readonly type: 'clearRequested' }
   | { readonly type: 'shutdownRequested' }
   | { readonly type: 'closeRequested' }
@@ -79,6 +82,17 @@ export type TaskEndReason =
   | 'malformed'
   | 'disconnected'
   | 'closed'
+
+/** That tasks wait, and why. */
+export interface WaitingWarning {
+  readonly reason: WaitingReason
+  /** How many there are; 0 = somebody waits for the scheduler itself. */
+  readonly tasks: number
+  /** For how long that has been so, in milliseconds. */
+  readonly forMs: number
+  /** Why the last connection, or attempt to get one, ended; '' if that is not known. */
+  readonly detail: string
+}
 
 /** What the shell carries out. */
 export type ClientAction<Owner> =
@@ -125,6 +139,8 @@ export type ClientAction<Owner> =
       readonly metadata: Uint8Array
       readonly worker: Identity
     }
+  /** Tasks have waited for long, and the user should know why: once for each spell. */
+  | { readonly type: 'warnWaiting'; readonly warning: WaitingWarning }
   /** The task tells how far it is: `done` of `total`, 0 = unknown. */
   | {
       readonly type: 'reportProgress'

@@ -29,7 +29,7 @@ describe('a graph', () => {
     assert.equal(others.length, 0)
     assert.deepEqual(part?.targets, [graph.idOf('b'), graph.idOf('d')])
     assert.deepEqual([part?.graph.length, part?.isOpen], [4, false])
-    assert.ok(setting.harness.machine.isSent(graph.idOf('d')))
+    assert.equal(setting.harness.machine.whereIs(graph.idOf('d')), 'queued')
     setting.settle()
     assert.equal(setting.harness.endOf('b'), 'value g(f(1) f(1))')
     assert.equal(setting.harness.endOf('d'), DIAMOND_VALUE)
@@ -56,7 +56,8 @@ describe('a graph', () => {
     setting.flush()
     const first = setting.scheduler.parts.length
     assert.ok(first > 5 && first < 30, `${first} parts at once`)
-    assert.ok(!setting.harness.machine.isSent(sketchGraph('G', calls, []).idOf('n11999')))
+    const last = sketchGraph('G', calls, []).idOf('n11999')
+    assert.equal(setting.harness.machine.whereIs(last), 'pending')
     while (setting.scheduler.parts.at(-1)?.isOpen === true) setting.flush()
     const { parts } = setting.scheduler
     assert.equal(

@@ -138,9 +138,16 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     return true
   }
 
-  /** Whether a part of a graph waits to be sent. */
+  get unsentCount(): number {
+    return this.#unsent.size
+  }
+
+  /** Whether a part of a graph waits to be sent, and may be. */
   get hasUnsent(): boolean {
-    return this.#unsent.size > 0
+    if (this.#unsent.size === 0 || this.#parts.flow.sender.hasRoom) return this.#unsent.size > 0
+    // What has begun goes on.
+    for (const graph of this.#unsent) if (graph.isKnown) return true
+    return false
   }
 
   /** Sends parts of graphs for as long as the outbox has credit. Before tasks, with every flush. */
@@ -148,9 +155,10 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     const { sender } = this.#parts.flow
     let bytesLeft = sender.waitingTasks > 0 ? MAX_TURN_BYTES : Infinity
     // A part of each in turn: a small one is not stuck behind a large one.
-    while (this.#unsent.size > 0) {
+    while (this.hasUnsent) {
       for (const graph of this.#unsent) {
         if (!sender.hasCredit || bytesLeft <= 0) return
+        if (!graph.isKnown && !sender.hasRoom) continue
         bytesLeft -= this.#sendPart(graph)
       }
     }
@@ -317,6 +325,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     }
     flow.sender.sendObjects(part.objects)
     flow.sender.send(part.message(!isComplete), part.bytes)
+    if (!graph.isKnown) flow.sender.spendRoom()
     graph.isKnown = true
     for (const target of sent) tasks.change(target, 'taskSent')
     if (isComplete) {

@@ -11,7 +11,7 @@ import {
   type ObjectId,
   type TaskId,
 } from '../../base/ids.js'
-import type { Message, TaskResult } from '../../wire/message.js'
+import type { Message, TaskResult, TaskUpdate } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
 import { ClientMachine } from './client-machine.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
@@ -103,6 +103,7 @@ export class Harness {
       schedulerId: id,
       features,
       reports: [],
+      waiting: [],
     })
     const isAsked = sent(actions).some(
       (message) => message.kind === 'objectRequest' && message.objectIds.includes(SERIALIZER_ID),
@@ -211,6 +212,11 @@ export function taskResult(owner: string, fields: Partial<TaskResult>): TaskResu
     ...PLAIN_RESULT,
     ...fields,
   }
+}
+
+/** News of a task that has not ended. */
+export function taskUpdate(owner: string, update: TaskUpdate['update']): TaskUpdate {
+  return { kind: 'taskUpdate', taskId: taskId(owner), update, done: 0, total: 0 }
 }
 
 /** A result inside the message. */

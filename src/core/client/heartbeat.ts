@@ -40,6 +40,16 @@ export class Heartbeat {
     return this.#nextAt
   }
 
+  /** When the oldest was sent whose echo has not come; undefined if there is none. */
+  get unansweredSince(): InstantMs | undefined {
+    return this.#unanswered[0]
+  }
+
+  /** The next one is due at once, unless an answer is on its way. */
+  hasten(now: InstantMs): void {
+    if (this.#nextAt !== undefined && this.#unanswered.length === 0) this.#nextAt = now
+  }
+
   /** A new connection: what was sent over the last one does not count. */
   start(now: InstantMs): void {
     this.stop()

@@ -67,6 +67,24 @@ export class Link<Owner> {
     return this.#heartbeat.deadline
   }
 
+  /** Whether a heartbeat was sent so long ago, and its echo has not come. */
+  isUnanswered(ms: number): boolean {
+    const since = this.#heartbeat.unansweredSince
+    return since !== undefined && this.#turn.now - since >= ms
+  }
+
+  /** When the oldest heartbeat without an echo will have been sent so long ago. */
+  echoDueAt(ms: number): InstantMs | undefined {
+    const since = this.#heartbeat.unansweredSince
+    return since === undefined ? undefined : since + ms
+  }
+
+  /** Has the scheduler answer now, and not with the next heartbeat. */
+  ask(): void {
+    this.#heartbeat.hasten(this.#turn.now)
+    this.poll()
+  }
+
   /** The handshake is done. False if this client is leaving. */
   connected(): boolean {
     this.#state = nextLinkState(this.#state, 'connected')

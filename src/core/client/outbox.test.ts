@@ -19,6 +19,7 @@ function record(owner: string, messageBytes = 100): TaskRecord<string> {
     inlineBytes: 0,
     messageBytes,
     state: 'waiting',
+    hasBegun: false,
     unready: 0,
     holdsInputs: true,
     firstSentTo: undefined,

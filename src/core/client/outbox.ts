@@ -17,10 +17,14 @@ const MESSAGE_BYTES = 64
 /** Tasks, and messages that go before them. */
 export class Outbox<Owner> {
   readonly #tasks = new Fifo<TaskRecord<Owner>>()
+  /** Tasks that the scheduler had no room for. They go first. */
+  readonly #returned = new Fifo<TaskRecord<Owner>>()
   readonly #messages = new Fifo<Message>()
   #credit = SLICE_BYTES
   #taskBytes = 0
   #isFlushRequested = false
+  /** How many tasks the scheduler has room for; undefined: it has not said that it has too many. */
+  #room: number | undefined
 
   /** Roughly what the waiting tasks take, in bytes. */
   get taskBytes(): number {
@@ -28,7 +32,7 @@ export class Outbox<Owner> {
   }
 
   get taskCount(): number {
-    return this.#tasks.size
+    return this.#tasks.size + this.#returned.size
   }
 
   get messageCount(): number {
@@ -40,9 +44,19 @@ export class Outbox<Owner> {
     return this.#credit > 0
   }
 
+  /** Whether the scheduler takes tasks. */
+  get hasRoom(): boolean {
+    return this.#room !== 0
+  }
+
+  /** Whether the scheduler bounds what it is sent. */
+  get isBounded(): boolean {
+    return this.#room !== undefined
+  }
+
   /** Whether enough tasks wait to fill a packet. */
   get hasBatch(): boolean {
-    return this.#taskBytes >= BATCH_BYTES
+    return this.hasRoom && this.#taskBytes >= BATCH_BYTES
   }
 
   addTask(task: TaskRecord<Owner>): void {
@@ -50,18 +64,39 @@ export class Outbox<Owner> {
     this.#taskBytes += task.messageBytes
   }
 
+  /** A task waits again that the scheduler had no room for: it will say when it has. */
+  returnTask(task: TaskRecord<Owner>): void {
+    this.removeTask(task)
+    task.place = this.#returned.push(task)
+    this.#taskBytes += task.messageBytes
+    this.#room = 0
+  }
+
+  /** The scheduler has room for so many tasks; undefined: for any number, as far as is known. */
+  setRoom(tasks: number | undefined): void {
+    this.#room = tasks
+  }
+
+  /** Something is sent that takes the room of a task. */
+  spendRoom(): void {
+    if (this.#room !== undefined && this.#room > 0) this.#room -= 1
+  }
+
   /** Takes a task out that is not to be sent. */
   removeTask(task: TaskRecord<Owner>): void {
     if (task.place === undefined) return
-    this.#tasks.remove(task.place)
+    task.place.queue?.remove(task.place)
     task.place = undefined
     this.#taskBytes -= task.messageBytes
   }
 
-  /** The task that is to be sent next; it leaves. */
+  /** The task that is to be sent next; it leaves. Undefined also while there is no room for it. */
   takeTask(): TaskRecord<Owner> | undefined {
-    const task = this.#tasks.first
-    if (task !== undefined) this.removeTask(task)
+    if (!this.hasRoom) return undefined
+    const task = this.#returned.first ?? this.#tasks.first
+    if (task === undefined) return undefined
+    this.removeTask(task)
+    this.spendRoom()
     return task
   }
 
@@ -105,7 +140,8 @@ export class Outbox<Owner> {
    * elsewhere) and it has not been asked for. It counts as asked.
    */
   requestFlush(hasMore: boolean): 'soon' | 'nextTurn' | undefined {
-    const isEmpty = this.#tasks.size === 0 && this.#messages.size === 0 && !hasMore
+    const hasTasks = this.hasRoom && this.taskCount > 0
+    const isEmpty = !hasTasks && this.#messages.size === 0 && !hasMore
     if (isEmpty || this.#isFlushRequested) return undefined
     this.#isFlushRequested = true
     return this.hasCredit ? 'soon' : 'nextTurn'
@@ -114,9 +150,11 @@ export class Outbox<Owner> {
   /** Throws if the outbox disagrees with itself. */
   checkInvariants(): void {
     let bytes = 0
-    for (const task of this.#tasks) {
-      assert(task.state === 'waiting' && task.place?.queue === this.#tasks, 'sent and to be sent')
-      bytes += task.messageBytes
+    for (const queue of [this.#returned, this.#tasks]) {
+      for (const task of queue) {
+        assert(task.state === 'waiting' && task.place?.queue === queue, 'sent and to be sent')
+        bytes += task.messageBytes
+      }
     }
     assert(bytes === this.#taskBytes, 'bytes that wait')
   }

@@ -28,6 +28,8 @@ export interface SenderParts<Owner> {
 export interface MessageSource {
   /** Whether it has a message. */
   readonly hasUnsent: boolean
+  /** How much has not been sent, or not all of it. */
+  readonly unsentCount: number
   /** Sends what it has, for as long as `sender.hasCredit`. */
   flush(): void
 }
@@ -79,6 +81,21 @@ export class Sender<Owner> {
     return this.#outbox.messageCount === 0 && !this.#objects.hasRemovals
   }
 
+  /** Tasks that have not been sent, and other things. */
+  get unsentCount(): number {
+    return this.#outbox.taskCount + (this.#source?.unsentCount ?? 0)
+  }
+
+  /** Whether the scheduler takes tasks now. */
+  get hasRoom(): boolean {
+    return this.#outbox.hasRoom
+  }
+
+  /** Whether the scheduler bounds what it is sent. */
+  get isBounded(): boolean {
+    return this.#outbox.isBounded
+  }
+
   /** The graphs, which have more to send than fits into a list of messages. */
   addSource(source: MessageSource): void {
     this.#source = source
@@ -93,6 +110,21 @@ export class Sender<Owner> {
   /** A task is not to be sent after all. */
   withdraw(task: TaskRecord<Owner>): void {
     this.#outbox.removeTask(task)
+  }
+
+  /** A task, which waits, was refused: there was no room for it. */
+  holdBack(task: TaskRecord<Owner>): void {
+    this.#outbox.returnTask(task)
+  }
+
+  /** The scheduler has room for so many tasks, and then says so again. */
+  setRoom(tasks: number): void {
+    this.#outbox.setRoom(tasks)
+  }
+
+  /** Something is sent that takes the room of a task. */
+  spendRoom(): void {
+    this.#outbox.spendRoom()
   }
 
   /** A message that goes before all tasks that wait. */
@@ -130,6 +162,7 @@ export class Sender<Owner> {
       this.#outbox.dropMessages()
       this.#objects.takeRemovals()
     }
+    this.#outbox.setRoom(undefined)
     this.#schedulerId = schedulerId
     this.#features = features
     this.#mayInline = hasFeature(features, FEATURE_INLINE)

@@ -23,6 +23,11 @@ export class Silence {
     this.#timeoutMs = timeoutMs
   }
 
+  /** When anything was heard last, or since when there is something to wait for. */
+  get since(): InstantMs {
+    return this.#since
+  }
+
   /** When the silence has lasted too long. */
   get deadline(): InstantMs {
     return this.#since + this.#timeoutMs

@@ -6,6 +6,7 @@ import { assert, unreachable } from '../../base/assert.js'
 import { copyOf } from '../../base/bytes.js'
 import { earliest } from '../../base/earliest.js'
 import { ProtocolError } from '../../base/errors.js'
+import { FEATURE_WAITING, hasFeature } from '../../base/features.js'
 import { idToHex, type ObjectId, type TaskId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { ObjectResponse, TaskResult, TaskUpdate } from '../../wire/message.js'
@@ -141,6 +142,7 @@ export class TaskFlow<Owner> {
       case 'notFound':
       case 'workerDied':
       case 'noWorker':
+        if (message.status === 'noWorker' && this.#mayComeLater(task)) return this.#holdBack(task)
         if (this.tasks.change(task, 'refused') !== 'ended') return
         return this.ends.end(task, REFUSALS[message.status], '', failedTaskOf(message))
       case 'inactive':
@@ -160,7 +162,11 @@ export class TaskFlow<Owner> {
   }
 
   onTaskUpdate({ taskId, update, done, total }: TaskUpdate): void {
-    const owner = this.tasks.get(taskId)?.owner
+    const task = this.tasks.get(taskId)
+    if (task === undefined) return
+    // Whatever a task tells of itself, it tells because it runs.
+    task.hasBegun = update !== 'queued'
+    const { owner } = task
     if (owner === undefined || update !== 'progress') return
     this.#turn.act({ type: 'reportProgress', owner, done, total })
   }
@@ -213,6 +219,17 @@ export class TaskFlow<Owner> {
     }
     assert(waiting === this.sender.waitingTasks, 'tasks that wait')
     assert(uses === this.objects.users, 'uses of objects')
+  }
+
+  /** A scheduler that has no room for a task says when it has; a graph it always takes. */
+  #mayComeLater(task: TaskRecord<Owner>): boolean {
+    return task.graph === undefined && hasFeature(this.sender.features, FEATURE_WAITING)
+  }
+
+  #holdBack(task: TaskRecord<Owner>): void {
+    if (task.state !== 'sent') return
+    this.sendAgain(task, 'forgotten')
+    if (task.place !== undefined) this.sender.holdBack(task)
   }
 
   #resumeTask(task: TaskRecord<Owner>, memory: SchedulerMemory): void {

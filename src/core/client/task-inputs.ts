@@ -65,6 +65,7 @@ export class TaskInputs<Owner> {
       messageBytes: TASK_BYTES + Math.max(plainBytes, inlineBytes),
       state: 'waiting',
       unready: 0,
+      hasBegun: false,
       firstSentTo: undefined,
       holdsInputs: true,
       place: undefined,

@@ -72,6 +72,8 @@ export interface TaskRecord<Owner> {
   /** Roughly what sending all of it takes, in bytes. */
   messageBytes: number
   state: TaskState
+  /** A worker has begun it, as far as was heard since it was sent. */
+  hasBegun: boolean
   /** How many results it waits for. Invariant: above 0 exactly when the state is blocked. */
   unready: number
   /** The first scheduler that it was sent to, as a task of its own; undefined = none was. */

@@ -61,6 +61,7 @@ export class TaskTable<Owner> {
     const next = this.#lifecycle.next(task.taskId, task.state, cause)
     if (task.state === 'stored') this.#restingCount -= 1
     if (next === 'stored') this.#restingCount += 1
+    if (cause === 'taskSent') task.hasBegun = false
     if (next === 'ended') this.#tasks.delete(task.taskId)
     else task.state = next
     return next

@@ -8,6 +8,7 @@ import type { ClientHeartbeat } from '../../wire/message.js'
 import type { ClientEntry, Runtime, WorkerEntry } from './entries.js'
 import { ourEcho } from './echo.js'
 import { leaveObjects } from './object-estate.js'
+import { forgetRoom, holdsBack } from './room.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
 import { cancelOrphans, cancelTask } from './task.js'
 
@@ -29,7 +30,9 @@ export function onClientHeartbeat(
   client.isConnected = true
   state.pools[client.runtime].queue.unpark(client)
   moveIn(client, host)
-  const echo = { kind: 'clientHeartbeatEcho', ...ourEcho(state, message.features) } as const
+  const waiting = holdsBack(client) ? state.waiting.of(state, client) : []
+  const answer = ourEcho(state, message.features)
+  const echo = { kind: 'clientHeartbeatEcho', ...answer, waiting } as const
   const isReport = message.wantsReport && message.features !== 0
   if (isReport) state.output.report(from, { ...echo, ...workersFor(state, client.runtime) })
   else state.output.send(from, { ...echo, reports: [] })
@@ -65,6 +68,7 @@ export function clientOf(
     lastSeen: now,
     isConnected: true,
     host: undefined,
+    allowance: undefined,
     hasLeft: false,
     tasks: new SpreadSet(),
     graphs: new Map(),
@@ -81,6 +85,7 @@ export function clientOf(
  */
 export function onClientLost(state: SchedulerState, client: ClientEntry): void {
   client.isConnected = false
+  forgetRoom(state, client)
   if (client.host !== undefined) state.pools[client.runtime].queue.park(client)
 }
 
@@ -98,6 +103,7 @@ export function removeClient(state: SchedulerState, client: ClientEntry, reason:
     unfinishedTasks: client.tasks.size,
   })
   client.hasLeft = true
+  forgetRoom(state, client)
   moveIn(client, undefined)
   state.clients.delete(client.identity)
   for (const graph of client.graphs.values()) graph.forget()

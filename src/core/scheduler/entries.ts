@@ -28,6 +28,11 @@ export interface ClientEntry {
   isConnected: boolean
   /** The worker inside of whose tasks it lives. Invariant: that has it as a guest. */
   host: WorkerEntry | undefined
+  /**
+   * How many tasks it may send before it is told again; undefined: it was never refused one, and
+   * sends what it has.
+   */
+  allowance: number | undefined
   /** It has left, or was given up: nothing is sent to it any more. */
   hasLeft: boolean
   /** Unfinished tasks. Invariant: each names this client. */
@@ -119,6 +124,8 @@ export interface TaskExtra {
   isWaiting: boolean
   /** It has waited since it was given to its worker: how long it takes says nothing. */
   hasWaited: boolean
+  /** Its client was told that it has begun. */
+  isBegun: boolean
   /** It has lost its process while others ran there beside it: its children run elsewhere. */
   isFragile: boolean
   /** Its worker was told to cancel it by force. */

@@ -13,6 +13,7 @@ import type { GraphTables } from './graph-tables.js'
 import { MESSAGE_COST } from './graph-work.js'
 import { publishNode } from './graph-publication.js'
 import { priorityOf, sendStatus, statusResult } from './task.js'
+import { tellAgain as tellBegun } from './task-update.js'
 
 /**
  * Adds the nodes of a message that are not known yet, and tells of targets that have ended: the
@@ -102,7 +103,11 @@ function markTargets(graph: GraphTables, targets: readonly TaskId[], first: numb
     const node = nodes.find(id)
     if (node === NONE) sendStatus(state, client, id, 'notFound')
     else if (node < first && nodes.hasEnded(node)) tellAgain(graph, node)
-    else if (!nodes.has(node, IS_UNWANTED)) nodes.raise(node, IS_TARGET)
+    else if (!nodes.has(node, IS_UNWANTED)) {
+      const task = node < first ? state.tasks.get(id) : undefined
+      nodes.raise(node, IS_TARGET)
+      if (task?.node !== undefined && task.client === client) tellBegun(state, task)
+    }
   }
 }
 

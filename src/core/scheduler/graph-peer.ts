@@ -4,6 +4,7 @@ import type { GraphTask, GraphTaskCancel } from '../../wire/message.js'
 import type { ClientEntry, TaskEntry } from './entries.js'
 import { adopt } from './family.js'
 import { Graph } from './graph.js'
+import { holdsBack, spendRoom, takesMore } from './room.js'
 import type { SchedulerState } from './state.js'
 import { assignWaiting, sendStatus } from './task.js'
 
@@ -29,12 +30,13 @@ export function onGraphTaskCancel(
 
 function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTask): void {
   const graph = new Graph(state, client, message.taskId)
-  const limit = state.options.maxNumberOfTasksWaiting
-  if (limit >= 0 && state.pools[client.runtime].overflow >= limit) {
-    graph.refuse(message, 'noWorker')
-    return
-  }
   const parent = parentOf(state, message)
+  spendRoom(state, client)
+  if (parent === undefined && !takesMore(state, client)) {
+    if (!holdsBack(client)) return graph.refuse(message, 'noWorker')
+    // This one is taken: parts of it may be on their way. Its nodes wait here, two at a time.
+    state.output.send(client.identity, { kind: 'taskRoom', tasks: 0 })
+  }
   // What a task submits while it is being cancelled has no chance.
   if (parent?.state === 'canceling') {
     graph.refuse(message, 'canceled')

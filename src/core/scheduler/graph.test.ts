@@ -7,6 +7,7 @@ import {
   cancel,
   clientHeartbeat,
   instruction,
+  OLDER,
   peer,
   PYTHON,
   result,
@@ -564,8 +565,9 @@ test('a graph goes on after the task that has built it has succeeded', () => {
   assert.deepEqual(scheduler.lines().slice(-2), ['N <- result a success', 'N <- result g success'])
 })
 
-test('with a limit on waiting tasks, a further graph is refused whole', () => {
+test('with a limit on waiting tasks, a further graph of an older client is refused whole', () => {
   const scheduler = withPeers({ clients: ['C'] }, { maxNumberOfTasksWaiting: 1 })
+  scheduler.receive('C', clientHeartbeat(OLDER)).actions()
   scheduler
     .receive('C', graph('g', ['a'], [node('a')]))
     .receive('C', graph('h', ['b'], [node('b')]))

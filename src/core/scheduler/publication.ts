@@ -97,7 +97,7 @@ function stateScheduler(
     },
     objectManager: { numberOfObjects: state.objects.size },
     taskManager: {
-      unassigned: state.waiting + state.graphWork.ready,
+      unassigned: state.waitingCount + state.graphWork.ready,
       running: assigned,
       success: ended('success'),
       failed: ended('failed'),

@@ -14,6 +14,7 @@ import { onObjectInstruction, onObjectRequest, sendRemovals } from './object.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { publishScheduler } from './publication.js'
 import { expireClaims } from './return.js'
+import { giveRoom } from './room.js'
 import { SchedulerState } from './state.js'
 import { assignWaiting, cancelOrphans, onTask, onTaskCancel } from './task.js'
 import { onTaskResult } from './task-result.js'
@@ -175,6 +176,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (lateMs > SWEEP_INTERVAL_MS) return this.#forgive(lateMs, now)
     dropSilentClients(this.#state, now)
     dropSilentWorkers(this.#state, now)
+    this.#state.waiting.tell(this.#state)
   }
 
   #letGo(now: InstantMs): void {
@@ -196,6 +198,8 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     assignWaiting(this.#state, this.#state.pools.javascript)
     assignWaiting(this.#state, this.#state.pools.python)
     this.#balancer.update(this.#state)
+    this.#state.waiting.update(this.#state)
+    giveRoom(this.#state)
     if (this.#state.objects.hasRemovals && now >= this.#nextRemovals) {
       this.#nextRemovals = now + REMOVAL_INTERVAL_MS
       sendRemovals(this.#state)

@@ -2,7 +2,7 @@
 // the actions as short lines, so that a test compares all of them: an unexpected action fails it.
 
 import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
-import { OUR_FEATURES } from '../../base/features.js'
+import { FEATURE_WAITING, OUR_FEATURES } from '../../base/features.js'
 import { identity, objectId, schedulerId, taskId, type Identity } from '../../base/ids.js'
 import { encodeProfileResult } from '../../wire/profile.js'
 import { encodeTaskFlags } from '../../wire/task-flags.js'
@@ -34,6 +34,9 @@ export interface PeerKind {
 
 /** A peer of this version. */
 export const OURS: PeerKind = { features: OUR_FEATURES, runtime: 'node/20.19.0' }
+/** One of ours that knows neither reasons nor room. */
+export const OLDER: PeerKind = { ...OURS, features: OUR_FEATURES & ~FEATURE_WAITING }
+
 /** A peer of 1.9.9. */
 export const PYTHON: PeerKind = { features: 0, runtime: '' }
 
@@ -190,9 +193,14 @@ export class TestScheduler {
     return actions
   }
 
-  /** The log lines since the last call of this or `actions`. */
+  /** The log lines since the last call of `actions`. */
   logs(): readonly string[] {
-    return this.#actions.flatMap((action) => (action.type === 'log' ? [action.text] : []))
+    return this.logActions().map(({ text }) => text)
+  }
+
+  /** The same with all that is in them. */
+  logActions(): readonly (SchedulerAction & { readonly type: 'log' })[] {
+    return this.#actions.filter((action) => action.type === 'log')
   }
 
   /** The actions since the last call as lines: `W1 <- task t1`. */
@@ -244,13 +252,18 @@ function describeMessage(message: Message): string {
       return `result ${message.taskId} ${message.status}`
     case 'taskUpdate':
       return `${message.update} ${message.taskId} ${message.done}/${message.total}`
+    case 'taskRoom':
+      return `room ${message.tasks}`
     case 'taskCancel':
       return `cancel ${message.taskId}${message.flags.force ? ' by force' : ''}`
     case 'objectInstruction':
       return `${message.instructionType} ${message.objectContent.objectIds.join(' ')}`
     case 'objectResponse':
       return `${message.responseType} ${message.objectContent.objectIds.join(' ')}`
-    case 'clientHeartbeatEcho':
+    case 'clientHeartbeatEcho': {
+      const why = message.waiting.map(({ reason, tasks, forMS }) => ` ${reason} ${tasks} ${forMS}`)
+      return `echo ${message.schedulerId}${why.join('')}`.trimEnd()
+    }
     case 'workerHeartbeatEcho':
       return `echo ${message.schedulerId}`.trimEnd()
     case 'clientDisconnect':

@@ -15,6 +15,7 @@ import { ObjectTable } from './object-table.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { Output } from './output.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
+import { Waiting } from './waiting.js'
 import { checkLoad, WorkerPool } from './worker-pool.js'
 
 /**
@@ -36,6 +37,7 @@ export class SchedulerState {
   readonly orphans: Orphans = new Orphans()
   readonly claims: Claims = new Claims()
   readonly graphWork: GraphWork
+  readonly waiting: Waiting = new Waiting()
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
   /** Messages per kind since the start. */
   readonly received: Map<Message['kind'], number> = new Map()
@@ -57,7 +59,7 @@ export class SchedulerState {
   }
 
   /** How many tasks wait for a worker. */
-  get waiting(): number {
+  get waitingCount(): number {
     return this.pools.javascript.waiting + this.pools.python.waiting
   }
 
@@ -96,11 +98,16 @@ export class SchedulerState {
       if (task.client !== undefined) assert(task.client.tasks.has(task), 'a client forgot a task')
       else assert(task.state === 'canceling', 'a task goes on without a client')
     }
-    assert(inactive === this.waiting, 'the queues hold other tasks than the table')
+    assert(inactive === this.waitingCount, 'the queues hold other tasks than the table')
     for (const client of this.clients.values()) {
       for (const task of client.tasks) assert(this.tasks.get(task.id) === task, 'an unknown task')
-      const { host } = client
+      const { host, allowance } = client
+      const isHoldingBack = this.waiting.holdingBack.has(client)
+      assert((allowance === 0) === isHoldingBack, 'a client waits for room and will not get it')
       assert(host === undefined || host.guests.has(client), 'a guest without its host')
+    }
+    for (const client of this.waiting.holdingBack) {
+      assert(this.clients.get(client.identity) === client, 'a client that has left waits for room')
     }
     const workers = [...this.workers.values()]
     for (const runtime of ['javascript', 'python'] as const) {

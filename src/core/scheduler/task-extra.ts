@@ -61,6 +61,7 @@ function newExtra(
     children: undefined,
     isWaiting: false,
     hasWaited: false,
+    isBegun: false,
     isFragile: false,
     isForced: false,
     unanswered: 0,

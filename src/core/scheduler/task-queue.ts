@@ -59,6 +59,13 @@ export class TaskQueue {
     return this.#size
   }
 
+  /** How many tasks of a client there are. */
+  countOf(client: ClientEntry): number {
+    let count = 0
+    for (const { turns } of this.#levels) count += turns.get(client)?.tasks.size ?? 0
+    return count
+  }
+
   /** Adds a task behind all others of its client and priority. */
   push(task: TaskEntry): void {
     this.#size += 1

@@ -13,6 +13,7 @@ import type { SchedulerState } from './state.js'
 import { cancelChildren, endTask, statusResult, waitInFront } from './task.js'
 import { attemptOf, countAttempt, extraOf } from './task-extra.js'
 import type { TaskCause } from './task-state.js'
+import { tellQueued } from './task-update.js'
 import type { WorkerPool } from './worker-pool.js'
 
 /** A worker tells how a task ended. Only the worker that has the task is listened to. */
@@ -100,6 +101,7 @@ function retry(state: SchedulerState, task: TaskEntry, failure: TaskResult): voi
   extraOf(task).retriesLeft -= 1
   countAttempt(task)
   task.state = 'inactive'
+  tellQueued(state, task)
   state.pools[task.runtime].queue.push(task)
   publishTask(state, task, 'inactive')
 }

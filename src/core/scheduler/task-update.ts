@@ -2,7 +2,7 @@
 // far it is. docs/protocol.md#task-updates
 
 import { unreachable } from '../../base/assert.js'
-import { FEATURE_TASK_UPDATES, hasFeature } from '../../base/features.js'
+import { FEATURE_TASK_UPDATES, FEATURE_WAITING, hasFeature } from '../../base/features.js'
 import { idToHex, type Identity } from '../../base/ids.js'
 import type { TaskUpdate } from '../../wire/message.js'
 import type { TaskEntry } from './entries.js'
@@ -27,18 +27,53 @@ export function onTaskUpdate(state: SchedulerState, from: Identity, message: Tas
       pool.resume(task, state.now)
       break
     case 'progress':
-      passOn(state, task, message)
+      extraOf(task).isBegun = true
+      passOn(state, task, message, FEATURE_TASK_UPDATES)
+      break
+    case 'running':
+      extraOf(task).isBegun = true
+      passOn(state, task, message, FEATURE_WAITING)
+      break
+    case 'queued':
+      tellQueued(state, task)
       break
     default:
       unreachable(message.update)
   }
 }
 
+/** A client that has sent a task again has to hear once more that it has begun, if it has. */
+export function tellAgain(state: SchedulerState, task: TaskEntry): void {
+  if (task.extra?.isBegun === true) tell(state, task, 'running')
+}
+
+/** A task that had begun waits for a worker again, or for a processor. */
+export function tellQueued(state: SchedulerState, task: TaskEntry): void {
+  if (task.extra?.isBegun !== true) return
+  task.extra.isBegun = false
+  tell(state, task, 'queued')
+}
+
+function tell(
+  { output }: SchedulerState,
+  { id, client }: TaskEntry,
+  update: 'running' | 'queued',
+): void {
+  if (client === undefined || client.hasLeft) return
+  if (!hasFeature(client.features, FEATURE_WAITING)) return
+  output.send(client.identity, { kind: 'taskUpdate', taskId: id, update, done: 0, total: 0 })
+}
+
 /** To the task's client, unless it has cancelled the task or does not know such messages. */
-function passOn(state: SchedulerState, task: TaskEntry, message: TaskUpdate): void {
+function passOn(
+  state: SchedulerState,
+  task: TaskEntry,
+  message: TaskUpdate,
+  feature: number,
+): void {
   const { client } = task
   if (client === undefined || task.state !== 'running') return
-  if (!hasFeature(client.features, FEATURE_TASK_UPDATES)) return
+  if (!hasFeature(client.features, feature)) return
   if (message.bytes === undefined) state.output.send(client.identity, message)
   else state.output.forward(client.identity, 'taskUpdate', message.bytes)
 }

@@ -9,19 +9,23 @@ import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../wire/messag
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { adopt, leaveParent, releaseChildren } from './family.js'
 import { publishTask } from './publication.js'
+import { spendRoom, takesMore } from './room.js'
 import type { SchedulerState } from './state.js'
 import { countAttempt, extraOf, readExtra } from './task-extra.js'
+import { tellAgain, tellQueued } from './task-update.js'
 import type { WorkerPool } from './worker-pool.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
 
 /** A client submits a task. One that it has already submitted is ignored: it was sent again. */
 export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {
   const known = state.tasks.get(message.taskId)
+  spendRoom(state, client)
   if (known !== undefined && !givesWay(state, known, client)) return
   const pool = state.pools[client.runtime]
-  const limit = state.options.maxNumberOfTasksWaiting
-  // One that a worker has is no more work, but less.
-  if (limit >= 0 && pool.overflow >= limit && !state.claims.has(message.taskId)) {
+  const parent = message.parentTaskId === '' ? undefined : state.tasks.get(message.parentTaskId)
+  // One that a worker has is no more work, but less; one that another waits for ends that.
+  const isNew = parent === undefined && !state.claims.has(message.taskId)
+  if (isNew && !takesMore(state, client)) {
     sendStatus(state, client, message.taskId, 'noWorker')
     return
   }
@@ -32,7 +36,6 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
     sendStatus(state, client, message.taskId, 'canceled')
     return
   }
-  const parent = message.parentTaskId === '' ? undefined : state.tasks.get(message.parentTaskId)
   state.tasks.set(task.id, task)
   client.tasks.add(task)
   if (message.mayHaveRun && state.isNew && !state.claims.has(task.id)) pool.held.push(task)
@@ -46,7 +49,10 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
 
 /** Whether a task of the same id goes, so that `client` can submit it. */
 function givesWay(state: SchedulerState, known: TaskEntry, client: ClientEntry): boolean {
-  if (known.client === client) return false
+  if (known.client === client) {
+    tellAgain(state, known)
+    return false
+  }
   if (vacates(state, known)) return true
   refuseForeignId(state, client, known.id)
   return false
@@ -246,6 +252,7 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
 export function waitInFront(state: SchedulerState, task: TaskEntry): void {
   cancelChildren(state, task)
   task.state = 'inactive'
+  tellQueued(state, task)
   state.pools[task.runtime].queue.putBack(task)
   publishTask(state, task, 'inactive')
 }

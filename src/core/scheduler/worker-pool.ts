@@ -71,7 +71,22 @@ export class WorkerPool {
    * (Tasks that a worker may hold mostly wait here, until it is their turn to be sent.)
    */
   get overflow(): number {
-    return this.waiting + this.#assignedCount - this.#workers.size * this.#maxTasks
+    return this.waiting + this.#assignedCount - this.capacity
+  }
+
+  /** How many tasks the workers may hold together. */
+  get capacity(): number {
+    return this.#workers.size * this.#maxTasks
+  }
+
+  /** How many workers may get tasks. */
+  get workerCount(): number {
+    return this.#workers.size
+  }
+
+  /** How many tasks of a client wait for a worker. */
+  waitingOf(client: ClientEntry): number {
+    return this.queue.countOf(client) + this.held.countOf(client)
   }
 
   /** How many tasks wait for a worker. */

@@ -7,6 +7,7 @@ import {
   FEATURE_INLINE,
   FEATURE_RECOVERY,
   FEATURE_TASK_UPDATES,
+  FEATURE_WAITING,
   hasFeature,
 } from '../../base/features.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
@@ -120,6 +121,23 @@ export class Answers {
     this.update({ kind: 'taskUpdate', taskId: id, update: 'resumed', done: 0, total: 0 })
   }
 
+  /** Whether the scheduler wants to know when tasks begin. */
+  get areBeginningsWanted(): boolean {
+    return this.#has(FEATURE_WAITING)
+  }
+
+  /** A task has begun. */
+  begins(task: WorkerTask): void {
+    task.isTold = true
+    this.#tellBeginning(task, 'running')
+  }
+
+  /** A task that may have begun waits for a processor again. */
+  requeues(task: WorkerTask): void {
+    if (task.isTold) this.#tellBeginning(task, 'queued')
+    task.isTold = false
+  }
+
   /** Passes on that a task waits, goes on, or how far it is, to a scheduler that wants to know. */
   update(update: TaskUpdate): void {
     if (this.#has(FEATURE_TASK_UPDATES)) this.#output.send(update)
@@ -132,6 +150,11 @@ export class Answers {
 
   get #canRecover(): boolean {
     return this.#has(FEATURE_RECOVERY)
+  }
+
+  #tellBeginning({ id }: WorkerTask, update: 'running' | 'queued'): void {
+    if (!this.areBeginningsWanted) return
+    this.#output.send({ kind: 'taskUpdate', taskId: id, update, done: 0, total: 0 })
   }
 
   #has(feature: number): boolean {

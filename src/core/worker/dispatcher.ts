@@ -104,6 +104,7 @@ export class Dispatcher {
     this.#dispatchCount += 1
     task.dispatchedAt = now
     task.hasBegun = false
+    task.isTold = false
     task.isCutOff = false
     task.isWaiting = false
     task.hasWaited = false

@@ -67,6 +67,7 @@ export class Survivors {
     if (isSuspect) this.#tasks.suspect(task)
     // Where it runs again it has not waited yet: it counts again for what it is.
     if (task.isWaiting) this.#answers.resumes(task)
+    this.#answers.requeues(task)
   }
 
   /**

@@ -16,6 +16,7 @@ import type {
   TaskUpdate,
 } from '../../wire/message.js'
 import type { Answers } from './answers.js'
+import { Beginnings } from './beginnings.js'
 import { Dispatcher } from './dispatcher.js'
 import type { LastRun, RunStatus, StopReason } from './events.js'
 import { Fetcher } from './fetcher.js'
@@ -58,6 +59,7 @@ export class TaskFlow {
   readonly #ends: TaskEnds
   readonly #survivors: Survivors
   readonly #giveBack: GiveBack
+  readonly #beginnings: Beginnings
   readonly #taskTimeoutMs: number
   #arrivals = 0
   /** Nothing more is computed while results cannot leave. */
@@ -87,6 +89,7 @@ export class TaskFlow {
     this.#ends = new TaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#survivors = new Survivors(this.#tasks, answers)
     this.#giveBack = new GiveBack({ output, answers, slot, tasks, dispatcher })
+    this.#beginnings = new Beginnings({ output, answers, dispatcher })
   }
 
   /** Tasks of this worker that do not run, and do not wait for others either. */
@@ -133,7 +136,8 @@ export class TaskFlow {
     const stopAt = earliest(this.#watch.deadline, this.#giveBack.deadline)
     const dispatchAt = this.#mayDispatch ? this.#dispatcher.deadline : undefined
     const roomAt = this.#slot.isListening ? this.#fetcher.deadline : undefined
-    return earliest(earliest(stopAt, dispatchAt), roomAt)
+    const lookAt = earliest(this.#beginnings.deadline, roomAt)
+    return earliest(earliest(stopAt, dispatchAt), lookAt)
   }
 
   /** A task that the worker has already is not taken again. */
@@ -204,6 +208,7 @@ export class TaskFlow {
       if (task.state === 'queued') this.#dispatcher.remove(task)
       this.#tasks.change(task, 'disconnected')
       task.isCutOff = true
+      task.isTold = false
     }
     this.#giveBack.retract()
     if (this.#slot.isListening) this.#fetcher.onDisconnected()
@@ -246,6 +251,7 @@ export class TaskFlow {
   /** The processor's guardian has told how far a task is. */
   onStatusTold(status: RunStatus, now: InstantMs): void {
     this.#watch.onStatus(status, now)
+    this.#beginnings.onStatus(status)
   }
 
   /** The processor has given back some of those that it was asked for. */
@@ -263,6 +269,7 @@ export class TaskFlow {
   /** The processor is gone, and the objects that it had. */
   onProcessorExited(death: ProcessorDeath, lastRun: LastRun, now: InstantMs): void {
     this.#watch.clear()
+    this.#beginnings.onProcessorExited()
     this.#giveBack.onProcessorExited()
     this.#fetcher.onProcessorExited()
     const unanswered = this.#dispatcher.takeAll()
@@ -277,6 +284,7 @@ export class TaskFlow {
   onTick(now: InstantMs): void {
     this.#watch.onTick(now)
     this.#giveBack.onTick(now)
+    this.#beginnings.onTick(now, this.#slot.isListening)
     if (this.#slot.isListening) this.#fetcher.makeRoom(now)
   }
 
@@ -339,6 +347,7 @@ export class TaskFlow {
     this.#slot.onUsed()
     this.#output.act({ type: 'dispatch', bytes: task.bytes })
     this.#watch.onHandedOver(task, now)
+    this.#beginnings.onHandedOver(now)
   }
 
   /** A task that goes on from before the connection was lost is awaited again. */

@@ -8,6 +8,7 @@ import {
   FEATURE_INLINE,
   FEATURE_RECOVERY,
   FEATURE_TASK_UPDATES,
+  FEATURE_WAITING,
   hasFeature,
 } from '../../base/features.js'
 import { taskId } from '../../base/ids.js'
@@ -50,6 +51,8 @@ class Model {
   readonly open = new Set<string>()
   /** Those of which it was told that they wait. */
   readonly waiting = new Set<string>()
+  /** Those of which it was told that they run. */
+  readonly running = new Set<string>()
   nextId = 0
   /** What was asked for, and how often it was sent. */
   readonly facts = new Map<string, TaskFacts>()
@@ -202,9 +205,20 @@ class Model {
       'a 1.9.9 scheduler would not understand',
     )
     assert.ok(this.open.has(id), `${id} is updated after its end`)
+    if (update === 'running' || update === 'queued') return this.tellsBeginning(id, update === 'running')
     assert.equal(this.waiting.has(id), update === 'resumed', `${id} ${update} twice`)
     if (update === 'waiting') this.waiting.add(id)
     else this.waiting.delete(id)
+  }
+
+  tellsBeginning(id: string, isRunning: boolean): void {
+    assert.ok(hasFeature(this.features, FEATURE_WAITING), 'nobody wants to know of beginnings')
+    assert.equal(this.running.has(id), !isRunning, `${id} was told of twice`)
+    if (!isRunning) this.running.delete(id)
+    else {
+      assert.notEqual(this.processor?.tasks.get(id)?.state, 'queued', `${id} has not begun`)
+      this.running.add(id)
+    }
   }
 
   answered({ taskId: id, status, inlineResults, attempt }: TaskResult): void {
@@ -213,6 +227,7 @@ class Model {
     assert.ok(this.open.delete(id), `${id} was answered twice, or never sent`)
     this.ended.delete(id)
     this.waiting.delete(id)
+    this.running.delete(id)
     if (hasFeature(this.features, FEATURE_INLINE)) assert.equal(attempt, this.attempts.get(id) ?? 0)
     if (id.startsWith('bad')) assert.equal(status, 'failed', `${id} cannot succeed`)
     if (!id.startsWith('good') || status === 'success') return
@@ -235,6 +250,7 @@ class Model {
     this.claims.delete(id)
     this.ended.delete(id)
     this.waiting.delete(id)
+    this.running.delete(id)
     if (cancels?.hasForce !== true) {
       // An earlier run of it may still be there that was cancelled.
       const isOld = this.stops.has(id) || this.dropped.has(id)
@@ -415,7 +431,7 @@ const STEPS = {
   connect(model: Model, pick: number): void {
     if (model.isConnected || model.hasEnded) return
     model.isConnected = true
-    model.features = pick % 16
+    model.features = (pick % 16) + (pick % 32 < 16 ? FEATURE_WAITING : 0)
     model.abandoned.clear()
     // What the worker keeps is of no use to this scheduler.
     if (!hasFeature(model.features, FEATURE_RECOVERY)) model.ended.clear()
@@ -428,6 +444,7 @@ const STEPS = {
     for (const id of [...model.open, ...model.claims]) model.abandoned.add(id)
     model.open.clear()
     model.waiting.clear()
+    model.running.clear()
     model.cancels.clear()
     model.claims.clear()
     model.isConnected = false

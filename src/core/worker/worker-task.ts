@@ -57,6 +57,8 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   dispatchedAt: InstantMs
   /** The processor has said that it has begun. False says nothing. */
   hasBegun: boolean
+  /** The scheduler was told that it has begun. */
+  isTold: boolean
   /** The processor was told to forget all objects since it has the task. */
   isCutOff: boolean
   /** It only waits for tasks of its own. Invariant: the processor has it. */
@@ -106,6 +108,7 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
     expectedMs: 0,
     dispatchedAt: 0,
     hasBegun: false,
+    isTold: false,
     isCutOff: false,
     isWaiting: false,
     waitsSince: 0,

@@ -61,6 +61,30 @@ export type ObjectContentType = 'serializer' | 'object'
 /** The names of `ObjectContentType` by their numbers. */
 export const OBJECT_CONTENT_TYPE: readonly ObjectContentType[] = ['serializer', 'object']
 
+/**
+ * `WaitReason` of the schema.
+ * - `noScheduler`: No scheduler answers.
+ * - `noWorker`: No worker is connected.
+ * - `noRuntime`: There are workers, but none of the client's runtime.
+ * - `noCapability`: No worker offers what the task needs.
+ * - `allBusy`: Every worker that could run it has enough to do.
+ * - `limit`: The scheduler has as many tasks waiting as it may have.
+ * - `dependency`: It needs the result of another task.
+ */
+export type WaitReason =
+  'noScheduler' | 'noWorker' | 'noRuntime' | 'noCapability' | 'allBusy' | 'limit' | 'dependency'
+
+/** The names of `WaitReason` by their numbers. */
+export const WAIT_REASON: readonly WaitReason[] = [
+  'noScheduler',
+  'noWorker',
+  'noRuntime',
+  'noCapability',
+  'allBusy',
+  'limit',
+  'dependency',
+]
+
 /** Objects: parallel lists, one entry per object in each. */
 export interface ObjectContent {
   /** Which objects. */

@@ -16,6 +16,7 @@ import { NO_ELEMENTS, type Reader } from '../reader.js'
 import type { Writer } from '../writer.js'
 import {
   TASK_STATUS,
+  WAIT_REASON,
   readObjectContent,
   sizeObjectContent,
   addObjectContent,
@@ -23,6 +24,7 @@ import {
   measureTaskCapabilityList,
   addTaskCapabilityList,
   type TaskStatus,
+  type WaitReason,
   type ObjectContent,
   type TaskCapability,
 } from './common.js'
@@ -81,11 +83,19 @@ export const ARGUMENT_TYPE: readonly ArgumentType[] = [
  * - `waiting`: It only waits for tasks that it has submitted itself.
  * - `resumed`: It goes on.
  * - `progress`: It tells how far it is.
+ * - `running`: It has begun.
+ * - `queued`: It had begun, and waits for a worker again.
  */
-export type TaskUpdateType = 'waiting' | 'resumed' | 'progress'
+export type TaskUpdateType = 'waiting' | 'resumed' | 'progress' | 'running' | 'queued'
 
 /** The names of `TaskUpdateType` by their numbers. */
-export const TASK_UPDATE_TYPE: readonly TaskUpdateType[] = ['waiting', 'resumed', 'progress']
+export const TASK_UPDATE_TYPE: readonly TaskUpdateType[] = [
+  'waiting',
+  'resumed',
+  'progress',
+  'running',
+  'queued',
+]
 
 /**
  * `ObjectInstruction.ObjectInstructionType` of the schema.
@@ -560,7 +570,7 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   writer.uint32(at + 4, value.attempt)
 }
 
-/** What a task that runs is doing: worker -> scheduler -> client (docs/protocol.md#task-updates). (docs/protocol.md#struct-taskupdate) */
+/** What becomes of a task that has not ended: worker -> scheduler -> client (docs/protocol.md#task-updates). (docs/protocol.md#struct-taskupdate) */
 export interface TaskUpdate {
   readonly kind: 'taskUpdate'
   /** The task. */
@@ -845,6 +855,8 @@ export interface ClientHeartbeatEcho {
   readonly features: number
   /** One if the client has asked for it, else none (docs/protocol.md#report). Not in 1.9.9. */
   readonly reports: readonly SchedulerReport[]
+  /** Why tasks of the client wait in the scheduler (docs/protocol.md#waiting). Not in 1.9.9. */
+  readonly waiting: readonly WaitingTasks[]
   /**
    * Inside of this package the encoded message, if this was decoded from one. In
    * `scaler-ts/protocol` there never is one.
@@ -863,13 +875,19 @@ export function readClientHeartbeatEcho(
     schedulerId: reader.id(pointersAt, structEnd) as SchedulerId,
     features: reader.bitSet(structAt, pointersAt),
     reports: readSchedulerReportList(reader, pointersAt + 8, structEnd),
+    waiting: readWaitingTasksList(reader, pointersAt + 16, structEnd),
     bytes,
   }
 }
 
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedClientHeartbeatEcho(value: ClientHeartbeatEcho): boolean {
-  return value.schedulerId.length > 0 || value.features !== 0 || value.reports.length > 0
+  return (
+    value.schedulerId.length > 0 ||
+    value.features !== 0 ||
+    value.reports.length > 0 ||
+    value.waiting.length > 0
+  )
 }
 
 /** Words of all that is behind the pointers of the struct. */
@@ -880,14 +898,17 @@ export function measureClientHeartbeatEcho(
 ): number {
   const words = 0
   return isExtended
-    ? words + idWords(value.schedulerId) + measureSchedulerReportList(value.reports, referenceFrom)
+    ? words +
+        idWords(value.schedulerId) +
+        measureSchedulerReportList(value.reports, referenceFrom) +
+        measureWaitingTasksList(value.waiting, referenceFrom)
     : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeClientHeartbeatEcho(value: ClientHeartbeatEcho, referenceFrom: number): number {
   const isExtended = isExtendedClientHeartbeatEcho(value)
-  return (isExtended ? 3 : 0) + measureClientHeartbeatEcho(value, referenceFrom, isExtended)
+  return (isExtended ? 4 : 0) + measureClientHeartbeatEcho(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
@@ -899,7 +920,7 @@ export function addClientHeartbeatEcho(
   const isExtended = isExtendedClientHeartbeatEcho(value)
   writeClientHeartbeatEcho(
     writer,
-    writer.struct(pointerAt, isExtended ? 1 : 0, isExtended ? 2 : 0),
+    writer.struct(pointerAt, isExtended ? 1 : 0, isExtended ? 3 : 0),
     value,
     isExtended,
   )
@@ -918,6 +939,80 @@ function writeClientHeartbeatEcho(
   writer.id(pointersAt, value.schedulerId)
   writer.bitSet(at, value.features)
   addSchedulerReportList(writer, pointersAt + 8, value.reports)
+  addWaitingTasksList(writer, pointersAt + 16, value.waiting)
+}
+
+/** Tasks that wait for the same reason. */
+export interface WaitingTasks {
+  /** Why they wait. */
+  readonly reason: WaitReason
+  /** How many there are in the scheduler. */
+  readonly tasks: number
+  /** How long that has been the reason, in milliseconds; 0 where it is not measured. */
+  readonly forMS: number
+}
+
+/** Reads the struct that was entered last. */
+export function readWaitingTasks(reader: Reader): WaitingTasks {
+  const { structAt, pointersAt } = reader
+  return {
+    reason: nameOf(WAIT_REASON, reader.uint16(structAt, pointersAt), 'WaitingTasks.reason'),
+    tasks: reader.uint32(structAt + 4, pointersAt),
+    forMS: reader.uint32(structAt + 8, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readWaitingTasksList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly WaitingTasks[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: WaitingTasks[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readWaitingTasks(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureWaitingTasks(_value: WaitingTasks, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureWaitingTasksList(
+  values: readonly WaitingTasks[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 2)
+  for (const value of values) words += measureWaitingTasks(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeWaitingTasks(writer: Writer, at: number, value: WaitingTasks): void {
+  writer.uint16(at, codeOf(WAIT_REASON, value.reason, 'WaitingTasks.reason'))
+  writer.uint32(at + 4, value.tasks)
+  writer.uint32(at + 8, value.forMS)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addWaitingTasksList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly WaitingTasks[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 2, 0)
+  for (const value of values) {
+    writer.zero(at, 2)
+    writeWaitingTasks(writer, at, value)
+    at += 16
+  }
 }
 
 /** What a scheduler is and has, for somebody who looks after it. */
@@ -1379,6 +1474,48 @@ function writeObjectResponse(writer: Writer, at: number, value: ObjectResponse):
   const pointersAt = at + 8
   writer.uint16(at, codeOf(OBJECT_RESPONSE_TYPE, value.responseType, 'ObjectResponse.responseType'))
   addObjectContent(writer, pointersAt, value.objectContent)
+}
+
+/** How many tasks a client may send that has had one refused: scheduler -> client (docs/protocol.md#room). (docs/protocol.md#struct-taskroom) */
+export interface TaskRoom {
+  readonly kind: 'taskRoom'
+  /** So many, and no more until there is room again. */
+  readonly tasks: number
+  /**
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskRoom(reader: Reader, bytes: Uint8Array | undefined): TaskRoom {
+  const { structAt, pointersAt } = reader
+  return {
+    kind: 'taskRoom',
+    tasks: reader.uint32(structAt, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskRoom(_value: TaskRoom, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskRoom(value: TaskRoom, referenceFrom: number): number {
+  return 1 + measureTaskRoom(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskRoom(writer: Writer, pointerAt: number, value: TaskRoom): void {
+  writeTaskRoom(writer, writer.struct(pointerAt, 1, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskRoom(writer: Writer, at: number, value: TaskRoom): void {
+  writer.uint32(at, value.tasks)
 }
 
 /** A worker leaves: worker -> scheduler. (docs/protocol.md#struct-disconnectrequest) */
@@ -2039,6 +2176,7 @@ export type Message =
   | ClientShutdownResponse
   | ProcessorInitialized
   | TaskUpdate
+  | TaskRoom
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -2095,8 +2233,10 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readProcessorInitialized(reader.enterStruct(pointersAt, structEnd), bytes)
     case 24:
       return readTaskUpdate(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 25:
+      return readTaskRoom(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 24`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 25`)
   }
 }
 
@@ -2153,6 +2293,8 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeProcessorInitialized(message, referenceFrom)
     case 'taskUpdate':
       return 3 + sizeTaskUpdate(message, referenceFrom)
+    case 'taskRoom':
+      return 3 + sizeTaskRoom(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -2261,6 +2403,10 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'taskUpdate':
       writer.uint16(at, 24)
       addTaskUpdate(writer, at + 8, message)
+      break
+    case 'taskRoom':
+      writer.uint16(at, 25)
+      addTaskRoom(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

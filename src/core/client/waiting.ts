@@ -1,0 +1,220 @@
+// Why tasks of this client wait, and when the user is told. That no scheduler answers, or that it has
+// no room, a client knows by itself; the rest is in the echoes of a scheduler that says it.
+// docs/protocol.md#waiting
+
+import { earliest } from '../../base/earliest.js'
+import { FEATURE_WAITING, hasFeature } from '../../base/features.js'
+import type { InstantMs } from '../../base/machine.js'
+import type { WaitingReason } from '../../base/waiting-reason.js'
+import { waitingReasonOf } from '../../wire/wait-reason.js'
+import type { ClientHeartbeatEcho } from '../../wire/message.js'
+import type { Link } from './link.js'
+import type { Sender } from './sender.js'
+import type { Silence } from './silence.js'
+import type { TaskRecord } from './task-record.js'
+import type { TaskTable } from './task-table.js'
+import type { Turn } from './turn.js'
+
+/** So long tasks wait before the user is told why. */
+const PATIENCE_MS = 5_000
+/** So soon after there is something to wait for the scheduler is asked why it takes so long. */
+const FIRST_LOOK_MS = 250
+/** An echo that takes longer is missing. */
+const ECHO_MS = 1_000
+
+/** Why tasks wait, and since when. */
+export interface WaitingCause {
+  readonly reason: WaitingReason
+  readonly since: InstantMs
+}
+
+/** What the parts know of waiting. */
+export interface WaitingParts<Owner> {
+  readonly tasks: TaskTable<Owner>
+  readonly link: Link<Owner>
+  readonly silence: Silence
+  readonly sender: Sender<Owner>
+  /** Whether somebody waits for the scheduler. */
+  readonly isWaiting: () => boolean
+}
+
+/** Follows why one client waits. */
+export class Waiting<Owner> {
+  readonly #turn: Turn<Owner>
+  readonly #parts: WaitingParts<Owner>
+  /** What the scheduler said last of the tasks that it has. */
+  #told: (WaitingCause & { readonly tasks: number }) | undefined
+  /** Since when tasks are held back. */
+  #heldSince: InstantMs | undefined
+  /** When the scheduler is asked next, if it says nothing by itself. */
+  #askAt: InstantMs = 0
+  /** When it is asked for the first time about what waits now. */
+  #firstLookAt: InstantMs = 0
+  /** Reasons of which the user was told, until they hold no longer. */
+  readonly #warned = new Set<WaitingReason>()
+
+  constructor(turn: Turn<Owner>, parts: WaitingParts<Owner>) {
+    this.#turn = turn
+    this.#parts = parts
+  }
+
+  /** When `onTick` must be called next. */
+  get deadline(): InstantMs | undefined {
+    if (!this.#parts.isWaiting()) return undefined
+    const { silence } = this.#parts
+    const silentAt = this.#warned.has('no-scheduler') ? undefined : silence.since + PATIENCE_MS
+    const heldAt = this.#isLimitDue ? (this.#heldSince ?? 0) + PATIENCE_MS : undefined
+    const askAt = this.#canAsk ? this.#askAt : undefined
+    // Nobody can say more before the echo that was asked for.
+    const silenceAt = silentAt === undefined ? undefined : Math.max(silentAt, this.#silenceFloor)
+    return earliest(earliest(silenceAt, heldAt), askAt)
+  }
+
+  /** There was nothing to wait for, and now there is; or no scheduler, and now there is. */
+  start(): void {
+    this.#firstLookAt = this.#turn.now + FIRST_LOOK_MS
+    this.#askAt = this.#firstLookAt
+  }
+
+  /** Anything came from the scheduler. */
+  onHeard(): void {
+    if (this.#warned.size > 0) this.#warned.delete('no-scheduler')
+  }
+
+  /** A task has run: there are workers. */
+  onResult(): void {
+    const told = this.#told
+    if (told !== undefined && isBlocking(told.reason)) this.#told = undefined
+    this.#forget(undefined)
+  }
+
+  /** The connection ended: what the scheduler said counts no longer. */
+  onDisconnected(): void {
+    this.#told = undefined
+    this.#heldSince = undefined
+  }
+
+  /** The scheduler says why tasks wait that it has. */
+  onEcho({ waiting }: ClientHeartbeatEcho): void {
+    const { now } = this.#turn
+    const [worst] = waiting
+    this.#askAt = now < this.#firstLookAt ? this.#firstLookAt : now + PATIENCE_MS
+    if (worst === undefined) {
+      this.#told = undefined
+      if (this.#parts.isWaiting()) this.#forget(undefined)
+      return
+    }
+    const reason = waitingReasonOf(worst.reason)
+    const since = now - worst.forMS
+    this.#told = { reason, since, tasks: worst.tasks }
+    this.#forget(reason)
+    if (!isBlocking(reason) || this.#warned.has(reason)) return
+    const leftMs = PATIENCE_MS - (now - since)
+    if (leftMs <= 0) this.#warn(this.#told, worst.tasks + this.#heldCount)
+    else this.#askAt = now + leftMs
+  }
+
+  /** Something has happened that may have made tasks be held back, or sent. */
+  update(): void {
+    const { sender, link } = this.#parts
+    if (this.#heldCount === 0 || !link.isOpen) {
+      if (this.#heldSince === undefined) return
+      this.#heldSince = undefined
+      this.#warned.delete('limit')
+    } else if (!sender.hasRoom) this.#heldSince ??= this.#turn.now
+  }
+
+  /** Asks, or tells, what is due. */
+  onTick(): void {
+    const { now } = this.#turn
+    const { deadline } = this
+    if (deadline === undefined || now < deadline) return
+    const { silence, link, tasks } = this.#parts
+    if (this.#canAsk && now >= this.#askAt) this.#ask()
+    if (!this.#warned.has('no-scheduler') && now >= silence.since + PATIENCE_MS) {
+      if (!this.#isSilent) this.#ask()
+      else this.#warn({ reason: 'no-scheduler', since: silence.since }, tasks.openCount, link.reason)
+    }
+    const since = this.#heldSince
+    if (since === undefined || !this.#isLimitDue || now < since + PATIENCE_MS) return
+    this.#warn({ reason: 'limit', since }, this.#heldCount)
+  }
+
+  /** Why what this client has unfinished waits, where it can only wait. */
+  get cause(): WaitingCause | undefined {
+    if (!this.#parts.isWaiting()) return undefined
+    const { silence } = this.#parts
+    if (this.#isSilent) return { reason: 'no-scheduler', since: silence.since }
+    const told = this.#told
+    if (told !== undefined && isBlocking(told.reason)) return told
+    return this.#heldSince === undefined
+      ? undefined
+      : { reason: 'limit', since: this.#heldSince }
+  }
+
+  /** Why one task waits; undefined if it does not, or nobody knows. */
+  reasonOf(task: TaskRecord<Owner>): WaitingReason | undefined {
+    if (this.#isSilent) return 'no-scheduler'
+    const { state, hasBegun } = task
+    if (state === 'blocked') return 'dependency'
+    const { reason } = this.#told ?? {}
+    if (state === 'waiting') {
+      if (reason !== undefined && isBlocking(reason)) return reason
+      return this.#heldSince === undefined ? undefined : 'limit'
+    }
+    return state === 'sent' && !hasBegun ? reason : undefined
+  }
+
+  /** Whether there is no scheduler, or none that answers. */
+  get #isSilent(): boolean {
+    const { link } = this.#parts
+    return !link.isOpen || link.isUnanswered(ECHO_MS)
+  }
+
+  /** What the scheduler has no room for, as far as it has said so. */
+  get #heldCount(): number {
+    const { sender } = this.#parts
+    return sender.isBounded ? sender.unsentCount : 0
+  }
+
+  /** Whether the user has to be told of the limit, and not of something worse. */
+  get #isLimitDue(): boolean {
+    if (this.#heldSince === undefined || this.#warned.has('limit')) return false
+    return this.#told === undefined || !isBlocking(this.#told.reason)
+  }
+
+  get #canAsk(): boolean {
+    const { link, sender } = this.#parts
+    return link.isOpen && hasFeature(sender.features, FEATURE_WAITING)
+  }
+
+  /** When silence can be told from a pause between heartbeats. */
+  get #silenceFloor(): InstantMs {
+    const { link } = this.#parts
+    return link.isOpen ? (link.echoDueAt(ECHO_MS) ?? 0) : 0
+  }
+
+  #ask(): void {
+    this.#askAt = this.#turn.now + ECHO_MS
+    this.#parts.link.ask()
+  }
+
+  #warn({ reason, since }: WaitingCause, tasks: number, detail = ''): void {
+    this.#warned.add(reason)
+    const forMs = this.#turn.now - since
+    this.#turn.act({ type: 'warnWaiting', warning: { reason, tasks, forMs, detail } })
+  }
+
+  /** What the scheduler said before holds no longer, but for `reason`. */
+  #forget(reason: WaitingReason | undefined): void {
+    if (this.#warned.size === 0) return
+    for (const warned of this.#warned) {
+      if (isBlocking(warned) && warned !== reason) this.#warned.delete(warned)
+    }
+  }
+}
+
+/** Whether no worker could run what waits for this reason. */
+function isBlocking(reason: WaitingReason): boolean {
+  return reason === 'no-worker' || reason === 'no-runtime' || reason === 'no-capability'
+}

@@ -1,0 +1,69 @@
+// How many tasks wait may be limited. A client that can do so holds back what there is no room for,
+// and is told how many it may send once there is; any other one is refused.
+// docs/protocol.md#room
+
+import { FEATURE_WAITING, hasFeature } from '../../base/features.js'
+import type { ClientEntry } from './entries.js'
+import type { SchedulerState } from './state.js'
+import type { WorkerPool } from './worker-pool.js'
+
+/** Clients are told once so large a share of what the scheduler may hold is free, not of each task. */
+const FREE_SHARE = 8
+
+/** A client has sent a task or a graph, whatever comes of it. */
+export function spendRoom(state: SchedulerState, client: ClientEntry): void {
+  if (client.allowance === undefined || client.allowance === 0) return
+  client.allowance -= 1
+  if (client.allowance === 0) state.waiting.holdingBack.add(client)
+}
+
+/**
+ * Whether there is room for something new of a client. If not, and it is one that holds tasks back,
+ * it will be told when there is.
+ */
+export function takesMore(state: SchedulerState, client: ClientEntry): boolean {
+  const { waiting } = state
+  const limit = state.options.maxNumberOfTasksWaiting
+  if (limit < 0 || state.pools[client.runtime].overflow < limit) return true
+  waiting.noteFull(state, client.runtime)
+  if (holdsBack(client)) {
+    client.allowance = 0
+    waiting.holdingBack.add(client)
+  }
+  return false
+}
+
+/** Whether a client holds back what it is refused. */
+export function holdsBack({ features }: ClientEntry): boolean {
+  return hasFeature(features, FEATURE_WAITING)
+}
+
+/** Tells clients that hold tasks back how many they may send. Called after each event. */
+export function giveRoom(state: SchedulerState): void {
+  const { holdingBack } = state.waiting
+  if (holdingBack.size === 0) return
+  for (const runtime of ['javascript', 'python'] as const) {
+    const pool = state.pools[runtime]
+    const clients = [...holdingBack].filter((client) => client.runtime === runtime)
+    const free = state.options.maxNumberOfTasksWaiting - pool.overflow
+    if (clients.length === 0 || free < leastRoom(state, pool)) continue
+    const share = Math.max(1, Math.floor(free / clients.length))
+    for (const client of clients.slice(0, free)) {
+      holdingBack.delete(client)
+      client.allowance = share
+      state.output.send(client.identity, { kind: 'taskRoom', tasks: share })
+    }
+  }
+}
+
+/** A client that comes back knows nothing of what it was told. */
+export function forgetRoom(state: SchedulerState, client: ClientEntry): void {
+  state.waiting.holdingBack.delete(client)
+  client.allowance = undefined
+}
+
+/** How many tasks there is room for before clients are told. */
+export function leastRoom(state: SchedulerState, pool: WorkerPool): number {
+  const capacity = state.options.maxNumberOfTasksWaiting + pool.capacity
+  return Math.max(1, Math.floor(capacity / FREE_SHARE))
+}
