@@ -61,4 +61,6 @@ export {
   type ProcessorDeath,
   type ScalerErrorOptions,
   type SerializeErrorOptions,
+  type WaitingErrorOptions,
 } from './base/errors.js'
+export type { WaitingReason } from './base/waiting-reason.js'

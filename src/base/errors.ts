@@ -89,7 +89,7 @@ export class ProcessorDiedError extends ScalerError {
   }
 }
 
-/** No worker can take the task, and the scheduler was told not to let it wait. */
+/** A 1.9.9 scheduler was told not to let more tasks wait, and no worker has room. */
 export class NoWorkerError extends ScalerError {
   constructor(message: string, options?: ScalerErrorOptions) {
     super('ERR_SCALER_NO_WORKER', message, options)

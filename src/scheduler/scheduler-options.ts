@@ -40,8 +40,9 @@ export interface SchedulerOwnOptions {
   /** 1,000: most tasks that one worker holds. 1 to 1,000,000. */
   readonly perWorkerQueueSize?: number | undefined
   /**
-   * -1: with this many tasks beyond what the workers may hold (`perWorkerQueueSize` each), new ones
-   * are refused with `NoWorkerError`; -1 = never. Up to 2,147,483,648.
+   * -1: with this many tasks beyond what the workers may hold (`perWorkerQueueSize` each), clients
+   * hold further ones back until there is room; -1 = never. Those of 1.9.9 are refused. Up to
+   * 2,147,483,648.
    */
   readonly maxNumberOfTasksWaiting?: number | undefined
   /**
@@ -101,7 +102,7 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
   },
   maxNumberOfTasksWaiting: {
     type: { kind: 'integer', min: -1, max: 2_147_483_648 },
-    description: 'with so many tasks beyond what the workers hold, refuse new ones; -1 = never',
+    description: 'with so many tasks beyond what the workers hold, take no more for now; -1 = never',
     default: -1,
     flag: 'max-number-of-tasks-waiting',
     short: ['-mt'],
