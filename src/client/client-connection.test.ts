@@ -272,7 +272,13 @@ test('an echo that comes unasked changes nothing', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   const id = schedulerId(client.scheduler.id)
-  const echo = encode({ kind: 'clientHeartbeatEcho', schedulerId: id, features: 1, reports: [], waiting: [] })
+  const echo = encode({
+    kind: 'clientHeartbeatEcho',
+    schedulerId: id,
+    features: 1,
+    reports: [],
+    waiting: [],
+  })
   const before = client.scheduler.received.length
   client.link.inject(Buffer.from(echo), Buffer.from(echo))
   await turn()

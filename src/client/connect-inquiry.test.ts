@@ -78,7 +78,13 @@ function frame(bytes: Uint8Array, flags = 0): Buffer {
 function echo(id: string, reports: readonly SchedulerReport[] = []): Buffer {
   const features = id === '' ? 0 : 15
   return frame(
-    encode({ kind: 'clientHeartbeatEcho', schedulerId: schedulerId(id), features, reports, waiting: [] }),
+    encode({
+      kind: 'clientHeartbeatEcho',
+      schedulerId: schedulerId(id),
+      features,
+      reports,
+      waiting: [],
+    }),
   )
 }
 

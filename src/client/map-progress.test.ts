@@ -64,6 +64,7 @@ test('a function is told how far a map is, and how it ended', { timeout: 20_000 
     running: 0,
     total: 4,
     remainingMs: undefined,
+    waiting: undefined,
     end: 'done',
   })
   assert.ok(elapsedMs > 0)

@@ -16,11 +16,7 @@ interface WaitingText {
 }
 
 /** Why tasks wait for the scheduler at `address`. `detail`: what its connection says, or ''. */
-export function describeWaiting(
-  reason: WaitingReason,
-  address: string,
-  detail = '',
-): WaitingText {
+export function describeWaiting(reason: WaitingReason, address: string, detail = ''): WaitingText {
   switch (reason) {
     case 'no-scheduler':
       return {

@@ -102,7 +102,8 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
   },
   maxNumberOfTasksWaiting: {
     type: { kind: 'integer', min: -1, max: 2_147_483_648 },
-    description: 'with so many tasks beyond what the workers hold, take no more for now; -1 = never',
+    description:
+      'with so many tasks beyond what the workers hold, take no more for now; -1 = never',
     default: -1,
     flag: 'max-number-of-tasks-waiting',
     short: ['-mt'],

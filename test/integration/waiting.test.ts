@@ -92,7 +92,10 @@ test('Client.connect says so, too, while it tries', async (context) => {
   await scheduler.close()
   const program = start(context, 'connect', address)
   await until('it warns', () => warningsOf(program).length > 0)
-  assert.match(warningsOf(program)[0]?.message ?? '', /^the client has waited for \d+ s: no scheduler/)
+  assert.match(
+    warningsOf(program)[0]?.message ?? '',
+    /^the client has waited for \d+ s: no scheduler/,
+  )
 })
 
 test('without workers the client says so, and so does the scheduler', async (context) => {
@@ -181,7 +184,9 @@ test('a full queue makes a map, submits and graphs wait: nothing fails', async (
   await using other = new Client(cluster.address)
   const inc = (x: number): number => x + 1
   const inputs = Array.from({ length: 60 }, (_, index) => index)
-  const graphs = inputs.slice(0, 20).map((a) => client.get({ a, b: [inc, 'a'], c: [inc, 'b'] }, ['c']))
+  const graphs = inputs
+    .slice(0, 20)
+    .map((a) => client.get({ a, b: [inc, 'a'], c: [inc, 'b'] }, ['c']))
   const futures = inputs.map((x) => other.submit(inc, x))
   const values = await client.map(inc, inputs)
   assert.deepEqual(values, inputs.map(inc))
@@ -201,7 +206,10 @@ test('tasks that a full queue keeps here wait with the reason limit', async (con
   await until('it warns', () => warningsOf(program).length > 0)
   const [warning] = warningsOf(program)
   assert.equal(warning?.detail, 'limit')
-  assert.match(warning?.message ?? '', /^2 tasks have waited .*: the queue of the scheduler at .* is full;/)
+  assert.match(
+    warning?.message ?? '',
+    /^2 tasks have waited .*: the queue of the scheduler at .* is full;/,
+  )
   assert.ok(program.stdout().includes('limit pending'), program.stdout())
   assert.ok(program.stdout().includes('progress limit'), program.stdout())
 })

@@ -18,12 +18,7 @@ function heartbeats(actions: readonly ClientAction<string>[]): number {
 }
 
 /** The scheduler says why so many tasks wait, and for how long. */
-function say(
-  harness: Harness,
-  reason?: WaitReason,
-  forMS = 0,
-  tasks = 1,
-): ClientAction<string>[] {
+function say(harness: Harness, reason?: WaitReason, forMS = 0, tasks = 1): ClientAction<string>[] {
   return harness.receive({
     kind: 'clientHeartbeatEcho',
     schedulerId: schedulerId('S1'),

@@ -133,7 +133,8 @@ export class Waiting<Owner> {
     if (this.#canAsk && now >= this.#askAt) this.#ask()
     if (!this.#warned.has('no-scheduler') && now >= silence.since + PATIENCE_MS) {
       if (!this.#isSilent) this.#ask()
-      else this.#warn({ reason: 'no-scheduler', since: silence.since }, tasks.openCount, link.reason)
+      else
+        this.#warn({ reason: 'no-scheduler', since: silence.since }, tasks.openCount, link.reason)
     }
     const since = this.#heldSince
     if (since === undefined || !this.#isLimitDue || now < since + PATIENCE_MS) return
@@ -147,9 +148,7 @@ export class Waiting<Owner> {
     if (this.#isSilent) return { reason: 'no-scheduler', since: silence.since }
     const told = this.#told
     if (told !== undefined && isBlocking(told.reason)) return told
-    return this.#heldSince === undefined
-      ? undefined
-      : { reason: 'limit', since: this.#heldSince }
+    return this.#heldSince === undefined ? undefined : { reason: 'limit', since: this.#heldSince }
   }
 
   /** Why one task waits; undefined if it does not, or nobody knows. */

@@ -79,7 +79,11 @@ test('what a client inside of a worker has waiting is not begun while its connec
   scheduler.receive('W', update('a', 'waiting'))
   assert.deepEqual(scheduler.lines(), ['W <- task d'])
   scheduler.receive('W', result('d')).receive('N', clientHeartbeat(OURS, 'W'))
-  assert.deepEqual(scheduler.lines(), ['C <- result d success', 'N <- echo S allBusy 2 0', 'W <- task b'])
+  assert.deepEqual(scheduler.lines(), [
+    'C <- result d success',
+    'N <- echo S allBusy 2 0',
+    'W <- task b',
+  ])
   scheduler.receive('W', result('b'))
   assert.deepEqual(scheduler.lines(), ['N <- result b success', 'W <- task c'])
 })

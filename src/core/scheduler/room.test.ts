@@ -76,7 +76,10 @@ test('a client that comes back may send what it has', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, TWO)
   submit(scheduler, 'C', 'a', 'b', 'c')
   scheduler.handle({ type: 'peerDisconnected', peer: peer('C') })
-  scheduler.receive('C', clientHeartbeat()).receive('C', instruction('create', 'C', ['f'])).actions()
+  scheduler
+    .receive('C', clientHeartbeat())
+    .receive('C', instruction('create', 'C', ['f']))
+    .actions()
   scheduler.receive('W', result('a'))
   assert.ok(!scheduler.lines().some((line) => line.includes('room')), 'it holds nothing back')
   assert.deepEqual(submit(scheduler, 'C', 'c', 'd'), ['C <- result d noWorker'])

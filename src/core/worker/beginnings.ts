@@ -71,7 +71,11 @@ export class Beginnings {
       if (task.dispatchedAt > now - INTERVAL_MS) return
       if (!isUntold(task)) continue
       if (task.hasBegun) answers.begins(task)
-      else if (canAsk && this.#asked.size < MAX_QUESTIONS && !this.#asked.has(task.dispatchNumber)) {
+      else if (
+        canAsk &&
+        this.#asked.size < MAX_QUESTIONS &&
+        !this.#asked.has(task.dispatchNumber)
+      ) {
         this.#asked.set(task.dispatchNumber, task)
         output.act({ type: 'askStatus', dispatchNumber: task.dispatchNumber })
       }

@@ -205,7 +205,8 @@ class Model {
       'a 1.9.9 scheduler would not understand',
     )
     assert.ok(this.open.has(id), `${id} is updated after its end`)
-    if (update === 'running' || update === 'queued') return this.tellsBeginning(id, update === 'running')
+    if (update === 'running' || update === 'queued')
+      return this.tellsBeginning(id, update === 'running')
     assert.equal(this.waiting.has(id), update === 'resumed', `${id} ${update} twice`)
     if (update === 'waiting') this.waiting.add(id)
     else this.waiting.delete(id)

@@ -45,8 +45,10 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     const first = client.submit(forever, 0)
     while (first.state !== 'running') await new Promise((resolve) => setTimeout(resolve, 10))
     const second = client.submit(forever, 1)
-    for (let reason: string | undefined; reason !== 'limit'; ) {
-      const error: unknown = await second.result({ timeoutMs: 100 }).catch((cause: unknown) => cause)
+    for (let reason: string | undefined; reason !== 'limit';) {
+      const error: unknown = await second
+        .result({ timeoutMs: 100 })
+        .catch((cause: unknown) => cause)
       if (error instanceof TimeoutError) reason = error.reason
     }
     console.log(`limit ${second.state}`)
