@@ -154,7 +154,7 @@ export class ClientConnection {
     return { reason, text: describeWaiting(reason, this.address, this.#machine.linkTrouble).what }
   }
 
-  /** Why tasks of this client can only wait, and have for some time; undefined if that is not so. */
+  /** Why tasks of this client can only wait, and have for some time, if that is so. */
   get waitingReason(): WaitingReason | undefined {
     const cause = this.#machine.waitingCause
     if (cause === undefined || this.#clock.now() - cause.since < NOTICEABLE_MS) return undefined

@@ -79,8 +79,8 @@ export class Future<T> implements Promise<T> {
 
   /**
    * The result as an ordinary promise, for those who will not wait for ever: it rejects with
-   * `TimeoutError` after `timeoutMs`, which says why the task waits if it does, or with the reason of `signal`; the task goes on in both
-   * cases. Rejects with `ConfigError` for a bad option.
+   * `TimeoutError` after `timeoutMs`, which says why the task waits if it does, or with the reason
+   * of `signal`; the task goes on in both cases. Rejects with `ConfigError` for a bad option.
    */
   result(options: ResultOptions = {}): Promise<T> {
     return waitForOutcome(this.#state, options) as Promise<T>

@@ -39,8 +39,8 @@ type DispatchedType =
   | 'tick'
 
 /**
- * Where a task is: `pending`, not sent; `queued`, the scheduler has it; `running`, a worker has begun
- * it, or is done.
+ * Where a task is: `pending`, not sent; `queued`, the scheduler has it; `running`, a worker has
+ * begun it, or is done.
  */
 export type TaskWhereabouts = 'pending' | 'queued' | 'running'
 

@@ -1,5 +1,5 @@
-// Why tasks of this client wait, and when the user is told. That no scheduler answers, or that it has
-// no room, a client knows by itself; the rest is in the echoes of a scheduler that says it.
+// Why tasks of this client wait, and when the user is told. That no scheduler answers, or that it
+// has no room, a client knows by itself; the rest is in the echoes of a scheduler that says it.
 // docs/protocol.md#waiting
 
 import { earliest } from '../../base/earliest.js'

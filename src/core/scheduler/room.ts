@@ -5,10 +5,7 @@
 import { FEATURE_WAITING, hasFeature } from '../../base/features.js'
 import type { ClientEntry } from './entries.js'
 import type { SchedulerState } from './state.js'
-import type { WorkerPool } from './worker-pool.js'
-
-/** Clients are told once so large a share of what the scheduler may hold is free, not of each task. */
-const FREE_SHARE = 8
+import { leastRoom } from './waiting.js'
 
 /** A client has sent a task or a graph, whatever comes of it. */
 export function spendRoom(state: SchedulerState, client: ClientEntry): void {
@@ -60,10 +57,4 @@ export function giveRoom(state: SchedulerState): void {
 export function forgetRoom(state: SchedulerState, client: ClientEntry): void {
   state.waiting.holdingBack.delete(client)
   client.allowance = undefined
-}
-
-/** How many tasks there is room for before clients are told. */
-export function leastRoom(state: SchedulerState, pool: WorkerPool): number {
-  const capacity = state.options.maxNumberOfTasksWaiting + pool.capacity
-  return Math.max(1, Math.floor(capacity / FREE_SHARE))
 }

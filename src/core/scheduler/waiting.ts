@@ -1,13 +1,14 @@
-// Why tasks wait, and for how long that has been the reason: clients are told in echoes, the log has
-// a line. docs/protocol.md#waiting
+// Why tasks wait, and for how long that has been the reason: clients are told in echoes, the log
+// has a line. docs/protocol.md#waiting
 
 import type { InstantMs } from '../../base/machine.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { WaitingTasks } from '../../wire/message.js'
 import { waitReasonOf } from '../../wire/wait-reason.js'
 import type { ClientEntry, Runtime } from './entries.js'
-import { leastRoom } from './room.js'
-import type { SchedulerState } from './state.js'
+import type { SchedulerCoreOptions } from './options.js'
+import type { Output } from './output.js'
+import type { WorkerPool } from './worker-pool.js'
 
 /** So long tasks wait for a worker that could run them before the log says so. */
 const PATIENCE_MS = 5_000
@@ -15,8 +16,25 @@ const PATIENCE_MS = 5_000
 /** Between two lines of the log about the same. */
 const LINE_INTERVAL_MS = 60_000
 
+/** Clients are told once so large a share of what may be held is free, not of each task. */
+const FREE_SHARE = 8
+
 const NONE: readonly WaitingTasks[] = []
 const MAX_MS = 2 ** 32 - 1
+
+/** What this needs to know of the scheduler. */
+interface Circumstances {
+  readonly options: SchedulerCoreOptions
+  readonly pools: Readonly<Record<Runtime, WorkerPool>>
+  readonly output: Output
+  readonly now: InstantMs
+}
+
+/** How many tasks there is room for before clients that hold tasks back are told. */
+export function leastRoom({ options }: Circumstances, pool: WorkerPool): number {
+  const capacity = options.maxNumberOfTasksWaiting + pool.capacity
+  return Math.max(1, Math.floor(capacity / FREE_SHARE))
+}
 
 /** Something that lasts for a while, of which the log tells once. */
 class Spell {
@@ -58,13 +76,13 @@ export class Waiting {
   }
 
   /** Something may have changed. Called after each event. */
-  update(state: SchedulerState): void {
+  update(state: Circumstances): void {
     this.#updateRuntime(state, 'javascript')
     this.#updateRuntime(state, 'python')
   }
 
   /** There was no room for a task. */
-  noteFull(state: SchedulerState, runtime: Runtime): void {
+  noteFull(state: Circumstances, runtime: Runtime): void {
     const spell = this.#full[runtime]
     spell.update(true, state.now)
     if (!spell.isDue(state.now, 0)) return
@@ -74,7 +92,7 @@ export class Waiting {
   }
 
   /** Writes to the log what has lasted for too long. Called now and then. */
-  tell(state: SchedulerState): void {
+  tell(state: Circumstances): void {
     for (const runtime of ['javascript', 'python'] as const) {
       if (!this.#unserved[runtime].isDue(state.now, PATIENCE_MS)) continue
       const reason = reasonFor(state, runtime)
@@ -84,7 +102,7 @@ export class Waiting {
   }
 
   /** Why tasks of a client wait in the scheduler, if any do, or are held back for want of room. */
-  of(state: SchedulerState, client: ClientEntry): readonly WaitingTasks[] {
+  of(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
     const { runtime } = client
     const tasks = state.pools[runtime].waitingOf(client)
     if (tasks === 0 && !this.holdingBack.has(client)) return NONE
@@ -95,7 +113,7 @@ export class Waiting {
     return [{ reason: waitReasonOf(reason), tasks, forMS }]
   }
 
-  #updateRuntime(state: SchedulerState, runtime: Runtime): void {
+  #updateRuntime(state: Circumstances, runtime: Runtime): void {
     const pool = state.pools[runtime]
     const [unserved, full] = [this.#unserved[runtime], this.#full[runtime]]
     if (pool.workerCount === 0 || unserved.since !== undefined) {
@@ -108,7 +126,7 @@ export class Waiting {
 }
 
 /** Why tasks for a runtime wait that wait in the scheduler. */
-function reasonFor({ pools }: SchedulerState, runtime: Runtime): WaitingReason {
+function reasonFor({ pools }: Circumstances, runtime: Runtime): WaitingReason {
   if (pools[runtime].workerCount > 0) return 'all-busy'
   const other = runtime === 'javascript' ? pools.python : pools.javascript
   return other.workerCount > 0 ? 'no-runtime' : 'no-worker'

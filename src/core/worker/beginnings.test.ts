@@ -3,8 +3,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FEATURE_TASK_UPDATES, OUR_FEATURES } from '../../base/features.js'
-import { echoOf, KILLED, objectsOf, resultOf, SERIALIZER } from './scripted-worker.test.js'
-import { ScriptedWorker, taskOf } from './scripted-worker.test.js'
+import {
+  echoOf,
+  KILLED,
+  objectsOf,
+  resultOf,
+  ScriptedWorker,
+  SERIALIZER,
+  taskOf,
+} from './scripted-worker.test.js'
 
 const STARTED = { isStarted: true, isAlone: true }
 

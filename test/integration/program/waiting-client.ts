@@ -41,7 +41,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   /** One task keeps the only worker, two do not even leave. */
   async full() {
     const client = new Client(address)
-    const forever = (_: number): Promise<number> => new Promise(() => {})
+    const forever = (x: number): Promise<number> => new Promise(() => x)
     const first = client.submit(forever, 0)
     while (first.state !== 'running') await new Promise((resolve) => setTimeout(resolve, 10))
     const second = client.submit(forever, 1)
