@@ -65,7 +65,7 @@ test(
     const next = await client.submit(() => process.pid)
     assert.equal(agentOf(cluster, next), frozen)
     await cluster.monitor.until('both work', (state) => state.workerManager.workers.length === 2)
-    assert.equal(future.state, 'running')
+    assert.ok(['queued', 'running'].includes(future.state), future.state)
     writeFileSync(join(cluster.folder, `go-${second}`), '')
     assert.equal(await future, second)
     assert.deepEqual(runsOf(cluster), [first, second])
