@@ -1,64 +1,81 @@
 // How an array is written. Finding it out must not cost more than the writing.
 
 import { inspect } from 'node:util'
+import { engineShapes } from './engine-shape.js'
 
-/** `numbers`: nothing else, and not only integers. `sparse`: with holes or extra keys. */
+/**
+ * `numbers`: nothing else, and not only integers. `sparse`: with holes, extra keys, or elements
+ * that are more than values.
+ */
 export type ArrayForm = 'dense' | 'sparse' | 'numbers'
 
-const { includes } = Array.prototype
-
-/** Up to here, listing the keys costs less than asking `inspect`. */
-const SHORT = 50
 /** From here on, eight bytes for each number are worth it. */
 const MIN_PACKED = 4
 
-/** The form that keeps all there is in the array. `isOpen`: it can be extended. */
-export function arrayForm(array: readonly unknown[], isOpen: boolean): ArrayForm {
-  if (array.length > SHORT ? isSparseLong(array) : isSparseShort(array, isOpen)) return 'sparse'
+/** The form that keeps all there is in the array. `isFrozen`: its elements cannot be written. */
+export function arrayForm(array: readonly unknown[], isFrozen: boolean): ArrayForm {
+  const shape = engineShapes.arrayForm(array)
+  if (shape === undefined) {
+    if (hasOddProperties(array, isFrozen)) return 'sparse'
+  } else if (shape === 'holey' && hasHoles(array)) return 'sparse'
   return array.length >= MIN_PACKED && isNumeric(array) ? 'numbers' : 'dense'
 }
 
-function isSparseShort(array: readonly unknown[], isOpen: boolean): boolean {
-  const { length } = array
-  // What is not enumerable costs more to find; template strings have it, and are frozen.
-  const keys = isOpen
-    ? Object.keys(array)
-    : Object.getOwnPropertyNames(array).filter((key) => key !== 'length')
-  if (keys.length !== length) return true
-  // So many keys can be others only where there is a hole, which looks like undefined. Indices come
-  // first, in order: so the last key shows whether others follow.
-  if (includes.call(array, undefined) && keys[length - 1] !== String(length - 1)) return true
-  return Object.getOwnPropertySymbols(array).length > 0
+function hasHoles(array: readonly unknown[]): boolean {
+  for (let index = 0; index < array.length; index += 1) {
+    if (!Object.hasOwn(array, index)) return true
+  }
+  return false
 }
 
-/** JavaScript lists extra keys only together with all indices; `inspect` knows a shorter way. */
-function isSparseLong(array: readonly unknown[]): boolean {
+function hasOddProperties(array: readonly unknown[], isFrozen: boolean): boolean {
   for (let index = 0; index < array.length; index += 1) {
-    if (!(index in array)) return true
+    const found = Object.getOwnPropertyDescriptor(array, index)
+    if (found?.enumerable !== true || !('value' in found)) return true
+    if (!isFrozen && (found.writable !== true || found.configurable !== true)) return true
   }
-  return hasExtraKeys(array, true)
+  if (!isFrozen && !hasOpenLength(array)) return true
+  // With all indices there, more names are those of other properties.
+  const { length } = array
+  if (length > SHORT) return hasExtraKeys(array)
+  if (Object.getOwnPropertySymbols(array).length > 0) return true
+  return Object.getOwnPropertyNames(array).length > length + 1
 }
+
+function hasOpenLength(array: readonly unknown[]): boolean {
+  return Object.getOwnPropertyDescriptor(array, 'length')?.writable === true
+}
+
+/** Up to here, listing the keys costs less than asking `inspect`. */
+const SHORT = 50
 
 /**
- * Whether an array or typed array has own properties beside its indices. `areHiddenShown`: also
- * those that are not enumerable.
+ * Whether an array or typed array has own properties beside its indices. JavaScript lists extra
+ * keys only together with all indices; `inspect` knows a shorter way.
  */
-export function hasExtraKeys(array: ArrayLike<unknown>, areHiddenShown: boolean): boolean {
+export function hasExtraKeys(array: ArrayLike<unknown>): boolean {
   if (Object.getOwnPropertySymbols(array).length > 0) return true
-  const text = inspect(array, areHiddenShown ? WITH_HIDDEN : INSPECTION)
+  if (ArrayBuffer.isView(array) && engineShapes.isOrdinary(array)) return false
+  const text = inspect(array, INSPECTION)
   const { length } = array
   const items = `... ${length} more item${length === 1 ? '' : 's'}`
-  return !text.endsWith(areHiddenShown ? `[ ${items}, [length]: ${length} ]` : `[ ${items} ]`)
+  if (!ArrayBuffer.isView(array)) return !text.endsWith(`[ ${items}, [length]: ${length} ]`)
+  const shown = text.slice(text.indexOf(`[ ${items}, [BYTES_PER_ELEMENT]: `))
+  return !ORDINARY_VIEW.test(shown)
 }
+
+/** Of a Buffer, `inspect` shows two properties of its class, too. */
+const ORDINARY_VIEW =
+  /^\[ (?:[^,]*, ){5}\[buffer\]: [^{}]*\{[^{}]*\}(?:, parent: \[Getter\], offset: \[Getter\])? \]$/
 
 const INSPECTION = {
   maxArrayLength: 0,
   depth: 0,
   customInspect: false,
   breakLength: Infinity,
+  compact: 100,
+  showHidden: true,
 } as const
-
-const WITH_HIDDEN = { ...INSPECTION, showHidden: true } as const
 
 function isNumeric(array: readonly unknown[]): boolean {
   let areIntegers = true

@@ -14,7 +14,14 @@
 import { DeserializeError } from '../base/errors.js'
 import type { ByteReader } from './byte-reader.js'
 import type { ByteWriter } from './byte-writer.js'
-import { copyToArrayBuffer, maxByteLengthOf, tracksLength } from './memory.js'
+import {
+  bufferOf,
+  byteLengthOf,
+  byteOffsetOf,
+  copyToArrayBuffer,
+  maxByteLengthOf,
+  tracksLength,
+} from './memory.js'
 
 type ViewFactory = new (memory: ArrayBuffer, byteOffset: number, length?: number) => ArrayBufferView
 
@@ -75,13 +82,13 @@ export class BinaryTableWriter {
   /** Adds an entry. The memory behind it must be neither shared nor detached. */
   add(value: ArrayBuffer | ArrayBufferView): void {
     const isView = ArrayBuffer.isView(value)
-    const source = isView ? (value.buffer as ArrayBuffer) : value
+    const source = isView ? (bufferOf(value) as ArrayBuffer) : value
     const kind = kindOf(value)
     const binary: Binary = {
       kind,
       source,
-      byteOffset: isView ? value.byteOffset : 0,
-      byteLength: value.byteLength,
+      byteOffset: isView ? byteOffsetOf(value) : 0,
+      byteLength: byteLengthOf(value),
       elementBytes: elementBytesOf(kind),
       isTracking: isView && tracksLength(value),
       memory: undefined,
@@ -121,7 +128,7 @@ function cut(source: ArrayBuffer, binaries: readonly Binary[]): readonly Memory[
   const memories: Memory[] = []
   for (const binary of inOrder(binaries)) {
     const start = isWhole ? 0 : binary.byteOffset
-    const end = isWhole || binary.isTracking ? source.byteLength : start + binary.byteLength
+    const end = isWhole || binary.isTracking ? byteLengthOf(source) : start + binary.byteLength
     let memory = memories.at(-1)
     if (memory === undefined || (start >= memory.end && !isWhole)) {
       memory = { start, end, elementBytes: 1, isTracked: isWhole, padding: 0, index: 0 }

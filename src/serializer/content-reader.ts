@@ -3,6 +3,12 @@
 
 import { DeserializeError } from '../base/errors.js'
 import type { ByteReader } from './byte-reader.js'
+import {
+  ERROR_ACCESSOR,
+  ERROR_ENUMERABLE,
+  ERROR_NOT_CONFIGURABLE,
+  ERROR_NOT_WRITABLE,
+} from './error-attribute.js'
 import { applyIntegrity } from './integrity.js'
 import {
   CONFIGURABLE,
@@ -124,7 +130,10 @@ export class ContentReader {
   }
 
   #accessor(object: object, key: string | symbol): void {
-    const bits = this.#reader.byte()
+    this.#halves(object, key, this.#reader.byte())
+  }
+
+  #halves(object: object, key: string | symbol, bits: number): void {
     Reflect.defineProperty(object, key, {
       enumerable: (bits & ENUMERABLE) !== 0,
       configurable: (bits & CONFIGURABLE) !== 0,
@@ -159,9 +168,13 @@ export class ContentReader {
   #fillError(error: object): void {
     for (let left = this.#reader.count(3); left > 0; left -= 1) {
       const key = this.#key()
-      const isEnumerable = this.#reader.byte() === 1
-      const bits = CONFIGURABLE | WRITABLE | (isEnumerable ? ENUMERABLE : 0)
-      defineData(error, key, this.#source.value(), bits)
+      const bits = this.#reader.byte()
+      const attributes =
+        ((bits & ERROR_ENUMERABLE) === 0 ? 0 : ENUMERABLE) |
+        ((bits & ERROR_NOT_CONFIGURABLE) === 0 ? CONFIGURABLE : 0) |
+        ((bits & ERROR_NOT_WRITABLE) === 0 ? WRITABLE : 0)
+      if ((bits & ERROR_ACCESSOR) === 0) defineData(error, key, this.#source.value(), attributes)
+      else this.#halves(error, key, attributes)
     }
   }
 

@@ -2,6 +2,13 @@
 // entries.
 
 import { types } from 'node:util'
+import { argumentKeys } from './arguments-form.js'
+import {
+  ERROR_ACCESSOR,
+  ERROR_ENUMERABLE,
+  ERROR_NOT_CONFIGURABLE,
+  ERROR_NOT_WRITABLE,
+} from './error-attribute.js'
 import { errorName, errorProperties } from './error-class.js'
 import { INTEGRITY_FROZEN, INTEGRITY_SEALED } from './integrity.js'
 import { NamedStep, textOf } from './path.js'
@@ -87,7 +94,7 @@ export class ContentWriter {
 
   #record(object: object, integrity: number): void {
     const keys = ownKeysOf(object)
-    this.record(object, Array.isArray(object) ? withoutLength(keys) : keys, integrity)
+    this.record(object, Array.isArray(object) ? elementKeys(object, keys) : keys, integrity)
   }
 
   #elements(array: readonly unknown[]): void {
@@ -122,18 +129,34 @@ export class ContentWriter {
   #errorProperties(error: object, isFlat: boolean): void {
     const properties = errorProperties(error, isFlat)
     this.#sink.bytes.varint(properties.length)
-    for (const { key, isEnumerable } of properties) {
+    for (const { key, own } of properties) {
       this.#tables.key(key)
-      this.#sink.bytes.byte(isEnumerable ? 1 : 0)
-      if (key === 'name' && isFlat) this.#sink.value(errorName(error), key)
-      else this.#errorProperty(error, key)
+      if (own === undefined || (isFlat && key === 'name')) {
+        this.#sink.bytes.byte(own?.enumerable === true ? ERROR_ENUMERABLE : 0)
+        this.#sink.at(key)
+        if (key === 'name' && isFlat) this.#sink.value(errorName(error), key)
+        else this.#sink.value(this.#read(error, key), key)
+      } else this.#ownErrorProperty(error, key, own)
     }
   }
 
-  #errorProperty(error: object, key: string | symbol): void {
+  #ownErrorProperty(error: object, key: string | symbol, own: PropertyDescriptor): void {
+    const isAccessor = !('value' in own)
+    const isKept = isAccessor && this.#sink.strictness === 'strict'
+    const bits =
+      (own.enumerable === true ? ERROR_ENUMERABLE : 0) |
+      (own.configurable === true ? 0 : ERROR_NOT_CONFIGURABLE) |
+      (isAccessor || own.writable === true ? 0 : ERROR_NOT_WRITABLE) |
+      (isKept ? ERROR_ACCESSOR : 0)
+    this.#sink.bytes.byte(bits)
+    if (isKept) this.#halves(key, own)
+    else this.#sink.value(isAccessor ? this.#read(error, key) : own.value, key)
+  }
+
+  /** What a property shows now; of errors that are thrown, reading it must not fail. */
+  #read(object: object, key: string | symbol): unknown {
     this.#sink.at(key)
-    const isStrict = this.#sink.strictness === 'strict'
-    this.#sink.value(isStrict ? (error as Fields)[key] : tryRead(error, key), key)
+    return this.#sink.strictness === 'strict' ? (object as Fields)[key] : tryRead(object, key)
   }
 
   #property(object: object, key: string | symbol, integrity: number): void {
@@ -169,9 +192,13 @@ export class ContentWriter {
     } else {
       bytes.byte(tag.PROPERTY_ACCESSOR)
       bytes.byte(attributesOf(found))
-      for (const half of ['get', 'set'] as const) {
-        this.#sink.value(found[half], new NamedStep(`${half} ${String(key)}`))
-      }
+      this.#halves(key, found)
+    }
+  }
+
+  #halves(key: string | symbol, found: PropertyDescriptor): void {
+    for (const half of ['get', 'set'] as const) {
+      this.#sink.value(found[half], new NamedStep(`${half} ${String(key)}`))
     }
   }
 
@@ -195,14 +222,10 @@ function isOpen({ configurable }: PropertyDescriptor, integrity: number): boolea
   return configurable === true || integrity >= INTEGRITY_SEALED
 }
 
-/** Without what every arguments object has. */
-function argumentKeys(object: object): RecordKeys {
-  const standard: RecordKeys = ['length', 'callee', Symbol.iterator]
-  return ownKeysOf(object).filter((key) => !standard.includes(key))
-}
-
-function withoutLength(keys: RecordKeys): RecordKeys {
-  return keys.filter((key) => key !== 'length')
+/** An array that travels as a record has its length already, but that may be fixed. */
+function elementKeys(array: readonly unknown[], keys: RecordKeys): RecordKeys {
+  const isFixed = Object.getOwnPropertyDescriptor(array, 'length')?.writable !== true
+  return isFixed && !Object.isFrozen(array) ? keys : keys.filter((key) => key !== 'length')
 }
 
 /** The property, or a text instead of it if it cannot be read. */

@@ -1,13 +1,14 @@
 // The classes of errors that exist on both sides, by name, and which properties of an error travel.
 
 import * as errors from '../base/errors.js'
-import { ownValue } from './native-names.js'
+import { isNative, ownValue, type AnyFunction } from './native-names.js'
 import { prototypeOf, prototypesFrom } from './prototype-chain.js'
 
-/** A property of an error. Reading its value may throw: it can be a getter. */
+/** A property of an error. */
 export interface ErrorProperty {
   readonly key: string | symbol
-  readonly isEnumerable: boolean
+  /** Undefined for one that only its class gives, or that cannot be read. */
+  readonly own: PropertyDescriptor | undefined
 }
 
 interface ErrorClass {
@@ -71,24 +72,47 @@ export function createError(className: string): Error {
  * `name` if what is left would be called otherwise.
  */
 export function errorProperties(error: object, isFlat: boolean): ErrorProperty[] {
-  const properties: ErrorProperty[] = []
   const isHiddenName = isFlat && !Object.hasOwn(error, 'name') && !isNamedByClass(error)
-  for (const key of Object.getOwnPropertyNames(error)) {
-    properties.push({ key, isEnumerable: isEnumerable(error, key) })
-  }
-  for (const key of Object.getOwnPropertySymbols(error)) {
-    if (isEnumerable(error, key)) properties.push({ key, isEnumerable: true })
-  }
-  if (isHiddenName) properties.push({ key: 'name', isEnumerable: false })
+  const properties: ErrorProperty[] = Reflect.ownKeys(error)
+    .filter((key) => typeof key === 'string' || key.description !== NODE_MARK)
+    .map((key) => ({ key, own: ownProperty(error, key) }))
+  if (isHiddenName) properties.push({ key: 'name', own: undefined })
   // A class may keep its message on the prototype; newer engines keep the stack there.
-  for (const key of isFlat ? ['message', 'stack'] : ['stack']) {
-    if (key in error && !Object.hasOwn(error, key)) properties.push({ key, isEnumerable: false })
+  if ('stack' in error && !Object.hasOwn(error, 'stack')) {
+    properties.push({ key: 'stack', own: undefined })
+  }
+  if (isFlat && 'message' in error && !Object.hasOwn(error, 'message') && !hasNoMessage(error)) {
+    properties.push({ key: 'message', own: undefined })
   }
   return properties
 }
 
-function isEnumerable(object: object, key: string | symbol): boolean {
-  return Object.prototype.propertyIsEnumerable.call(object, key)
+/** By a symbol of this description Node knows errors of its own. */
+const NODE_MARK = 'kIsNodeError'
+
+/**
+ * What newer engines keep as a getter of the error's own is data like before. Undefined if looking
+ * at it throws: engines make the stack when somebody asks, of a name that may be a getter.
+ */
+function ownProperty(error: object, key: string | symbol): PropertyDescriptor | undefined {
+  try {
+    const found = Object.getOwnPropertyDescriptor(error, key)
+    const { get } = found as { readonly get?: unknown }
+    if (key !== 'stack' || get === undefined || !isNative(get as AnyFunction)) return found
+    const value: unknown = (error as Error).stack
+    return { value, writable: true, enumerable: false, configurable: true }
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether its message is the empty one that every error has. Never throws. */
+function hasNoMessage(error: object): boolean {
+  try {
+    return (error as Error).message === BY_NAME.get(errorClassName(error))?.prototype.message
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -10,8 +10,14 @@ export const INTEGRITY_FROZEN = 3
 /** 0 for an object as most are, else how far it is closed. */
 export function integrityOf(object: object): number {
   if (Object.isExtensible(object)) return 0
-  if (Object.isFrozen(object)) return INTEGRITY_FROZEN
+  if (Object.isFrozen(object) && !hasOpenLength(object)) return INTEGRITY_FROZEN
   return Object.isSealed(object) ? INTEGRITY_SEALED : INTEGRITY_NOT_EXTENSIBLE
+}
+
+/** Of an empty array the engine says that it is frozen, whatever its length may become. */
+function hasOpenLength(object: object): boolean {
+  if (!Array.isArray(object) || object.length > 0) return false
+  return Object.getOwnPropertyDescriptor(object, 'length')?.writable === true
 }
 
 /** Closes an object as far as it was. */

@@ -18,16 +18,16 @@ export function writeLeaf(writer: ByteWriter, object: object, kind: LeafKind): v
       break
     case 'regexp':
       writer.byte(tag.VALUE_REGEXP)
-      writer.text((object as RegExp).source)
-      writer.text((object as RegExp).flags)
+      writer.text(String(Reflect.get(RegExp.prototype, 'source', object)))
+      writer.text(flagsOf(object))
       break
     case 'url':
       writer.byte(tag.VALUE_URL)
-      writer.text((object as URL).href)
+      writer.text(String(Reflect.get(URL.prototype, 'href', object)))
       break
     case 'urlSearchParams':
       writer.byte(tag.VALUE_URL_SEARCH_PARAMS)
-      writer.text((object as URLSearchParams).toString())
+      writer.text(URLSearchParams.prototype.toString.call(object))
       break
     case 'remade': {
       const { className, told } = remadeOf(object) as Remade
@@ -40,6 +40,24 @@ export function writeLeaf(writer: ByteWriter, object: object, kind: LeafKind): v
       unreachable(kind)
   }
 }
+
+/** Whatever it inherits from. */
+function flagsOf(regexp: object): string {
+  return FLAGS.map(([flag, key]) => (Reflect.get(RegExp.prototype, key, regexp) ? flag : '')).join(
+    '',
+  )
+}
+
+const FLAGS = [
+  ['d', 'hasIndices'],
+  ['g', 'global'],
+  ['i', 'ignoreCase'],
+  ['m', 'multiline'],
+  ['s', 'dotAll'],
+  ['u', 'unicode'],
+  ['v', 'unicodeSets'],
+  ['y', 'sticky'],
+] as const
 
 /** Appends numbers eight bytes each, and their count. */
 export function writeNumbers(writer: ByteWriter, numbers: readonly number[]): void {

@@ -42,7 +42,10 @@ const CLASSES: Readonly<Record<ObjectKind, readonly string[]>> = {
 
 /** Built-in classes whose instances are nothing but their properties. */
 const PLAIN_CLASSES: ReadonlySet<string> = new Set(
-  'Object Function EventEmitter Stats Dirent Url AssertionError'.split(' '),
+  (
+    'Object Function EventEmitter Stats Dirent Url AssertionError Error AggregateError EvalError ' +
+    'RangeError ReferenceError SyntaxError TypeError URIError SuppressedError'
+  ).split(' '),
 )
 
 /** The same, but nobody can reach the class: the properties must do. */
@@ -59,14 +62,14 @@ const FINE = Symbol('fine')
 export class Lineages {
   readonly #natives: NativeNames
   readonly #check: ClassCheck
-  readonly #strictness: Strictness
+  readonly strictness: Strictness
   readonly #plainClasses = new Map<object, AnyFunction>()
   /** Verdicts about prototypes, and all that they inherit from. */
   readonly #chains = new Map<object, Refusal | typeof FINE>()
 
   constructor(natives: NativeNames, check: ClassCheck, strictness: Strictness) {
     this.#natives = natives
-    this.#strictness = strictness
+    this.strictness = strictness
     this.#check = check
   }
 
@@ -82,7 +85,8 @@ export class Lineages {
   of(object: object, kind: ObjectKind): Lineage | Refusal {
     const prototype = Object.getPrototypeOf(object) as object | null
     if (prototype === null) {
-      return kind === 'error' ? 'standard' : { kind: 'object', prototype }
+      const isFlat = kind === 'error' && this.strictness === 'lenient'
+      return isFlat ? 'standard' : { kind: 'object', prototype }
     }
     if (kind === 'error' || kind === 'domException') return this.#ofError(object, prototype)
     const constructor = this.#natives.classWith(prototype) ?? constructorOf(prototype)
@@ -100,14 +104,19 @@ export class Lineages {
     return HIDDEN_CLASSES.has(String(ownValue(constructor, 'name'))) ? 'standard' : issue
   }
 
-  /** What the class of an error cannot bring is no reason to lose the error. */
+  /**
+   * What the class of an error that is thrown cannot bring is no reason to lose the error. Of an
+   * error that is a value only a class that Node keeps to itself may stay behind.
+   */
   #ofError(error: object, prototype: object): Lineage | Refusal {
     if (isKnownError(error)) return 'standard'
     const constructor = constructorOf(prototype)
-    if (constructor === undefined || isNative(constructor)) return 'standard'
+    const isStrict = this.strictness === 'strict'
+    if (constructor === undefined) return isStrict ? { kind: 'object', prototype } : 'standard'
+    if (isNative(constructor)) return 'standard'
     const issue = this.#check.issueOf(constructor)
     if (issue === undefined) return { kind: 'class', constructor }
-    return this.#strictness === 'strict' && this.#check.isAboutPrivates(issue) ? issue : 'standard'
+    return isStrict && !issue.isAboutNode ? issue : 'standard'
   }
 
   /** The usual class of a kind, of this realm or of another. */

@@ -5,6 +5,7 @@ import { types } from 'node:util'
 import { latin1Slice, latin1Write } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
 import { isLatin1 } from './byte-writer.js'
+import { engineShapes } from './engine-shape.js'
 import { copyToArrayBuffer, isDetached, maxByteLengthOf } from './memory.js'
 import * as tag from './tag.js'
 
@@ -78,6 +79,8 @@ export function memoryToBytes(value: object): Uint8Array | undefined {
 }
 
 function memoryTag(value: object): number | undefined {
+  const isBinary = ArrayBuffer.isView(value) || types.isArrayBuffer(value)
+  if (!isBinary || !engineShapes.isOrdinary(value)) return undefined
   if (types.isUint8Array(value)) {
     if (!isOrdinary(value.buffer)) return undefined
     const prototype: unknown = Object.getPrototypeOf(value)

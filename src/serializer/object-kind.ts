@@ -2,7 +2,8 @@
 // anybody can change. What it inherits from is the business of lineage.ts.
 
 import { types } from 'node:util'
-import { isDetached } from './memory.js'
+import { argumentsIssue } from './arguments-form.js'
+import { bufferOf, isDetached } from './memory.js'
 import { type Refusal, refuseClass, refuseDetached } from './refusal.js'
 import { remadeOf } from './remade-native.js'
 
@@ -43,10 +44,10 @@ export function kindOf(object: object): ObjectKind | Refusal {
   if (types.isDate(object)) return 'date'
   if (types.isNativeError(object)) return object instanceof DOMException ? 'domException' : 'error'
   if (types.isRegExp(object)) return 'regexp'
-  if (ArrayBuffer.isView(object)) return binaryKind(object.buffer)
+  if (ArrayBuffer.isView(object)) return binaryKind(bufferOf(object))
   if (types.isAnyArrayBuffer(object)) return binaryKind(object)
   if (types.isBoxedPrimitive(object)) return 'boxed'
-  if (types.isArgumentsObject(object)) return 'arguments'
+  if (types.isArgumentsObject(object)) return argumentsIssue(object) ?? 'arguments'
   const never = NEVER.find(([, test]) => test(object))
   return never === undefined ? kindByClass(object) : refuseClass(never[0])
 }

@@ -2,12 +2,14 @@
 // waits in the queue of the unit.
 
 import { types } from 'node:util'
+import { argumentCount } from './arguments-form.js'
 import { arrayForm } from './array-form.js'
 import { BinaryTableWriter } from './binary-table.js'
 import type { ByteWriter } from './byte-writer.js'
 import { Cell, MadeCell } from './cell.js'
 import type { ClassCodec } from './class/class-codecs.js'
 import { errorClassName } from './error-class.js'
+import { INTEGRITY_FROZEN } from './integrity.js'
 import { writeLeaf, writeNumbers } from './leaf-codec.js'
 import type { AnyFunction } from './native-names.js'
 import type { ObjectKind } from './object-kind.js'
@@ -167,7 +169,7 @@ export class ObjectWriter {
         break
       case 'arguments':
         this.#container(object, kind, tag.VALUE_ARGUMENTS, special)
-        bytes.varint((object as IArguments).length)
+        bytes.varint(argumentCount(object))
         break
       case 'error':
         this.#container(object, kind, tag.VALUE_ERROR, special)
@@ -196,7 +198,7 @@ export class ObjectWriter {
   }
 
   #array(array: readonly unknown[], special: SpecialPlan | undefined): void {
-    const form = arrayForm(array, special === undefined || special.integrity === 0)
+    const form = arrayForm(array, special?.integrity === INTEGRITY_FROZEN)
     if (form === 'numbers') {
       writeNumbers(this.#sink.bytes, array as readonly number[])
       this.#leaf(array, special)

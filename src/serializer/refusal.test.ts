@@ -141,14 +141,21 @@ test('the path to what a class holds goes through the class', () => {
   assert.deepEqual(refusalOf({ pool }).path, ['pool', 'class Pool', 'sockets', '[0]'])
 })
 
-test('a property that throws when it is read is named, and what it threw is the cause', () => {
+test('an error that throws when it is read is named, and what it threw is the cause', () => {
   const cause = new TypeError('no')
-  const fail = (): never => {
-    throw cause
+  class Odd extends Error {
+    static {
+      Object.defineProperty(Odd.prototype, 'stack', {
+        get: () => {
+          throw cause
+        },
+      })
+    }
   }
-  const problem = Object.defineProperty(new Error('x'), 'detail', { get: fail })
+  const problem = new Odd('x')
+  Reflect.deleteProperty(problem, 'stack')
   const error = refusalOf({ problem })
-  assert.deepEqual(error.path, ['problem', 'detail'])
+  assert.deepEqual(error.path, ['problem', 'stack'])
   assert.match(error.message, /TypeError: no/)
   assert.equal(error.cause, cause)
 })

@@ -6,7 +6,11 @@ export class Refusal {
   /** What stands in its place where a refusal must not fail: in errors. */
   readonly substitute: string
 
-  constructor(what: string, why: string, wayOut: string) {
+  /** It is about something that Node keeps to itself. */
+  readonly isAboutNode: boolean
+
+  constructor(what: string, why: string, wayOut: string, isAboutNode = false) {
+    this.isAboutNode = isAboutNode
     this.reason = `${what} cannot travel to another process: ${why}; ${wayOut}`
     this.substitute = `[${what}]`
   }

@@ -1,6 +1,7 @@
 // Objects that are more than their kind says: of a class, with properties that their kind has not,
 // or closed. They travel wrapped: what is inside as always, and around it what is special.
 
+import { types } from 'node:util'
 import { hasExtraKeys } from './array-form.js'
 import { integrityOf } from './integrity.js'
 import type { Lineage, Lineages } from './lineage.js'
@@ -8,6 +9,7 @@ import type { AnyFunction } from './native-names.js'
 import { kindOf, type ObjectKind } from './object-kind.js'
 import { ownKeysOf, type RecordKeys } from './record-shape.js'
 import { Refusal } from './refusal.js'
+import type { Strictness } from './value-sink.js'
 
 /** The class stands before what is inside. */
 export const WRAPPED_CLASS = 1
@@ -38,7 +40,7 @@ export interface SpecialPlan {
 
 /** Looks at an object that is no proxy. */
 export function examine(object: object, lineages: Lineages): Special | Refusal {
-  const kind = kindOf(object)
+  const kind = inside(object, lineages.strictness)
   if (kind instanceof Refusal) return kind
   const lineage = lineages.of(object, kind)
   if (lineage instanceof Refusal) return lineage
@@ -55,8 +57,15 @@ export function examine(object: object, lineages: Lineages): Special | Refusal {
   return {
     kind,
     constructor,
-    plan: { flags, prototype, keys, integrity, isFlat: constructor === undefined },
+    plan: { flags, prototype, keys, integrity, isFlat: lineage === 'standard' },
   }
+}
+
+/** What only inherits from `Error` is a record; thrown, it is an error. */
+function inside(object: object, strictness: Strictness): ObjectKind | Refusal {
+  const kind = kindOf(object)
+  const isRecord = kind === 'error' && strictness === 'strict' && !types.isNativeError(object)
+  return isRecord ? 'record' : kind
 }
 
 function flagOf(lineage: Lineage): number {
@@ -77,16 +86,18 @@ function extraKeys(object: object, kind: ObjectKind): RecordKeys {
     case 'arguments':
       return []
     case 'regexp':
-      return ownKeysOf(object).filter(
-        (key) => key !== 'lastIndex' || (object as RegExp).lastIndex !== 0,
-      )
+      return ownKeysOf(object).filter((key) => key !== 'lastIndex' || !isAtStart(object))
     case 'boxed':
+<<<<<<< HEAD
       return typeof object.valueOf() === 'string'
         ? withoutIndices(object, 'length')
         : ownKeysOf(object)
     case 'remade':
       // The symbols are what Node keeps the inside under.
       return ownKeysOf(object).filter((key) => typeof key !== 'symbol')
+=======
+      return types.isStringObject(object) ? stringKeys(object) : ownKeysOf(object)
+>>>>>>> 96af855 (Let values arrive as they were in all that can be found out about them, or refuse them: attributes, prototypes, closing, own properties of every kind)
     case 'binary':
       return binaryKeys(object as ArrayBuffer | ArrayBufferView)
     default:
@@ -94,15 +105,31 @@ function extraKeys(object: object, kind: ObjectKind): RecordKeys {
   }
 }
 
-function binaryKeys(object: ArrayBuffer | ArrayBufferView): RecordKeys {
-  if (!ArrayBuffer.isView(object) || object instanceof DataView) return ownKeysOf(object)
-  const array = object as Uint8Array
-  if (array.length > SHORT && !hasExtraKeys(array, false)) return []
-  return withoutIndices(array)
+function isAtStart(regexp: object): boolean {
+  const found = Object.getOwnPropertyDescriptor(regexp, 'lastIndex')
+  return Object.is(found?.value, 0) && found?.writable === true
 }
 
-function withoutIndices(object: object, other?: string): RecordKeys {
-  return ownKeysOf(object).filter(
-    (key) => typeof key === 'symbol' || (key !== other && !/^(?:0|[1-9]\d*)$/.test(key)),
-  )
+function binaryKeys(object: ArrayBuffer | ArrayBufferView): RecordKeys {
+  if (!ArrayBuffer.isView(object) || types.isDataView(object)) return ownKeysOf(object)
+  const array = object as Uint8Array
+  const length = elementCount(array)
+  if (length > SHORT && !hasExtraKeys(array)) return []
+  return ownKeysOf(object).slice(length)
+}
+
+/** Whatever `length` a subclass has. */
+function elementCount(array: Uint8Array): number {
+  return Reflect.get(
+    Object.getPrototypeOf(Uint8Array.prototype) as object,
+    'length',
+    array,
+  ) as number
+}
+
+/** Indices come first, and those of the characters before all others. */
+function stringKeys(object: object): RecordKeys {
+  return ownKeysOf(object)
+    .slice(String.prototype.valueOf.call(object).length)
+    .filter((key) => key !== 'length')
 }

@@ -15,7 +15,6 @@ export interface PartsSource {
 export class ClassCheck {
   readonly #source: PartsSource
   readonly #issues = new Map<AnyFunction, Refusal | undefined>()
-  readonly #privates = new Set<Refusal>()
 
   constructor(source: PartsSource) {
     this.#source = source
@@ -29,11 +28,6 @@ export class ClassCheck {
     return issue
   }
 
-  /** Whether the issue is one of `#private` members. */
-  isAboutPrivates(issue: Refusal): boolean {
-    return this.#privates.has(issue)
-  }
-
   #find(constructor: AnyFunction): Refusal | undefined {
     let next: unknown = constructor
     while (typeof next === 'function' && next !== Function.prototype) {
@@ -45,16 +39,12 @@ export class ClassCheck {
         parts.kind === 'source'
           ? (parts.classParts?.instancePrivates ?? [])
           : privateNames(next as AnyFunction)
-      if (names.length > 0) return this.#refusePrivates(constructor, names)
+      if (names.length > 0) {
+        return refusePrivates(String(ownValue(constructor, 'name')), names[0] ?? '')
+      }
       next = prototypeOf(next)
     }
     return undefined
-  }
-
-  #refusePrivates(constructor: AnyFunction, names: readonly string[]): Refusal {
-    const issue = refusePrivates(String(ownValue(constructor, 'name')), names[0] ?? '')
-    this.#privates.add(issue)
-    return issue
   }
 }
 

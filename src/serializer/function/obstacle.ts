@@ -67,6 +67,7 @@ export function refuseBuiltIn(fn: AnyFunction, url: string): Refusal {
     titleOf(fn),
     `${url} has made it, and nothing names it`,
     'make it inside the function, or wrap it in a function of your own',
+    true,
   )
 }
 
