@@ -149,7 +149,10 @@ export class ContentReader {
   }
 
   #fillArray(array: unknown[]): void {
-    for (let left = this.#reader.count(1); left > 0; left -= 1) array.push(this.#source.value())
+    // Not the methods of the object: a subclass may have others.
+    for (let left = this.#reader.count(1); left > 0; left -= 1) {
+      Array.prototype.push.call(array, this.#source.value())
+    }
   }
 
   #fillMap(map: Map<unknown, unknown>): void {

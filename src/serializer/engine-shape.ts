@@ -35,6 +35,11 @@ class EngineShapes {
     return known.some((each) => isSame(binary, each))
   }
 
+  /** Whether two objects have the same hidden class. False if that is not known. */
+  areAlike(some: object, other: object): boolean {
+    return this.#question()(some, other)
+  }
+
   #question(): SameShape {
     if (this.#isSame !== undefined) return this.#isSame
     this.#packed = [[], [0.5], [{}]]

@@ -125,6 +125,14 @@ test('the position of a regular expression, -0 and fixed', () => {
   })
 })
 
+test('built-in objects with the prototype of plain ones, or of a class that was met', () => {
+  for (const [kind, make] of Object.entries(MAKERS)) {
+    const odd = (prototype: object): object => Object.setPrototypeOf(make(), prototype) as object
+    const values = [{}, new Point(), new Point(), odd(Object.prototype), odd(Point.prototype)]
+    assertKept({ [kind]: values })
+  }
+})
+
 test('what a boxed string has behind its characters', () => {
   const text = Object.assign(Object('ab') as object, { 5: 'x', '-1': 'y', '01': 'z' })
   const own = Object.assign(Object('ab') as object, { valueOf: () => 5 })

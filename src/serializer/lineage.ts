@@ -113,7 +113,7 @@ export class Lineages {
     const constructor = constructorOf(prototype)
     const isStrict = this.strictness === 'strict'
     if (constructor === undefined) return isStrict ? { kind: 'object', prototype } : 'standard'
-    if (isNative(constructor)) return 'standard'
+    if (isNative(constructor) && (!isStrict || isErrorClass(constructor))) return 'standard'
     const issue = this.#check.issueOf(constructor)
     if (issue === undefined) return { kind: 'class', constructor }
     return isStrict && !issue.isAboutNode ? issue : 'standard'
@@ -176,6 +176,11 @@ export class Lineages {
       return name.slice(Math.max(name.lastIndexOf('#'), name.lastIndexOf('.')) + 1)
     return isNative(constructor) ? String(ownValue(constructor, 'name')) : undefined
   }
+}
+
+/** A built-in class of errors, of any realm. */
+function isErrorClass(constructor: AnyFunction): boolean {
+  return /(?:Error|Exception)$/.test(String(ownValue(constructor, 'name')))
 }
 
 /** What wants to be closed is open: a connection, a file, a client. */

@@ -52,6 +52,25 @@ export function kindOf(object: object): ObjectKind | Refusal {
   return never === undefined ? kindByClass(object) : refuseClass(never[0])
 }
 
+/** Whether an object that is no proxy is nothing but its properties, whatever it inherits from. */
+export function isBare(object: object): boolean {
+  return !INSIDES.some((test) => test(object))
+}
+
+const INSIDES: readonly ((object: object) => boolean)[] = [
+  (object) => Array.isArray(object),
+  types.isMap,
+  types.isSet,
+  types.isDate,
+  types.isNativeError,
+  types.isRegExp,
+  (object) => ArrayBuffer.isView(object),
+  types.isAnyArrayBuffer,
+  types.isBoxedPrimitive,
+  types.isArgumentsObject,
+  ...NEVER.map(([, test]) => test),
+]
+
 /** Classes of Node whose instances show nothing of what they have inside. */
 function kindByClass(object: object): ObjectKind {
   if (object instanceof DOMException) return 'domException'

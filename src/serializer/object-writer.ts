@@ -8,11 +8,12 @@ import { BinaryTableWriter } from './binary-table.js'
 import type { ByteWriter } from './byte-writer.js'
 import { Cell, MadeCell } from './cell.js'
 import type { ClassCodec } from './class/class-codecs.js'
+import { engineShapes } from './engine-shape.js'
 import { errorClassName } from './error-class.js'
 import { INTEGRITY_FROZEN } from './integrity.js'
 import { writeLeaf, writeNumbers } from './leaf-codec.js'
 import type { AnyFunction } from './native-names.js'
-import type { ObjectKind } from './object-kind.js'
+import { isBare, type ObjectKind } from './object-kind.js'
 import type { Step } from './path.js'
 import { constructorOf } from './prototype-chain.js'
 import type { ContentKind } from './queue-item.js'
@@ -50,6 +51,8 @@ export class ObjectWriter {
   readonly #sink: ObjectSink
   #binaries: BinaryTableWriter | undefined
   readonly #codecs = new Map<ClassCodec, number>()
+  /** An object that was found to be nothing but its properties. */
+  #lastBare: object | undefined
 
   constructor(sink: ObjectSink) {
     this.#sink = sink
@@ -58,6 +61,7 @@ export class ObjectWriter {
   /** Forgets what was met. */
   clear(): void {
     this.#binaries = undefined
+    this.#lastBare = undefined
     if (this.#codecs.size > 0) this.#codecs.clear()
   }
 
@@ -78,7 +82,7 @@ export class ObjectWriter {
       this.#special(object, prototype)
     } else if (Array.isArray(object) && prototype === Array.prototype) {
       this.#array(object, undefined)
-    } else if (prototype === Object.prototype) {
+    } else if (prototype === Object.prototype && this.#isBare(object)) {
       this.#sink.bytes.byte(tag.VALUE_RECORD)
       this.#sink.enqueue(object, 'ordinary', undefined)
     } else {
@@ -86,9 +90,18 @@ export class ObjectWriter {
     }
   }
 
+  /** Most objects are like the last one, and asking about each costs much. */
+  #isBare(object: object): boolean {
+    if (this.#lastBare !== undefined && engineShapes.areAlike(object, this.#lastBare)) return true
+    if (!isBare(object)) return false
+    this.#lastBare = object
+    return true
+  }
+
   #special(object: object, prototype: object | null): void {
     const plainClass = prototype && this.#sink.context.lineages.plainClass(prototype)
-    if (plainClass && Object.isExtensible(object) && !Object.hasOwn(object, 'constructor')) {
+    const isPlain = plainClass && Object.isExtensible(object)
+    if (isPlain && !Object.hasOwn(object, 'constructor') && this.#isBare(object)) {
       this.#sink.bytes.byte(tag.VALUE_WRAPPED)
       this.#sink.bytes.byte(WRAPPED_CLASS)
       this.#sink.classOf(object, plainClass)

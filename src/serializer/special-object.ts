@@ -88,16 +88,10 @@ function extraKeys(object: object, kind: ObjectKind): RecordKeys {
     case 'regexp':
       return ownKeysOf(object).filter((key) => key !== 'lastIndex' || !isAtStart(object))
     case 'boxed':
-<<<<<<< HEAD
-      return typeof object.valueOf() === 'string'
-        ? withoutIndices(object, 'length')
-        : ownKeysOf(object)
+      return types.isStringObject(object) ? stringKeys(object) : ownKeysOf(object)
     case 'remade':
       // The symbols are what Node keeps the inside under.
       return ownKeysOf(object).filter((key) => typeof key !== 'symbol')
-=======
-      return types.isStringObject(object) ? stringKeys(object) : ownKeysOf(object)
->>>>>>> 96af855 (Let values arrive as they were in all that can be found out about them, or refuse them: attributes, prototypes, closing, own properties of every kind)
     case 'binary':
       return binaryKeys(object as ArrayBuffer | ArrayBufferView)
     default:
