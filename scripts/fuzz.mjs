@@ -1,0 +1,6 @@
+// `npm run fuzz`: from a fresh clone to random values and programs (test/fuzz/main.ts).
+
+import { build } from './prepare.mjs'
+
+await build()
+await import('../build/test/fuzz/main.js')
