@@ -109,7 +109,7 @@ test('elements of arrays with attributes, accessors, and a fixed length', () => 
     'hidden, closed': Object.preventExtensions(define('x', { value: 1 })),
     'hidden element, frozen': Object.freeze(define(1, { enumerable: false })),
     'getter in numbers': Object.defineProperty([0.5, 1.5, 2.5, 3.5], 2, { get: () => 1 }),
-    template: ((strings: TemplateStringsArray, ..._: unknown[]) => strings)`a${1}b`,
+    template: ((strings: TemplateStringsArray) => strings)`a\nb`,
     match: /b(?<c>.)/.exec('abcd'),
   })
 })

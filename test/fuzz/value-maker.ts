@@ -62,7 +62,6 @@ const MAKERS: readonly Make[] = [
 ]
 
 function argumentsOf(..._values: unknown[]): IArguments {
-  // oxlint-disable-next-line prefer-rest-params -- the object itself is wanted
   return arguments
 }
 
@@ -111,7 +110,9 @@ function change(random: Random, object: object, next: () => unknown): void {
 function randomKey(random: Random, object: object): string | symbol {
   // What every function and class has follows from its text.
   const isOwn = typeof object !== 'function' && random.chance(0.3)
-  const own = isOwn ? Reflect.ownKeys(object).filter((key) => key !== 'stack' && key !== 'length') : []
+  const own = isOwn
+    ? Reflect.ownKeys(object).filter((key) => key !== 'stack' && key !== 'length')
+    : []
   if (own.length > 0) return random.pick(own)
   if (random.chance(0.2)) return random.pick([Symbol('own'), Symbol.for('all'), Symbol.toStringTag])
   return keyText(random)
