@@ -5,6 +5,7 @@
 import { SerializeError } from '../base/errors.js'
 import type { ObjectId } from '../base/ids.js'
 import type { StoredValue } from '../core/client/submission.js'
+import type { CostlyCapture } from '../serializer/function/function-shipper.js'
 import { withPathPrefix } from '../serializer/path.js'
 import type { FunctionSerializer, ShippedFunction } from '../serializer/task-codec.js'
 import { argumentName, functionName } from '../wire/object-content.js'
@@ -77,7 +78,7 @@ export class FunctionObjects {
   /** The id tells apart what has the same bytes and other attachments. */
   #store(
     name: string,
-    { bytes, attachments: pieces }: ShippedFunction,
+    { bytes, attachments: pieces, costly }: ShippedFunction,
     attachments: readonly StoredValue[],
   ): StoredValue {
     const attachmentIds = attachments.map(({ id }) => id)
@@ -86,7 +87,8 @@ export class FunctionObjects {
     const alone = { function: stored, attachments: NO_ATTACHMENTS }
     this.#known.set(bytes, { function: stored, attachmentIds, alone })
     const totalBytes = pieces.reduce((sum, piece) => sum + piece.byteLength, bytes.byteLength)
-    if (totalBytes > LARGE_BYTES) this.#warn(name, totalBytes)
+    if (costly !== undefined) this.#warn(name, costlyWarning(titleOf(name), costly))
+    else if (totalBytes > LARGE_BYTES) this.#warn(name, largeWarning(titleOf(name), totalBytes))
     return stored
   }
 
@@ -100,14 +102,34 @@ export class FunctionObjects {
   }
 
   /** Once for each name: what a function carries may change with every submit. */
-  #warn(name: string, totalBytes: number): void {
+  #warn(name: string, { code, text }: Warning): void {
     if (this.#warnedNames.has(name) || this.#warnedNames.size >= MAX_WARNED_NAMES) return
     this.#warnedNames.add(name)
-    const size = `${(totalBytes / MIB).toFixed(1)} MiB`
-    const wayOut = 'pass what is large as an argument of the tasks that need it'
-    const text = `${titleOf(name)} carries ${size} of captured values to every worker; ${wayOut}`
-    process.emitWarning(text, { type: 'ScalerWarning', code: 'SCALER_LARGE_FUNCTION' })
+    process.emitWarning(text, { type: 'ScalerWarning', code })
   }
+}
+
+interface Warning {
+  readonly code: string
+  readonly text: string
+}
+
+function largeWarning(title: string, totalBytes: number): Warning {
+  const wayOut = 'pass what is large as an argument of the tasks that need it'
+  const text = `${title} carries ${mebibytes(totalBytes)} of captured values to every worker; ${wayOut}`
+  return { code: 'SCALER_LARGE_FUNCTION', text }
+}
+
+function costlyWarning(title: string, { variable, byteLength }: CostlyCapture): Warning {
+  const what = `${variable ?? 'what it captured'} (${mebibytes(byteLength)})`
+  const wayOut =
+    'pass it by reference, as an argument that client.sendObject(…) gives, or freeze it'
+  const text = `each task of ${title} copies ${what}, because the function may change it; ${wayOut}`
+  return { code: 'SCALER_COSTLY_CAPTURE', text }
+}
+
+function mebibytes(byteLength: number): string {
+  return `${(byteLength / MIB).toFixed(1)} MiB`
 }
 
 function areSame(ids: readonly ObjectId[], values: readonly StoredValue[]): boolean {

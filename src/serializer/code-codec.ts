@@ -88,7 +88,9 @@ function writeName(writer: ByteWriter, { name, free, isCell, isEarly }: CodeName
       (free.binding?.isConstant === true ? NAME_CONSTANT : 0) |
       (free.isAssigned ? NAME_ASSIGNED : 0),
   )
-  writer.byte(Math.min(free.depth, MAX_DEPTH) * 16 + Math.min(free.moduleDepth, MAX_DEPTH))
+  for (const depth of [free.depth, free.moduleDepth, free.rootDepth]) {
+    writer.byte(Math.min(depth, MAX_DEPTH))
+  }
   writer.text(name)
   writer.text(free.name === name ? '' : free.name)
   writer.varint(free.line)
@@ -147,7 +149,9 @@ function readColumn(reader: ByteReader): number {
 /** Of the variable, only what matters for sending it on is known. */
 function readName(reader: ByteReader): CodeName {
   const flags = reader.byte()
-  const depths = reader.byte()
+  const depth = readDepth(reader)
+  const moduleDepth = readDepth(reader)
+  const rootDepth = readDepth(reader)
   const name = readIdentifier(reader)
   const freeName = reader.text()
   const line = reader.varint()
@@ -169,17 +173,16 @@ function readName(reader: ByteReader): CodeName {
   }
   const free = { name: source, binding, line, members: undefined, calledMembers: [] }
   const isAssigned = (flags & NAME_ASSIGNED) !== 0
-  const depth = depthOf(depths >> 4)
-  const moduleDepth = depthOf(depths & MAX_DEPTH)
   return {
     name,
-    free: { ...free, isAssigned, isOnlyTypeof: false, depth, moduleDepth },
+    free: { ...free, isAssigned, isOnlyTypeof: false, depth, moduleDepth, rootDepth },
     isCell,
     isEarly: (flags & NAME_EARLY) !== 0,
   }
 }
 
-function depthOf(depth: number): number {
+function readDepth(reader: ByteReader): number {
+  const depth = reader.byte()
   return depth === MAX_DEPTH ? Infinity : depth
 }
 

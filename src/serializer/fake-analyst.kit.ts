@@ -111,6 +111,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     calledMembers: [],
     depth: 0,
     moduleDepth: 0,
+    rootDepth: 0,
     line: 0,
   }
   return { name, free, isCell, isEarly }

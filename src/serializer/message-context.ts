@@ -12,7 +12,7 @@ import type { FunctionParts, SourceParts } from './function/function-parts.js'
 import { SteadyCheck } from './function/steady-check.js'
 import { isExtended } from './function-writer.js'
 import { Lineages } from './lineage.js'
-import type { MessageUnits } from './message-frame.js'
+import type { MessageUnits, Shipment } from './message-frame.js'
 import type { ExportReference } from './module/reference.js'
 import { ModuleViews } from './module-views.js'
 import { ownValue, type AnyFunction, type NativeNames } from './native-names.js'
@@ -31,12 +31,17 @@ import { UnitWriter } from './unit-writer.js'
 import type { Strictness } from './value-sink.js'
 import type { MessageOptions, WriterTools } from './writer-tools.js'
 
+/** What a worker makes once for all tasks: the function, or some of its attachments. */
+export type Sharing = Pick<Shipment, 'isSteady' | 'attachments'>
+
 /** One message after the other. */
 export class MessageContext implements UnitContext {
   readonly main: UnitWriter
   /** A property, as it is asked for each object. */
   hasAnchors = false
   readonly views: ModuleViews = new ModuleViews()
+  /** What the last message with code says of what can be made once for all tasks. */
+  sharing: Sharing = { isSteady: false, attachments: [] }
   readonly #tools: WriterTools
   #options: MessageOptions = { strictness: 'strict' }
   /** Functions of this message, for all its rounds. */
@@ -228,7 +233,20 @@ export class MessageContext implements UnitContext {
     const attachments = values.map(
       (attached) => isSteady || check.areReading(this.#parts.keys(), attached),
     )
+    this.sharing = { isSteady, attachments }
     return { main, shipment: { isSteady, attachments, anchors } }
+  }
+
+  /** The variable that holds a captured value, for people; undefined if there is none. */
+  variableOf(value: unknown): string | undefined {
+    for (const parts of this.#parts.values()) {
+      if (parts instanceof Refusal || parts.kind !== 'source') continue
+      const capture = parts.captures.find(
+        ({ content }) => 'value' in content && content.value === value,
+      )
+      if (capture !== undefined) return capture.step
+    }
+    return undefined
   }
 
   isExtended(fn: AnyFunction, parts: SourceParts): boolean {

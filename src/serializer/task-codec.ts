@@ -5,6 +5,7 @@
 import { types } from 'node:util'
 import { DeserializeError, SerializeError } from '../base/errors.js'
 import type { AttachmentBytes } from './default-serializer.js'
+import type { CostlyCapture } from './function/function-shipper.js'
 import type { ReadShipment } from './graph-reader.js'
 import { defaultSerializer, deserializeForAll, processSerializer } from './process-serializer.js'
 import type { AnyFunction } from './native-names.js'
@@ -16,6 +17,8 @@ export interface ShippedFunction {
   readonly bytes: Uint8Array
   /** Big values that the function captured, each as an object of its own. */
   readonly attachments: readonly Uint8Array[]
+  /** What each task has to make anew although that takes its time. */
+  readonly costly?: CostlyCapture | undefined
 }
 
 /** Turns functions into bytes and back. */

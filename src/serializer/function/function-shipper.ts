@@ -3,8 +3,9 @@
 // same function gives the same arrays as long as nothing that it captured has changed: callers know
 // them by that.
 
+import { types } from 'node:util'
 import { asBuffer, bytesToLatin1 } from '../../base/bytes.js'
-import type { MessageContext } from '../message-context.js'
+import type { MessageContext, Sharing } from '../message-context.js'
 import type { AnyFunction } from '../native-names.js'
 import type { MessageOptions } from '../writer-tools.js'
 import { AttachmentTable, MAX_INLINE_BYTES } from './attachment-table.js'
@@ -14,6 +15,15 @@ export interface FunctionMessages {
   readonly bytes: Uint8Array
   /** Large values that it captured, each a message of its own. */
   readonly attachments: readonly Uint8Array[]
+  /** What each task has to make anew although that takes its time. */
+  readonly costly?: CostlyCapture | undefined
+}
+
+/** A large value that a function captured and may change. */
+export interface CostlyCapture {
+  /** `rows (captured at app.ts:12)`; undefined if it is several small ones. */
+  readonly variable: string | undefined
+  readonly byteLength: number
 }
 
 /** Writes messages. */
@@ -49,6 +59,10 @@ interface Known {
 /** Functions alike are recognised by so short messages, so many of them. */
 const MAX_ALIKE_BYTES = 4_096
 const MAX_ALIKE = 1_000
+/** Making so much again takes some milliseconds: of bytes as they are, */
+const COSTLY_MEMORY_BYTES = 16 * 1024 ** 2
+/** and of anything else. */
+const COSTLY_BYTES = 256 * 1024
 /** After so many attempts everything goes into one message. */
 const MAX_ATTEMPTS = 10
 
@@ -83,7 +97,7 @@ export class FunctionShipper {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const found = shipment.attempt()
       if (found === undefined) continue
-      const messages = this.#messages(found.bytes, shipment.values, found.pieces, known?.messages)
+      const messages = this.#messages(found, shipment.values, known?.messages)
       const { values, excluded, checkedBytes } = shipment
       this.#known.set(fn, { messages, values, excluded, checkedBytes })
       return messages
@@ -93,16 +107,15 @@ export class FunctionShipper {
 
   /** The same objects as last time, where they say the same. */
   #messages(
-    bytes: Uint8Array,
+    { bytes, pieces, costly }: Found,
     values: readonly unknown[],
-    pieces: readonly Uint8Array[],
     last: FunctionMessages | undefined,
   ): FunctionMessages {
     const same = this.#same(bytes, last?.bytes)
     if (pieces.length === 0) {
       return last?.bytes === same && last.attachments.length === 0
         ? last
-        : { bytes: same, attachments: NO_ATTACHMENTS }
+        : { bytes: same, attachments: NO_ATTACHMENTS, costly }
     }
     const attachments = pieces.map((piece, index) => {
       const value = values[index]
@@ -112,7 +125,7 @@ export class FunctionShipper {
       this.#pieces.set(value, kept)
       return kept
     })
-    return { bytes: same, attachments }
+    return { bytes: same, attachments, costly }
   }
 
   #same(bytes: Uint8Array, last: Uint8Array | undefined): Uint8Array {
@@ -134,6 +147,13 @@ export class FunctionShipper {
 
 const NO_ATTACHMENTS: readonly Uint8Array[] = []
 
+/** The messages of a function. */
+interface Found {
+  readonly bytes: Uint8Array
+  readonly pieces: readonly Uint8Array[]
+  readonly costly: CostlyCapture | undefined
+}
+
 /** Finds out, attempt by attempt, which captured values can be attachments. */
 class Shipment {
   readonly #writer: MessageWriter
@@ -153,20 +173,28 @@ class Shipment {
   }
 
   /** The messages, or undefined if it has to be tried again with other values. */
-  attempt(): { readonly bytes: Uint8Array; readonly pieces: readonly Uint8Array[] } | undefined {
+  attempt(): Found | undefined {
     const table = new AttachmentTable(this.values, this.excluded)
     const options = { strictness: 'strict', attachments: table } as const
     const { bytes, context } = this.#writer.write(this.#fn, options)
     this.values = table.values.filter((value) => table.used.has(value))
     if (this.values.length < table.size) return undefined
     const isGrown = bytes.byteLength > MAX_INLINE_BYTES + this.checkedBytes
-    if (this.values.length === 0 && !isGrown) return { bytes, pieces: [] }
+    const sharing = context?.sharing ?? { isSteady: false, attachments: [] }
+    const variables = this.values.map((value) => context?.variableOf(value))
+    const isLarge = !sharing.isSteady && bytes.byteLength > COSTLY_BYTES
+    let costly: CostlyCapture | undefined = isLarge
+      ? { variable: undefined, byteLength: bytes.byteLength }
+      : undefined
+    if (this.values.length === 0 && !isGrown) return { bytes, pieces: [], costly }
     const main = pieceOf(bytes, context)
     if (isGrown && this.#findLarge(context, bytes.byteLength)) return undefined
     const pieces = this.values.map((value) => this.#piece(value))
     const unfit = this.values.filter((_, index) => !isFit(pieces, index, main))
     if (unfit.length === 0 && this.#areCertain(main, pieces)) {
-      return { bytes, pieces: pieces.map((piece) => piece.bytes) }
+      const pieceBytes = pieces.map((piece) => piece.bytes)
+      costly = this.#costly(pieceBytes, sharing, variables) ?? costly
+      return { bytes, pieces: pieceBytes, costly }
     }
     for (const value of unfit.length === 0 ? this.values : unfit) this.excluded.add(value)
     this.values = this.values.filter((value) => !this.excluded.has(value))
@@ -193,6 +221,24 @@ class Shipment {
     const piece = pieceOf(bytes, context, value)
     this.#pieces.set(value, piece)
     return piece
+  }
+
+  /** The largest attachment that each task makes anew. */
+  #costly(
+    pieces: readonly Uint8Array[],
+    { isSteady, attachments }: Sharing,
+    variables: readonly (string | undefined)[],
+  ): CostlyCapture | undefined {
+    let costly: CostlyCapture | undefined
+    for (const [index, { byteLength }] of pieces.entries()) {
+      const isMemory =
+        types.isAnyArrayBuffer(this.values[index]) || ArrayBuffer.isView(this.values[index])
+      if (isSteady || attachments[index] === true) continue
+      if (byteLength < (isMemory ? COSTLY_MEMORY_BYTES : COSTLY_BYTES)) continue
+      if (byteLength > (costly?.byteLength ?? 0))
+        costly = { variable: variables[index], byteLength }
+    }
+    return costly
   }
 
   #areCertain(main: Piece, pieces: readonly Piece[]): boolean {

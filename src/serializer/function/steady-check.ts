@@ -30,14 +30,26 @@ interface HeldValue {
 /** Asks about one shipment. */
 export class SteadyCheck {
   readonly #source: SteadySource
+  /** Functions that were met: none of them was found to be open to change. */
   readonly #functions = new Set<AnyFunction>()
+  /** The function that the task calls, as long as nobody else is known to call it. */
+  #root: AnyFunction | undefined
 
   constructor(source: SteadySource) {
     this.#source = source
   }
 
-  /** Whether nobody can change the function, or anything that it holds on to. */
+  /** Whether no task can change the function that it calls, or anything that this holds on to. */
   isSteady(fn: AnyFunction): boolean {
+    this.#root = fn
+    const isSteady = this.#isSteady(fn)
+    if (this.#root !== undefined) return isSteady
+    // Others call it, too, and may change what it returns.
+    this.#functions.clear()
+    return this.#isSteady(fn)
+  }
+
+  #isSteady(fn: AnyFunction): boolean {
     if (this.#functions.has(fn)) return true
     this.#functions.add(fn)
     const parts = this.#source.partsOf(fn)
@@ -45,7 +57,7 @@ export class SteadyCheck {
     if (parts.kind !== 'source') return parts.kind !== 'bound'
     if (this.#source.isClass(fn, parts) || parts.classParts !== undefined) return false
     if (parts.code.exposesItself || this.#source.isExtended(fn, parts)) return false
-    const held = heldValues(parts)
+    const held = heldValues(parts, fn === this.#root)
     return held !== undefined && held.every((one) => this.#isOnlyRead(one))
   }
 
@@ -55,7 +67,9 @@ export class SteadyCheck {
       const parts = this.#source.partsOf(fn)
       if (parts instanceof Refusal || parts.kind !== 'source') continue
       for (const [index, name] of parts.code.names.entries()) {
-        const held = heldBy(parts.captures[index], name)?.filter((one) => one.value === value)
+        const held = heldBy(parts.captures[index], name, false)?.filter(
+          (one) => one.value === value,
+        )
         if (held === undefined && mayHold(parts.captures[index], value)) return false
         if (held?.every((one) => this.#isOnlyRead(one)) === false) return false
       }
@@ -64,8 +78,10 @@ export class SteadyCheck {
   }
 
   #isOnlyRead({ value, depth }: HeldValue): boolean {
-    if (typeof value === 'function')
-      return depth === Infinity && this.isSteady(value as AnyFunction)
+    if (typeof value === 'function') {
+      if (value === this.#root) this.#root = undefined
+      return depth === Infinity && this.#isSteady(value as AnyFunction)
+    }
     if (typeof value !== 'object' || value === null) return true
     if (this.#source.isElsewhere(value)) return true
     return isPlain(value, { depth, level: 0, seen: new Map() })
@@ -73,22 +89,30 @@ export class SteadyCheck {
 }
 
 /** What the function holds on to; undefined if it assigns a variable, or something is unknown. */
-function heldValues({ code, captures }: SourceParts): readonly HeldValue[] | undefined {
+function heldValues(
+  { code, captures }: SourceParts,
+  isRoot: boolean,
+): readonly HeldValue[] | undefined {
   const found: HeldValue[] = []
   for (const [index, name] of code.names.entries()) {
-    const held = heldBy(captures[index], name)
+    const held = heldBy(captures[index], name, isRoot)
     if (held === undefined) return undefined
     found.push(...held)
   }
   return found
 }
 
-function heldBy(capture: Capture | undefined, name: CodeName): readonly HeldValue[] | undefined {
+function heldBy(
+  capture: Capture | undefined,
+  name: CodeName,
+  isRoot: boolean,
+): readonly HeldValue[] | undefined {
   if (capture === undefined) return []
   // They are in the order of the names, but some may be missing.
   if (capture.name !== name.name) return undefined
   const { content } = capture
-  const { depth, moduleDepth, isAssigned } = name.free
+  const { moduleDepth, isAssigned } = name.free
+  const depth = isRoot ? name.free.rootDepth : name.free.depth
   switch (content.kind) {
     case 'reference':
       return []

@@ -76,6 +76,8 @@ export interface FreeName {
   readonly depth: number
   /** The same if it holds a module. */
   readonly moduleDepth: number
+  /** The same if nobody but a worker calls the function. */
+  readonly rootDepth: number
   /** Line of its first use in the script, from 0. */
   readonly line: number
 }

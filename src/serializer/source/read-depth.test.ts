@@ -104,7 +104,7 @@ for (const [expected, text] of CHANGES) {
 
 test('calling what a module exports does not change the module', () => {
   const uses = depthsOf('(x) => t.round(x) + t.table[0]').byName.get('t')
-  assert.deepEqual(uses, { depth: 0, moduleDepth: Infinity })
+  assert.deepEqual(uses, { depth: 0, moduleDepth: Infinity, rootDepth: 0 })
   assert.equal(depthsOf('(x) => { t.list.push(x) }').byName.get('t')?.moduleDepth, 1)
 })
 
@@ -117,4 +117,15 @@ test('a function that hands itself out could be changed', () => {
     false,
   )
   assert.equal(depthsOf('function () { arguments.callee.x = 1 }').exposesItself, true)
+})
+
+test('what the function of a task returns is only sent', () => {
+  const rootDepth = (text: string): number | undefined => depthsOf(text).byName.get('t')?.rootDepth
+  assert.equal(rootDepth('(i) => t[i]'), Infinity)
+  assert.equal(rootDepth('async (i) => { const row = t.get(i); return row ?? t }'), Infinity)
+  assert.equal(rootDepth('(i) => { t.push(i); return t }'), 0)
+  assert.equal(rootDepth('(i) => ({ row: t[i] })'), 1)
+  assert.equal(rootDepth('(list) => list.map((i) => t[i])'), 1)
+  assert.equal(rootDepth('function* () { return t }'), 0)
+  assert.equal(rootDepth('function f(n) { return n ? f(n - 1).push(1) : t }'), 0)
 })

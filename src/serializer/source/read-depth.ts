@@ -8,6 +8,7 @@
 //   rows.length                        Infinity: nothing but a number leaves
 //   rows[i].price * 2                  Infinity: arithmetic
 //   for (const row of rows) use(row)   1: rows is only read, each row may be changed
+//   return rows[i]                     1; but Infinity for the function that the task calls
 //   rows.push(1), use(rows)            0
 
 import type * as acorn from 'acorn'
@@ -22,6 +23,8 @@ export interface NameDepth {
   readonly depth: number
   /** The same if the variable holds a module, whose functions do not change it when called. */
   readonly moduleDepth: number
+  /** The same if nobody but a worker calls it: what it returns is only sent. */
+  readonly rootDepth: number
 }
 
 /** What a function does to its surroundings and itself. */
@@ -43,12 +46,13 @@ export function readDepthsOf(
   const uses = new NameUses(root, isStrict)
   const byName = new Map<string, NameDepth>()
   for (const [name, all] of uses.free) {
-    const plain = new Flow(uses, isGlobal, false)
-    const asModule = new Flow(uses, isGlobal, true)
-    byName.set(name, {
-      depth: Math.min(...all.map((use) => plain.depthOf(use, 0))),
-      moduleDepth: Math.min(...all.map((use) => asModule.depthOf(use, 0))),
-    })
+    const depthAs = (kind: FlowKind): number => {
+      const flow = new Flow(uses, isGlobal, kind)
+      return Math.min(...all.map((use) => flow.depthOf(use, 0)))
+    }
+    const depth = depthAs('plain')
+    const rootDepth = uses.callsItself ? depth : depthAs('root')
+    byName.set(name, { depth, moduleDepth: depthAs('module'), rootDepth })
   }
   return { byName, exposesItself: uses.exposesItself }
 }
@@ -70,6 +74,7 @@ class NameUses implements WalkListener {
   /** Parameters, which no declaration initialises, by name. */
   readonly #parameters = new Map<string, Variable[]>()
   exposesItself = false
+  callsItself = false
 
   constructor(root: Node, isStrict: boolean) {
     this.#root = root
@@ -97,6 +102,7 @@ class NameUses implements WalkListener {
     const [parent] = use.around
     const { kind, parent: above, isStrict } = variable.scope
     const isOwnName = kind === 'name' && above?.kind === 'outside'
+    if (isOwnName) this.callsItself = true
     if (isOwnName && !isCall(parent, node)) this.exposesItself = true
     if (node.name === 'arguments' && !isStrict && !isElement(parent, node)) {
       this.exposesItself = true
@@ -116,6 +122,13 @@ class NameUses implements WalkListener {
     if (node === root.superClass || node.type === 'StaticBlock') return true
     return node.type === 'PropertyDefinition' && node.static
   }
+}
+
+/** Whether what stands here is returned by the outermost function. */
+function isOfRoot({ around, index }: Place): boolean {
+  const at = around.findIndex((node, position) => position >= index && isFunction(node))
+  const fn = around[at]
+  return at === around.length - 1 && fn !== undefined && isFunction(fn) && !fn.generator
 }
 
 function add<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
@@ -145,17 +158,20 @@ function outer({ around, index }: Place): Place {
   return { around, index: index + 1 }
 }
 
+/** How the variable, or the function, is to be looked at; see `NameDepth`. */
+type FlowKind = 'plain' | 'module' | 'root'
+
 /** Follows a value from where a name stands to where it ends up. */
 class Flow {
   readonly #uses: NameUses
   readonly #isGlobal: (name: string) => boolean
-  readonly #isModule: boolean
+  readonly #kind: FlowKind
   readonly #known = new Map<Variable, number>()
 
-  constructor(uses: NameUses, isGlobal: (name: string) => boolean, isModule: boolean) {
+  constructor(uses: NameUses, isGlobal: (name: string) => boolean, kind: FlowKind) {
     this.#uses = uses
     this.#isGlobal = isGlobal
-    this.#isModule = isModule
+    this.#kind = kind
   }
 
   /** The first level that may change, for a value of this level. */
@@ -212,6 +228,9 @@ class Flow {
         return parent.right === node ? this.#loop(parent, level + 1) : Infinity
       case 'Property':
         return parent.computed && parent.key === node ? Infinity : level
+      case 'ReturnStatement':
+      case 'ArrowFunctionExpression':
+        return this.#kind === 'root' && isOfRoot(place) ? Infinity : level
       default:
         return level
     }
@@ -226,7 +245,7 @@ class Flow {
     if (name === 'buffer') return level
     if (name !== undefined && COUNTS.has(name)) return Infinity
     if (next.type === 'CallExpression' && next.callee === member) {
-      if (this.#isModule && level === 0) return Infinity
+      if (this.#kind === 'module' && level === 0) return Infinity
       return this.#method(next, outer(place), level)
     }
     if (next.type === 'TaggedTemplateExpression') return level

@@ -160,6 +160,7 @@ function freeNameOf(
     calledMembers: [...new Set(uses.flatMap((use) => calledMemberOf(use) ?? []))],
     depth: about.depth?.depth ?? 0,
     moduleDepth: about.depth?.moduleDepth ?? 0,
+    rootDepth: about.depth?.rootDepth ?? 0,
     line: about.lineOf(first?.node.start ?? 0),
   }
 }

@@ -1,0 +1,180 @@
+// No task sees what another did, with real processes: docs/functions.md#each-task-by-itself
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Client, registerClass } from '#src/index.js'
+
+let client: Client
+
+before(async () => {
+  client = await Client.local({ workers: 1 })
+})
+
+after(() => client.close())
+
+/** One request of a service. */
+function handle(user: string): Promise<string> {
+  const seen: string[] = []
+  return client.submit((name: string) => {
+    seen.push(name)
+    return seen.join()
+  }, user)
+}
+
+test('one request does not see another', async () => {
+  assert.equal(await handle('ann'), 'ann')
+  assert.equal(await handle('bob'), 'bob')
+  assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(handle)), ['a', 'b', 'c'])
+})
+
+test('a captured counter, map, object, class and closure begin anew in each task', async () => {
+  let n = 0
+  const map = new Map<number, number>()
+  const object = { list: [0] }
+  class Counter {
+    static count = 0
+    static next(): number {
+      Counter.count += 1
+      return Counter.count
+    }
+  }
+  const next = (): number => (n += 1)
+  const task = (x: number): number[] => {
+    n += 1
+    map.set(x, x)
+    object.list.push(x)
+    return [next(), map.size, object.list.length, Counter.next()]
+  }
+  const fresh = [2, 1, 2, 1]
+  assert.deepEqual(await client.submit(task, 1), fresh)
+  assert.deepEqual(await client.submit(task, 2), fresh)
+  assert.deepEqual(await client.map(task, [3, 4, 5]), [fresh, fresh, fresh])
+  const { b } = await client.get({ a: [task, 6], b: [(_: unknown) => task(7), 'a'] }, ['b'])
+  assert.deepEqual(b, fresh)
+})
+
+test('each task sees what was captured as it was at its submit', async () => {
+  let n = 1
+  const list = [1]
+  const task = (): [number, number] => [n, list.length]
+  const first = client.submit(task)
+  n = 2
+  list.push(2)
+  const second = client.submit(task)
+  assert.deepEqual(await Promise.all([first, second]), [
+    [1, 1],
+    [2, 2],
+  ])
+})
+
+test('a retry begins with the state of the submit', async () => {
+  const attempts: number[] = []
+  const task = (): number => {
+    attempts.push(1)
+    if (attempts.length < 2) throw new Error(`attempt ${attempts.length}`)
+    return attempts.length
+  }
+  await assert.rejects(Promise.resolve(client.with({ retries: 2 }).submit(task)), /attempt 1/)
+})
+
+test('tasks that run into each other have state of their own', async () => {
+  const log: string[] = []
+  const child = (name: string): string => {
+    log.push(name)
+    return log.join()
+  }
+  const parent = async (inner: Client, name: string): Promise<string> => {
+    log.push(`${name} begins`)
+    const answer = await inner.submit(child, name)
+    log.push(answer)
+    return log.join()
+  }
+  const answers = await Promise.all(['a', 'b'].map((name) => client.submit(parent, client, name)))
+  assert.deepEqual(answers, ['a begins,a begins,a', 'b begins,b begins,b'])
+})
+
+test('a class is one class in a task and all that it receives, and keeps its statics', async () => {
+  class Point {
+    static made = 0
+    readonly x: number
+    constructor(x: number) {
+      this.x = x
+      Point.made += 1
+    }
+  }
+  const task = async (inner: Client, point: Point): Promise<unknown[]> => {
+    const next = await inner.submit((p: Point) => new Point(p.x + 1), point)
+    return [point instanceof Point, next instanceof Point, next.x, Point.made, next]
+  }
+  const made = Point.made + 1
+  const [isIn, isBack, x, count, point] = await client.submit(task, client, new Point(1))
+  assert.deepEqual([isIn, isBack, x, count], [true, true, 2, made])
+  assert.ok(point instanceof Point)
+})
+
+test('a class that a task has made is another one in its children', async () => {
+  const task = async (inner: Client): Promise<unknown[]> => {
+    class Own {
+      static count = 0
+    }
+    const back = await inner.submit(() => {
+      Own.count += 1
+      return [Own.count, new Own()] as const
+    })
+    return [Own.count, back[0], back[1] instanceof Own]
+  }
+  assert.deepEqual(await client.submit(task, client), [0, 1, true])
+})
+
+test('instances of registered classes bring no state along', async () => {
+  class Secret {
+    static reads = 0
+    readonly #value: number
+    constructor(value: number) {
+      this.#value = value
+    }
+    read(): number {
+      Secret.reads += 1
+      return this.#value + Secret.reads
+    }
+  }
+  registerClass(Secret, {
+    serialize: (secret) => secret.read() - Secret.reads,
+    deserialize: (value) => new Secret(value as number),
+  })
+  const task = (secret: Secret): number => secret.read() + secret.read() - 2 * Secret.reads
+  const first = await client.submit(task, new Secret(5))
+  assert.equal(await client.submit(task, new Secret(5)), first)
+})
+
+test('arguments belong to the task, values of references to all', async () => {
+  const change = (list: number[]): string => {
+    try {
+      return String(list.push(1))
+    } catch (error) {
+      return (error as Error).name
+    }
+  }
+  const reference = client.sendObject([1, 2])
+  assert.equal(await client.submit(change, [1, 2]), '3')
+  assert.equal(await client.submit(change, reference), 'TypeError')
+  // However large they are.
+  assert.equal(await client.submit(change, Array.from({ length: 9_999 }, String) as never), '10000')
+  for (const length of [2, 9_999]) {
+    const future = client.submit(
+      (count: number) => Array.from({ length: count }, (_, i) => i),
+      length,
+    )
+    assert.equal(await client.submit(change, future), 'TypeError')
+  }
+})
+
+test('bytes of a reference are the own ones of each task', async () => {
+  const reference = client.sendObject({ bytes: new Uint8Array(100_000) })
+  const count = (value: { bytes: Uint8Array }): number => {
+    value.bytes[0] = (value.bytes[0] ?? 0) + 1
+    return value.bytes[0]
+  }
+  const answers = [client.submit(count, reference), client.submit(count, reference)]
+  assert.deepEqual(await Promise.all(answers), [1, 1])
+})
