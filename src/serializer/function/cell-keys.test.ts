@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { VariableAccess } from '../inspect/variable-finder.js'
 import type { AnyFunction } from '../native-names.js'
 import { Refusal } from '../refusal.js'
 import type { Binding } from '../source/function-site.js'
-import { CellKeys, type ContextSource } from './cell-keys.js'
+import { CellKeys, type VariableSource } from './cell-keys.js'
 
 const count: Binding = {
   name: 'count',
@@ -13,31 +14,80 @@ const count: Binding = {
   isCell: true,
   isNeverUndefined: true,
   origin: undefined,
-  isModuleObject: false,
   wrappedSpecifier: undefined,
+  isModuleObject: false,
   isPrivateStore: false,
   line: 0,
 }
 
-/** Why two functions of which one changes a variable cannot travel together. */
-function reasonWith(source: ContextSource): string {
-  const keys = new CellKeys(source)
-  const functions: AnyFunction[] = [() => 1, () => 2]
-  for (const fn of functions) keys.keyOf(fn, count, 0, true)
-  const refusal = keys.settle(functions)
-  return refusal instanceof Refusal ? refusal.reason : assert.fail(refusal)
+/** Functions that share the variables of these numbers; they all hold 0. */
+class FakeSource implements VariableSource {
+  readonly #variables = new Map<number, unknown>()
+  readonly #numbers = new Map<AnyFunction, number>()
+  searches = 0
+
+  functionOf(number: number): AnyFunction {
+    const fn = (): number => number
+    this.#variables.set(number, 0)
+    this.#numbers.set(fn, number)
+    return fn
+  }
+
+  functionView(fn: AnyFunction): ReturnType<VariableSource['functionView']> {
+    const variables = { count: this.#variables.get(this.#numbers.get(fn) ?? -1) }
+    return { location: undefined, scopes: [{ type: 'closure', variables }] }
+  }
+
+  searching<T>(action: () => T): T {
+    return action()
+  }
+
+  accessTo(fn: AnyFunction): VariableAccess | undefined {
+    this.searches += 1
+    const number = this.#numbers.get(fn) ?? -1
+    return {
+      get: () => this.#variables.get(number),
+      set: (value) => void this.#variables.set(number, value),
+    }
+  }
 }
 
-test('where the heap is too large to look into it, the refusal says its size and the limit', () => {
-  const heapExcess = { heapBytes: 300.2 * 1024 ** 2, limitBytes: 128 * 1024 ** 2 }
-  const reason = reasonWith({ contextsOf: () => undefined, heapExcess })
-  assert.match(
-    reason,
-    /^the variable count .*snapshot of the heap .* 301 MiB, .* limit is 128 MiB; keep it/,
-  )
+function keysOf(keys: CellKeys, functions: readonly AnyFunction[]): readonly object[] {
+  return functions.map((fn) => keys.keyOf(fn, count, 0, true))
+}
+
+test('functions that share a variable have one key, others have others', () => {
+  const source = new FakeSource()
+  const keys = new CellKeys(source)
+  const functions = [1, 2, 1, 2, 3].map((number) => source.functionOf(number))
+  keysOf(keys, functions)
+  assert.equal(keys.settle(functions), 'again')
+  const [a, b, sameA, sameB, c] = keysOf(keys, functions)
+  assert.ok(a === sameA && b === sameB && new Set([a, b, c]).size === 3)
+  assert.equal(keys.settle(functions), 'certain')
+  assert.equal(source.searches, 2)
 })
 
-test('what a snapshot does not show is refused without numbers', () => {
-  const reason = reasonWith({ contextsOf: () => new Map(), heapExcess: undefined })
-  assert.match(reason, /cannot be told whether they share it; keep it in an object/)
+test('what holds another value is another variable, without a search', () => {
+  const source = new FakeSource()
+  const keys = new CellKeys(source)
+  const [one, other] = [source.functionOf(1), source.functionOf(2)]
+  source.accessTo(other)?.set(7)
+  source.searches = 0
+  keysOf(keys, [one, other])
+  assert.equal(keys.settle([one, other]), 'again')
+  assert.equal(source.searches, 0)
+})
+
+test('a variable that cannot be had, or too many of them, are refused with a way out', () => {
+  const hidden = new FakeSource()
+  hidden.accessTo = () => undefined
+  for (const source of [hidden, new FakeSource()]) {
+    const keys = new CellKeys(source)
+    const functions = Array.from({ length: 12 }, (_, number) => source.functionOf(number))
+    keysOf(keys, functions)
+    const refusal = keys.settle(functions)
+    assert.ok(refusal instanceof Refusal)
+    assert.match(refusal.reason, /^the variable count .*cannot be told.*keep it in an object/)
+  }
 })

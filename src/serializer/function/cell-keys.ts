@@ -1,37 +1,46 @@
 // Which variables are one. What is declared once in a script is one variable; what a call declares
-// is another one at each call, and two closures over the same name may or may not share it. Only a
-// heap snapshot can tell, so it is asked when, and only when, the answer matters.
+// is another one at each call, and two closures over the same name may or may not share it. Where
+// the answer matters, one of them assigns it, the others are looked at, and it gets back what it
+// had, before anybody else runs.
 
-import type { HeapExcess } from '../inspect/context-finder.js'
 import type { Inspector } from '../inspect/inspector.js'
-import type { AnyFunction } from '../native-names.js'
+import type { VariableAccess } from '../inspect/variable-finder.js'
+import { ownValue, type AnyFunction } from '../native-names.js'
 import { Refusal } from '../refusal.js'
 import type { Binding } from '../source/function-site.js'
+import { parseFunctionText } from '../source/parse.js'
+import { isFunction } from '../source/syntax.js'
 import type { CellKey } from './function-parts.js'
 
+/** So many variables are looked for in one shipment: each takes some 2 ms. */
+const MAX_SEARCHES = 8
+
 /** A variable of a call that a function captured. */
-export interface CapturedCell {
+interface CapturedCell {
+  readonly fn: AnyFunction
   readonly binding: Binding
   /** The place of its scope in the function's scopes. */
   readonly scope: number
   /** Whether the function itself assigns it. */
   readonly isAssigned: boolean
   key: CellKey
-  /** The snapshot that gave the key; those of one snapshot can be compared. */
-  snapshot: number
+  /** The comparison that gave the key; those of one comparison are certain. */
+  comparison: number
+  access: VariableAccess | undefined
 }
 
 /** What tells which variables are one. */
-export type ContextSource = Pick<Inspector, 'contextsOf' | 'heapExcess'>
+export type VariableSource = Pick<Inspector, 'functionView' | 'accessTo' | 'searching'>
 
 /** The captured variables of calls, by function. */
 export class CellKeys {
-  readonly #inspector: ContextSource
-  #snapshots = 0
+  readonly #source: VariableSource
+  #comparisons = 0
+  #searches = 0
   readonly #cells = new WeakMap<AnyFunction, Map<Binding, CapturedCell>>()
 
-  constructor(inspector: ContextSource) {
-    this.#inspector = inspector
+  constructor(source: VariableSource) {
+    this.#source = source
   }
 
   /** The key of a variable; `scope` is the place of its scope in the function's scopes. */
@@ -41,7 +50,7 @@ export class CellKeys {
     if (cells === undefined) this.#cells.set(fn, (cells = new Map<Binding, CapturedCell>()))
     let cell = cells.get(binding)
     if (cell === undefined) {
-      cell = { binding, scope, isAssigned, key: {}, snapshot: 0 }
+      cell = { fn, binding, scope, isAssigned, key: {}, comparison: 0, access: undefined }
       cells.set(binding, cell)
     }
     return cell.key
@@ -51,66 +60,143 @@ export class CellKeys {
   settle(functions: Iterable<AnyFunction>): 'certain' | 'again' | Refusal {
     const doubtful = this.#doubtful(functions)
     if (doubtful.size === 0) return 'certain'
-    const members = new Set<AnyFunction>()
-    for (const group of doubtful.values()) for (const { fn } of group) members.add(fn)
-    const contexts = this.#inspector.contextsOf([...members])
-    this.#snapshots += 1
-    for (const [binding, group] of doubtful) {
-      const byContext = new Map<number, CapturedCell[]>()
-      for (const { fn, cell } of group) {
-        const context = contexts?.get(fn)?.[cell.scope]
-        if (context === undefined) return refuseDoubt(binding, this.#inspector.heapExcess)
-        const others = byContext.get(context)
-        if (others === undefined) byContext.set(context, [cell])
-        else others.push(cell)
+    this.#searches = 0
+    this.#comparisons += 1
+    return this.#source.searching(() => {
+      for (const [binding, cells] of doubtful) {
+        for (const bucket of this.#byValue(cells)) {
+          if (!this.#compare(bucket)) return refuseDoubt(binding)
+        }
+        for (const cell of cells) cell.comparison = this.#comparisons
       }
-      for (const cells of byContext.values()) unite(cells, this.#snapshots)
-    }
-    return 'again'
+      return 'again'
+    })
   }
 
   /** Variables that several functions have and one assigns, as long as nobody has compared them. */
-  #doubtful(
-    functions: Iterable<AnyFunction>,
-  ): Map<Binding, { readonly fn: AnyFunction; readonly cell: CapturedCell }[]> {
-    const groups = new Map<Binding, { readonly fn: AnyFunction; readonly cell: CapturedCell }[]>()
+  #doubtful(functions: Iterable<AnyFunction>): Map<Binding, CapturedCell[]> {
+    const groups = new Map<Binding, CapturedCell[]>()
     for (const fn of new Set(functions)) {
       for (const [binding, cell] of this.#cells.get(fn) ?? []) {
         const group = groups.get(binding)
-        if (group === undefined) groups.set(binding, [{ fn, cell }])
-        else group.push({ fn, cell })
+        if (group === undefined) groups.set(binding, [cell])
+        else group.push(cell)
       }
     }
     for (const [binding, group] of groups) {
-      const isShared = group.length > 1 && group.some(({ cell }) => cell.isAssigned)
-      const snapshot = group[0]?.cell.snapshot ?? 0
-      const isCompared = snapshot > 0 && group.every(({ cell }) => cell.snapshot === snapshot)
-      if (!isShared || isCompared) groups.delete(binding)
+      const comparison = group[0]?.comparison ?? 0
+      const isCompared = comparison > 0 && group.every((cell) => cell.comparison === comparison)
+      if (!isOpen(group) || isCompared) groups.delete(binding)
     }
     return groups
   }
-}
 
-/** A key that one of them got from a snapshot stays: others that are not here may have it. */
-function unite(cells: readonly CapturedCell[], snapshot: number): void {
-  const key = cells.find((cell) => cell.snapshot > 0)?.key ?? {}
-  for (const cell of cells) {
-    cell.key = key
-    cell.snapshot = snapshot
+  /** Only what holds the same value at this moment can be one variable. */
+  #byValue(cells: readonly CapturedCell[]): Iterable<readonly CapturedCell[]> {
+    const buckets = new Map<unknown, CapturedCell[]>()
+    for (const cell of cells) {
+      const value = this.#valueOf(cell)
+      const bucket = buckets.get(value)
+      if (bucket === undefined) buckets.set(value, [cell])
+      else bucket.push(cell)
+    }
+    return buckets.values()
+  }
+
+  /** Gives the cells that are one variable the same key. Returns false where that is not certain. */
+  #compare(cells: readonly CapturedCell[]): boolean {
+    let left = [...cells]
+    while (isOpen(left)) {
+      const access = this.#accessTo(left)
+      if (access === undefined) return false
+      const same = new Set(this.#sharing(access, left))
+      unite(left.filter((one) => same.has(one)))
+      if (same.size === 0) return false
+      left = left.filter((one) => !same.has(one))
+    }
+    return true
+  }
+
+  /** Those of the cells that are this variable. */
+  #sharing(access: VariableAccess, cells: readonly CapturedCell[]): readonly CapturedCell[] {
+    const mark = {}
+    let before: unknown
+    try {
+      before = access.get()
+      access.set(mark)
+    } catch {
+      // It is another variable of the same name, which cannot be used yet.
+      return []
+    }
+    try {
+      return cells.filter((cell) => this.#valueOf(cell) === mark)
+    } finally {
+      access.set(before)
+    }
+  }
+
+  #accessTo(cells: readonly CapturedCell[]): VariableAccess | undefined {
+    const known = cells.find(({ access }) => access !== undefined)
+    if (known !== undefined) return known.access
+    for (const cell of cells) {
+      for (const fn of enterable(cell.fn)) {
+        if (this.#searches >= MAX_SEARCHES) return undefined
+        this.#searches += 1
+        cell.access = this.#source.accessTo(fn, cell.binding.name)
+        if (cell.access !== undefined) return cell.access
+      }
+    }
+    return undefined
+  }
+
+  #valueOf({ fn, scope, binding }: CapturedCell): unknown {
+    try {
+      return this.#source.functionView(fn).scopes[scope]?.variables[binding.name]
+    } catch {
+      return undefined
+    }
   }
 }
 
-function refuseDoubt({ name }: Binding, excess: HeapExcess | undefined): Refusal {
-  const why =
-    'several functions use it, one of them changes it, and it cannot be told whether they share it'
-  return new Refusal(
-    `the variable ${name}`,
-    excess === undefined ? why : `${why}: ${excessText(excess)}`,
-    'keep it in an object that they all use, or pass one object that has the functions as methods',
-  )
+/** Whether it matters which of the cells are one. */
+function isOpen(cells: readonly CapturedCell[]): boolean {
+  return cells.length > 1 && cells.some(({ isAssigned }) => isAssigned)
 }
 
-function excessText({ heapBytes, limitBytes }: HeapExcess): string {
-  const [heap, limit] = [heapBytes, limitBytes].map((bytes) => Math.ceil(bytes / 1024 ** 2))
-  return `only a snapshot of the heap shows it; that has ${heap} MiB, and the limit is ${limit} MiB`
+/** A key that one of them has from before stays: others that are not here may have it. */
+function unite(cells: readonly CapturedCell[]): void {
+  const key = cells.find(({ comparison }) => comparison > 0)?.key ?? cells[0]?.key ?? {}
+  for (const cell of cells) cell.key = key
+}
+
+/** The function if nothing of it runs before its entry; of a class, such methods. */
+function* enterable(fn: AnyFunction): Generator<AnyFunction> {
+  const text = Function.prototype.toString.call(fn)
+  const parsed = parseFunctionText(text, true) ?? parseFunctionText(text, false)
+  if (parsed === undefined) return
+  const { root } = parsed
+  if (isFunction(root)) {
+    const isSimple = root.params.every(({ type }) => type === 'Identifier')
+    if (isSimple && !root.generator) yield fn
+    return
+  }
+  for (const owner of [ownValue(fn, 'prototype'), fn]) {
+    if (owner === null || (typeof owner !== 'object' && typeof owner !== 'function')) continue
+    for (const { value, get, set } of Object.values(Object.getOwnPropertyDescriptors(owner))) {
+      for (const member of [value, get, set] as readonly unknown[]) {
+        const isOther = typeof member === 'function' && member !== fn
+        if (isOther && !/^class\b/.test(Function.prototype.toString.call(member))) {
+          yield* enterable(member as AnyFunction)
+        }
+      }
+    }
+  }
+}
+
+function refuseDoubt({ name }: Binding): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'several functions use it, one of them changes it, and it cannot be told whether they share it',
+    'keep it in an object that they all use, or pass one object that has the functions as methods',
+  )
 }

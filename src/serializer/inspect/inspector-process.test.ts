@@ -16,7 +16,7 @@ const PROGRAM = `
     const { location, scopes } = inspector.functionView(fn)
     const isSeen = scopes.some(({ variables }) => variables.captured === captured)
     const { source } = inspector.script(location.scriptId)
-    return [isSeen, source.includes('look at a closure'), inspector.contextsOf([fn]).has(fn)]
+    return [isSeen, source.includes('look at a closure'), (inspector.accessTo(fn, 'captured')?.get() ?? captured) === captured]
   }
   // look at a closure
   const outcome = inspector === undefined ? 'no inspector' : look().join()
@@ -94,7 +94,7 @@ test('nothing that was looked at is kept alive', async () => {
       }
     }
     lookAtMany()
-    inspector.contextsOf([fn])
+    inspector.accessTo(fn, 'captured')
     await new Promise((resolve) => setImmediate(resolve))
     gc()
     console.log(references.filter((reference) => reference.deref() !== undefined).length)`,

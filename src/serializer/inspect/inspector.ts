@@ -1,16 +1,16 @@
 // What V8 tells about functions of this process, through its inspector: where they come from, which
-// variables they have captured, what hides in bound functions and in private fields. Only looks: no
-// code of the user runs, nothing is changed.
+// variables they have captured, what hides in bound functions and in private fields. No code of the
+// user runs, nothing stays changed.
 
 import type { AnyFunction } from '../native-names.js'
 import { leadsToProxy } from '../prototype-chain.js'
-import { ContextFinder, type HeapExcess } from './context-finder.js'
 import type { BoundView, FunctionView, Script } from './function-view.js'
 import { internal, locationIn, type Properties } from './properties.js'
 import { RemoteObjects } from './remote-objects.js'
 import { scopeViews } from './scope-view.js'
 import { ScriptCatalog } from './script-catalog.js'
 import { InspectorSession } from './session.js'
+import { type VariableAccess, VariableFinder } from './variable-finder.js'
 
 const NOTHING: FunctionView = { location: undefined, scopes: [] }
 
@@ -21,12 +21,12 @@ export class Inspector {
 
   readonly #objects: RemoteObjects
   readonly #scripts: ScriptCatalog
-  readonly #contexts: ContextFinder
+  readonly #variables: VariableFinder
 
   private constructor(session: InspectorSession, objects: RemoteObjects) {
     this.#objects = objects
     this.#scripts = new ScriptCatalog(session)
-    this.#contexts = new ContextFinder(session, objects)
+    this.#variables = new VariableFinder(session, objects)
   }
 
   /**
@@ -133,28 +133,21 @@ export class Inspector {
   }
 
   /**
-   * Which functions share variables: for each the numbers of the contexts of its scopes, in the
-   * order of `functionView(fn).scopes`. Where two have the same number in the place of a scope that
-   * has a variable, it is the same variable; else it is another one. A function for which that is
-   * not certain is left out. Numbers of two calls are never equal, whatever they stand for. Stops
-   * the program for 0.2 s and more. Undefined if the heap is too large: see `heapExcess`.
+   * The variable that `name` is in the body of a function (variable-finder.ts); undefined where it
+   * cannot be had.
    */
-  contextsOf(
-    functions: readonly AnyFunction[],
-  ): ReadonlyMap<AnyFunction, readonly number[]> | undefined {
-    const scopes = new Map(functions.map((fn) => [fn, this.functionView(fn).scopes] as const))
-    this.#contexts.excess = undefined
+  accessTo(fn: AnyFunction, name: string): VariableAccess | undefined {
+    if (this.functionView(fn).location === undefined) return undefined
     try {
-      this.#scripts.refresh()
-      return this.#contexts.find(scopes)
+      return this.#variables.find(fn, name)
     } catch {
       return undefined
     }
   }
 
-  /** Why `contextsOf` had no answer the last time, if it was for the size of the heap. */
-  get heapExcess(): HeapExcess | undefined {
-    return this.#contexts.excess
+  /** Several calls of `accessTo` cost little more than one inside of this. */
+  searching<T>(action: () => T): T {
+    return this.#variables.searching(action)
   }
 
   /**

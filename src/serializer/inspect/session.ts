@@ -2,7 +2,7 @@
 // a session in the same thread answers before `post` returns. It does not keep the process alive
 // and says nothing to debuggers, which have sessions of their own.
 
-import type { Debugger, HeapProfiler, Runtime, Session } from 'node:inspector'
+import type { Debugger, Runtime, Session } from 'node:inspector'
 import type { Properties } from './properties.js'
 
 /** Where V8's main context finds `InspectorSession.meetingPlace`: an expression. */
@@ -14,9 +14,14 @@ interface PropertiesQuestion extends Runtime.GetPropertiesParameterType {
   readonly nonIndexedPropertiesOnly: boolean
 }
 
+interface EvaluateQuestion extends Runtime.EvaluateParameterType {
+  /** What takes longer is ended, in milliseconds. */
+  readonly timeout?: number
+}
+
 /** What is asked, and what the answer is. */
 interface Exchanges {
-  'Runtime.evaluate': [Runtime.EvaluateParameterType, Runtime.EvaluateReturnType]
+  'Runtime.evaluate': [EvaluateQuestion, Runtime.EvaluateReturnType]
   'Runtime.callFunctionOn': [Runtime.CallFunctionOnParameterType, Runtime.CallFunctionOnReturnType]
   'Runtime.getProperties': [PropertiesQuestion, Properties]
   'Runtime.releaseObject': [Runtime.ReleaseObjectParameterType, object]
@@ -27,19 +32,21 @@ interface Exchanges {
     Debugger.GetScriptSourceParameterType,
     Debugger.GetScriptSourceReturnType,
   ]
-  'HeapProfiler.enable': [object, object]
-  'HeapProfiler.disable': [object, object]
-  'HeapProfiler.startTrackingHeapObjects': [object, object]
-  'HeapProfiler.stopTrackingHeapObjects': [object, object]
-  'HeapProfiler.getHeapObjectId': [
-    HeapProfiler.GetHeapObjectIdParameterType,
-    HeapProfiler.GetHeapObjectIdReturnType,
+  'Debugger.setBreakpointOnFunctionCall': [
+    { readonly objectId: string },
+    { readonly breakpointId: string },
   ]
+  'Debugger.removeBreakpoint': [Debugger.RemoveBreakpointParameterType, object]
+  'Debugger.evaluateOnCallFrame': [
+    Debugger.EvaluateOnCallFrameParameterType,
+    Debugger.EvaluateOnCallFrameReturnType,
+  ]
+  'Debugger.resume': [{ readonly terminateOnResume: boolean }, object]
 }
 
 interface Events {
   'Debugger.scriptParsed': Debugger.ScriptParsedEventDataType
-  'HeapProfiler.addHeapSnapshotChunk': HeapProfiler.AddHeapSnapshotChunkEventDataType
+  'Debugger.paused': Debugger.PausedEventDataType
 }
 
 /** The part of `node:inspector` that is used. */
