@@ -115,8 +115,9 @@ interface Warning {
 }
 
 function largeWarning(title: string, totalBytes: number): Warning {
+  const what = `${mebibytes(totalBytes)} of captured values`
   const wayOut = 'pass what is large as an argument of the tasks that need it'
-  const text = `${title} carries ${mebibytes(totalBytes)} of captured values to every worker; ${wayOut}`
+  const text = `${title} carries ${what} to every worker; ${wayOut}`
   return { code: 'SCALER_LARGE_FUNCTION', text }
 }
 

@@ -122,7 +122,7 @@ function programs(bodies: readonly (readonly string[])[]): readonly Program[] {
   const functions = bodies.map(
     (body) => `async (x) => { const out = []; ${body.join('; ')}; return JSON.stringify(out) }`,
   )
-  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval
+  // oxlint-disable-next-line typescript/no-implied-eval -- random programs
   const make = new Function(`'use strict';${STATE}return [${functions.join()}]`)
   return Reflect.apply(make, undefined, []) as readonly Program[]
 }

@@ -103,7 +103,7 @@ export class CellKeys {
     return buckets.values()
   }
 
-  /** Gives the cells that are one variable the same key. Returns false where that is not certain. */
+  /** Gives the cells that are one variable the same key. Returns false if that is not certain. */
   #compare(cells: readonly CapturedCell[]): boolean {
     let left = [...cells]
     while (isOpen(left)) {
@@ -182,8 +182,8 @@ function* enterable(fn: AnyFunction): Generator<AnyFunction> {
   }
   for (const owner of [ownValue(fn, 'prototype'), fn]) {
     if (owner === null || (typeof owner !== 'object' && typeof owner !== 'function')) continue
-    for (const { value, get, set } of Object.values(Object.getOwnPropertyDescriptors(owner))) {
-      for (const member of [value, get, set] as readonly unknown[]) {
+    for (const property of Object.values(Object.getOwnPropertyDescriptors(owner))) {
+      for (const member of Object.values<unknown>(property)) {
         const isOther = typeof member === 'function' && member !== fn
         if (isOther && !/^class\b/.test(Function.prototype.toString.call(member))) {
           yield* enterable(member as AnyFunction)
