@@ -337,9 +337,11 @@ class World {
 
   /** An argument as the worker of a node sees it. */
   #fetch(peer: string, argument: TaskArgument): string {
-    if (argument.type === 'inline') return bytesToLatin1(argument.data)
-    assert.equal(argument.type, 'objectID', 'a worker got the id of a node')
-    return this.contentOf(peer, bytesToLatin1(argument.data))
+    const { type } = argument
+    assert.ok(type !== 'task', 'a worker got the id of a node')
+    assert.ok(!(this.#plan.isPython && type.startsWith('shared')), 'a form unknown to Python')
+    const text = bytesToLatin1(argument.data)
+    return type === 'inline' || type === 'sharedInline' ? text : this.contentOf(peer, text)
   }
 
   /** Asks for an object. Those of a graph that nobody wants any more may be gone. */

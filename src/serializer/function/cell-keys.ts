@@ -183,7 +183,7 @@ function* enterable(fn: AnyFunction): Generator<AnyFunction> {
   for (const owner of [ownValue(fn, 'prototype'), fn]) {
     if (owner === null || (typeof owner !== 'object' && typeof owner !== 'function')) continue
     for (const property of Object.values(Object.getOwnPropertyDescriptors(owner))) {
-      for (const member of Object.values<unknown>(property)) {
+      for (const member of Object.values({ ...property } as Record<string, unknown>)) {
         const isOther = typeof member === 'function' && member !== fn
         if (isOther && !/^class\b/.test(Function.prototype.toString.call(member))) {
           yield* enterable(member as AnyFunction)

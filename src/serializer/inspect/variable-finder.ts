@@ -49,8 +49,8 @@ export class VariableFinder {
   /**
    * The variable that `name` is in the body of a function. The function must have simple parameters
    * only, for defaults are evaluated before its entry, and be no class or generator. Undefined if
-   * V8 does not stop there, and while a debugger can be attached: that would stop, too. Throws what V8
-   * says against it.
+   * V8 does not stop there, and while a debugger can be attached: that would stop, too. Throws what
+   * V8 says against it.
    */
   find(fn: AnyFunction, name: string): VariableAccess | undefined {
     if (this.#session.isDebuggable) return undefined
