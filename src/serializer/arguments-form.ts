@@ -1,6 +1,6 @@
-// Arguments objects: what one has that every other has, too. One that was changed travels as an empty
-// one with the properties that it has now. The other side makes all of them as strict functions do:
-// without the function that was called (`callee`), and apart from its parameters.
+// Arguments objects: what one has that every other has, too. One that was changed travels as an
+// empty one with the properties that it has now. The other side makes all of them as strict
+// functions do: without the function that was called (`callee`), apart from its parameters.
 
 import { ownKeysOf, type RecordKeys } from './record-shape.js'
 import { Refusal } from './refusal.js'

@@ -1,6 +1,6 @@
 // Whether an array or a view is nothing but its elements. JavaScript only finds out by looking at
-// each property; the engine knows at once: what was never given anything else shares its hidden class
-// with all others that were not. Where the engine cannot be asked, nothing is known.
+// each property; the engine knows at once: what was never given anything else shares its hidden
+// class with all others that were not. Where the engine cannot be asked, nothing is known.
 
 import { compileFunction } from 'node:vm'
 import { serialize, setFlagsFromString } from 'node:v8'
