@@ -40,6 +40,15 @@ const IMPURE_GLOBALS = new Set(
    setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate`.split(/\s+/),
 )
 
+/**
+ * What asks the system and may throw, as where there is no file descriptor left: one file asks, in
+ * which nothing throws.
+ */
+const USAGE_FILE = 'runtime/process-usage.ts'
+const USAGE_CALLS = new Set(
+  'memoryUsage cpuUsage resourceUsage freemem loadavg networkInterfaces'.split(' '),
+)
+
 /** All offences among `sources` (path under src/ -> text), as lines `path:line: what`. */
 export function importOffences(sources) {
   const files = new Map()
@@ -51,6 +60,9 @@ export function importOffences(sources) {
     for (const found of parsed.imports) {
       const why = importOffence(path, found, sources)
       if (why !== undefined) offences.push(`src/${path}:${found.line}: ${why}`)
+    }
+    for (const { name, line } of path === USAGE_FILE ? [] : parsed.usageCalls) {
+      offences.push(`src/${path}:${line}: ${name} may throw; ask ${USAGE_FILE}`)
     }
     if (FOLDERS[folderOf(path)]?.isPure !== true) continue
     for (const { name, line } of parsed.impurities) {
@@ -110,11 +122,12 @@ function circles(files) {
   return offences
 }
 
-/** The imports of a file, and the impure things that it names. */
+/** The imports of a file, and the impure things and the calls for statistics that it names. */
 function parse(path, text) {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
   const imports = []
   const impurities = []
+  const usageCalls = []
   const lineOf = (node) => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1
   const walk = (node) => {
     const specifier = specifierOf(node)
@@ -125,10 +138,13 @@ function parse(path, text) {
     }
     const name = impureName(node)
     if (name !== undefined) impurities.push({ name, line: lineOf(node) })
+    if (ts.isIdentifier(node) && USAGE_CALLS.has(node.text)) {
+      usageCalls.push({ name: node.text, line: lineOf(node) })
+    }
     ts.forEachChild(node, walk)
   }
   walk(file)
-  return { imports, impurities }
+  return { imports, impurities, usageCalls }
 }
 
 function specifierOf(node) {

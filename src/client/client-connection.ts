@@ -35,6 +35,8 @@ export interface ConnectionSetup {
   readonly settings: ClientSettings
   /** The worker inside of whose tasks the client lives. It does not keep that process alive. */
   readonly worker?: Identity | undefined
+  /** It only looks whether all is well. */
+  readonly isVisitor?: boolean
   /** Instead of that of the settings. */
   readonly serializer?: ClientSerializer | undefined
   readonly clock?: Clock
@@ -109,6 +111,7 @@ export class ClientConnection {
       address,
       identity: this.identity,
       worker,
+      isVisitor: setup.isVisitor === true,
       logger: settings.logger,
       machine: this.#machine,
       handler: {

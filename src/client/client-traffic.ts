@@ -44,6 +44,8 @@ export interface TrafficSetup {
   readonly identity: Identity
   /** The worker inside of whose tasks the client lives, or ''. */
   readonly worker: Identity
+  /** The scheduler's log says little of a client that only looks whether all is well. */
+  readonly isVisitor: boolean
   readonly logger: Logger
   readonly machine: ClientMachine<TaskOwner>
   readonly handler: TrafficHandler
@@ -54,6 +56,7 @@ export interface TrafficSetup {
 /** The traffic of one client. Connects in the background. */
 export class ClientTraffic {
   readonly #worker: Identity
+  readonly #isVisitor: boolean
   readonly #handler: TrafficHandler
   readonly #logger: Logger
   readonly #driver: Driver<TrafficEvent, TrafficAction>
@@ -76,6 +79,7 @@ export class ClientTraffic {
   constructor(setup: TrafficSetup) {
     const { address, identity, logger, machine, handler, clock } = setup
     this.#worker = setup.worker
+    this.#isVisitor = setup.isVisitor
     this.#handler = handler
     this.#logger = logger
     this.#driver = new Driver({
@@ -221,7 +225,7 @@ export class ClientTraffic {
       features: OUR_FEATURES,
       runtime: `node/${process.versions.node}`,
       worker: this.#worker,
-      wantsReport: false,
+      wantsReport: this.#isVisitor,
     })
   }
 }

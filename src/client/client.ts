@@ -102,8 +102,18 @@ export class Client implements AsyncDisposable {
    * and at once where waiting cannot help: another kind of server, or the address for monitors.
    * Rejects with `ConfigError` as the constructor throws it. Nothing is left then.
    */
-  static async connect(address?: string, options: ClientOptions = {}): Promise<Client> {
-    const client = new Client(address, options)
+  static connect(address?: string, options: ClientOptions = {}): Promise<Client> {
+    return Client.#connected(() => new Client(address, options))
+  }
+
+  /** As `connect`, for one who only looks whether all is well: no line at INFO. @internal */
+  static visit(address: string, options: ClientOptions): Promise<Client> {
+    const setup = { address, settings: checkClientOptions(options), isVisitor: true }
+    return Client.#connected(() => new Client(newView(setup)))
+  }
+
+  static async #connected(open: () => Client): Promise<Client> {
+    const client = open()
     const { connection } = client.#session
     connection.retain()
     connection.request({ type: 'answerWanted' })

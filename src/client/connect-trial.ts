@@ -40,7 +40,7 @@ type Trial = () => [now: number, runtime: string, version: string]
  * it, and with whatever ended it.
  */
 export async function runTrialTask(address: string, timeoutMs: number): Promise<TrialTask> {
-  const client = await Client.connect(address, { timeoutMs })
+  const client = await Client.visit(address, { timeoutMs })
   try {
     const trial = runInThisContext(TRIAL, { filename: 'trial.js' }) as Trial
     const run = (): Promise<TrialTask> => runOnce(client, trial, timeoutMs)

@@ -1,10 +1,9 @@
 // What processes and the machine use, for heartbeats and monitors. Everything is read from the
 // kernel where it has files for it (Linux), else from Node. Nothing here ever throws: a number that
-// cannot be had is 0, or left as it was.
+// cannot be had is the last one that could, or 0.
 
-import { readFileSync } from 'node:fs'
-import { freemem } from 'node:os'
 import type { Resource } from '../wire/message.js'
+import { freeMemory, ProcessUsage, Reading, readKernelFile } from './process-usage.js'
 
 /** Samples taken within this time are one: many workers may share a process. */
 const SHARED_FOR_MS = 100
@@ -26,6 +25,8 @@ export interface ProcessSample {
 /** Watches this process. */
 export class ProcessSampler {
   readonly #cpu = new CpuMeter()
+  readonly #usage = new ProcessUsage()
+  readonly #available = new Reading(availableMemory)
   #last: ProcessSample | undefined
   #sampledAt = 0
 
@@ -33,14 +34,11 @@ export class ProcessSampler {
   sample(): ProcessSample {
     const now = performance.now()
     if (this.#last !== undefined && now - this.#sampledAt < SHARED_FOR_MS) return this.#last
-    const { user, system } = process.cpuUsage()
+    const { cpuMs, rssBytes: rss } = this.#usage
     this.#sampledAt = now
     this.#last = {
-      resource: {
-        cpu: this.#cpu.measure((user + system) / 1000, now),
-        rss: process.memoryUsage.rss(),
-      },
-      rssFree: availableMemory(),
+      resource: { cpu: this.#cpu.measure(cpuMs, now), rss },
+      rssFree: this.#available.value,
     }
     return this.#last
   }
@@ -48,27 +46,27 @@ export class ProcessSampler {
 
 /** Watches another process on this machine. Where the kernel has no `/proc`, it reads as unused. */
 export class ChildSampler {
-  readonly #pid: number
   readonly #cpu = new CpuMeter()
+  readonly #cpuMs: Reading
+  readonly #rss: Reading
 
   constructor(pid: number) {
-    this.#pid = pid
+    this.#cpuMs = new Reading(() => parseCpuTime(readKernelFile(`/proc/${pid}/stat`)))
+    this.#rss = new Reading(() => parseKib(readKernelFile(`/proc/${pid}/status`), 'VmRSS') ?? 0)
   }
 
   /**
    * CPU percent times 10 since the last call (0 at first), and resident bytes; 0 once it is gone.
    */
   sample(): Resource {
-    const cpuMs = parseCpuTime(readText(`/proc/${this.#pid}/stat`))
-    const rss = parseKib(readText(`/proc/${this.#pid}/status`), 'VmRSS')
-    const cpu = cpuMs === undefined ? 0 : this.#cpu.measure(cpuMs, performance.now())
-    return { cpu, rss: rss ?? 0 }
+    const cpu = this.#cpu.measure(this.#cpuMs.value, performance.now())
+    return { cpu, rss: this.#rss.value }
   }
 }
 
-/** Memory that the machine could give to programs without swapping, in bytes. */
+/** Memory that the machine could give to programs without swapping, in bytes. May throw. */
 export function availableMemory(): number {
-  return parseKib(readText('/proc/meminfo'), 'MemAvailable') ?? freemem()
+  return parseKib(readKernelFile('/proc/meminfo'), 'MemAvailable') ?? freeMemory()
 }
 
 /** User and system time of a process in milliseconds, from the text of its `/proc/<pid>/stat`. */
@@ -98,13 +96,5 @@ class CpuMeter {
     this.#at = now
     const tenths = passedMs > 0 ? Math.trunc((usedMs / passedMs) * 1000) : 0
     return Math.min(Math.max(tenths, 0), MAX_CPU)
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
   }
 }

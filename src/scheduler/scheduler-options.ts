@@ -50,6 +50,10 @@ export interface SchedulerOwnOptions {
    * and `Client.local`, else false.
    */
   readonly protected?: boolean | undefined
+  /**
+   * 10,000: a connection is closed that has not completed its handshake by then. 100 to 86,400,000.
+   */
+  readonly handshakeTimeoutMs?: number | undefined
   /** 4,294,967,295: longest message that is accepted. 1,024 up to that. */
   readonly maxMessageBytes?: number | undefined
   /** 8 GiB: a peer for which more than this waits loses its connection. 1 MiB to 1 TiB. */
@@ -78,6 +82,7 @@ export interface CheckedSchedulerOptions {
   readonly perWorkerQueueSize: number
   readonly maxNumberOfTasksWaiting: number
   readonly isProtected: boolean
+  readonly handshakeTimeoutMs: number
   readonly maxMessageBytes: number
   readonly maxQueuedBytes: number
 }
@@ -155,6 +160,12 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
     default: 1_000,
     flag: 'per-worker-queue-size',
     short: ['-qs'],
+  },
+  handshakeTimeoutMs: {
+    type: TIMEOUT,
+    description: 'close a connection that has not completed its handshake by then',
+    default: 10_000,
+    flag: 'handshake-timeout-seconds',
   },
   maxMessageBytes: {
     type: { kind: 'integer', min: 1_024, max: 4_294_967_295 },

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { ProtocolError } from '../base/errors.js'
 import { bytesToLatin1 } from '../base/bytes.js'
 import { schedulerId, type Identity } from '../base/ids.js'
-import type { Logger } from '../base/logger.js'
+import type { LogFields, Logger } from '../base/logger.js'
 import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
 import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
@@ -13,11 +13,13 @@ import { Driver } from '../runtime/driver.js'
 import { packageVersion } from '../runtime/package-version.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { formatAddress, parseAddress } from '../transport/address.js'
+import { DescriptorRoom } from '../transport/descriptor-room.js'
 import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
 import type { IncomingMessage } from '../transport/socket.js'
 import { decode, encodeFrame, type Message } from '../wire/message.js'
 import { bindMonitor, checkMonitorPort, monitorError } from './monitor-address.js'
+import { PeerPlaces } from './peer-places.js'
 import {
   checkSchedulerOptions,
   type CheckedSchedulerOptions,
@@ -42,6 +44,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #logger: Logger
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
   readonly #malformed = new Map<Identity, number>()
+  readonly #places = new PeerPlaces()
   readonly #sampler = new ProcessSampler()
   #router: RouterSocket | undefined
   #monitor: PubSocket | undefined
@@ -108,19 +111,18 @@ export class Scheduler implements AsyncDisposable {
     return this.close()
   }
 
-  async #bind(
-    options: SchedulerStartOptions,
-    { maxMessageBytes: maxFrameBytes, maxQueuedBytes }: CheckedSchedulerOptions,
-  ): Promise<void> {
+  async #bind(options: SchedulerStartOptions, checked: CheckedSchedulerOptions): Promise<void> {
+    const { maxMessageBytes: maxFrameBytes, maxQueuedBytes, handshakeTimeoutMs } = checked
     const address = parseAddress(options.address)
     if (options.monitorAddress === undefined) checkMonitorPort(address)
-    const limits = { maxFrameBytes, maxQueuedBytes }
+    const both = { handshakeTimeoutMs, descriptorRoom: new DescriptorRoom(), logger: this.#logger }
+    const limits = { ...both, maxFrameBytes, maxQueuedBytes }
     const router = await RouterSocket.bind(formatAddress(address), this.#handler(), limits)
     this.#router = router
+    const onSubscriptions = (count: number): void =>
+      this.#driver.handle({ type: 'subscribersChanged', count })
     const bind = (at: string): Promise<PubSocket> =>
-      PubSocket.bind(at, {
-        onSubscriptions: (count) => this.#driver.handle({ type: 'subscribersChanged', count }),
-      }).catch((error: unknown) => {
+      PubSocket.bind(at, { onSubscriptions }, both).catch((error: unknown) => {
         throw monitorError(error, options.monitorAddress === undefined)
       })
     const { monitorAddress } = options
@@ -134,11 +136,12 @@ export class Scheduler implements AsyncDisposable {
       onMessages: (from, messages) => {
         for (const message of messages) this.#onMessage(from, message)
       },
-      onConnect: () => {},
+      onConnect: (peer, remote) => this.#places.onConnected(peer, remote),
       onDisconnect: (peer, reason) => {
-        if (reason !== '') this.#logger.info('connection lost', { peer, reason })
+        if (reason !== '') this.#tell('info', 'connection lost', { peer, reason })
         this.#malformed.delete(peer)
         this.#driver.handle({ type: 'peerDisconnected', peer })
+        this.#places.onDisconnected(peer)
       },
       onDrain: () => {},
       onProgress: (peer) => this.#driver.handle({ type: 'peerProgressed', peer }),
@@ -163,7 +166,7 @@ export class Scheduler implements AsyncDisposable {
     const count = (this.#malformed.get(peer) ?? 0) + 1
     this.#malformed.set(peer, count)
     if ((count & (count - 1)) !== 0) return
-    this.#logger.warn('dropped a malformed message', { peer, count, error: error.message })
+    this.#tell('warn', 'dropped a malformed message', { peer, count, error: error.message })
   }
 
   #perform(action: SchedulerAction): void {
@@ -184,12 +187,17 @@ export class Scheduler implements AsyncDisposable {
         this.#router?.disconnect(action.peer, action.reason)
         break
       case 'log':
-        this.#logger[action.level](action.text, action.fields)
+        this.#tell(action.level, action.text, action.fields)
         break
       case 'stop':
         void this.#finish({ reason: action.reason, isFailure: false })
         break
     }
+  }
+
+  /** What is about a peer says where that is, too. */
+  #tell(level: keyof Logger, text: string, fields: LogFields): void {
+    this.#logger[level](text, this.#places.addTo(fields))
   }
 
   #echo({ workers, suitable, idle, ...echo }: ReportedEcho): Message {
@@ -213,7 +221,7 @@ export class Scheduler implements AsyncDisposable {
       if (!(error instanceof ProtocolError)) throw error
       const peer = action.type === 'send' ? action.to : 'monitors'
       const fields = { peer, kind: action.message.kind, error: error.message }
-      this.#logger.error('could not send a message', fields)
+      this.#tell('error', 'could not send a message', fields)
     }
   }
 

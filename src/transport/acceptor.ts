@@ -4,8 +4,10 @@
 import type { Socket } from 'node:net'
 import { Connection, type ConnectionHandler, type ConnectionSetup } from './connection.js'
 import { Listener } from './listener.js'
+import { DescriptorRoom } from './descriptor-room.js'
 import type { SocketOptions } from './options.js'
 import { ReadTurn } from './read-turn.js'
+import { RefusalLog } from './refusal-log.js'
 import { SendQueue } from './send-queue.js'
 import { SlabPool } from './slab-pool.js'
 import type { IncomingMessage } from './socket.js'
@@ -26,8 +28,8 @@ export interface AcceptorHandler {
   onDrain(connection: Connection): void
   /** A connection that was ready is closed. */
   onLost(connection: Connection, reason: string): void
-  /** A connection was closed before it was ready. */
-  onRefused(remote: string, reason: string): void
+  /** A connection was closed before it was ready. Also logged. */
+  onRefused?(remote: string, reason: string): void
 }
 
 /** As what to listen, and who hears of it. */
@@ -37,6 +39,12 @@ export interface AcceptorSetup {
   readonly handler: AcceptorHandler
 }
 
+/**
+ * A peer that begins with what is not ZMTP has this time to close the connection itself: what only
+ * looks whether somebody listens sends a few bytes, and leaves without waiting for an answer.
+ */
+const STRANGER_MS = 200
+
 /** All connections of one bound address. */
 export class Acceptor {
   readonly #handler: AcceptorHandler
@@ -44,17 +52,22 @@ export class Acceptor {
   readonly #setup: ConnectionSetup
   readonly #connections = new Set<Connection>()
   readonly #ready = new WeakSet<Connection>()
+  readonly #room: DescriptorRoom
+  readonly #refusals: RefusalLog
   #listener: Listener | undefined
   #closing: Promise<void> | undefined
 
   private constructor(setup: AcceptorSetup) {
     const { local, options, handler } = setup
     this.#handler = handler
+    this.#room = options.descriptorRoom ?? new DescriptorRoom()
+    this.#refusals = new RefusalLog(options.logger)
     this.#setup = {
       local,
       options,
       flusher: new TurnFlusher(),
       turn: new ReadTurn(),
+      strangerMs: STRANGER_MS,
       handler: this.#connectionHandler(),
     }
   }
@@ -72,6 +85,12 @@ export class Acceptor {
     return this.#listener?.address ?? ''
   }
 
+  /** Logs that a peer is refused after its handshake. */
+  noteRefused(connection: Connection, reason: string): void {
+    this.#refusals.note({ kind: 'handshake', remote: connection.remote, reason })
+    this.#handler.onRefused?.(connection.remote, reason)
+  }
+
   /**
    * Stops to listen, writes what waits for at most `lingerMs`, closes all connections. Resolves
    * when all is closed; calling it again returns the same promise.
@@ -81,8 +100,13 @@ export class Acceptor {
     return this.#closing
   }
 
+  get #isPublisher(): boolean {
+    return this.#setup.local.type === 'PUB'
+  }
+
   async #close(): Promise<void> {
     const closed = this.#listener?.close()
+    this.#refusals.close()
     for (const connection of this.#connections) connection.finish('')
     await closed
   }
@@ -90,6 +114,7 @@ export class Acceptor {
   #onStream(stream: Socket): void {
     const connection = new Connection(stream, new SendQueue(this.#pool), this.#setup)
     this.#connections.add(connection)
+    this.#room.onAccepted(connection)
     if (this.#closing !== undefined) connection.close('')
   }
 
@@ -100,9 +125,12 @@ export class Acceptor {
     return {
       onReady: (connection, peer) => {
         this.#ready.add(connection)
+        if (this.#isPublisher) this.#room.onMonitor(connection)
+        else this.#room.onPeer(connection)
         if (isOpen()) handler.onReady(connection, peer)
       },
       onMessages: (connection, messages) => {
+        if (!this.#isPublisher) this.#room.onSpoken(connection)
         if (isOpen()) handler.onMessages(connection, messages)
       },
       onSubscription: (connection, isWanted, prefix) => {
@@ -116,9 +144,13 @@ export class Acceptor {
       },
       onClose: (connection, reason) => {
         this.#connections.delete(connection)
+        this.#room.onSpoken(connection)
         if (!isOpen()) return
-        if (this.#ready.has(connection)) handler.onLost(connection, reason)
-        else handler.onRefused(connection.remote, reason)
+        const { remote, refusal: kind } = connection
+        const wasReady = this.#ready.has(connection)
+        if (!wasReady || kind === 'crowded') this.#refusals.note({ kind, remote, reason })
+        if (wasReady) handler.onLost(connection, reason)
+        else handler.onRefused?.(remote, reason)
       },
     }
   }

@@ -5,15 +5,18 @@ import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
 import { ProtocolError } from '../base/errors.js'
 import { Delivery } from './delivery.js'
+import { CROWDED } from './descriptor-room.js'
 import { FrameWriter } from './frame-writer.js'
 import { Heartbeat } from './heartbeat.js'
 import type { SocketOptions } from './options.js'
-import { describeError } from './os-error.js'
+import { codeOf, describeError } from './os-error.js'
 import type { ReadTurn } from './read-turn.js'
+import type { RefusalKind } from './refusal-log.js'
 import type { SendQueue } from './send-queue.js'
 import type { IncomingMessage, OutgoingFrame } from './socket.js'
 import type { TurnFlusher } from './turn-flusher.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
+import { isKnownProtocol } from './zmtp/greeting.js'
 import { ZmtpSession, type Inbox, type LocalPeer, type RemotePeer } from './zmtp/session.js'
 
 /** What a connection tells its owner. Never from within a call of the owner. */
@@ -41,6 +44,8 @@ export interface ConnectionSetup {
   readonly options: SocketOptions
   readonly flusher: TurnFlusher
   readonly turn: ReadTurn
+  /** So long one who does not speak ZMTP may take to leave by itself; default: none. */
+  readonly strangerMs?: number
   readonly handler: ConnectionHandler
 }
 
@@ -68,6 +73,11 @@ export class Connection {
   #phase: Phase = 'open'
   #isGreeted = false
   #isReady = false
+  /** Whether anything has come. */
+  #hasSpoken = false
+  /** Whether it is the peer's doing if the connection ends now: before it is ready. */
+  #mayLeave = true
+  #hasLeft = false
   #reason: string | undefined
   /** What follows once the owner has had all messages that wait for their turn. */
   #onDelivered: () => void
@@ -122,7 +132,15 @@ export class Connection {
     return this.#reason ?? ''
   }
 
-  /** Where the peer is, for people. */
+  /** Why there was no handshake, once the connection is closed. */
+  get refusal(): RefusalKind {
+    if (this.#reason === CROWDED) return 'crowded'
+    if (this.#hasLeft) return 'left'
+    if (!this.#hasSpoken) return 'silent'
+    return this.#isGreeted ? 'handshake' : 'greeting'
+  }
+
+  /** Where the peer is, for people: `127.0.0.1:40404`. */
   get remote(): string {
     return this.#remote
   }
@@ -155,6 +173,7 @@ export class Connection {
   close(reason: string): void {
     if (this.#phase === 'closed') return
     this.#reason ??= reason
+    this.#mayLeave = false
     this.#phase = 'closed'
     this.#stopTimers()
     this.#writer.stop()
@@ -177,6 +196,7 @@ export class Connection {
   refuse(reason: string): void {
     if (this.#phase !== 'open') return
     this.#reason ??= reason
+    this.#mayLeave = false
     if (!this.#isGreeted || !this.#writer.isBetweenMessages) return this.close(reason)
     this.#socket.write(encodeError(reason))
     this.#limitEnd()
@@ -198,6 +218,7 @@ export class Connection {
     const inbox: Inbox = { messages: [], commands: [] }
     let failure: ProtocolError | undefined
     this.#heartbeat.heard()
+    this.#hasSpoken = true
     try {
       this.#session.feed(chunk, inbox)
     } catch (error) {
@@ -219,11 +240,21 @@ export class Connection {
         try {
           if (isOver) this.#delivery.flush()
         } finally {
-          if (failure !== undefined) this.refuse(failure.message)
+          if (failure !== undefined) this.#onFailure(failure.message, chunk)
           if (refusal !== undefined) this.close(`the peer refused: ${refusal}`)
         }
       }
     }
+  }
+
+  /** Nothing more is read. Who may be about to leave is not called a wrong peer before it has. */
+  #onFailure(reason: string, chunk: Buffer): void {
+    const { strangerMs = 0 } = this.#setup
+    if (this.#isGreeted || strangerMs === 0 || isKnownProtocol(chunk)) return this.refuse(reason)
+    this.#reason ??= reason
+    this.#phase = 'ending'
+    this.#stopTimers()
+    this.#deadline = setTimeout(() => this.close(reason), strangerMs).unref()
   }
 
   #advanceHandshake(): void {
@@ -234,6 +265,7 @@ export class Connection {
     const { peer } = this.#session
     if (peer === undefined) return
     this.#isReady = true
+    this.#mayLeave = false
     clearTimeout(this.#deadline)
     if (peer.minor >= 1) this.#heartbeat.start()
     this.#writer.start()
@@ -336,11 +368,13 @@ export class Connection {
   }
 
   readonly #onError = (error: Error): void => {
+    if (codeOf(error) === 'ECONNRESET') this.#hasLeft ||= this.#mayLeave
     this.#reason ??= describeError(error)
   }
 
   /** Comes also while the socket is paused. */
   readonly #onEnd = (): void => {
+    this.#hasLeft ||= this.#mayLeave
     if (!this.#isReady) this.#reason ??= 'the peer closed the connection during the handshake'
     else if (this.#session.isInsideMessage) this.#reason ??= 'the connection ended inside a message'
     this.#whenDelivered(() => this.close(''))
@@ -364,5 +398,7 @@ export class Connection {
 
 function describeRemote(socket: Socket): string {
   const { remoteAddress, remotePort } = socket
-  return remoteAddress === undefined ? 'a local socket' : `${remoteAddress} port ${remotePort}`
+  if (remoteAddress === undefined) return 'a local socket'
+  const host = remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress
+  return `${host}:${remotePort}`
 }

@@ -13,12 +13,16 @@ import {
 } from 'node:net'
 import { dirname, resolve as resolvePath } from 'node:path'
 import type { Logger } from '../base/logger.js'
+import { Recurrence } from '../base/recurrence.js'
 import { formatAddress, parseAddress, type Address } from './address.js'
 import { bindError, codeOf } from './os-error.js'
 import { STREAM_OPTIONS } from './stream.js'
 
 /** Connections that wait to be accepted, at most: a whole cluster may come at once. */
 const BACKLOG = 4096
+
+/** That connections cannot be accepted is said so often at most. */
+const TELL_INTERVAL_MS = 60_000
 
 /** A bound address. */
 export class Listener {
@@ -53,9 +57,11 @@ export class Listener {
       )
     }
     // For example no file descriptors left for another connection: those that we have go on.
-    server.on('error', (error) =>
-      logger.error('cannot accept a connection', { reason: error.message }),
-    )
+    const recurrence = new Recurrence(TELL_INTERVAL_MS)
+    server.on('error', (error) => {
+      const count = recurrence.note(performance.now())
+      if (count > 0) logger.error('cannot accept a connection', { reason: error.message, count })
+    })
     return new Listener(formatAddress(withRealPort(address, server)), server)
   }
 

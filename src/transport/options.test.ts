@@ -21,6 +21,7 @@ test('without options, all have their documented defaults', () => {
     lingerMs: 1000,
     pingIntervalMs: 0,
     pingTimeoutMs: 0,
+    descriptorRoom: undefined,
     logger: silentLogger,
   }
   const pings = { pingIntervalMs: 2000, pingTimeoutMs: 8000 }

@@ -5,6 +5,7 @@ import { ConfigError } from '../base/errors.js'
 import type { Identity } from '../base/ids.js'
 import { silentLogger, type Logger } from '../base/logger.js'
 import { booleanOption, numberOption } from '../base/option.js'
+import type { DescriptorRoom } from './descriptor-room.js'
 import { DEFAULT_SOCKET_LIMITS, type SocketLimits } from './socket.js'
 
 /** What all sockets have. */
@@ -22,6 +23,11 @@ export interface SocketOptions extends SocketLimits {
    * that listen never give a peer up themselves: their owner knows who may be busy for long.
    */
   readonly pingTimeoutMs: number
+  /**
+   * Closes connections that say nothing when the process runs out of file descriptors. Of sockets
+   * that listen; those of one process share one. Default: one of its own.
+   */
+  readonly descriptorRoom: DescriptorRoom | undefined
   /** Hears of connections that were refused or broken. Default: silent. */
   readonly logger: Logger
 }
@@ -101,6 +107,7 @@ export function socketOptions(
     lingerMs: duration('lingerMs', given.lingerMs, 1000, 0),
     pingIntervalMs,
     pingTimeoutMs: duration('pingTimeoutMs', given.pingTimeoutMs, pingTimeoutMs, 0),
+    descriptorRoom: given.descriptorRoom,
     logger: given.logger ?? silentLogger,
   }
 }

@@ -95,8 +95,6 @@ export class PubSocket {
       onProgress: () => {},
       onDrain: () => {},
       onLost: (connection) => this.#onLost(connection),
-      onRefused: (remote, reason) =>
-        this.#options.logger.warn('connection refused', { remote, reason }),
     }
   }
 

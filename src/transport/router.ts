@@ -13,8 +13,8 @@ import type { IncomingMessage, OutgoingFrame } from './socket.js'
 export interface RouterHandler {
   /** Messages that have come, in their order. */
   onMessages(from: Identity, messages: readonly IncomingMessage[]): void
-  /** The handshake with a peer is done. */
-  onConnect(peer: Identity): void
+  /** The handshake with a peer is done, which is at `remote`: `127.0.0.1:40404`. */
+  onConnect(peer: Identity, remote: string): void
   /** The connection is closed; `reason` is empty when the peer did it in good order. */
   onDisconnect(peer: Identity, reason: string): void
   /** After `send` returned false: there is room again. */
@@ -116,7 +116,7 @@ export class RouterSocket {
         if (peer !== undefined) this.#handler.onDrain(peer)
       },
       onLost: (connection, reason) => this.#forget(connection, reason),
-      onRefused: (remote, reason) => this.#onRefused(remote, reason),
+      onRefused: (remote, reason) => this.#handler.onRefused?.(remote, reason),
     }
   }
 
@@ -125,7 +125,7 @@ export class RouterSocket {
     const earlier = this.#peers.get(id)
     if (earlier?.isOpen === true && !this.#options.handover) {
       connection.refuse('the identity is in use')
-      this.#onRefused(connection.remote, 'the identity is in use')
+      this.#acceptor?.noteRefused(connection, 'the identity is in use')
       return
     }
     if (earlier !== undefined) {
@@ -137,7 +137,7 @@ export class RouterSocket {
     try {
       if (earlier !== undefined) this.#handler.onDisconnect(id, earlier.reason)
     } finally {
-      if (connection.isOpen) this.#handler.onConnect(id)
+      if (connection.isOpen) this.#handler.onConnect(id, connection.remote)
     }
   }
 
@@ -148,11 +148,6 @@ export class RouterSocket {
     this.#identities.delete(connection)
     this.#peers.delete(id)
     this.#handler.onDisconnect(id, reason)
-  }
-
-  #onRefused(remote: string, reason: string): void {
-    this.#options.logger.warn('connection refused', { remote, reason })
-    this.#handler.onRefused?.(remote, reason)
   }
 
   /** Five bytes, the first of which is zero, as libzmq does it. */

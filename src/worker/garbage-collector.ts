@@ -4,6 +4,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { LogFields } from '../base/logger.js'
+import { ProcessUsage } from '../runtime/process-usage.js'
 
 /** Collects all garbage, which takes some 50 ms or, of gigabytes, a second. */
 export type CollectAll = () => void
@@ -23,6 +24,7 @@ export function findCollector(): CollectAll | undefined {
 
 /** Collects garbage, now and then. */
 export class GarbageCollector {
+  readonly #usage = new ProcessUsage()
   #collect: CollectAll | undefined
   #isSought = false
 
@@ -31,19 +33,18 @@ export class GarbageCollector {
    * log; undefined: nothing was done.
    */
   collect(aboveBytes: number): LogFields | undefined {
-    if (process.memoryUsage.rss() <= aboveBytes) return undefined
+    if (this.#usage.rssBytes <= aboveBytes) return undefined
     if (!this.#isSought) this.#collect = findCollector()
     this.#isSought = true
     if (this.#collect === undefined) return undefined
-    const before = usedBytes()
+    const before = this.#usage.usedBytes
     const begun = performance.now()
     this.#collect()
     const tookMs = Math.round(performance.now() - begun)
-    return { processorId: process.pid, freedBytes: Math.max(0, before - usedBytes()), tookMs }
+    return {
+      processorId: process.pid,
+      freedBytes: Math.max(0, before - this.#usage.usedBytes),
+      tookMs,
+    }
   }
-}
-
-function usedBytes(): number {
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
 }

@@ -5,6 +5,7 @@
 
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
+import { ProcessUsage } from '../runtime/process-usage.js'
 import { ClaimTaker } from './claim-table.js'
 import { killOwnGroup } from './kill-group.js'
 import { decodeNumbers, encodeNumbers, encodeStatus, lifelineFrame } from './lifeline-frame.js'
@@ -47,10 +48,11 @@ function watch(answer: (kind: number, question: Buffer) => Buffer): void {
 
 /** Hears of a new board, and looks at the memory while tasks are profiled, once it is told to. */
 function listen(board: BoardReader, nowMs: () => number): void {
+  const usage = new ProcessUsage()
   let timer: NodeJS.Timeout | undefined
   let idleLooks = 0
   const look = (): void => {
-    board.samplePeaks(nowMs(), () => process.memoryUsage.rss())
+    board.samplePeaks(nowMs(), () => usage.rssBytes)
     idleLooks = board.isProfiling ? 0 : idleLooks + 1
     if (idleLooks < MAX_IDLE_LOOKS || !board.fallAsleep()) return
     clearInterval(timer)

@@ -6,6 +6,7 @@
 // profile was asked for. While several go on at once, the one that has started or gone on last gets
 // all.
 
+import { ProcessUsage } from '../runtime/process-usage.js'
 import { encodeProfileResult } from '../wire/profile.js'
 
 /**
@@ -13,8 +14,6 @@ import { encodeProfileResult } from '../wire/profile.js'
  * less is good enough.
  */
 const MIN_CPU_MS = 1
-
-const KIB = 1024
 
 /** What a meter notes about a task. */
 export interface Measured {
@@ -35,6 +34,7 @@ export interface Measured {
 /** Measures tasks that run one after the other, or while others wait. */
 export class TaskMeter {
   readonly #now: () => number
+  readonly #usage = new ProcessUsage()
   #endedAt = 0
   #lastMs = 0
   /** The last one gets the CPU time. Some may not be metered any more. */
@@ -74,8 +74,8 @@ export class TaskMeter {
     task.startedAt = this.#endedAt
     this.#tasks.push(task)
     if (!task.isProfiled) return
-    task.rssBytes = process.memoryUsage.rss()
-    task.maxRssBytes = process.resourceUsage().maxRSS * KIB
+    task.rssBytes = this.#usage.rssBytes
+    task.maxRssBytes = this.#usage.peakRssBytes
     task.startedAt = this.#now()
     this.#read(task.startedAt)
   }
@@ -113,7 +113,7 @@ export class TaskMeter {
     return encodeProfileResult({
       durationSeconds: this.#lastMs / 1000,
       cpuSeconds: task.cpuMs / 1000,
-      peakMemoryBytes: task.isProfiled ? peakBytes(task, seenBytes) : 0,
+      peakMemoryBytes: task.isProfiled ? peakBytes(task, seenBytes, this.#usage) : 0,
     })
   }
 
@@ -126,7 +126,7 @@ export class TaskMeter {
 
   #read(now: number): void {
     this.#readAt = now
-    this.#cpuMs = cpuTimeMs()
+    this.#cpuMs = this.#usage.cpuMs
     this.#unreadMs = 0
   }
 
@@ -140,13 +140,12 @@ export class TaskMeter {
  * The kernel keeps the highest value ever: it says something only if it has risen. At least 1: in a
  * profile 0 says that nobody has looked.
  */
-function peakBytes({ rssBytes, maxRssBytes }: Measured, seenBytes: number): number {
-  const maxBytes = process.resourceUsage().maxRSS * KIB
-  const endBytes = maxBytes > maxRssBytes ? maxBytes : process.memoryUsage.rss()
+function peakBytes(
+  { rssBytes, maxRssBytes }: Measured,
+  seenBytes: number,
+  usage: ProcessUsage,
+): number {
+  const maxBytes = usage.peakRssBytes
+  const endBytes = maxBytes > maxRssBytes ? maxBytes : usage.rssBytes
   return Math.max(endBytes - rssBytes, seenBytes - rssBytes, 1)
-}
-
-function cpuTimeMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }

@@ -25,7 +25,7 @@ export function onClientHeartbeat(
   if (isMistaken) removeClient(state, known, 'said what it is')
   const host = state.workers.get(message.worker)
   if (host !== undefined && !state.clients.has(from)) clearOut(state, host)
-  const client = clientOf(state, from, now, message.runtime)
+  const client = clientOf(state, from, now, message.runtime, message.wantsReport)
   client.features = message.features
   client.isConnected = true
   state.pools[client.runtime].queue.unpark(client)
@@ -55,6 +55,7 @@ export function clientOf(
   identity: Identity,
   now: InstantMs,
   runtime = '',
+  isVisitor = false,
 ): ClientEntry {
   const known = state.clients.get(identity)
   if (known !== undefined) {
@@ -66,6 +67,7 @@ export function clientOf(
     runtime: runtimeFamily(runtime),
     features: 0,
     lastSeen: now,
+    isVisitor,
     isConnected: true,
     host: undefined,
     allowance: undefined,
@@ -75,7 +77,10 @@ export function clientOf(
     objects: new Set(),
   }
   state.clients.set(identity, client)
-  state.output.log('info', 'client connected', { client: identity, runtime: client.runtime })
+  state.output.log(levelOf(client), 'client connected', {
+    client: identity,
+    runtime: client.runtime,
+  })
   return client
 }
 
@@ -98,7 +103,7 @@ function clearOut(state: SchedulerState, host: WorkerEntry): void {
 
 /** Cancels what a client has unfinished and frees what it stored. */
 export function removeClient(state: SchedulerState, client: ClientEntry, reason: string): void {
-  state.output.log('info', `client ${reason}`, {
+  state.output.log(levelOf(client), `client ${reason}`, {
     client: client.identity,
     unfinishedTasks: client.tasks.size,
   })
@@ -150,6 +155,11 @@ function moveIn(client: ClientEntry, host: WorkerEntry | undefined): void {
   client.host?.guests.delete(client)
   client.host = host
   host?.guests.add(client)
+}
+
+/** How loudly is said that it comes and goes. */
+function levelOf({ isVisitor }: ClientEntry): 'debug' | 'info' {
+  return isVisitor ? 'debug' : 'info'
 }
 
 function isOurs(features: number): boolean {

@@ -24,6 +24,8 @@ export interface ClientEntry {
   readonly runtime: Runtime
   features: number
   lastSeen: InstantMs
+  /** It only looks whether all is well, and may do so often: a matter for DEBUG. */
+  readonly isVisitor: boolean
   /** False from the end of its connection to its next heartbeat. */
   isConnected: boolean
   /** The worker inside of whose tasks it lives. Invariant: that has it as a guest. */

@@ -26,14 +26,29 @@ export function encodeGreeting(): Buffer {
   return greeting
 }
 
+/** Whether bytes are the beginning of another protocol: somebody has mistaken the port. */
+export function isKnownProtocol(bytes: Uint8Array): boolean {
+  return protocolOf(bytes) !== undefined
+}
+
+/** Of those whose clients speak first. */
+function protocolOf(bytes: Uint8Array): string | undefined {
+  const [first, second] = bytes
+  if (first === 0x16 && second === 3) return 'TLS'
+  const text = Buffer.from(bytes.subarray(0, GREETING_BYTES)).toString('latin1')
+  if (/^(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|PRI) /.test(text)) return 'HTTP'
+  return text.startsWith('SSH-') ? 'SSH' : undefined
+}
+
 /** Reads a peer's greeting, in pieces of any size, and refuses it at the first wrong byte. */
 export class GreetingReader {
   readonly #bytes = Buffer.alloc(GREETING_BYTES)
   #length = 0
+  #isComplete = false
 
-  /** Whether all of the greeting has been read. */
+  /** Whether all of the greeting has been read, and is right. */
   get isComplete(): boolean {
-    return this.#length === GREETING_BYTES
+    return this.#isComplete
   }
 
   /** The ZMTP version 3 minor that both sides speak: 0, or 1 with a 3.1 or any later peer. */
@@ -50,14 +65,18 @@ export class GreetingReader {
     chunk.copy(this.#bytes, this.#length, start, end)
     this.#length += end - start
     this.#check()
+    this.#isComplete = this.#length === GREETING_BYTES
     return end
   }
 
   #check(): void {
     const bytes = this.#bytes
     const length = this.#length
-    if (length > 0 && bytes[0] !== 0xff)
-      throw new ProtocolError('not a ZeroMQ peer: wrong signature')
+    if (length > 0 && bytes[0] !== 0xff) {
+      const name = protocolOf(bytes.subarray(0, length))
+      const guess = name === undefined ? '' : `; it speaks ${name}`
+      throw new ProtocolError(`not a ZeroMQ peer: wrong signature${guess}`)
+    }
     if (length > SIGNATURE_END && bytes[SIGNATURE_END] !== 0x7f) {
       throw new ProtocolError('not a ZeroMQ peer: wrong signature')
     }

@@ -1,0 +1,108 @@
+// Each way in which the system can refuse, at each place where it is asked for statistics.
+
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
+import { test, type TestContext } from 'node:test'
+import { GarbageCollector } from '../worker/garbage-collector.js'
+import { TaskMeter } from '../worker/task-meter.js'
+import { ChildSampler, ProcessSampler } from './process-statistics.js'
+import { ProcessUsage, Reading } from './process-usage.js'
+
+const CODES = ['EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC', 'EACCES', 'EPERM', 'EAGAIN', 'EIO'] as const
+
+/** The calls: the object that has each, and its name there. */
+const CALLS = {
+  'process.memoryUsage.rss': [process.memoryUsage, 'rss'],
+  'process.memoryUsage': [process, 'memoryUsage'],
+  'process.cpuUsage': [process, 'cpuUsage'],
+  'process.resourceUsage': [process, 'resourceUsage'],
+  'os.freemem': [os, 'freemem'],
+  'fs.readFileSync': [fs, 'readFileSync'],
+} as const satisfies Readonly<Record<string, readonly [object, string]>>
+
+/** What timers, heartbeats and tasks do with what they ask for. */
+const SITES: Readonly<Record<string, () => () => unknown>> = {
+  'heartbeat of a process': () => {
+    const sampler = new ProcessSampler()
+    return () => sampler.sample()
+  },
+  'heartbeat about a processor': () => {
+    const sampler = new ChildSampler(process.pid)
+    return () => sampler.sample()
+  },
+  'profile of a task': () => {
+    const meter = new TaskMeter()
+    return () => {
+      const task = {
+        isProfiled: true,
+        startedAt: 0,
+        isMetered: false,
+        hasPaused: false,
+        cpuMs: 0,
+        rssBytes: 0,
+        maxRssBytes: 0,
+      }
+      meter.beginTurn()
+      meter.start(task)
+      meter.stop(task)
+      return meter.profile(task, 0)
+    }
+  },
+  'collection of garbage': () => {
+    const collector = new GarbageCollector()
+    return () => collector.collect(Infinity)
+  },
+  'samples of the guardian': () => {
+    const usage = new ProcessUsage()
+    return () => [usage.rssBytes, usage.usedBytes, usage.cpuMs, usage.peakRssBytes]
+  },
+}
+
+function fail(t: TestContext, call: keyof typeof CALLS, code: string): void {
+  const [owner, name] = CALLS[call] as readonly [Record<string, unknown>, string]
+  const original = owner[name]
+  const failing = (): never => {
+    throw Object.assign(new Error(`${code}: injected, ${call}`), { code, syscall: call })
+  }
+  owner[name] = call === 'process.memoryUsage' ? Object.assign(failing, { rss: failing }) : failing
+  syncBuiltinESMExports()
+  t.after(() => {
+    owner[name] = original
+    syncBuiltinESMExports()
+  })
+}
+
+for (const call of Object.keys(CALLS) as (keyof typeof CALLS)[]) {
+  test(`no statistic is worth a failure: ${call}`, async (t) => {
+    for (const code of CODES) {
+      await t.test(code, (sub) => {
+        const fresh = Object.values(SITES).map((open) => open())
+        const used = Object.values(SITES).map((open) => open())
+        for (const ask of used) ask()
+        fail(sub, call, code)
+        for (const ask of [...fresh, ...used]) assert.doesNotThrow(ask)
+      })
+    }
+  })
+}
+
+test('what cannot be had is what it was last, or 0', () => {
+  const answers = [undefined, 7, new Error('EMFILE'), undefined, 9]
+  const reading = new Reading(() => {
+    const answer = answers.shift()
+    if (answer instanceof Error) throw answer
+    return answer
+  })
+  const values = [1, 2, 3, 4, 5].map(() => reading.value)
+  assert.deepEqual(values, [0, 7, 7, 7, 9])
+})
+
+test('a heartbeat goes on with the memory that was seen last', (t) => {
+  const usage = new ProcessUsage()
+  const before = usage.rssBytes
+  fail(t, 'process.memoryUsage.rss', 'EMFILE')
+  assert.ok(before > 1_000_000)
+  assert.equal(usage.rssBytes, before)
+})

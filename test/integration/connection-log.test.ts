@@ -1,0 +1,129 @@
+// What a scheduler's log says of connections: who is wrong here, where everybody is, and nothing of
+// those who only look whether somebody listens.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { Client } from 'scaler-ts'
+import { runCommand, startCommand, type LogLine, type RunningCommand } from '../package/command.js'
+import { until } from './condition.js'
+import { greeting, ready } from './transport-harness.js'
+
+interface Stage {
+  readonly scheduler: RunningCommand
+  readonly address: string
+  readonly lines: () => readonly LogLine[]
+}
+
+async function stage(t: TestContext, level = 'INFO', args: readonly string[] = []): Promise<Stage> {
+  const words = ['--logging-level', level, ...args, 'tcp://127.0.0.1:0']
+  const scheduler = startCommand(t, 'scaler-scheduler', words)
+  const { address } = await scheduler.line((line) => 'address' in line)
+  await scheduler.line((line) => 'monitorAddress' in line)
+  const lines = (): readonly LogLine[] =>
+    scheduler
+      .stdout()
+      .split('\n')
+      .slice(4, -1)
+      .map((line) => JSON.parse(line) as LogLine)
+  return { scheduler, address: String(address), lines }
+}
+
+async function stranger(t: TestContext, { address }: Stage): Promise<Socket> {
+  const socket = connect(Number(address.slice(address.lastIndexOf(':') + 1)), '127.0.0.1')
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Where it comes from; unknown once it is closed. */
+function placeOf({ localAddress, localPort }: Socket): string {
+  return `${localAddress}:${localPort}`
+}
+
+test('health checks are silent at INFO', async (t) => {
+  const scene = await stage(t)
+  for (const bytes of ['', 'PING\r\n', '\0\0\0\0', greeting().subarray(0, 20), greeting()]) {
+    const socket = await stranger(t, scene)
+    const closed = once(socket.resume(), 'close')
+    socket.end(bytes)
+    await closed
+    ;(await stranger(t, scene)).resetAndDestroy()
+  }
+  startCommand(t, 'scaler-cluster', ['-n', '1', scene.address])
+  await until('a worker is there', () => scene.lines().length > 0)
+  const doctor = await runCommand(t, 'scaler-doctor', [scene.address])
+  assert.equal(doctor.code, 0, doctor.stdout)
+  assert.deepEqual(
+    scene.lines().map(({ message }) => message),
+    ['worker connected'],
+  )
+})
+
+test('DEBUG tells of health checks, with their address', async (t) => {
+  const scene = await stage(t, 'DEBUG')
+  const socket = await stranger(t, scene)
+  const remote = placeOf(socket)
+  socket.end()
+  const line = await scene.scheduler.line((each) => each['remote'] === remote)
+  assert.equal(line['level'], 'debug')
+  assert.equal(line['message'], 'connection without handshake')
+})
+
+const wrong: readonly (readonly [string, Buffer, RegExp])[] = [
+  ['HTTP', Buffer.from('GET / HTTP/1.1\r\n\r\n'), /not a ZeroMQ peer: .* speaks HTTP/],
+  ['garbage', Buffer.alloc(100, 7), /not a ZeroMQ peer: wrong signature$/],
+  ['a wrong type', Buffer.concat([greeting(), ready('PUSH')]), /a ROUTER cannot talk to a "PUSH"/],
+  ['nothing', Buffer.alloc(0), /no ZeroMQ handshake within 500 ms/],
+]
+
+for (const [name, bytes, why] of wrong) {
+  test(`a connection with ${name} is logged with its address, and not each time`, async (t) => {
+    const scene = await stage(t, 'INFO', ['--handshake-timeout-seconds', '0.5'])
+    const refused = async (): Promise<string> => {
+      const socket = await stranger(t, scene)
+      const place = placeOf(socket)
+      const closed = once(socket.resume(), 'close')
+      socket.write(bytes)
+      await closed
+      return place
+    }
+    const remote = await refused()
+    const line = await scene.scheduler.line(({ message }) => message === 'connection refused')
+    assert.equal(line['level'], 'warn')
+    assert.equal(line['remote'], remote)
+    assert.match(String(line['reason']), why)
+    await Promise.all(Array.from({ length: 20 }, refused))
+    assert.equal(scene.lines().length, 1, scene.scheduler.stdout())
+  })
+}
+
+test('an HTTP client that leaves at once is logged nevertheless', async (t) => {
+  const scene = await stage(t)
+  const socket = await stranger(t, scene)
+  socket.end('GET /healthz HTTP/1.1\r\n\r\n')
+  const { reason } = await scene.scheduler.line(({ message }) => message === 'connection refused')
+  assert.match(String(reason), /HTTP/)
+})
+
+test('each line on a peer has its name and its address', async (t) => {
+  const scene = await stage(t)
+  startCommand(t, 'scaler-cluster', ['-n', '1', scene.address])
+  const client = await Client.connect(scene.address)
+  t.after(() => client.close())
+  await client.submit(() => 1)
+  await client.close()
+  await scene.scheduler.line(({ message }) => message === 'client disconnected')
+  const lines = scene.lines()
+  assert.deepEqual(lines.map(({ message }) => message).toSorted(), [
+    'client connected',
+    'client disconnected',
+    'worker connected',
+  ])
+  for (const line of lines) {
+    assert.match(String(line['remote']), /^127\.0\.0\.1:\d+$/)
+    assert.match(String(line['client'] ?? line['worker']), /^\d+\|/)
+  }
+})

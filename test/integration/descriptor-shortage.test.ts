@@ -1,0 +1,78 @@
+// A scheduler that has no file descriptors left keeps its peers, and takes new ones as soon as it
+// can.
+
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { Client } from 'scaler-ts'
+import { SubSocket } from '#src/transport/sub.js'
+import { startCommand, startScheduler } from '../package/command.js'
+import { until } from './condition.js'
+
+const canLimit = spawnSync('prlimit', ['--version']).status === 0
+const options = canLimit ? {} : { skip: 'prlimit is not installed' }
+
+/** Connections that say nothing; resolves when the system has made all of them. */
+async function openIdle(t: TestContext, address: string, count: number): Promise<Socket[]> {
+  const port = Number(address.slice(address.lastIndexOf(':') + 1))
+  const sockets = Array.from({ length: count }, () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    t.after(() => socket.destroy())
+    return socket
+  })
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  return sockets
+}
+
+test(
+  'with 200 idle connections to a scheduler of 64 descriptors, tasks run',
+  options,
+  async (t) => {
+    const { scheduler, address } = await startScheduler(t)
+    startCommand(t, 'scaler-cluster', ['-n', '1', address])
+    const client = await Client.connect(address)
+    t.after(() => client.close())
+    assert.equal(await client.submit(() => 1), 1)
+    const idle = await openIdle(t, address, 100)
+    execFileSync('prlimit', ['--pid', String(scheduler.pid), '--nofile=64'])
+    idle.push(...(await openIdle(t, address, 100)))
+    assert.equal(await client.submit(() => 2), 2)
+    const another = await Client.connect(address, { timeoutMs: 10_000 })
+    assert.equal(await another.submit(() => 5), 5)
+    await another.close()
+    for (const socket of idle) socket.destroy()
+    // Whoever comes while a shortage is looked after may be refused once, and comes again.
+    const last = await Client.connect(address, { timeoutMs: 10_000 })
+    assert.equal(await last.submit(() => 6), 6)
+    await last.close()
+    const line = await scheduler.line(({ message }) => message === 'connection refused')
+    assert.match(String(line['reason']), /^no file descriptors are left/)
+    assert.match(String(line['remote']), /^127\.0\.0\.1:\d+$/)
+    assert.equal(scheduler.child.exitCode, null)
+  },
+)
+
+test('a monitor goes before a peer cannot come', options, async (t) => {
+  const { scheduler, address } = await startScheduler(t)
+  const { monitorAddress } = await scheduler.line((line) => 'monitorAddress' in line)
+  let isLost = false
+  let isConnected = false
+  const monitor = new SubSocket(String(monitorAddress), {
+    onConnect: () => {},
+    onDisconnect: () => (isLost = true),
+    onConnectFailed: () => {},
+    onMessages: () => (isConnected = true),
+  })
+  monitor.subscribe('')
+  t.after(() => monitor.close())
+  await until('the monitor hears something', () => isConnected)
+  execFileSync('prlimit', ['--pid', String(scheduler.pid), '--nofile=32'])
+  const clients: Client[] = []
+  t.after(() => Promise.all(clients.map((client) => client.close())))
+  // Each has its place until there is none; by then the monitor has gone.
+  while (!isLost && clients.length < 32) clients.push(await Client.connect(address))
+  assert.ok(isLost)
+})
