@@ -1,6 +1,5 @@
 // The command `scaler cluster`: the workers of one machine, until they are told to end.
 
-import { lookup } from 'node:dns/promises'
 import { counted } from '../base/counted.js'
 import { UNNECESSARY_WORKER_OPTIONS } from '../runtime/unnecessary-options.js'
 import { AGENT_OPTIONS, checkAgentOptions } from '../worker/agent-options.js'
@@ -31,7 +30,6 @@ export const CLUSTER: CommandDefinition = {
     const { workers } = options
     // Before anything is said or started.
     checkAgentOptions(options)
-    await checkHost(address)
     const { Agent } = await import('../worker/agent.js')
     logger.info(`ClusterProcess: starting ${counted(workers, 'worker')}, ${settingsText(values)}`)
     const agent = await Agent.start(options)
@@ -63,19 +61,4 @@ function settingsText(values: Readonly<Record<string, unknown>>): string {
       return `${label}=${String(writtenValue(spec.type, values[name]))}`
     })
     .join(', ')
-}
-
-/**
- * Fails at once for a host name that does not exist. A name server that cannot answer right now
- * is no reason to give up: the connection is tried again.
- */
-async function checkHost(address: string): Promise<void> {
-  const host = /^tcp:\/\/([a-z0-9_.-]+):\d+$/i.exec(address)?.[1]
-  if (host === undefined) return
-  try {
-    await lookup(host)
-  } catch (error) {
-    const isUnknown = (error as NodeJS.ErrnoException).code === 'ENOTFOUND'
-    if (isUnknown) throw new Error(`there is no host named ${host}`, { cause: error })
-  }
 }

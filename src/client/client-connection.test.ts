@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DisconnectedError, ProtocolError } from '../base/errors.js'
+import { DisconnectedError, ProtocolError, TaskCancelledError } from '../base/errors.js'
 import type { LogFields, Logger } from '../base/logger.js'
+import { ClientMachine } from '../core/client/client-machine.js'
 import { encode } from '../wire/message.js'
 import { schedulerId, type TaskId } from '../base/ids.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
@@ -283,4 +284,26 @@ test('an echo that comes unasked changes nothing', async () => {
   client.link.inject(Buffer.from(echo), Buffer.from(echo))
   await turn()
   assert.equal(client.scheduler.received.length, before)
+})
+
+test('a bug of ours ends a map that waits for its input, too, and says nothing of workers', async (t) => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const future = client.submitter.submit(double, [1])
+  async function* inputs(): AsyncGenerator<number> {
+    await new Promise(() => {})
+    yield 1
+  }
+  const map = client.submitter.map(double, inputs(), {}, false)
+  await until(() => client.scheduler.unfinished.size === 1)
+  t.mock.method(ClientMachine.prototype, 'handle', () => {
+    throw new Error('a bug')
+  })
+  client.link.lose()
+  await assert.rejects(future, (error: Error) => {
+    assert.equal(error.message, 'a bug')
+    assert.doesNotMatch(error.stack ?? '', /on the worker/)
+    return true
+  })
+  await assert.rejects(async () => map, TaskCancelledError)
 })

@@ -54,6 +54,8 @@ export interface ConnectionWatcher {
 }
 
 const NOBODY = identity('')
+/** The longest delay that Node's timers take. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Tasks that have waited for less are not said to wait. */
 const NOTICEABLE_MS = 1_000
@@ -79,6 +81,7 @@ export class ClientConnection {
   readonly #watchers = new Set<ConnectionWatcher>()
   /** What keeps the process alive. */
   #retainCount = 0
+  #alive: NodeJS.Timeout | undefined
   #hasClosed = false
   #hasOpened = false
   #isSocketClosing = false
@@ -222,13 +225,18 @@ export class ClientConnection {
   /** Something is unfinished: the process stays alive until as many calls of `release`. */
   retain(): void {
     this.#retainCount += 1
-    if (this.#retainCount === 1 && !this.#isNested) this.#traffic.ref()
+    if (this.#retainCount > 1 || this.#isNested) return
+    this.#traffic.ref()
+    // Between two connections there may be nothing of the socket's that does.
+    this.#alive = setInterval(() => {}, MAX_TIMER_MS)
   }
 
   /** See `retain`. */
   release(): void {
     this.#retainCount -= 1
-    if (this.#retainCount === 0) this.#traffic.unref()
+    if (this.#retainCount > 0) return
+    this.#traffic.unref()
+    clearInterval(this.#alive)
   }
 
   /** Tells `watcher` what happens, until the returned function is called. */
@@ -358,9 +366,12 @@ export class ClientConnection {
   /** What the machine was responsible for is ended here. */
   #onFault(error: unknown): void {
     this.#logger.error('the client failed and is closed', { error: String(error) })
-    const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined }
-    for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
+    const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined, isLocal: true }
     this.#hasClosed = true
+    for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
+    this.#results.endAll('closed', () => true)
+    // Those that wait for room, or for their input, have no task that could tell them.
+    this.feeders.close()
     this.#onShutdownAnswer('closed', String(error))
     this.#tellQuiet()
     this.#closeSocket()

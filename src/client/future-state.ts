@@ -12,7 +12,7 @@ import type { ClientConnection } from './client-connection.js'
 import type { FutureHome } from './future-home.js'
 import { outcomeError, storedResultError } from './outcome-error.js'
 import type { Cancellable } from './signal-watch.js'
-import { addSite, moveToSite, type SubmitSite } from './submit-site.js'
+import { moveToSite, placeError, type SubmitSite } from './submit-site.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
 import type { TaskProfile } from './task-profile.js'
 import type { WaitingState } from './waiting-text.js'
@@ -170,7 +170,7 @@ export class FutureState implements TaskOwner, Cancellable {
   fail(error: unknown, report: TaskReport): void {
     if (this.hasEnded) return this.#lose(error)
     this.#profile = this.#home.profileOf(report.metadata, report.worker)
-    if (this.#site !== undefined) addSite(error, this.#site)
+    if (this.#site !== undefined) placeError(error, this.#site, report.isLocal === true)
     this.#home.names?.explain(error, this.taskId, report.failedTaskId)
     this.#end('failed', error)
   }

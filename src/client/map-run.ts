@@ -19,8 +19,8 @@ import { MapResults, type MapConsumerActions, type MapEnd } from './map-results.
 import { outcomeError, type OutcomeDetails } from './outcome-error.js'
 import type { Cancellable } from './signal-watch.js'
 import type { SubmitContext } from './submit-context.js'
-import { addSite, moveToSite, type SubmitSite } from './submit-site.js'
-import type { TaskOwner } from './task-owner.js'
+import { moveToSite, placeError, type SubmitSite } from './submit-site.js'
+import type { TaskOwner, TaskReport } from './task-owner.js'
 
 /** Inputs pulled in one turn of the event loop, so that results are handled in between. */
 const INPUTS_PER_TURN = 2_000
@@ -173,10 +173,10 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   }
 
   /** A task has thrown. */
-  onTaskFailed(index: number, error: unknown): void {
+  onTaskFailed(index: number, error: unknown, isLocal: boolean): void {
     this.#inFlight -= 1
     if (this.#hasEnded) return
-    addSite(error, this.#setup.site)
+    placeError(error, this.#setup.site, isLocal)
     this.#afterStart(() => this.#fail(index, error))
   }
 
@@ -373,8 +373,8 @@ export class MapTask implements TaskOwner {
     this.#run.onTaskDone(this.index, value)
   }
 
-  fail(error: unknown): void {
-    this.#run.onTaskFailed(this.index, error)
+  fail(error: unknown, { isLocal = false }: TaskReport): void {
+    this.#run.onTaskFailed(this.index, error, isLocal)
   }
 
   end(reason: TaskEndReason, detail: string, failedTaskId: TaskId | undefined): void {

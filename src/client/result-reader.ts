@@ -51,7 +51,7 @@ export class ResultReader {
       value = this.#read(task)
     } catch (error) {
       const pending = pendingImportOf(error)
-      if (pending === undefined) task.owner.fail(error, task)
+      if (pending === undefined) task.owner.fail(error, { ...task, isLocal: true })
       else void this.#finishLater(task, pending)
       return
     }
@@ -98,7 +98,7 @@ export class ResultReader {
       const value = await readWhenImported(pending, () => this.#read(kept))
       if (this.#late.delete(taskId)) deliver(kept, value)
     } catch (error) {
-      if (this.#late.delete(taskId)) owner.fail(error, kept)
+      if (this.#late.delete(taskId)) owner.fail(error, { ...kept, isLocal: true })
     }
   }
 }

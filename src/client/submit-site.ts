@@ -23,6 +23,12 @@ export function captureSite(): SubmitSite {
   return site
 }
 
+/** Shows in the stack of an error where the task was submitted; `isLocal`: it was made here. */
+export function placeError(error: unknown, site: SubmitSite, isLocal: boolean): void {
+  if (isLocal) moveToSite(error, site)
+  else addSite(error, site)
+}
+
 /** Puts the frames of `site` above those that a remote error brought along. */
 export function addSite(error: unknown, site: SubmitSite): void {
   replaceStack(error, site, (header, frames, remote) =>

@@ -12,6 +12,8 @@ export interface TaskReport {
   readonly worker: Identity
   /** The task that has failed, if it was another one, whose result this one needed. */
   readonly failedTaskId: TaskId | undefined
+  /** An error was made here, and not by the task. */
+  readonly isLocal?: boolean
 }
 
 /** Told exactly once per task how it ended, by one of the first three methods. */

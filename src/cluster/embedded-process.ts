@@ -38,6 +38,8 @@ export type EmbeddedReport =
 export interface EmbeddedEnd {
   /** It was told to, or its work was over: a client may have shut the cluster down. */
   readonly isGood: boolean
+  /** The system refused to start a process. */
+  readonly isUnstarted?: boolean
   /** For people: how it has ended, and its last words. */
   readonly text: string
 }
@@ -69,7 +71,10 @@ export class EmbeddedProcess {
   readonly #isLogged: boolean
   #orderlyEndMs = 0
 
-  /** Starts the process; it waits for `order`. Unless it `isLogged`, it sends no log lines. */
+  /**
+   * Starts the process; it waits for `order`. Unless it `isLogged`, it sends no log lines. Throws
+   * the system's error if it refuses at once.
+   */
   constructor(logger: Logger, isLogged: boolean) {
     this.#isLogged = isLogged
     const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
@@ -82,6 +87,8 @@ export class EmbeddedProcess {
       env: { ...process.env, [DEPTH_VARIABLE]: String(depth + 1) },
     })
     this.#child = child
+    // Without file descriptors there are no pipes either, though the types say so.
+    if ((child as Partial<ChildProcess>).stdin === undefined) throw refusal(child)
     child.stdin.on('error', () => {})
     this.ended = whenEnded(child, logger)
     this.#started = new Promise((resolve, reject) => {
@@ -136,6 +143,13 @@ export function orderlyEndMs(order: EmbeddedOrder): number {
   return drainMs + killDelayMs
 }
 
+/** Why there is no process: the error comes as an event, in a moment. */
+function refusal(child: ChildProcess): Error {
+  const error = new ScalerError('ERR_SCALER_EMBEDDED', 'the system refuses to start processes')
+  child.on('error', ({ message }) => (error.message += `: ${message}`))
+  return error
+}
+
 /** A mistake of the user's is one here, too; the system's error is the cause. */
 function startError({ text, code }: Extract<EmbeddedStart, { event: 'failed' }>): Error {
   if (code === 'ERR_SCALER_CONFIG') return new ConfigError(text)
@@ -158,12 +172,15 @@ function whenEnded(child: ChildProcess, logger: Logger): Promise<EmbeddedEnd> {
     })
   }
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve({ isGood: false, text: error.message }))
+    child.on('error', ({ message: text }) => {
+      resolve({ isGood: false, isUnstarted: child.pid === undefined, text })
+    })
     child.once('exit', (code, signal) => {
       const how = signal ?? `exit code ${code}`
       const tell = (): void => {
         clearTimeout(timer)
-        resolve({ isGood: code === 0, text: [how, ...lastWords].join('\n') })
+        const text = [how, ...lastWords].join('\n')
+        resolve({ isGood: code === 0, text })
       }
       const timer = setTimeout(tell, LAST_WORDS_MS)
       child.once('close', tell)

@@ -11,6 +11,7 @@ const MAX_DELAY_MS = 5_000
 /** The deaths of one part. */
 export class RestartPolicy {
   #deaths: number[] = []
+  #refusals = 0
 
   /**
    * It has died at `nowMs`. Returns how long to wait before it is started again, in milliseconds;
@@ -21,5 +22,19 @@ export class RestartPolicy {
     this.#deaths.push(nowMs)
     if (this.#deaths.length >= MAX_DEATHS) return undefined
     return Math.min(MIN_DELAY_MS * 2 ** (this.#deaths.length - 1), MAX_DELAY_MS)
+  }
+
+  /**
+   * The system refused to start it, which is no fault of its own and may pass at any time. Returns
+   * how long to wait, in milliseconds.
+   */
+  delayAfterRefusal(): number {
+    this.#refusals += 1
+    return Math.min(MIN_DELAY_MS * 2 ** (this.#refusals - 1), MAX_DELAY_MS)
+  }
+
+  /** It runs. */
+  onStarted(): void {
+    this.#refusals = 0
   }
 }

@@ -46,6 +46,8 @@ class Fixture {
   readonly parts: FakePart[] = []
   readonly told: string[] = []
   readonly warnings: string[] = []
+  /** So often the system refuses to start a process. */
+  refusals = 0
   readonly process: SupervisedProcess
   readonly #timers: TestContext['mock']['timers']
 
@@ -56,6 +58,10 @@ class Fixture {
       this.warnings.push(`${code}: ${text}`)
     })
     const open = (): FakePart => {
+      if (this.refusals > 0) {
+        this.refusals -= 1
+        throw new Error('spawn EMFILE')
+      }
       const part = new FakePart()
       this.parts.push(part)
       return part
@@ -144,4 +150,20 @@ test('a part that is ended while it waits to be started again stays dead', async
   await fixture.process.end()
   fixture.pass(10_000)
   assert.equal(fixture.parts.length, 1)
+})
+
+test('a part that the system does not let start is tried until it does', async (context) => {
+  const fixture = new Fixture(context)
+  await fixture.start()
+  fixture.refusals = 50
+  await fixture.last.die(false)
+  for (let round = 0; round < 60; round += 1) fixture.pass(5_000)
+  assert.equal(fixture.refusals, 0)
+  assert.equal(fixture.parts.length, 2)
+  assert.deepEqual(fixture.told, [])
+  const refused = fixture.warnings.filter((text) => text.includes('cannot be started'))
+  assert.equal(refused.length, 1)
+  assert.match(refused[0] ?? '', /which is tried again: spawn EMFILE$/)
+  await fixture.last.die(true)
+  assert.deepEqual(fixture.told, ['over'])
 })

@@ -2,6 +2,7 @@
 // embeds it has no other way to get its results.
 
 import type { Logger } from '../base/logger.js'
+import { Recurrence } from '../base/recurrence.js'
 import type { EmbeddedEnd, EmbeddedOrder, EmbeddedStart } from './embedded-process.js'
 import { RestartPolicy } from './restart-policy.js'
 
@@ -21,13 +22,19 @@ export interface SupervisedHandler {
   onGivenUp(): void
 }
 
+/** That a process cannot be started is told once in so long. */
+const TELL_INTERVAL_MS = 60_000
+
 /** One part, over all its lives. */
 export class SupervisedProcess {
   readonly #logger: Logger
   readonly #handler: SupervisedHandler
   readonly #policy = new RestartPolicy()
+  readonly #refusals = new Recurrence(TELL_INTERVAL_MS)
   readonly #open: () => PartProcess
-  #process: PartProcess
+  #process: PartProcess | undefined
+  /** Why the first process could not be started. */
+  readonly #openError: unknown
   /** What it is told when it is started again. */
   #order: EmbeddedOrder | undefined
   #timer: NodeJS.Timeout | undefined
@@ -38,7 +45,11 @@ export class SupervisedProcess {
     this.#open = open
     this.#logger = logger
     this.#handler = handler
-    this.#process = open()
+    try {
+      this.#process = open()
+    } catch (error) {
+      this.#openError = error
+    }
   }
 
   /**
@@ -49,9 +60,11 @@ export class SupervisedProcess {
     order: EmbeddedOrder,
     again: (start: EmbeddedStart) => EmbeddedOrder,
   ): Promise<EmbeddedStart> {
-    const start = await this.#process.start(order)
+    const part = this.#process
+    if (part === undefined) throw this.#openError
+    const start = await part.start(order)
     this.#order = again(start)
-    this.#watch(this.#process)
+    this.#watch(part)
     return start
   }
 
@@ -64,7 +77,7 @@ export class SupervisedProcess {
   /** Ends it for good, in good order if it is running. */
   async end(): Promise<void> {
     this.release()
-    await this.#process.end()
+    await this.#process?.end()
   }
 
   #watch(part: PartProcess): void {
@@ -72,8 +85,9 @@ export class SupervisedProcess {
     void part.ended.then((end) => this.#onEnded(end))
   }
 
-  #onEnded({ isGood, text }: EmbeddedEnd): void {
+  #onEnded({ isGood, isUnstarted = false, text }: EmbeddedEnd): void {
     if (!this.#isSupervised) return
+    if (isUnstarted) return this.#onRefused(text)
     if (isGood) {
       this.release()
       return this.#handler.onOver()
@@ -81,19 +95,41 @@ export class SupervisedProcess {
     const delayMs = this.#policy.delayAfterDeath(performance.now())
     if (delayMs === undefined) return this.#giveUp(text)
     this.#warn(`ended and is started again: ${text}`)
-    // While nobody waits for anything, the program may end.
+    this.#startLater(delayMs)
+  }
+
+  /** No process, or no file descriptor, is left: later there may be. */
+  #onRefused(text: string): void {
+    const count = this.#refusals.note(performance.now())
+    if (count > 0) this.#warn(`cannot be started, which is tried again: ${text}`)
+    this.#startLater(this.#policy.delayAfterRefusal())
+  }
+
+  /** While nobody waits for anything, the program may end. */
+  #startLater(delayMs: number): void {
     this.#timer = setTimeout(() => this.#startAgain(), delayMs).unref()
   }
 
   #startAgain(): void {
     const order = this.#order
     if (order === undefined) return
-    this.#process = this.#open()
+    let part: PartProcess
+    try {
+      part = this.#open()
+    } catch (error) {
+      return this.#onRefused(error instanceof Error ? error.message : String(error))
+    }
+    this.#process = part
     // Whether it starts is seen by whether it ends.
-    this.#process.start(order).catch((error: unknown) => {
-      this.#logger.error(`cannot start the ${order.role} of the embedded cluster: ${String(error)}`)
-    })
-    this.#watch(this.#process)
+    part
+      .start(order)
+      .then(() => this.#policy.onStarted())
+      .catch((error: unknown) => {
+        this.#logger.error(
+          `cannot start the ${order.role} of the embedded cluster: ${String(error)}`,
+        )
+      })
+    this.#watch(part)
   }
 
   #giveUp(text: string): void {

@@ -169,7 +169,7 @@ class FileOutput implements LogOutput {
     if (this.#fd === undefined || !this.#isOwn) return
     try {
       const fd = openFile(this.#path)
-      closeSync(this.#fd)
+      this.#closeFile(this.#fd)
       this.#fd = fd
       this.#isTorn = false
     } catch (error) {
@@ -180,8 +180,17 @@ class FileOutput implements LogOutput {
   close(): Promise<void> {
     const fd = this.#fd
     this.#fd = undefined
-    if (fd !== undefined && this.#isOwn) closeSync(fd)
+    if (fd !== undefined && this.#isOwn) this.#closeFile(fd)
     return Promise.resolve()
+  }
+
+  /** What a device could not take shows only now, on some of them. */
+  #closeFile(fd: number): void {
+    try {
+      closeSync(fd)
+    } catch (error) {
+      this.#complain(`cannot close the log ${this.#path}: ${fileTrouble(error)}`)
+    }
   }
 
   #tellLoss(): void {

@@ -20,6 +20,7 @@ test('what is not said is as documented', () => {
     perWorkerQueueSize: 1000,
     maxNumberOfTasksWaiting: -1,
     isProtected: false,
+    handshakeTimeoutMs: 10_000,
     maxMessageBytes: 2 ** 32 - 1,
     maxQueuedBytes: 8 * 2 ** 30,
   })

@@ -5,15 +5,15 @@ import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
 import { ProtocolError } from '../base/errors.js'
 import { Delivery } from './delivery.js'
-import { CROWDED } from './descriptor-room.js'
 import { FrameWriter } from './frame-writer.js'
 import { Heartbeat } from './heartbeat.js'
 import type { SocketOptions } from './options.js'
 import { codeOf, describeError } from './os-error.js'
 import type { ReadTurn } from './read-turn.js'
-import type { RefusalKind } from './refusal-log.js'
+import { CROWDED, type RefusalKind } from './refusal-log.js'
 import type { SendQueue } from './send-queue.js'
 import type { IncomingMessage, OutgoingFrame } from './socket.js'
+import { describeRemote } from './stream.js'
 import type { TurnFlusher } from './turn-flusher.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
 import { isKnownProtocol } from './zmtp/greeting.js'
@@ -394,11 +394,4 @@ export class Connection {
     this.#phase = 'closed'
     this.#setup.handler.onClose(this, this.reason)
   }
-}
-
-function describeRemote(socket: Socket): string {
-  const { remoteAddress, remotePort } = socket
-  if (remoteAddress === undefined) return 'a local socket'
-  const host = remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress
-  return `${host}:${remotePort}`
 }

@@ -1,27 +1,26 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Connection } from './connection.js'
-import { DescriptorRoom } from './descriptor-room.js'
+import { DescriptorRoom, type Closable } from './descriptor-room.js'
 
 /** A process that can have so many connections. */
 class Process {
   readonly open: string[] = []
   readonly room: DescriptorRoom
-  readonly #connections = new Map<string, Connection>()
+  readonly #connections = new Map<string, Closable>()
 
   constructor(limit: number) {
     this.room = new DescriptorRoom(() => this.open.length < limit)
   }
 
   accept(name: string): void {
-    const connection = { close: () => this.#onClosed(name) } as unknown as Connection
+    const connection = { close: () => this.#onClosed(name) }
     this.#connections.set(name, connection)
     this.open.push(name)
     this.room.onAccepted(connection)
   }
 
   is(name: string, what: 'onPeer' | 'onMonitor' | 'onSpoken'): void {
-    this.room[what](this.#connections.get(name) as Connection)
+    this.room[what](this.#connections.get(name) as Closable)
   }
 
   peer(name: string): void {

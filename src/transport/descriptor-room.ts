@@ -7,8 +7,8 @@
 // a moment to say who it is.
 
 import { closeSync, openSync } from 'node:fs'
-import type { Connection } from './connection.js'
 import { codeOf } from './os-error.js'
+import { CROWDED } from './refusal-log.js'
 
 /** What a connection has shown so far, the least worthy first. */
 const RANKS = ['unknown', 'mute', 'monitor'] as const
@@ -19,19 +19,20 @@ const RANKS = ['unknown', 'mute', 'monitor'] as const
  */
 export type DescriptorRank = (typeof RANKS)[number]
 
+/** A connection, as far as it matters here. */
+export interface Closable {
+  close(reason: string): void
+}
+
 /** How often is looked whether something else has taken the last descriptor. */
 const INTERVAL_MS = 500
-
-/** What is told of a connection that was closed here. */
-export const CROWDED =
-  'no file descriptors are left (raise the limit of open files), and this connection says nothing'
 
 /** The connections of one process that may be closed, whichever socket they came by. */
 export class DescriptorRoom {
   readonly #hasRoom: () => boolean
-  readonly #ranks = new Map<Connection, DescriptorRank>()
+  readonly #ranks = new Map<Closable, DescriptorRank>()
   /** The same, the oldest first. */
-  readonly #byRank: Readonly<Record<DescriptorRank, Set<Connection>>> = {
+  readonly #byRank: Readonly<Record<DescriptorRank, Set<Closable>>> = {
     unknown: new Set(),
     mute: new Set(),
     monitor: new Set(),
@@ -44,21 +45,21 @@ export class DescriptorRoom {
   }
 
   /** A connection was accepted. It is not closed itself before it had a moment to speak. */
-  onAccepted(connection: Connection): void {
+  onAccepted(connection: Closable): void {
     this.#makeRoom('mute')
     this.#add(connection, 'unknown')
     this.#timer ??= setInterval(() => this.#look(), INTERVAL_MS).unref()
   }
 
   /** The handshake with one that will send messages is done. */
-  onPeer(connection: Connection): void {
+  onPeer(connection: Closable): void {
     this.onSpoken(connection)
     this.#makeRoom('monitor')
     this.#add(connection, 'mute')
   }
 
   /** The handshake with one that will only listen is done. It makes nobody else of its kind go. */
-  onMonitor(connection: Connection): void {
+  onMonitor(connection: Closable): void {
     this.onSpoken(connection)
     this.#makeRoom('mute')
     if (this.#hasRoom()) this.#add(connection, 'monitor')
@@ -66,14 +67,14 @@ export class DescriptorRoom {
   }
 
   /** It has sent a message, or is closed: it is not to be closed here. */
-  onSpoken(connection: Connection): void {
+  onSpoken(connection: Closable): void {
     const rank = this.#ranks.get(connection)
     if (rank === undefined) return
     this.#ranks.delete(connection)
     this.#byRank[rank].delete(connection)
   }
 
-  #add(connection: Connection, rank: DescriptorRank): void {
+  #add(connection: Closable, rank: DescriptorRank): void {
     this.#ranks.set(connection, rank)
     this.#byRank[rank].add(connection)
   }

@@ -2,9 +2,19 @@
 
 /** What a connection's error says, the attempts to each address of a host name included. */
 export function describeError(error: Error): string {
-  if (!(error instanceof AggregateError)) return error.message
+  if (!(error instanceof AggregateError)) return nameTrouble(error) ?? error.message
   const texts = error.errors.map((each) => (each instanceof Error ? each.message : String(each)))
   return [...new Set(texts)].join('; ')
+}
+
+/** A name may be known later: containers and hosts come up in any order. */
+function nameTrouble(error: Error & { readonly hostname?: unknown }): string | undefined {
+  const { hostname, message } = error
+  if (typeof hostname !== 'string') return undefined
+  const code = codeOf(error)
+  if (code === 'ENOTFOUND') return `the name ${hostname} is not known (${message})`
+  if (code === 'EAI_AGAIN') return `the name ${hostname} cannot be looked up now (${message})`
+  return undefined
 }
 
 /** `EADDRINUSE` and the like; undefined for other errors. */

@@ -19,6 +19,10 @@ export interface Refusal {
   readonly reason: string
 }
 
+/** The reason of those that were closed for want of file descriptors. */
+export const CROWDED =
+  'no file descriptors are left (raise the limit of open files), and this connection says nothing'
+
 const INTERVAL_MS = 60_000
 
 /** The log of one socket that listens. */

@@ -32,3 +32,11 @@ export function openStream(address: Address): Socket {
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
   })
 }
+
+/** Where the other end is, for people: `127.0.0.1:40404`. */
+export function describeRemote(socket: Socket): string {
+  const { remoteAddress, remotePort } = socket
+  if (remoteAddress === undefined) return 'a local socket'
+  const host = remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress
+  return `${host}:${remotePort}`
+}

@@ -1,24 +1,33 @@
-// That a scheduler cannot be reached is said once, not by each worker at each attempt.
+// That a scheduler cannot be reached is said at a bounded rate, not by each worker at each attempt.
 
 import type { Logger } from '../base/logger.js'
+import { Recurrence } from '../base/recurrence.js'
+
+/** Each reason is told at once, and then so often while it lasts. */
+const INTERVAL_MS = 60_000
 
 /** Shared by all workers of an agent, for they connect to the same address. */
 export class ConnectReport {
   readonly #address: string
+  readonly #recurrences = new Map<string, Recurrence>()
   #lastReason: string | undefined
 
   constructor(address: string) {
     this.#address = address
   }
 
-  /** Warns if this is new. */
+  /** Warns if this is new, or was not said for long. */
   onFailed(logger: Logger, reason: string): void {
-    const level = reason === this.#lastReason ? 'debug' : 'warn'
     this.#lastReason = reason
-    logger[level]('cannot connect to the scheduler; trying again', {
-      address: this.#address,
-      reason,
-    })
+    let recurrence = this.#recurrences.get(reason)
+    if (recurrence === undefined) {
+      recurrence = new Recurrence(INTERVAL_MS)
+      this.#recurrences.set(reason, recurrence)
+    }
+    const attempts = recurrence.note(performance.now())
+    const fields = { address: this.#address, reason, ...(attempts > 1 ? { attempts } : {}) }
+    const level = attempts > 0 ? 'warn' : 'debug'
+    logger[level]('cannot connect to the scheduler; trying again', fields)
   }
 
   /** Why the last attempt failed; undefined while there is a connection, or was no attempt. */
@@ -29,5 +38,6 @@ export class ConnectReport {
   /** The next failure is news again. */
   onConnected(): void {
     this.#lastReason = undefined
+    this.#recurrences.clear()
   }
 }

@@ -10,8 +10,11 @@ import { FrameBatch } from './link.js'
 /** `flush` is due when this much waits, in bytes. */
 const FLUSH_BYTES = 64 * 1024
 
-/** How long to wait before trying again if user code has made the pipe non-blocking. */
+/** How long to wait before trying again, also where user code has made the pipe non-blocking. */
 const RETRY_MS = 1
+
+/** What the system refuses for a moment. */
+const PASSING = new Set(['EAGAIN', 'ENOMEM', 'ENOBUFS'])
 
 /** Collects frames and writes them to a file descriptor. */
 export class Outbox {
@@ -60,7 +63,7 @@ export class Outbox {
     try {
       return writevSync(this.#fd, pieces)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      if (!PASSING.has((error as NodeJS.ErrnoException).code ?? '')) throw error
       Atomics.wait(this.#cell, 0, 0, RETRY_MS)
       return 0
     }

@@ -8,6 +8,7 @@
 
 import { availableParallelism } from 'node:os'
 import type { Logger } from '../base/logger.js'
+import { Recurrence } from '../base/recurrence.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import type { ProcessorOptions } from './spawn-processor.js'
 
@@ -17,6 +18,9 @@ const MAX_PAUSE_MS = 60_000
 
 /** A spare that has not reported in for so long never will, in milliseconds. */
 const START_TIMEOUT_MS = 60_000
+
+/** That spares end is said once in so long, in milliseconds. */
+const TELL_INTERVAL_MS = 60_000
 
 /** So many more than asked for are kept while cancels come in bursts. */
 const MAX_EXTRA = 4
@@ -50,6 +54,7 @@ export class SparePool {
   #wasFull = false
   #isClosed = false
   #failures = 0
+  readonly #losses = new Recurrence(TELL_INTERVAL_MS)
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: SparePoolOptions) {
@@ -131,7 +136,9 @@ export class SparePool {
     if (this.#isClosed || this.#timer !== undefined) return
     const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
     this.#failures += 1
-    this.#options.logger.warn('a spare processor has ended', { pauseMs })
+    const count = this.#losses.note(performance.now())
+    const fields = { pauseMs, ...(count > 1 ? { count } : {}) }
+    if (count > 0) this.#options.logger.warn('a spare processor has ended; trying again', fields)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.fill()

@@ -35,7 +35,10 @@ export function spawnProcessor(options: ProcessorOptions): ChildProcess | Error 
   const failure = new Error('the system refuses to start processes')
   child.on('error', (error) => (failure.message = error.message))
   const hasPipes = (child as { stdio?: unknown[] }).stdio?.every((stream) => stream !== undefined)
-  return child.pid === undefined || hasPipes !== true ? failure : child
+  if (child.pid !== undefined && hasPipes === true) return child
+  // Pipes to nobody.
+  for (const stream of child.stdio ?? []) stream?.destroy()
+  return failure
 }
 
 function trySpawn({ execArgv, env, cwd }: ProcessorOptions): ChildProcess | Error {

@@ -105,3 +105,23 @@ test('waiting for a scheduler that never comes ends', async (context) => {
   const run = await start('refused', started.address).ended
   assert.deepEqual(run, { code: 0, stdout: 'ConnectError\n', stderr: '' })
 })
+
+test('a program without file descriptors loses its link and goes on later', async (t) => {
+  if (process.platform === 'win32') return t.skip('there is no ulimit')
+  const server = await scheduler(t)
+  const main = fileURLToPath(new URL('./program/short-of-descriptors.js', import.meta.url))
+  const words = ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, main, server.address]
+  const child = spawn('sh', words, { timeout: DEADLINE_MS, stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => child.kill('SIGKILL'))
+  let stdout = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  const failures = (): number => stdout.split(/could not connect .*EMFILE/).length - 1
+  await until('it has none left', () => stdout.includes('EMFILE'))
+  server.dropConnections()
+  await until('it cannot connect', () => failures() >= 3 || child.exitCode !== null)
+  child.stdin.write('go on\n')
+  assert.equal(await ended, 0, stdout)
+  assert.match(stdout, /values 2 4 6\n$/)
+  return undefined
+})

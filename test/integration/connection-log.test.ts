@@ -117,11 +117,9 @@ test('each line on a peer has its name and its address', async (t) => {
   await client.close()
   await scene.scheduler.line(({ message }) => message === 'client disconnected')
   const lines = scene.lines()
-  assert.deepEqual(lines.map(({ message }) => message).toSorted(), [
-    'client connected',
-    'client disconnected',
-    'worker connected',
-  ])
+  const messages = new Set(lines.map(({ message }) => message))
+  const expected = ['client connected', 'client disconnected', 'worker connected']
+  assert.deepEqual(messages, new Set(expected))
   for (const line of lines) {
     assert.match(String(line['remote']), /^127\.0\.0\.1:\d+$/)
     assert.match(String(line['client'] ?? line['worker']), /^\d+\|/)

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import {
   childrenOf,
@@ -7,6 +10,7 @@ import {
   startCommand,
   startScheduler,
   until,
+  type LogLine,
   type RunningCommand,
 } from './command.js'
 
@@ -76,10 +80,36 @@ test('the first signal ends a cluster that has not found its scheduler, too', as
   assert.equal((await cluster.ended).code, 130)
 })
 
-test('a host name that does not exist is one line on stderr and exit code 1', async (t) => {
-  const end = await runCommand(t, 'scaler-cluster', ['tcp://no-such-host.invalid:1'])
-  assert.equal(end.code, 1)
-  assert.match(end.stderr, /^scaler_cluster: [^\n]*no-such-host\.invalid[^\n]*\n$/)
+/** In a process, the name `late.example` is known once there is such a file. */
+function lateName(file: string): string {
+  const text = `
+    import { existsSync } from 'node:fs'
+    import dns from 'node:dns'
+    const { lookup } = dns
+    dns.lookup = (name, options, done) => {
+      if (name !== 'late.example') return lookup(name, options, done)
+      if (existsSync(${JSON.stringify(file)})) return lookup('127.0.0.1', options, done)
+      const error = Object.assign(new Error('getaddrinfo ENOTFOUND ' + name), { hostname: name })
+      setImmediate(done, Object.assign(error, { code: 'ENOTFOUND', syscall: 'getaddrinfo' }))
+    }`
+  return `--import=data:text/javascript,${encodeURIComponent(text)}`
+}
+
+test('workers wait for a name that does not resolve yet, and say so once', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'name-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'known')
+  const { address } = await startScheduler(t)
+  const port = address.slice(address.lastIndexOf(':') + 1)
+  const env = { NODE_OPTIONS: lateName(file) }
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '2', `tcp://late.example:${port}`], env)
+  const isTrying = ({ message }: LogLine): boolean => String(message).startsWith('cannot connect')
+  const line = await cluster.line(isTrying)
+  assert.equal(line['level'], 'warn')
+  assert.match(String(line['reason']), /^the name late\.example is not known/)
+  writeFileSync(file, '')
+  await cluster.line(({ message }) => String(message).endsWith('are ready'))
+  assert.equal(cluster.stdout().split('cannot connect').length, 2, cluster.stdout())
 })
 
 const WRONG_USAGE: readonly (readonly string[])[] = [

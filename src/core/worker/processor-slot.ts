@@ -2,6 +2,7 @@
 // its tasks, which are the matter of task-flow.ts.
 
 import type { InstantMs } from '../../base/machine.js'
+import { Recurrence } from '../../base/recurrence.js'
 import type { ProcessorNumber } from './events.js'
 import type { Output } from './output.js'
 
@@ -13,6 +14,9 @@ const MAX_PAUSE_MS = 10_000
 
 /** One that has not reported in for so long never will: the next one is tried, in milliseconds. */
 const START_TIMEOUT_MS = 60_000
+
+/** That processors cannot be had is said once in so long, in milliseconds. */
+const TELL_INTERVAL_MS = 60_000
 
 /** More deaths of processors than this within this time, in milliseconds, are said to be many. */
 const MAX_DEATHS = 5
@@ -32,6 +36,7 @@ export class ProcessorSlot {
   #startAt: InstantMs | undefined
   /** When processors ended that were not killed by us, those of the last seconds. */
   #deathsAt: InstantMs[] = []
+  readonly #useless = new Recurrence(TELL_INTERVAL_MS)
   /** Invariant: undefined unless `starting`. */
   #readyBy: InstantMs | undefined
 
@@ -107,9 +112,12 @@ export class ProcessorSlot {
     this.#output.act({ type: 'killProcessor' })
   }
 
-  /** It is gone: the next one starts at once, or after a pause if this one was good for nothing. */
-  onExited(now: InstantMs): void {
-    if (this.#state !== 'dying') this.#countDeath(now)
+  /**
+   * It is gone, or could not be started: the next one starts at once, or after a pause if this one
+   * was good for nothing. `reason` says why, if that is known.
+   */
+  onExited(now: InstantMs, reason?: string): void {
+    if (this.#state !== 'dying' && reason === undefined) this.#countDeath(now)
     this.#state = 'none'
     this.#pid = 0
     this.#readyBy = undefined
@@ -118,7 +126,10 @@ export class ProcessorSlot {
     const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
     this.#failures += 1
     this.#startAt = now + pauseMs
-    this.#output.log('warn', 'the processor ended before it had done anything', { pauseMs })
+    const count = this.#useless.note(now)
+    const what = reason ?? 'the processor ended before it had done anything'
+    const fields = { pauseMs, ...(count > 1 ? { count } : {}) }
+    if (count > 0) this.#output.log('warn', `${what}; trying again`, fields)
   }
 
   /** Whose tasks end one processor after the other should see that at a glance. */

@@ -660,3 +660,24 @@ test('one whose processors have started before goes on: that code is as good as 
   assert.deepEqual(worker.die('nothing', death), [])
   assert.deepEqual(worker.pass(100), ['start 2'])
 })
+
+test('a processor that cannot be started is tried again, told once a minute, and costs nothing', () => {
+  const worker = new ScriptedWorker()
+  worker.handle({ type: 'started' })
+  worker.handle({ type: 'connected' })
+  const lines: string[] = []
+  let starts = 0
+  for (let processor = 1; processor <= 30; processor += 1) {
+    const death = { exitCode: undefined, signal: undefined, stderr: 'spawn EAGAIN' }
+    const event = { type: 'processorExited', processor, death, lastRun: 'nothing' } as const
+    for (const action of worker.handle(event)) if (action.type === 'log') lines.push(action.text)
+    starts += worker.pass(10_000).filter((shown) => shown.startsWith('start ')).length
+  }
+  assert.equal(starts, 30)
+  assert.ok(lines.length >= 4 && lines.length <= 6, lines.join())
+  assert.deepEqual([...new Set(lines)], ['spawn EAGAIN; trying again'])
+  worker.receive(echoOf())
+  worker.receive(taskOf('t1'))
+  const ready = worker.handle({ type: 'processorReady', processor: 31, pid: 7 })
+  assert.ok(ready.some(({ type }) => type === 'sendHeartbeat'))
+})

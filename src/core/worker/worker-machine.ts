@@ -226,7 +226,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   #onProcessorExited(event: ProcessorExited, now: InstantMs): void {
-    const { exitCode, stderr } = event.death
+    const { exitCode, signal, stderr } = event.death
     if (!this.#isPresentable && exitCode === BAD_OPTION_EXIT_CODE) {
       // The next one would fare no better.
       return this.#end(`Node starts no processor: ${stderr.trim().split('\n', 1)[0]}`, true)
@@ -235,8 +235,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const text = `the processor ${causeOf(event.death)}`
     const { pid } = this.#slot
     const fields = pid === 0 ? { stderr: event.death.stderr } : { processorId: pid }
-    this.#output.log(wasKilled ? 'info' : 'warn', text, fields)
-    this.#slot.onExited(now)
+    const isUnstarted = pid === 0 && exitCode === undefined && signal === undefined
+    if (!isUnstarted) this.#output.log(wasKilled ? 'info' : 'warn', text, fields)
+    this.#slot.onExited(now, isUnstarted ? stderr : undefined)
     this.#flow.onProcessorExited(event.death, event.lastRun, now)
   }
 
