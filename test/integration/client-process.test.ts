@@ -110,7 +110,7 @@ test('a program without file descriptors loses its link and goes on later', asyn
   if (process.platform === 'win32') return t.skip('there is no ulimit')
   const server = await scheduler(t)
   const main = fileURLToPath(new URL('./program/short-of-descriptors.js', import.meta.url))
-  const words = ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, main, server.address]
+  const words = ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, main, server.address]
   const child = spawn('sh', words, { timeout: DEADLINE_MS, stdio: ['pipe', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
   let stdout = ''

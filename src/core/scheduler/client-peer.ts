@@ -25,7 +25,7 @@ export function onClientHeartbeat(
   if (isMistaken) removeClient(state, known, 'said what it is')
   const host = state.workers.get(message.worker)
   if (host !== undefined && !state.clients.has(from)) clearOut(state, host)
-  const client = clientOf(state, from, now, message.runtime, message.wantsReport)
+  const client = clientOf(state, from, now, message)
   client.features = message.features
   client.isConnected = true
   state.pools[client.runtime].queue.unpark(client)
@@ -54,8 +54,7 @@ export function clientOf(
   state: SchedulerState,
   identity: Identity,
   now: InstantMs,
-  runtime = '',
-  isVisitor = false,
+  shown: Partial<Pick<ClientHeartbeat, 'runtime' | 'wantsReport'>> = {},
 ): ClientEntry {
   const known = state.clients.get(identity)
   if (known !== undefined) {
@@ -64,10 +63,10 @@ export function clientOf(
   }
   const client: ClientEntry = {
     identity,
-    runtime: runtimeFamily(runtime),
+    runtime: runtimeFamily(shown.runtime ?? ''),
     features: 0,
     lastSeen: now,
-    isVisitor,
+    isVisitor: shown.wantsReport === true,
     isConnected: true,
     host: undefined,
     allowance: undefined,
