@@ -141,7 +141,7 @@ test('a time limit that is over says why the task waits', async (context) => {
   let error: unknown
   await until('the reason is known', async () => {
     error = await future.result({ timeoutMs: 100 }).catch((reason: unknown) => reason)
-    return error instanceof TimeoutError && error.reason !== undefined
+    return error instanceof TimeoutError && error.reason === 'no-worker'
   })
   assert.ok(error instanceof TimeoutError)
   assert.equal(error.reason, 'no-worker')
