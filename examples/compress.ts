@@ -1,9 +1,10 @@
-// The demo: compresses every file below a folder on a cluster, and says how much faster that was
-// than one process. `npm run demo -- --help` tells the options.
+// The demo: compresses files below a folder as well as brotli can, first in this process and then
+// on a cluster, and says how much faster that was. `npm run demo -- --help` tells the options.
 //
-// The files are read here and their bytes travel to the workers and back compressed, although
-// local workers could read them by path: that is the same program for workers on other machines,
-// and it shows what the data path carries.
+// Both do the same work with the same function. How much it is, the first decides: as much as this
+// process can do in some seconds, taken from all over the folder. The files are read here and their
+// bytes travel to the workers and back compressed, although local workers could read them by path:
+// that is the same program for workers on other machines.
 
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -12,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import { Client, ConfigError } from 'scaler-ts'
 import { listFiles, readBatch, toBatches, type Batch, type Unreadable } from './batches.js'
-import { Progress, formatBytes, formatSeconds, percent } from './progress.js'
+import { Progress, formatBytes, formatSeconds } from './progress.js'
 
 /** What one task gets, and gives back piece by piece. */
 interface Input {
@@ -23,34 +24,22 @@ interface Input {
 interface Options {
   readonly address?: string
   readonly workers: number
-  readonly limit?: number
+  readonly seconds: number
   readonly quality: number
 }
 
-interface Totals {
-  bytesIn: number
-  bytesOut: number
-}
-
-/** How long one process alone takes, and from what share of the work that is known. */
-interface Estimate {
+/** What was done, in how long. */
+interface Work {
+  readonly batches: readonly Batch[]
+  readonly bytesIn: number
+  readonly bytesOut: number
   readonly seconds: number
-  readonly share: number
 }
 
-interface Summary {
-  readonly files: number
-  readonly totals: Totals
-  readonly seconds: number
-  readonly alone: Estimate
-}
-
-/** Enough for tasks of some hundred milliseconds at most, few enough for short queues. */
-const BATCH_BYTES = 1_000_000
+/** Small enough for some hundred tasks in ten seconds, so that all workers end together. */
+const BATCH_BYTES = 64_000
 /** Tasks under way at a time: bounds the memory that this process and the scheduler need. */
 const CONCURRENCY = 32
-/** How long the comparison with one process may take. */
-const SAMPLE_MS = 3_000
 const NAMED_FILES = 5
 
 /** The task. It uses its argument and what it imports itself, nothing from this file. */
@@ -60,53 +49,50 @@ async function compress(input: Input): Promise<Uint8Array[]> {
   return input.contents.map((content) => brotliCompressSync(content, { params }))
 }
 
-/** Compresses all batches on the cluster. */
-async function compressAll(
-  client: Client,
-  batches: readonly Batch[],
-  job: { readonly quality: number; readonly unreadable: Unreadable },
-): Promise<Totals> {
-  const totals: Totals = { bytesIn: 0, bytesOut: 0 }
-  const progress = new Progress(batches.reduce((sum, batch) => sum + batch.bytes, 0))
-  const bytesRead: number[] = []
+/** Compresses batches from all over in this process, for some seconds or until all are done. */
+async function compressHere(
+  all: readonly Batch[],
+  options: Options,
+  job: { readonly unreadable: Unreadable; readonly interruption: AbortSignal },
+): Promise<Work> {
+  const batches: Batch[] = []
+  let [bytesIn, bytesOut, ms] = [0, 0, 0]
+  const start = performance.now()
+  for (const batch of scattered(all)) {
+    const contents = await readBatch(batch, job.unreadable)
+    bytesIn += sizeOf(contents)
+    bytesOut += sizeOf(await compress({ contents, quality: options.quality }))
+    batches.push(batch)
+    ms = performance.now() - start
+    // Signals are noticed only in between.
+    await new Promise(setImmediate)
+    job.interruption.throwIfAborted()
+    if (ms >= options.seconds * 1_000) break
+  }
+  return { batches, bytesIn, bytesOut, seconds: ms / 1_000 }
+}
+
+/** Compresses the same batches on the cluster. */
+async function compressThere(client: Client, work: Work, options: Options): Promise<Work> {
+  const { batches } = work
+  const progress = new Progress(work.bytesIn)
   async function* inputs(): AsyncGenerator<Input> {
     for (const batch of batches) {
-      const contents = await readBatch(batch, job.unreadable)
-      bytesRead.push(sizeOf(contents))
-      yield { contents, quality: job.quality }
+      yield { contents: await readBatch(batch, new Map()), quality: options.quality }
     }
   }
+  let bytesOut = 0
+  const start = performance.now()
   const results = client.map(compress, inputs(), { ordered: false, concurrency: CONCURRENCY })
   try {
     for await (const [index, compressed] of results) {
-      const bytes = bytesRead[index] ?? 0
-      totals.bytesIn += bytes
-      totals.bytesOut += sizeOf(compressed)
-      progress.add(bytes)
+      bytesOut += sizeOf(compressed)
+      progress.add(batches[index]?.bytes ?? 0)
     }
   } finally {
     progress.clear()
   }
-  return totals
-}
-
-/** How long this process alone would take: measured on batches from all over, then extrapolated. */
-async function estimateOneProcess(
-  batches: readonly Batch[],
-  quality: number,
-  interruption: AbortSignal,
-): Promise<Estimate> {
-  const totalBytes = batches.reduce((sum, batch) => sum + batch.bytes, 0)
-  const start = performance.now()
-  let bytes = 0
-  for (const batch of scattered(batches)) {
-    interruption.throwIfAborted()
-    await compress({ contents: await readBatch(batch, new Map()), quality })
-    bytes += batch.bytes
-    if (performance.now() - start > SAMPLE_MS) break
-  }
-  const share = totalBytes === 0 ? 1 : bytes / totalBytes
-  return { seconds: (performance.now() - start) / 1_000 / share, share }
+  return { ...work, bytesOut, seconds: (performance.now() - start) / 1_000 }
 }
 
 /** The same in another order, such that any first part of it comes evenly from everywhere. */
@@ -131,28 +117,31 @@ async function main(): Promise<number> {
   let client: Client | undefined
   const interruption = endOnSignal(() => client?.close())
   const unreadable: Unreadable = new Map()
-  const files = (await listFiles(folder, unreadable)).slice(0, options.limit)
+  const files = await listFiles(folder, unreadable)
   const batches = toBatches(files, BATCH_BYTES)
-  const tasks = counted(batches.length, 'task')
-  console.log(`${counted(files.length, 'file')} below ${shown(folder)}, ${tasks}`)
+  const size = formatBytes(batches.reduce((sum, { bytes }) => sum + bytes, 0))
+  console.log(`${counted(files.length, 'file')} below ${shown(folder)}, ${size}`)
   if (batches.length === 0) {
     printUnreadable(unreadable)
     return 0
   }
   try {
+    console.log(`in this process, for ${formatSeconds(options.seconds)} at most; then on a cluster`)
+    const here = await compressHere(batches, options, { unreadable, interruption })
+    console.log(`work           ${workText(here)}`)
+    console.log(`one process    ${speedText(here)}`)
+    const begun = performance.now()
     client = await openClient(options)
-    const start = performance.now()
-    const totals = await compressAll(client, batches, { quality: options.quality, unreadable })
-    const seconds = (performance.now() - start) / 1_000
-    const alone = await estimateOneProcess(batches, options.quality, interruption)
-    printSummary({
-      files: files.filter((file) => !unreadable.has(file.path)).length,
-      totals,
-      seconds,
-      alone,
-    })
+    const startSeconds = (performance.now() - begun) / 1_000
+    const where = options.address ?? `1 scheduler, ${counted(options.workers, 'worker')}`
+    console.log(`start-up       ${formatSeconds(startSeconds)} (${where})`)
+    const there = await compressThere(client, here, options)
+    console.log(`on the cluster ${speedText(there)}`)
+    console.log(`speed-up       ${(here.seconds / there.seconds).toFixed(2)} times`)
     printUnreadable(unreadable)
-    return 0
+    if (there.bytesOut === here.bytesOut) return 0
+    console.error('demo: the cluster has compressed something else: did files change meanwhile?')
+    return 1
   } catch (error) {
     if (interruption.aborted) return interruption.reason as number
     throw error
@@ -161,16 +150,9 @@ async function main(): Promise<number> {
   }
 }
 
-async function openClient(options: Options): Promise<Client> {
-  if (options.address !== undefined) {
-    const client = await Client.connect(options.address, { timeoutMs: 10_000 })
-    console.log(`on the cluster at ${options.address}`)
-    return client
-  }
-  const client = await Client.local({ workers: options.workers })
-  const workers = counted(options.workers, 'worker')
-  console.log(`on a cluster of this machine: 1 scheduler, ${workers}`)
-  return client
+function openClient({ address, workers }: Options): Promise<Client> {
+  if (address !== undefined) return Client.connect(address, { timeoutMs: 10_000 })
+  return Client.local({ workers })
 }
 
 /**
@@ -193,12 +175,12 @@ function endOnSignal(close: () => Promise<void> | undefined): AbortSignal {
 function commandLine(): { folder: string; options: Options } {
   const nodeModules = fileURLToPath(new URL('../../node_modules', import.meta.url))
   const command = new Command('npm run demo --')
-    .description('Compress every file below a folder on a cluster.')
+    .description('Compress files below a folder, in one process and on a cluster.')
     .argument('[folder]', 'what to compress', nodeModules)
     .option('--address <address>', 'use this scheduler instead of a cluster of this machine')
     .option('--workers <number>', 'workers of the own cluster', atLeast(1), availableParallelism())
-    .option('--limit <number>', 'only so many files', atLeast(1))
-    .option('--quality <number>', "brotli's quality, 0 to 11", atLeast(0, 11), 9)
+    .option('--seconds <number>', 'as much work as one process can do in this time', atLeast(1), 10)
+    .option('--quality <number>', "brotli's quality, 0 to 11", atLeast(0, 11), 11)
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
     .parse()
   return { folder: resolve(command.args[0] ?? nodeModules), options: command.opts<Options>() }
@@ -213,17 +195,13 @@ function atLeast(min: number, max = Infinity): (text: string) => number {
   }
 }
 
-function printSummary(summary: Summary): void {
-  const { files, totals, seconds, alone } = summary
-  const how = alone.share >= 1 ? 'measured' : `extrapolated from ${percent(alone.share)} of it`
-  console.log(`files           ${files}`)
-  console.log(`bytes in        ${formatBytes(totals.bytesIn)}`)
-  console.log(`bytes out       ${formatBytes(totals.bytesOut)}, ${ratio(totals)} of it`)
-  console.log(
-    `on the cluster  ${formatSeconds(seconds)}, ${formatBytes(totals.bytesIn / seconds)}/s`,
-  )
-  console.log(`in one process  ${formatSeconds(alone.seconds)} (${how})`)
-  console.log(`speed-up        ${(alone.seconds / seconds).toFixed(2)} times`)
+function workText({ batches, bytesIn, bytesOut }: Work): string {
+  const sizes = `${formatBytes(bytesIn)} to ${formatBytes(bytesOut)}`
+  return `${counted(batches.length, 'task')}, from all over: ${sizes}`
+}
+
+function speedText({ bytesIn, seconds }: Work): string {
+  return `${formatSeconds(seconds)}, ${formatBytes(bytesIn / seconds)}/s`
 }
 
 function printUnreadable(unreadable: Unreadable): void {
@@ -237,10 +215,6 @@ function printUnreadable(unreadable: Unreadable): void {
 
 function sizeOf(contents: readonly Uint8Array[]): number {
   return contents.reduce((sum, content) => sum + content.byteLength, 0)
-}
-
-function ratio({ bytesIn, bytesOut }: Totals): string {
-  return bytesIn === 0 ? '0 %' : `${((bytesOut / bytesIn) * 100).toFixed(1)} %`
 }
 
 function counted(count: number, noun: string): string {

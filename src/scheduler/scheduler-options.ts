@@ -37,7 +37,7 @@ export interface SchedulerOwnOptions {
    * `loadBalanceMs`. 1 to 1,000.
    */
   readonly loadBalanceTriggerTimes?: number | undefined
-  /** 1,000: most tasks that one worker holds. 1 to 1,000,000. */
+  /** 1,000: maximum number of tasks held by one worker. 1 to 1,000,000. */
   readonly perWorkerQueueSize?: number | undefined
   /**
    * -1: with this many tasks beyond what the workers may hold (`perWorkerQueueSize` each), clients
@@ -149,14 +149,14 @@ export const SCHEDULER_OPTIONS: OptionTable<SchedulerOwnOptions> = {
   },
   loadBalanceTriggerTimes: {
     type: { kind: 'integer', min: 1, max: 1_000 },
-    description: 'ask a worker for the same tasks again only after so many such times',
+    description: 'balancing rounds to wait before asking a worker for the same tasks again',
     default: 2,
     flag: 'load-balance-trigger-times',
     short: ['-lbt'],
   },
   perWorkerQueueSize: {
     type: { kind: 'integer', min: 1, max: 1_000_000 },
-    description: 'most tasks that one worker holds',
+    description: 'maximum number of tasks held by one worker',
     default: 1_000,
     flag: 'per-worker-queue-size',
     short: ['-qs'],

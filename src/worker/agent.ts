@@ -52,7 +52,7 @@ export class Agent {
   }
 
   /**
-   * Ends all workers in good order: tasks that they have not begun run elsewhere, and those that
+   * Shuts all workers down gracefully: tasks that they have not begun run elsewhere, and those that
    * run have `drainMs` to end. If `isUrgent`, or when it is called again, they are not waited for.
    * Resolves when nothing is left of them.
    */

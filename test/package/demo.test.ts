@@ -14,8 +14,8 @@ import {
   type RunningCommand,
 } from './command.js'
 
-/** Takes a minute or more: whatever a test does to it happens in the middle. */
-const LONG_WORK = ['--workers', '1', '--quality', '11', `${ROOT}node_modules/typescript`]
+/** Takes as long on the cluster as before: whatever a test does to it happens in the middle. */
+const LONG_WORK = ['--workers', '1', '--seconds', '3', `${ROOT}node_modules/typescript`]
 
 function startDemo(t: TestContext, ...args: readonly string[]): RunningCommand {
   return startProgram(t, [`${ROOT}build/examples/compress.js`, ...args])
@@ -36,10 +36,11 @@ test('the demo compresses a folder on a cluster of its own and compares', async 
   const demo = startDemo(t, '--workers', '1', await newFolder(t))
   const { code, stdout, stderr } = await demo.ended
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  assert.match(stdout, /3 files below/)
-  assert.match(stdout, /^bytes in +400\.0 kB$/m)
-  assert.match(stdout, /^bytes out +\d+ B, 0\.\d %/m)
-  assert.match(stdout, /^in one process .*\((measured|extrapolated from \d+ % of it)\)$/m)
+  assert.match(stdout, /^3 files below .*, 400\.0 kB$/m)
+  assert.match(stdout, /^work +7 tasks, from all over: 400\.0 kB to \d+ B$/m)
+  assert.match(stdout, /^one process +[\d.]+ s, [\d.]+ [kM]?B\/s$/m)
+  assert.match(stdout, /^start-up +[\d.]+ s \(1 scheduler, 1 worker\)$/m)
+  assert.match(stdout, /^on the cluster +[\d.]+ s, [\d.]+ [kM]?B\/s$/m)
   assert.match(stdout, /^speed-up +[\d.]+ times$/m)
 })
 
@@ -49,7 +50,7 @@ test('the demo runs on a cluster that is there already', async (t) => {
   await cluster.line((line) => String(line['message']).endsWith(' ready'))
   const { code, stdout } = await startDemo(t, '--address', address, await newFolder(t)).ended
   assert.equal(code, 0)
-  assert.match(stdout, /^files +3$/m)
+  assert.match(stdout, /^speed-up +/m)
 })
 
 test('an empty folder is no failure', async (t) => {
@@ -69,9 +70,16 @@ test('what is no folder is one line and exit code 2', async (t) => {
   }
 })
 
-test('the demo can be interrupted while its cluster is starting', async (t) => {
+test('the demo can be interrupted while it works alone', async (t) => {
   const demo = startDemo(t, ...LONG_WORK)
-  await until(() => demo.stdout().includes('files below'))
+  await until(() => demo.stdout().includes('in this process'))
+  demo.child.kill('SIGINT')
+  assert.equal((await demo.ended).code, 130)
+})
+
+test('the demo can be interrupted while its cluster is starting', async (t) => {
+  const demo = startDemo(t, await newFolder(t))
+  await until(() => demo.stdout().includes('one process'))
   demo.child.kill('SIGINT')
   assert.equal((await demo.ended).code, 130)
 })
@@ -87,7 +95,7 @@ for (const [signal, code] of [
 ] as const) {
   test(`the demo leaves nothing behind after ${signal}`, async (t) => {
     const demo = startDemo(t, ...LONG_WORK)
-    await until(() => demo.stdout().includes('on a cluster of this machine'))
+    await until(() => demo.stdout().includes('start-up'))
     const parts = childrenOf(demo.pid)
     const started = [...parts, ...parts.flatMap(childrenOf)]
     if (process.platform === 'linux') assert.ok(started.length >= 3, 'scheduler, agent, processor')

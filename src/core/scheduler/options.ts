@@ -28,7 +28,7 @@ export interface SchedulerCoreOptions {
    * `loadBalanceMs`. Default: 2.
    */
   readonly loadBalanceTriggerTimes?: number
-  /** Most tasks that one worker holds. */
+  /** Maximum number of tasks held by one worker. */
   readonly perWorkerQueueSize: number
   /**
    * With this many tasks beyond what the workers may hold, new ones are refused. -1 = never.
