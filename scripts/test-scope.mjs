@@ -26,6 +26,11 @@ export const LONG_GROUPS = [
     files: /^test\/package\/(install-|package-types|package-deploy)/,
     peers: /^(node-\d+|packaging|hadolint)$/,
   },
+  {
+    what: 'a cut at every single byte',
+    files: /^test\/integration\/failure-link-client/,
+    isPart: true,
+  },
   { what: '20,000 simulated lives', files: /^test\/simulation\/long-campaign-0/, isPart: true },
   { what: 'long simulations', files: /^test\/simulation\/long-(campaign-[1-9]|life)/ },
   { what: 'real failures for minutes', files: /^test\/chaos\/chaos\.test/ },

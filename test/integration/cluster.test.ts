@@ -147,7 +147,12 @@ test('a client brings its own cluster and takes it along', async () => {
   await client.close()
 })
 
-test('an argument and a result of 1 GiB arrive whole', { timeout: 900_000 }, async () => {
+const GIB_OPTIONS = {
+  timeout: 900_000,
+  skip: process.env['TEST_SHORT'] === '1' && 'npm test -- --all',
+}
+
+test('an argument and a result of 1 GiB arrive whole', GIB_OPTIONS, async () => {
   await using client = await Client.local({ workers: 1 })
   const bytes = new Uint8Array(1024 ** 3)
   bytes[1024 ** 3 - 1] = 5
