@@ -5,7 +5,7 @@ const ESCAPE = '\u001b'
 /** What is between ESC [ and the letter that ends it. */
 const SEQUENCE = /^\[([?>=]?)([\d;]*)([A-Za-z])/
 /** Titles and the like, until BEL or ESC \. */
-const TITLE = /^\][^\u0007\u001b]*(?:\u0007|\u001b\\)/
+const TITLE = /^\]\P{Cc}*\p{Cc}\\?/u
 
 /** A screen of some rows and columns: it scrolls, and goes on in the next row at the end of one. */
 export class Terminal {
