@@ -49,7 +49,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Shuts all workers down gracefully: the scheduler gives their tasks to others. Safe to call twice.
+   * Shuts all workers down gracefully: the scheduler gives their tasks to others. Safe to call
+   * twice.
    */
   async shutdown(): Promise<void> {
     await this.#agent.stop()
