@@ -55,6 +55,20 @@ struct Task {
   mayHaveRun @13 :Bool $extension;
   # Another scheduler process had it before: a worker may have it still. Set by clients.
 
+  output @14 :OutputPlace $extension;
+  # Where what it prints goes (docs/protocol.md#output).
+
+  outputClient @15 :Data $id(identity) $extension;
+  # forward: the client that prints it, where that is not `source`.
+
+  enum OutputPlace {
+    # Where the output of a task goes.
+
+    log @0;      # Into the log of its worker.
+    forward @1;  # To the client, which prints it.
+    off @2;      # Nowhere.
+  }
+
   struct Argument {
     # One argument of a task.
 
@@ -144,6 +158,38 @@ struct TaskUpdate $extension {
     progress @2;  # It tells how far it is.
     running @3;   # It has begun.
     queued @4;    # It had begun, and waits for a worker again.
+  }
+}
+
+struct TaskOutput $extension {
+  # What a task has printed: worker -> scheduler -> client (docs/protocol.md#output).
+
+  taskId @0 :Data $id(task);
+  # The task.
+
+  client @1 :Data $id(identity);
+  # The client that prints it.
+
+  name @2 :Text;
+  # What the task is called, for people.
+
+  stream @3 :OutputStream;
+  # Where the task has printed it.
+
+  content @4 :Data;
+  # The bytes; may begin and end anywhere in a line.
+
+  droppedBytes @5 :UInt64;
+  # How much of the output for this client was dropped on the way since it was told last.
+
+  isLast @6 :Bool;
+  # The task has ended, here: nothing of this run follows.
+
+  enum OutputStream {
+    # A standard stream.
+
+    stdout @0;  # Standard output.
+    stderr @1;  # Standard error.
   }
 }
 
@@ -512,5 +558,6 @@ struct Message {
     processorInitialized @23 :ProcessorInitialized;
     taskUpdate @24 :TaskUpdate;
     taskRoom @25 :TaskRoom;
+    taskOutput @26 :TaskOutput;
   }
 }

@@ -26,6 +26,7 @@ function isExtended${name}(value: ${name}): boolean {
 
 function testOf(type) {
   if (type.kind === 'bool') return ''
+  if (type.kind === 'enum') return ` !== '${type.zero}'`
   return isPointer(type) ? '.length > 0' : ' !== 0'
 }
 

@@ -210,8 +210,10 @@ class Compiled {
       return notes.id === undefined ? { kind: 'data' } : { kind: 'id', name: notes.id }
     if (which === Type_Which.LIST)
       return { kind: 'list', element: this.#type(type.list.elementType, notes) }
-    if (which === Type_Which.ENUM)
-      return { kind: 'enum', bits: 16, ...this.#reference(type.enum.typeId) }
+    if (which === Type_Which.ENUM) {
+      const [first] = this.#nodes.get(type.enum.typeId).enum.enumerants
+      return { kind: 'enum', bits: 16, zero: first.name, ...this.#reference(type.enum.typeId) }
+    }
     if (which === Type_Which.STRUCT)
       return { kind: 'struct', ...this.#reference(type.struct.typeId) }
     throw new Error(`a field of type ${which}: not supported`)

@@ -16,12 +16,20 @@ export const FEATURE_GRAPHS = 4
  */
 export const FEATURE_RECOVERY = 8
 
+/** Bit 4: TaskOutput, what tasks print. */
+export const FEATURE_OUTPUT = 16
+
 /** Bit 5: why tasks wait, when they begin, and clients that hold tasks back (TaskRoom). */
 export const FEATURE_WAITING = 32
 
 /** All that this version understands. */
 export const OUR_FEATURES: number =
-  FEATURE_INLINE | FEATURE_TASK_UPDATES | FEATURE_GRAPHS | FEATURE_RECOVERY | FEATURE_WAITING
+  FEATURE_INLINE |
+  FEATURE_TASK_UPDATES |
+  FEATURE_GRAPHS |
+  FEATURE_RECOVERY |
+  FEATURE_OUTPUT |
+  FEATURE_WAITING
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

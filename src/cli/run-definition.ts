@@ -54,7 +54,9 @@ async function start(input: CommandInput): Promise<RunningCommand> {
   const cluster = await openCluster(input)
   let script: InstanceType<typeof RunningScript>
   try {
-    script = new RunningScript({ file, args, env: environmentFor(cluster.address) })
+    const { output = 'forward' } = valuesOf(RUN_OPTIONS, input.values)
+    const env = environmentFor(cluster.address, output)
+    script = new RunningScript({ file, args, env })
   } catch (error) {
     await cluster.shutdown()
     throw error
@@ -89,9 +91,9 @@ async function openCluster({ values, typed }: CommandInput): Promise<Cluster> {
 }
 
 /** A lifeline is between this process and its parent; the script has its own stdin. */
-function environmentFor(address: string): NodeJS.ProcessEnv {
+function environmentFor(address: string, output: string): NodeJS.ProcessEnv {
   const { SCALER_LIFELINE: _, ...rest } = process.env
-  return { ...rest, SCALER_ADDRESS: address }
+  return { ...rest, SCALER_ADDRESS: address, SCALER_OUTPUT: output }
 }
 
 /** What the script had to say it has said itself. */

@@ -10,6 +10,8 @@ export interface RunOptions extends LoggingOptions {
   readonly address?: string | undefined
   /** How many workers its own cluster has. Default: one per core. 1 to 4,096. */
   readonly workers?: number | undefined
+  /** Where goes what tasks of the script print. Default: `'forward'`. */
+  readonly output?: 'forward' | 'log' | 'off' | undefined
 }
 
 /** The options of `scaler run`. The output is the script's: its cluster has no log by default. */
@@ -28,10 +30,15 @@ export const RUN_OPTIONS: OptionTable<RunOptions> = {
     flag: 'address',
     short: ['-a'],
   },
+  output: {
+    type: { kind: 'choice', choices: ['forward', 'log', 'off'] },
+    description: 'where goes what tasks print: to the output of the script, to the log, nowhere',
+    default: 'forward',
+    flag: 'output',
+  },
   loggingPaths: {
     type: { kind: 'list', separator: 'words' },
-    description:
-      'where the log of the cluster goes, with all that tasks write: --logging-paths=PATH',
+    description: 'where the log of the cluster goes: --logging-paths=PATH',
     defaultText: 'none',
     flag: 'logging-paths',
     short: ['-lp'],

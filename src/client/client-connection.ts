@@ -18,6 +18,8 @@ import { clientSerializer, type ClientSerializer } from './client-serializer.js'
 import { ClientTraffic, type OtherAction, type TrafficEvent } from './client-traffic.js'
 import { Feeders } from './feeders.js'
 import { newClientIdentity, ObjectIds } from './ids.js'
+import { OutputPrinter } from './output-printer.js'
+import { ProgramOutput } from './program-output.js'
 import { ResultReader } from './result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { StoredResults } from './stored-results.js'
@@ -41,6 +43,7 @@ export interface ConnectionSetup {
   readonly serializer?: ClientSerializer | undefined
   readonly clock?: Clock
   readonly openSocket?: (setup: ClientSocketSetup) => ClientSocket
+  readonly programOutput?: ProgramOutput
 }
 
 /** What has happened on the way to a scheduler. */
@@ -75,6 +78,8 @@ export class ClientConnection {
   readonly #isNested: boolean
   readonly #results: ResultReader
   readonly #storedResults: StoredResults
+  readonly #programOutput: ProgramOutput
+  readonly #printer: OutputPrinter
   readonly #machine: ClientMachine<TaskOwner>
   readonly #clock: Clock
   readonly #traffic: ClientTraffic
@@ -105,6 +110,8 @@ export class ClientConnection {
     this.#storedResults = new StoredResults((taskId) =>
       this.request({ type: 'resultDropped', taskId }),
     )
+    this.#programOutput = setup.programOutput ?? new ProgramOutput()
+    this.#printer = new OutputPrinter(this.#programOutput)
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve
     })
@@ -317,6 +324,10 @@ export class ClientConnection {
         return action.owner.end(action.reason, action.detail, action.failedTaskId)
       case 'offerResult':
         return action.owner.offer(action.metadata, action.worker)
+      case 'printOutput':
+        return this.#printer.print(action.output)
+      case 'endOutput':
+        return this.#printer.endAll()
       case 'reportProgress':
         return action.owner.progress(action.done, action.total)
       case 'warnWaiting':
@@ -360,7 +371,11 @@ export class ClientConnection {
     if (this.#isSocketClosing) return
     this.#isSocketClosing = true
     for (const watcher of this.#watchers) watcher.onEnd()
-    void this.#traffic.close().then(this.#resolveClosed)
+    void this.#traffic.close().then(() => {
+      this.#printer.endAll()
+      this.#programOutput.warn()
+      this.#resolveClosed()
+    })
   }
 
   /** What the machine was responsible for is ended here. */

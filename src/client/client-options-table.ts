@@ -42,6 +42,14 @@ export interface ClientOptions {
    * 4,294,967,295.
    */
   readonly maxUnfinishedTasks?: number | undefined
+  /**
+   * Where goes what tasks write to stdout and stderr, with `console.log` or otherwise. `'forward'`:
+   * to stdout and stderr of this program. `'log'`: to the log of their worker. `'off'`: nowhere.
+   * Default: `SCALER_OUTPUT` if that is set (`scaler run` sets it); else `'forward'` where the
+   * cluster was started in this process (`Client.local`, `SchedulerClusterCombo`) and `'log'`
+   * elsewhere. What tasks submit themselves prints where they do.
+   */
+  readonly output?: 'forward' | 'log' | 'off' | undefined
   /** Silent by default. */
   readonly logger?: Logger | undefined
 }
@@ -91,6 +99,11 @@ export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
     description: 'a map pulls no further input while so many tasks are unfinished',
     default: 1_000_000,
     flag: 'max-unfinished-tasks',
+  },
+  output: {
+    type: { kind: 'choice', choices: ['forward', 'log', 'off'] },
+    description: 'where goes what tasks write to stdout and stderr: to the program, or to the log',
+    defaultText: 'forward with a cluster of the same process, else log',
   },
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }

@@ -40,6 +40,7 @@ const GOOD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
   inlineLimitBytes: [0, 16 * 1024 ** 2],
   reconnect: [true, false],
   maxUnfinishedTasks: [1, 2 ** 32 - 1],
+  output: ['forward', 'log', 'off'],
   logger: [silentLogger],
 }
 const NO_NUMBERS = [NaN, Infinity, 1.5, '1', null, true, {}]
@@ -52,6 +53,7 @@ const BAD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
   inlineLimitBytes: [-1, 16 * 1024 ** 2 + 1, ...NO_NUMBERS],
   reconnect: NO_BOOLEANS,
   maxUnfinishedTasks: [0, -1, 2 ** 32, ...NO_NUMBERS],
+  output: ['', 'stdout', 'Forward', 1, true, null, {}],
   logger: [null, {}, 'console', { debug() {}, info() {}, warn() {} }],
 }
 

@@ -18,13 +18,20 @@ export type ClientSettings = {
 
 const DEFAULT_INTERVAL_MS = 2_000
 
-/** Fills in the defaults. Throws `ConfigError` that names the option, its value and the bound. */
-export function checkClientOptions(given: ClientOptions): ClientSettings {
+/**
+ * Fills in the defaults; `output` is that of output. Throws `ConfigError` that names the option,
+ * its value and the bound.
+ */
+export function checkClientOptions(
+  given: ClientOptions,
+  output: ClientSettings['output'] = 'log',
+): ClientSettings {
   const checked = checkOptions('client', CLIENT_OPTIONS, given)
   const { timeoutMs = 0, serializer, logger, ...rest } = checked
   return {
     ...(rest as ClientSettings),
     timeoutMs,
+    output: checked.output ?? output,
     heartbeatIntervalMs: checkInterval(given.heartbeatIntervalMs, timeoutMs),
     serializer: checkSerializer(serializer),
     logger: loggerOption('logger', logger) ?? silentLogger,

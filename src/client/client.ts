@@ -9,6 +9,7 @@ import { checkClientOptions, splitClientOptions, type ClientOptions } from './cl
 import { ClientSession } from './client-session.js'
 import { letClientsTravel } from './client-travel.js'
 import { firstAnswer } from './connect-attempt.js'
+import { defaultOutput } from './default-output.js'
 import { addressOrDefault } from './default-address.js'
 import type { Future } from './future.js'
 import type { GraphFuture } from './graph/graph-future.js'
@@ -271,11 +272,12 @@ export class Client implements AsyncDisposable {
 
 function openView(given: string | undefined, options: ClientOptions): ClientView {
   const address = addressOrDefault(given)
-  return newView({ address, settings: checkClientOptions(options) })
+  return newView({ address, settings: checkClientOptions(options, defaultOutput(address)) })
 }
 
 function newView(setup: ConnectionSetup): ClientView {
+  const { profiling, output } = setup.settings
   ownCopies()
   letClientsTravel<Client>(Client)
-  return new ClientView(new ClientSession(setup), defaultTaskSettings(setup.settings.profiling))
+  return new ClientView(new ClientSession(setup), defaultTaskSettings(profiling, output))
 }

@@ -35,6 +35,12 @@ test('task ids have 16 bytes and do not repeat, over the end of a block', () => 
   assert.equal(seen.size, count)
 })
 
+test('the task ids of one client differ in what people read of them', () => {
+  const ids = new TaskIds()
+  const seen = new Set(Array.from({ length: 1_000 }, () => idToHex(ids.next()).slice(0, 8)))
+  assert.equal(seen.size, 1_000)
+})
+
 test('the task ids of two clients have nothing in common', () => {
   assert.notEqual(new TaskIds().next().slice(0, 10), new TaskIds().next().slice(0, 10))
 })

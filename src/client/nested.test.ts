@@ -23,6 +23,8 @@ const HOST: TaskHost = {
 class Scope implements TaskScope {
   readonly taskId: TaskId
   readonly priority: number
+  readonly output = 'log'
+  readonly outputClient = identity('')
   readonly serializer = defaultSerializer
   readonly host: TaskHost
   readonly context = {

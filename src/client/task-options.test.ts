@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
-import { taskId } from '../base/ids.js'
+import { identity, taskId } from '../base/ids.js'
 import type { Task } from '../wire/message.js'
 import { decodeTaskFlags } from '../wire/task-flags.js'
 import { Client } from './client.js'
@@ -99,15 +99,19 @@ test('without options a task asks for nothing', () => {
     retries: 0,
     workerDeathLimit: 0,
     capabilities: [],
+    output: 'log',
+    outputClient: '',
   })
 })
 
 test('a task inside of another one is one more urgent, and says whose child it is', () => {
   const settings = change({ priority: 2 })
-  const parent = { taskId: taskId('p'), priority: 10 }
-  const { flags, parentTaskId } = encodeTaskSettings(settings, parent)
-  assert.equal(decodeTaskFlags(flags).priority, 13)
-  assert.equal(parentTaskId, 'p')
+  const outputClient = identity('root')
+  const parent = { taskId: taskId('p'), priority: 10, output: 'forward', outputClient } as const
+  const options = encodeTaskSettings(settings, parent)
+  assert.equal(decodeTaskFlags(options.flags).priority, 13)
+  assert.equal(options.parentTaskId, 'p')
+  assert.deepEqual([options.output, options.outputClient], ['forward', 'root'])
 })
 
 test('options travel with the tasks of a view', async () => {

@@ -3,9 +3,9 @@
 import { ConfigError } from '../base/errors.js'
 import { checkNames } from '../base/option-table.js'
 import { booleanOption, numberOption } from '../base/option.js'
-import { taskId, type TaskId } from '../base/ids.js'
+import { identity, taskId, type Identity, type TaskId } from '../base/ids.js'
 import type { TaskOptions as CoreTaskOptions } from '../core/client/submission.js'
-import type { TaskCapability } from '../wire/message.js'
+import type { OutputPlace, TaskCapability } from '../wire/message.js'
 import { encodeTaskFlags } from '../wire/task-flags.js'
 import { signalWatches, type SignalWatch } from './signal-watch.js'
 
@@ -46,6 +46,8 @@ export interface TaskSettings {
   /** Any of them cancels. */
   readonly signals: readonly SignalWatch[]
   readonly name: string
+  /** That of the client. */
+  readonly output: OutputPlace
 }
 
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -53,6 +55,7 @@ const MAX_COUNT = 1_000_000
 const MAX_PRIORITY = 1_000_000_000
 const MAX_NAME_LENGTH = 1_000
 const NO_PARENT = taskId('')
+const NO_CLIENT = identity('')
 
 /** The compiler wants it complete. */
 const NAMES: Readonly<Record<keyof TaskOptions, true>> = {
@@ -67,7 +70,7 @@ const NAMES: Readonly<Record<keyof TaskOptions, true>> = {
 }
 
 /** What holds for tasks unless something else is said. */
-export function defaultTaskSettings(profiling: boolean): TaskSettings {
+export function defaultTaskSettings(profiling: boolean, output: OutputPlace = 'log'): TaskSettings {
   return {
     profiling,
     timeoutMs: undefined,
@@ -77,6 +80,7 @@ export function defaultTaskSettings(profiling: boolean): TaskSettings {
     capabilities: [],
     signals: [],
     name: '',
+    output,
   }
 }
 
@@ -86,7 +90,7 @@ export function defaultTaskSettings(profiling: boolean): TaskSettings {
  */
 export function changeTaskSettings(settings: TaskSettings, given: TaskOptions): TaskSettings {
   checkNames('task', NAMES, given)
-  const { profiling, capabilities, signals, name } = settings
+  const { profiling, capabilities, signals, name, output } = settings
   return {
     profiling: booleanOption('profiling', given.profiling, profiling),
     timeoutMs: bounded('timeoutMs', given, settings.timeoutMs, [1, MAX_TIMER_MS]),
@@ -100,6 +104,7 @@ export function changeTaskSettings(settings: TaskSettings, given: TaskOptions): 
         ? signals
         : [...signals, signalWatches.of(checkSignal(given.signal))],
     name: given.name === undefined ? name : checkName(given.name),
+    output,
   }
 }
 
@@ -107,9 +112,14 @@ export function changeTaskSettings(settings: TaskSettings, given: TaskOptions): 
 export interface TaskPlace {
   readonly taskId: TaskId
   readonly priority: number
+  readonly output: OutputPlace
+  readonly outputClient: Identity
 }
 
-/** Some settings as tasks carry them. Those inside of a task are one more urgent than that. */
+/**
+ * Some settings as tasks carry them. Those inside of a task are one more urgent than that, and what
+ * they print goes where its output goes.
+ */
 export function encodeTaskSettings(settings: TaskSettings, parent?: TaskPlace): CoreTaskOptions {
   const { profiling, timeoutMs, retries, maxWorkerDeaths, capabilities, name } = settings
   const priority = settings.priority + (parent === undefined ? 0 : parent.priority + 1)
@@ -123,6 +133,8 @@ export function encodeTaskSettings(settings: TaskSettings, parent?: TaskPlace): 
     retries,
     workerDeathLimit: maxWorkerDeaths === undefined ? 0 : maxWorkerDeaths + 1,
     capabilities,
+    output: parent?.output ?? settings.output,
+    outputClient: parent?.output === 'forward' ? parent.outputClient : NO_CLIENT,
   }
 }
 

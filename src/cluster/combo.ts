@@ -2,6 +2,7 @@
 // the agent, one processor per worker. None of them outlives this process.
 
 import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
+import { serveLocally } from '../runtime/local-address.js'
 import { localAddress } from '../transport/address.js'
 import {
   checkComboOptions,
@@ -29,6 +30,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   readonly monitorAddress: string
   readonly #processes: readonly SupervisedProcess[]
   readonly #log: CodeLog
+  readonly #withdraw: () => void
   #ending: Promise<void> | undefined
 
   private constructor(addresses: Addresses, processes: readonly SupervisedProcess[], log: CodeLog) {
@@ -43,6 +45,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     this.monitorAddress = addresses.monitorAddress
     this.#processes = processes
     this.#log = log
+    this.#withdraw = serveLocally(this.address)
   }
 
   /**
@@ -83,6 +86,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
 
   /** The workers first, so that they can say good-bye. */
   async #shutdown(): Promise<void> {
+    this.#withdraw()
     for (const process of this.#processes) await process.end()
     await this.#log.close()
   }

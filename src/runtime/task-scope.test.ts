@@ -9,6 +9,8 @@ function scopeOf(id: string): TaskScope {
   return {
     taskId: taskId(id),
     priority: 0,
+    output: 'log',
+    outputClient: identity(''),
     context: {} as TaskContext,
     serializer: { serialize: () => new Uint8Array(0), deserialize: () => undefined },
     host: { address: '', worker: identity(''), clients: new Map() },

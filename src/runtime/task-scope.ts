@@ -50,6 +50,10 @@ export interface TaskScope {
   readonly taskId: TaskId
   /** Tasks that it submits are one more urgent. */
   readonly priority: number
+  /** Where what it prints goes, and what tasks print that it submits. */
+  readonly output: 'log' | 'forward' | 'off'
+  /** The client that prints it. */
+  readonly outputClient: Identity
   readonly context: TaskContext
   /** That of the client whose task it is. */
   readonly serializer: ScopeSerializer

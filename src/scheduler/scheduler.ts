@@ -10,6 +10,7 @@ import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/sche
 import { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
 import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
 import { Driver } from '../runtime/driver.js'
+import { OutputGate } from '../runtime/output-gate.js'
 import { packageVersion } from '../runtime/package-version.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { formatAddress, parseAddress } from '../transport/address.js'
@@ -46,6 +47,10 @@ export class Scheduler implements AsyncDisposable {
   readonly #malformed = new Map<Identity, number>()
   readonly #places = new PeerPlaces()
   readonly #sampler = new ProcessSampler()
+  readonly #outputGate = new OutputGate({
+    send: (client, frame) => this.#router?.send(client, frame),
+    queuedBytes: (client) => this.#router?.queuedBytes(client) ?? 0,
+  })
   #router: RouterSocket | undefined
   #monitor: PubSocket | undefined
   #statusTimer: NodeJS.Timeout | undefined
@@ -140,6 +145,7 @@ export class Scheduler implements AsyncDisposable {
       onDisconnect: (peer, reason) => {
         if (reason !== '') this.#tell('info', 'connection lost', { peer, reason })
         this.#malformed.delete(peer)
+        this.#outputGate.forget(peer)
         this.#driver.handle({ type: 'peerDisconnected', peer })
         this.#places.onDisconnected(peer)
       },
@@ -176,6 +182,9 @@ export class Scheduler implements AsyncDisposable {
         break
       case 'forward':
         this.#router?.send(action.to, action.bytes)
+        break
+      case 'passOutput':
+        this.#outputGate.pass(action.message)
         break
       case 'report':
         this.#router?.send(action.to, encodeFrame(this.#echo(action.report)))

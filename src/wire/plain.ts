@@ -16,6 +16,8 @@ export const PLAIN_TASK: Pick<
   | 'attempt'
   | 'keepsResult'
   | 'mayHaveRun'
+  | 'output'
+  | 'outputClient'
 > = {
   capabilities: [],
   parentTaskId: taskId(''),
@@ -26,6 +28,8 @@ export const PLAIN_TASK: Pick<
   attempt: 0,
   keepsResult: false,
   mayHaveRun: false,
+  output: 'log',
+  outputClient: identity(''),
 }
 
 /** A result that tells nothing beyond 1.9.9. */

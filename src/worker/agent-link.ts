@@ -12,6 +12,10 @@ const FLUSH_BYTES = 64 * 1024
 /** What an agent link tells. */
 export interface AgentLinkHandler {
   onFrame(kind: number, bytes: Buffer): void
+  /** All that has come together was told. */
+  onPause(): void
+  /** Whether what comes has to wait until all that has come on other ways in this turn was read. */
+  readonly mustWait: boolean
   /** What came is not what a processor sends. Nothing more is read. */
   onGarbage(error: unknown): void
 }
@@ -21,26 +25,26 @@ export class AgentLink {
   readonly #output: Duplex
   readonly #input: Readable
   readonly #batch = new FrameBatch()
+  readonly #handler: AgentLinkHandler
+  readonly #parser: FrameParser
+  /** What has come and has to wait. */
+  #waiting: Buffer[] = []
   #isFlushPlanned = false
   #isClosed = false
 
   constructor(output: Duplex, input: Readable, handler: AgentLinkHandler) {
     this.#output = output
     this.#input = input
+    this.#handler = handler
+    this.#parser = new FrameParser((kind, bytes) => handler.onFrame(kind, bytes))
     // A pipe that breaks belongs to a process that ends, and that is told by its exit.
     output.on('error', () => {})
     input.on('error', () => {})
     // Nothing comes this way, but only who reads sees the end.
     output.resume()
-    const parser = new FrameParser((kind, bytes) => handler.onFrame(kind, bytes))
     input.on('data', (chunk: Buffer) => {
-      if (this.#isClosed) return
-      try {
-        parser.feed(chunk)
-      } catch (error) {
-        this.close()
-        handler.onGarbage(error)
-      }
+      if (handler.mustWait || this.#waiting.length > 0) this.#wait(chunk)
+      else this.#read(chunk)
     })
   }
 
@@ -68,11 +72,35 @@ export class AgentLink {
 
   /** Resolves when all that the processor had written was handled. */
   async drained(): Promise<void> {
-    if (this.#input.readableEnded || this.#input.destroyed) return
-    await new Promise<void>((resolve) => {
-      this.#input.once('close', () => resolve())
-      this.#input.once('end', () => resolve())
-    })
+    if (!this.#input.readableEnded && !this.#input.destroyed) {
+      await new Promise<void>((resolve) => {
+        this.#input.once('close', () => resolve())
+        this.#input.once('end', () => resolve())
+      })
+    }
+    this.#readWaiting()
+  }
+
+  /** Until the end of this turn: by then the other pipes that were readable with it were read. */
+  #wait(chunk: Buffer): void {
+    if (this.#waiting.push(chunk) === 1) setImmediate(() => this.#readWaiting())
+  }
+
+  #readWaiting(): void {
+    const chunks = this.#waiting
+    this.#waiting = []
+    for (const chunk of chunks) this.#read(chunk)
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isClosed) return
+    try {
+      this.#parser.feed(chunk)
+      this.#handler.onPause()
+    } catch (error) {
+      this.close()
+      this.#handler.onGarbage(error)
+    }
   }
 
   #planFlush(): void {

@@ -8,11 +8,18 @@ import type { Logger } from '../base/logger.js'
 import type { WorkerAction, WorkerEvent } from '../core/worker/events.js'
 import { WorkerMachine } from '../core/worker/worker-machine.js'
 import { Driver } from '../runtime/driver.js'
+import { OutputGate } from '../runtime/output-gate.js'
 import { ChildSampler, type ProcessSampler } from '../runtime/process-statistics.js'
 import { serializeError } from '../serializer/error-codec.js'
 import { DealerSocket } from '../transport/dealer.js'
-import type { IncomingMessage } from '../transport/socket.js'
-import { decode, encodeFrame, type Message, type WorkerHeartbeat } from '../wire/message.js'
+import type { IncomingMessage, OutgoingFrame } from '../transport/socket.js'
+import {
+  decode,
+  encodeFrame,
+  type Message,
+  type OutputStream,
+  type WorkerHeartbeat,
+} from '../wire/message.js'
 import type { CheckedAgentOptions } from './agent-options.js'
 import type { ConnectReport } from './connect-report.js'
 import { newResultId, serializerIdOf } from './object-id.js'
@@ -40,6 +47,12 @@ export interface AgentWorkerOptions {
   readonly spares: SparePool
 }
 
+/** Something that was printed. */
+interface Printed {
+  readonly stream: OutputStream
+  readonly content: Uint8Array
+}
+
 /** One worker of an agent. */
 export class AgentWorker {
   /**
@@ -59,6 +72,10 @@ export class AgentWorker {
   readonly #socket: DealerSocket
   #processor: ProcessorHost | undefined
   #childSampler: { readonly pid: number; readonly sampler: ChildSampler } | undefined
+  readonly #outputGate = new OutputGate({
+    send: (_client, frame) => this.#sendFrame(frame),
+    queuedBytes: () => this.#socket.queuedBytes,
+  })
   #isCongested = false
   #isFinished = false
   #settleReady: { resolve: () => void; reject: (error: Error) => void } | undefined
@@ -163,6 +180,11 @@ export class AgentWorker {
         return this.#processor?.send(action.bytes)
       case 'tellProcessor':
         return this.#processor?.send(encodeFrame(action.message))
+      case 'sendOutput':
+        if (action.mayLeave && this.#socket.isConnected) return this.#outputGate.pass(action.output)
+        return this.#outputGate.drop(action.output)
+      case 'logOutput':
+        return this.#processor?.log(action.stream, action.content)
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
@@ -189,7 +211,11 @@ export class AgentWorker {
   }
 
   #send(message: Message): void {
-    if (this.#socket.send(encodeFrame(message)) || this.#isCongested) return
+    this.#sendFrame(encodeFrame(message))
+  }
+
+  #sendFrame(frame: OutgoingFrame): void {
+    if (this.#socket.send(frame) || this.#isCongested) return
     if (!this.#socket.isConnected) return
     this.#isCongested = true
     // The machine is told after this action, not within it; by then it may have passed.
@@ -201,20 +227,29 @@ export class AgentWorker {
   #startProcessor(processor: number): void {
     const { address, inlineLimitBytes, taskTimeoutMs, processor: options } = this.#settings
     const handle = (event: WorkerEvent): void => this.#driver.handle(event)
-    this.#processor = this.#spares.take() ?? hostProcessor(options, this.#logger)
-    this.#processor.serve({
+    const host = this.#spares.take() ?? hostProcessor(options, this.#logger)
+    this.#processor = host
+    host.serve({
       facts: { address, worker: this.#identity, inlineLimitBytes, taskTimeoutMs },
       logger: this.#logger,
       handler: {
         onReady: (pid) => handle({ type: 'processorReady', processor, pid }),
         onResult: (result) => handle({ type: 'taskAnswered', processor, result }),
         onUpdate: (update) => handle({ type: 'taskUpdated', processor, update }),
+        onOutput: (output) => handle({ type: 'outputTold', processor, output }),
+        onPrinted: (stream, content) => this.#onPrinted(host, processor, { stream, content }),
         onStatus: (status) => handle({ type: 'statusTold', processor, status }),
         onRetracted: (asked, retracted) =>
           handle({ type: 'tasksRetracted', processor, asked, retracted }),
         onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
       },
     })
+  }
+
+  /** A machine that has ended says nothing. */
+  #onPrinted(host: ProcessorHost, processor: number, { stream, content }: Printed): void {
+    if (this.#isFinished || host !== this.#processor) host.log(stream, content)
+    else this.#driver.handle({ type: 'outputRead', processor, stream, content })
   }
 
   #measured(heartbeat: WorkerHeartbeat): WorkerHeartbeat {

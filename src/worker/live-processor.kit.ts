@@ -6,7 +6,14 @@ import { identity, objectId, taskId, type ObjectId } from '../base/ids.js'
 import type { LogFields, Logger } from '../base/logger.js'
 import type { LastRun, RunStatus } from '../core/worker/events.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
-import { encodeFrame, type TaskResult, type TaskUpdate } from '../wire/message.js'
+import {
+  encodeFrame,
+  type OutputStream,
+  type Task,
+  type TaskOutput,
+  type TaskResult,
+  type TaskUpdate,
+} from '../wire/message.js'
 import { PLAIN_TASK } from '../wire/plain.js'
 import { encodeTaskFlags } from '../wire/task-flags.js'
 import { serializerIdOf } from './object-id.js'
@@ -44,6 +51,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
   readonly exit: Promise<Exit>
   readonly results: TaskResult[] = []
   readonly updates: TaskUpdate[] = []
+  readonly outputs: TaskOutput[] = []
   readonly statuses: RunStatus[] = []
   readonly retractions: Retraction[] = []
   readonly lines: string[] = []
@@ -74,7 +82,12 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
   }
 
   /** Gives it a task. */
-  dispatch(id: string, funcObjectId: ObjectId, args: readonly unknown[] = [], priority = 0): void {
+  dispatch(
+    id: string,
+    funcObjectId: ObjectId,
+    args: readonly unknown[] = [],
+    { priority = 0, ...rest }: Partial<Task> & { readonly priority?: number } = {},
+  ): void {
     const functionArgs = args.map((arg) => {
       return { type: 'inline', data: defaultSerializer.serialize(arg) } as const
     })
@@ -87,6 +100,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
         metadata: encodeTaskFlags({ profiling: false, priority }),
         funcObjectId,
         functionArgs,
+        ...rest,
       }),
     )
   }
@@ -132,6 +146,14 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
 
   onUpdate(update: TaskUpdate): void {
     this.updates.push(update)
+  }
+
+  onOutput(output: TaskOutput): void {
+    this.outputs.push(output)
+  }
+
+  onPrinted(stream: OutputStream, content: Uint8Array): void {
+    this.host.log(stream, content)
   }
 
   onStatus(status: RunStatus): void {

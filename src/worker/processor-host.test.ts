@@ -44,6 +44,9 @@ class Listener implements ProcessorHostHandler {
     assert.fail('nothing was asked')
   }
 
+  onOutput(): void {}
+  onPrinted(): void {}
+
   onStatus(status: RunStatus): void {
     this.statuses.push(status)
   }

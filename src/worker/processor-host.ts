@@ -7,12 +7,19 @@ import type { ProcessorDeath } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
 import type { LastRun, RunStatus } from '../core/worker/events.js'
 import type { OutgoingFrame } from '../transport/socket.js'
-import { decode, type TaskResult, type TaskUpdate } from '../wire/message.js'
+import {
+  decode,
+  type OutputStream,
+  type TaskOutput,
+  type TaskResult,
+  type TaskUpdate,
+} from '../wire/message.js'
 import { AgentLink } from './agent-link.js'
 import { ByteTail } from './byte-tail.js'
 import { encodeCollect } from './collect-frame.js'
 import { decodeExitNote } from './exit-note.js'
 import { encodeHost, type HostFacts } from './host-frame.js'
+import { inTime } from './in-time.js'
 import {
   INBOX_FD,
   KIND_COLLECT,
@@ -26,7 +33,8 @@ import {
 } from './link.js'
 import { Lifeline } from './lifeline.js'
 import { decodeLog } from './log-frame.js'
-import { readLines } from './output-reader.js'
+import { OutputBatch } from './output-batch.js'
+import { OutputLog } from './output-log.js'
 import { spawnProcessor, type ProcessorOptions } from './spawn-processor.js'
 import { encodeStop, type StopOrder } from './stop-frame.js'
 
@@ -60,6 +68,10 @@ export interface ProcessorHostHandler {
   onReady(pid: number): void
   onResult(result: TaskResult): void
   onUpdate(update: TaskUpdate): void
+  /** It says what a task has printed. */
+  onOutput(output: TaskOutput): void
+  /** Something was written to its standard streams, and nobody says by whom. */
+  onPrinted(stream: OutputStream, content: Uint8Array): void
   onStatus(status: RunStatus): void
   /** Answers `retract`: of those that were asked for, these will neither run nor be answered. */
   onRetracted(asked: readonly number[], retracted: readonly number[]): void
@@ -69,7 +81,7 @@ export interface ProcessorHostHandler {
 /** For whom a processor works. */
 export interface ProcessorService {
   readonly facts: HostFacts
-  /** Gets what it prints, line by line, and what its tasks log. */
+  /** Gets what its tasks log, and what is given to `log`. */
   readonly logger: Logger
   readonly handler: ProcessorHostHandler
 }
@@ -97,6 +109,8 @@ export interface ProcessorHost {
    * sent: `onRetracted` follows, in order, even while user code runs; not if it dies before.
    */
   retract(dispatchNumbers: readonly number[]): void
+  /** Writes something that was printed to the log, line by line. */
+  log(stream: OutputStream, content: Uint8Array): void
   /** Has it collect garbage if it is still idle then and holds more than so many bytes. */
   collectGarbage(aboveBytes: number): void
   /** Ends it: SIGTERM first, SIGKILL after `killDelayMs`. What it has written still comes. */
@@ -140,6 +154,7 @@ class UnstartedProcessor implements ProcessorHost {
   stop(): void {}
   askStatus(): void {}
   retract(): void {}
+  log(): void {}
   collectGarbage(): void {}
   kill(): void {}
 
@@ -162,6 +177,10 @@ class RunningProcessor implements ProcessorHost {
   readonly #lifeline: Lifeline
   readonly #link: AgentLink
   readonly #stderr = new ByteTail(STDERR_TAIL_BYTES)
+  readonly #outputs = new OutputBatch((output) => this.#handler?.onOutput(output))
+  readonly #logs: Readonly<Record<OutputStream, OutputLog>>
+  /** Something has come from its standard streams. */
+  #hasPrinted = false
   #lastRun: LastRun = 'unknown'
   #death: ProcessorDeath | undefined
   #killTimer: NodeJS.Timeout | undefined
@@ -175,14 +194,14 @@ class RunningProcessor implements ProcessorHost {
     this.#logger = logger
     const pipes = child.stdio as unknown as readonly Duplex[]
     this.#lifeline = this.#holdLifeline(pipes[LIFELINE_FD] as Duplex)
-    this.#link = new AgentLink(pipes[INBOX_FD] as Duplex, pipes[OUTBOX_FD] as Duplex, {
-      onFrame: (kind, bytes) => this.#onFrame(kind, bytes),
-      onGarbage: (error) => this.#onGarbage(error),
-    })
+    this.#link = this.#openLink(pipes[INBOX_FD] as Duplex, pipes[OUTBOX_FD] as Duplex)
     for (const fd of [INBOX_FD, LIFELINE_FD, OUTBOX_FD]) {
       pipes[fd]?.on('close', () => this.#onPipeClosed())
     }
-    this.#watchOutput()
+    this.#logs = {
+      stdout: this.#watchOutput('stdout', child.stdout as Readable),
+      stderr: this.#watchOutput('stderr', child.stderr as Readable),
+    }
     this.started = new Promise((resolve) => (this.#onStarted = resolve))
     this.exited = this.#watchExit()
   }
@@ -221,6 +240,10 @@ class RunningProcessor implements ProcessorHost {
     this.#lifeline.retract(dispatchNumbers)
   }
 
+  log(stream: OutputStream, content: Uint8Array): void {
+    this.#logs[stream].write(content)
+  }
+
   collectGarbage(aboveBytes: number): void {
     this.#link.send(KIND_COLLECT, encodeCollect(aboveBytes))
   }
@@ -239,7 +262,23 @@ class RunningProcessor implements ProcessorHost {
     await this.exited
   }
 
+  #openLink(inbox: Duplex, outbox: Duplex): AgentLink {
+    const hasPrinted = (): boolean => this.#hasPrinted
+    return new AgentLink(inbox, outbox, {
+      onFrame: (kind, bytes) => this.#onFrame(kind, bytes),
+      onPause: () => this.#outputs.flush(),
+      // What was printed before a result is told before it.
+      get mustWait() {
+        return hasPrinted()
+      },
+      onGarbage: (error) => this.#onGarbage(error),
+    })
+  }
+
   #onFrame(kind: number, bytes: Buffer): void {
+    const message = kind === KIND_MESSAGE ? decode(bytes) : undefined
+    if (message?.kind === 'taskOutput') return this.#onOutput(message)
+    this.#outputs.flush()
     if (kind === KIND_EXIT_NOTE) {
       this.#lastRun = decodeExitNote(bytes)
       return
@@ -249,10 +288,15 @@ class RunningProcessor implements ProcessorHost {
       this.#logger[level](text, { processorId: this.#child.pid, ...fields })
       return
     }
-    const message = decode(bytes)
+    if (message === undefined) return
     if (message.kind === 'taskResult') this.#handler?.onResult(message)
     else if (message.kind === 'taskUpdate') this.#handler?.onUpdate(message)
     else if (message.kind === 'processorInitialized') this.#onReady()
+  }
+
+  #onOutput(output: TaskOutput): void {
+    if (output.stream === 'stderr') this.#stderr.write(output.content)
+    this.#outputs.add(output)
   }
 
   #onReady(): void {
@@ -296,12 +340,16 @@ class RunningProcessor implements ProcessorHost {
     this.#signal('SIGKILL')
   }
 
-  #watchOutput(): void {
+  #watchOutput(stream: OutputStream, source: Readable): OutputLog {
     const processorId = this.#child.pid
-    const { stdout, stderr } = this.#child
-    stderr?.on('data', (chunk: Buffer) => this.#stderr.write(chunk))
-    if (stdout !== null) readLines(stdout, (line) => this.#logger.info(line, { processorId }))
-    if (stderr !== null) readLines(stderr, (line) => this.#logger.warn(line, { processorId }))
+    const level = stream === 'stdout' ? 'info' : 'warn'
+    source.on('data', (chunk: Buffer) => {
+      this.#hasPrinted = true
+      if (stream === 'stderr') this.#stderr.write(chunk)
+      if (this.#handler === undefined) this.log(stream, chunk)
+      else this.#handler.onPrinted(stream, chunk)
+    })
+    return new OutputLog(source, (line) => this.#logger[level](line, { processorId }))
   }
 
   async #watchExit(): Promise<void> {
@@ -341,15 +389,6 @@ class RunningProcessor implements ProcessorHost {
       this.#child.kill(signal)
     }
   }
-}
-
-async function inTime(done: Promise<unknown>, timeoutMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, timeoutMs)
-  })
-  await Promise.race([done, late])
-  clearTimeout(timer)
 }
 
 function closing(stream: Readable | null): Promise<void> {

@@ -8,7 +8,7 @@ import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { taskScopes } from '../runtime/task-scope.js'
 import { serveClients } from '../serializer/process-serializer.js'
-import { encode } from '../wire/message.js'
+import { encode, encodeFrame, type TaskOutput } from '../wire/message.js'
 import { ClaimTable, newClaimCells } from './claim-table.js'
 import { encodeExitNote } from './exit-note.js'
 import { GarbageCollector } from './garbage-collector.js'
@@ -25,6 +25,7 @@ import {
 } from './link.js'
 import { encodeOwnLog } from './log-frame.js'
 import { Outbox } from './outbox.js'
+import { tapOutput, type PrintStream } from './output-tap.js'
 import { Processor } from './processor.js'
 import { ObjectStore } from './stored-object.js'
 import { newBoardCells, TaskBoard } from './task-board.js'
@@ -51,18 +52,19 @@ function startGuardian(
 }
 
 /** A stream of Node's, which can be made to wait for the pipe, though Node does not say so. */
-interface Printer {
+interface Printer extends PrintStream {
   readonly _handle?: { setBlocking?(isBlocking: boolean): void }
 }
+
+const STDOUT = process.stdout as unknown as Printer
+const STDERR = process.stderr as unknown as Printer
 
 /**
  * What is printed leaves before the next statement runs. So the last words of a process are there
  * however it ends, and a task that prints without end is held up instead of filling memory.
  */
 function printAtOnce(): void {
-  for (const printer of [process.stdout, process.stderr] as readonly Printer[]) {
-    printer._handle?.setBlocking?.(true)
-  }
+  for (const { _handle } of [STDOUT, STDERR]) _handle?.setBlocking?.(true)
 }
 
 /** What it has come to is for the log of the worker. */
@@ -101,6 +103,12 @@ function main(): void {
       process.kill(process.pid, 'SIGKILL')
     },
   })
+  const tell = (output: TaskOutput): void => {
+    outbox.add(KIND_MESSAGE, encodeFrame(output))
+    outbox.flush()
+  }
+  tapOutput(STDOUT, 'stdout', { stage: runner, tell })
+  tapOutput(STDERR, 'stderr', { stage: runner, tell })
   const writeExitNote = (): void => {
     outbox.add(KIND_EXIT_NOTE, encodeExitNote(runner.exitNote))
     outbox.flush()

@@ -104,6 +104,8 @@ export class Processor {
       attempt: task.attempt,
       ...timeLimitOf(task.timeoutMs, this.#workersTimeoutMs),
       isProfiled: profiling,
+      output: task.output,
+      outputClient: task.outputClient === '' ? task.source : task.outputClient,
       keepsResult: task.keepsResult,
       serializer,
       fn,

@@ -63,7 +63,7 @@ test('of ten thousand tiny tasks each is answered or taken back, never both', as
   for (let sent = 0; sent < count;) {
     const burst = Math.min(count - sent, 1 + Math.floor(Math.random() * 300))
     for (let number = sent; number < sent + burst; number += 1) {
-      processor.dispatch(String(number), tiny, [number], number % 3)
+      processor.dispatch(String(number), tiny, [number], { priority: number % 3 })
     }
     const from = Math.max(sent - 200, 0)
     sent += burst

@@ -25,6 +25,8 @@ export function runnableTask(
     isWorkersLimit: false,
     shared: undefined,
     isProfiled: false,
+    output: 'log',
+    outputClient: identity('client'),
     keepsResult: false,
     serializer: { codec: () => codec, clientSerializer: () => codec },
     fn: new StoredObject([Buffer.from(fn)]),

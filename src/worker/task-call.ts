@@ -8,6 +8,7 @@ import { textOf, withPathPrefix } from '../serializer/path.js'
 import { pendingImportOf } from '../serializer/pending-read.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
 import { freezeData } from './freeze-data.js'
+import type { OutputPlace } from '../wire/message.js'
 import type { StoredBytes, TaskFunction } from './stored-function.js'
 import type { StoredObject } from './stored-object.js'
 
@@ -26,6 +27,10 @@ export interface RunnableTask extends TimeLimit {
   /** How often it was begun before. */
   readonly attempt: number
   readonly isProfiled: boolean
+  /** Where what it prints goes. */
+  readonly output: OutputPlace
+  /** The client that prints it. */
+  readonly outputClient: Identity
   /** A result that becomes an object is kept here, for tasks that need it. */
   readonly keepsResult: boolean
   /** That of the task's client. */

@@ -2,11 +2,12 @@
 // it, are told. It decides nothing: what it is told it passes to its runner.
 
 import { TaskCancelledError } from '../base/errors.js'
-import { idToHex, type TaskId } from '../base/ids.js'
+import { idToHex, type Identity, type TaskId } from '../base/ids.js'
 import { timeoutErrorOf } from '../core/worker/time-limit.js'
 import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../runtime/task-scope.js'
 import type { TaskIdentities } from '../serializer/class/identities.js'
 import { newTaskIdentities } from '../serializer/process-serializer.js'
+import type { OutputPlace } from '../wire/message.js'
 import type { LogLevel, LogWords } from './log-frame.js'
 import type { QueuedRun } from './run-queue.js'
 import type { BoardSlot } from './task-board.js'
@@ -87,6 +88,14 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
   get context(): TaskContext {
     this.#context ??= new OwnContext(this)
     return this.#context
+  }
+
+  get output(): OutputPlace {
+    return this.task.output
+  }
+
+  get outputClient(): Identity {
+    return this.task.outputClient
   }
 
   /** What was read to call it; undefined before. */

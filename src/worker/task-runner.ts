@@ -18,6 +18,7 @@ import { exitNoteOf, type ExitNote } from './exit-note.js'
 import type { HostFacts } from './host-frame.js'
 import type { LogLevel, LogWords } from './log-frame.js'
 import type { Outbox } from './outbox.js'
+import type { Speaker, Stage } from './output-tap.js'
 import { serializeFailure } from './own-frames.js'
 import { RunQueue } from './run-queue.js'
 import { RunReports } from './run-reports.js'
@@ -46,7 +47,7 @@ export interface TaskRunnerOptions {
 }
 
 /** Runs tasks. */
-export class TaskRunner implements RunHandler {
+export class TaskRunner implements RunHandler, Stage {
   readonly #meter: TaskMeter
   readonly #board: TaskBoard
   readonly #claims: ClaimTable
@@ -66,6 +67,9 @@ export class TaskRunner implements RunHandler {
   /** Tasks that may have begun to wait, or to go on. */
   #noted: TaskRun[] = []
   #arrivals = 0
+  /** The task that was started last. Without its content, which would stay in memory. */
+  #lastStarted: Speaker | undefined
+  #isMixed = false
   #isFollowing = false
   #isYielding = false
   #isRetired = false
@@ -139,11 +143,21 @@ export class TaskRunner implements RunHandler {
     this.#runBurst()
   }
 
+  get isMixed(): boolean {
+    return this.#isMixed
+  }
+
+  /** Asked where something is printed. */
+  get speaker(): Speaker | undefined {
+    const { current } = this.#scopes
+    if (!(current instanceof TaskRun)) return this.#isMixed ? undefined : this.#lastStarted
+    // What it leaves behind may print while others run.
+    if (current !== this.#current && current.output !== 'log') this.#follow()
+    return current
+  }
+
   onChildren(run: TaskRun): void {
-    if (!this.#isFollowing) {
-      this.#isFollowing = true
-      this.#scopes.follow()
-    }
+    this.#follow()
     if (run.isPending) this.#note(run)
   }
 
@@ -157,6 +171,12 @@ export class TaskRunner implements RunHandler {
 
   onLog(run: TaskRun, level: LogLevel, words: LogWords): void {
     this.#reports.log(run, level, words)
+  }
+
+  #follow(): void {
+    if (this.#isFollowing) return
+    this.#isFollowing = true
+    this.#scopes.follow()
   }
 
   #mayStart(): boolean {
@@ -184,6 +204,7 @@ export class TaskRunner implements RunHandler {
     const { task } = run
     if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
     this.#current = run
+    this.#noteOutput(task)
     this.#meter.start(run)
     run.slot = this.#board.enter(run.dispatchNumber, run.startedAt, run.isProfiled)
     if (task.refusal !== undefined) return this.#finish(run, 'failed', task.refusal)
@@ -199,6 +220,13 @@ export class TaskRunner implements RunHandler {
       void this.#startLater(run, pending)
       return false
     }
+  }
+
+  #noteOutput({ id, output, outputClient }: RunnableTask): void {
+    const last = this.#lastStarted
+    if (last?.output === output && last.outputClient === outputClient) return
+    this.#isMixed ||= last !== undefined
+    this.#lastStarted = { id, name: '', output, outputClient }
   }
 
   /** Something has to be imported before the task can be read. */

@@ -72,7 +72,7 @@ test('logging options make a log of all parts, down to the level that is asked f
       ioThreads: 2,
       garbageCollectIntervalMs: 1,
     })
-    const client = await Client.connect(cluster.address)
+    const client = await Client.connect(cluster.address, { output: 'log' })
     await client.submit(() => console.log('said by a task'))
     if (path === loud) {
       await until('a line of the level debug', () => {

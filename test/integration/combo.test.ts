@@ -23,7 +23,7 @@ test('a combo passes what its parts log to the given logger', async () => {
   const add = (text: string): void => void lines.push(text)
   const logger = { debug: add, info: add, warn: add, error: add }
   await using cluster = await SchedulerClusterCombo.start({ workers: 1, logger })
-  await using client = await Client.connect(cluster.address)
+  await using client = await Client.connect(cluster.address, { output: 'log' })
   await client.submit(() => console.log('hello from a task'))
   await client.close()
   await cluster.shutdown()

@@ -102,6 +102,8 @@ const task: fc.Arbitrary<Task> = fc.record({
   attempt: fc.oneof(fc.constant(0), uint32),
   keepsResult: bool,
   mayHaveRun: bool,
+  output: fc.constantFrom('log' as const, 'forward' as const, 'off' as const),
+  outputClient: fc.oneof(fc.constant(identity('')), identities),
 })
 
 const worker: fc.Arbitrary<WorkerStatus> = fc.record({
@@ -198,6 +200,16 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     update: fc.constantFrom(...TASK_UPDATE_TYPE),
     done: float64,
     total: float64,
+  }),
+  fc.record({
+    kind: fc.constant('taskOutput' as const),
+    taskId: taskIds,
+    client: identities,
+    name: text,
+    stream: fc.constantFrom('stdout' as const, 'stderr' as const),
+    content: bytes,
+    droppedBytes: uint64,
+    isLast: bool,
   }),
   fc.record({
     kind: fc.constant('clientHeartbeatEcho' as const),

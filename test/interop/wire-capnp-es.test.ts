@@ -35,6 +35,8 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   disconnectType: ['disconnect', 'shutdown'],
   nodeTaskType: ['normal', 'target'],
   update: ['waiting', 'resumed', 'progress'],
+  output: ['log', 'forward', 'off'],
+  stream: ['stdout', 'stderr'],
 }
 
 /** The lists and byte strings of capnp-es, as far as they are used here. */

@@ -200,7 +200,7 @@ function isPlain(json: unknown): boolean {
 
 /** Whether a message is of a kind, or has an argument of a type, that 1.9.9 does not have. */
 function hasNewEnumerant(message: Message): boolean {
-  if (message.kind === 'taskUpdate' || message.kind === 'taskRoom') return true
+  if (['taskUpdate', 'taskOutput', 'taskRoom'].includes(message.kind)) return true
   if (message.kind === 'graphTask') return message.graph.some(hasNewEnumerant)
   return message.kind === 'task' && message.functionArgs.some(({ type }) => type === 'inline')
 }
@@ -218,7 +218,7 @@ function withoutExtensions(message: Message): Message {
 function emptied(message: Message): Message {
   const fields = Object.entries(message).map(([key, value]) => [
     key,
-    isExtension(message, key) ? emptyLike(value) : value,
+    isExtension(message, key) ? emptyLike(key, value) : value,
   ])
   const base = Object.fromEntries(fields) as Message
   return base.kind === 'graphTask'
@@ -226,7 +226,8 @@ function emptied(message: Message): Message {
     : base
 }
 
-function emptyLike(value: unknown): unknown {
+function emptyLike(key: string, value: unknown): unknown {
+  if (key === 'output') return PLAIN_TASK.output
   if (typeof value === 'number') return 0
   if (typeof value === 'boolean') return false
   return typeof value === 'string' ? '' : []

@@ -55,6 +55,23 @@ test('a script computes in a cluster of its own, and is all that is heard', asyn
   assert.deepEqual(end, { code: 0, signal: null, stdout: '42 true\n', stderr: '' })
 })
 
+test('what tasks of a script print is printed by the script, unless it is not wanted', async (t) => {
+  const text = `import { Client } from '${PACKAGE}'
+    const client = new Client()
+    await client.submit(() => console.log('from a task'))
+    await client.submit(() => console.error('trouble'))
+    await client.close()`
+  assert.deepEqual(await run(t, text), {
+    code: 0,
+    signal: null,
+    stdout: 'from a task\n',
+    stderr: 'trouble\n',
+  })
+  const args = ['run', '-n', '1', '--output', 'off', writeScript(t, text)]
+  const quiet = await runCommand(t, 'scaler', args, NO_ADDRESS)
+  assert.deepEqual([quiet.code, quiet.stdout, quiet.stderr], [0, '', ''])
+})
+
 test('all that stands behind the file is for the script', async (t) => {
   const args = ['--help', '-n', '7', '--', '--address', 'x', '']
   const end = await run(t, 'console.log(JSON.stringify(process.argv.slice(2)))', ...args)

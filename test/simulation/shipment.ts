@@ -1,9 +1,8 @@
 // How programs travel: a function is an object that holds its name, with attachments if the name
 // says so; a task's first argument is its program; what else it was given follows.
 
-import type { ObjectId } from '#src/base/ids.js'
 import type { StoredValue, TaskOptions } from '#src/core/client/submission.js'
-import { taskId, type TaskId } from '#src/base/ids.js'
+import { identity, taskId, type ObjectId, type TaskId } from '#src/base/ids.js'
 import { encodeTaskFlags } from '#src/wire/task-flags.js'
 import type { Program } from './program.js'
 
@@ -66,6 +65,8 @@ export function optionsOf(
     retries,
     workerDeathLimit: deathLimit,
     capabilities: [],
+    output: 'log',
+    outputClient: identity(''),
   }
 }
 

@@ -214,6 +214,8 @@ export class WorkerHost {
         onReady: (pid) => handle({ type: 'processorReady', processor: number, pid }),
         onResult: (result) => handle({ type: 'taskAnswered', processor: number, result }),
         onUpdate: (update) => handle({ type: 'taskUpdated', processor: number, update }),
+        onOutput: (output) => handle({ type: 'outputTold', processor: number, output }),
+        onPrinted: () => {},
         onStatus: (status) => handle({ type: 'statusTold', processor: number, status }),
         onRetracted: (asked, retracted) => {
           handle({ type: 'tasksRetracted', processor: number, asked, retracted })

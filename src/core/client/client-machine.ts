@@ -235,6 +235,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   #onDisconnected(reason: string): void {
     this.#shutdown.onDisconnected()
     this.#waiting.onDisconnected()
+    this.#turn.act({ type: 'endOutput' })
     if (!this.#link.disconnected(reason) || this.#options.reconnect) return
     this.#close('disconnected', `the connection was lost: ${reason}`)
   }
@@ -254,6 +255,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#onTaskResult(message)
       case 'taskUpdate':
         return this.#flow.onTaskUpdate(message)
+      case 'taskOutput':
+        return this.#turn.act({ type: 'printOutput', output: message })
       case 'objectResponse':
         this.#onAnswer(this.#link.onObjectResponse(message))
         return this.#flow.onObjectResponse(message)

@@ -3,7 +3,7 @@
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import type { Message } from '../../wire/message.js'
+import type { Message, TaskOutput } from '../../wire/message.js'
 import type { GraphSubmission } from './graph-submission.js'
 import type { StoredValue, TaskSubmission } from './submission.js'
 
@@ -148,6 +148,10 @@ export type ClientAction<Owner> =
       readonly done: number
       readonly total: number
     }
+  /** A task has printed something. Its bytes are valid during the call only. */
+  | { readonly type: 'printOutput'; readonly output: TaskOutput }
+  /** What tasks have begun to print has no end: their ends may be missed. */
+  | { readonly type: 'endOutput' }
   /**
    * The answer to `shutdownRequested`. `unreachable`: no answer came; `detail` says why. Unless it
    * was accepted this client goes on.

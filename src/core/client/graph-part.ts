@@ -71,6 +71,8 @@ export class GraphPart<Owner> {
       attempt: 0,
       keepsResult: false,
       mayHaveRun: false,
+      output: options.output,
+      outputClient: options.outputClient,
     })
   }
 

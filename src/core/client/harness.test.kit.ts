@@ -173,6 +173,8 @@ export const NO_OPTIONS: TaskOptions = {
   retries: 0,
   workerDeathLimit: 0,
   capabilities: [],
+  output: 'log',
+  outputClient: identity(''),
 }
 
 /** The result of another task as an argument. */

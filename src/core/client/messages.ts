@@ -2,7 +2,13 @@
 
 import { assert } from '../../base/assert.js'
 import { latin1ToBytes } from '../../base/bytes.js'
-import { taskId as brandTaskId, type Identity, type ObjectId, type TaskId } from '../../base/ids.js'
+import {
+  identity,
+  taskId as brandTaskId,
+  type Identity,
+  type ObjectId,
+  type TaskId,
+} from '../../base/ids.js'
 import type {
   ObjectContent,
   ObjectInstruction,
@@ -17,6 +23,7 @@ import type { StoredValue } from './submission.js'
 import { ResultInput, type TaskInput, type TaskRecord } from './task-record.js'
 
 const NO_PARENT = brandTaskId('')
+const NO_CLIENT = identity('')
 const NO_CAPABILITIES: readonly TaskCapability[] = []
 const NO_CONTENT: ObjectContent = {
   objectIds: [],
@@ -62,6 +69,8 @@ export function taskMessage<Owner>(
     attempt: 0,
     keepsResult: false,
     mayHaveRun: isExtended && mayHaveRun,
+    output: isPlain ? 'log' : options.output,
+    outputClient: isPlain ? NO_CLIENT : options.outputClient,
   }
 }
 

@@ -1,8 +1,8 @@
 // What a task is made of when it is submitted. Apart from the events, because graphs are made of
 // the same.
 
-import type { ObjectId, TaskId } from '../../base/ids.js'
-import type { TaskCapability } from '../../wire/message.js'
+import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
+import type { OutputPlace, TaskCapability } from '../../wire/message.js'
 
 /** Something that is stored in the scheduler under an id. */
 export interface StoredValue {
@@ -28,6 +28,10 @@ export interface TaskOptions {
   /** 0 = what the scheduler finds right. */
   readonly workerDeathLimit: number
   readonly capabilities: readonly TaskCapability[]
+  /** Where what it prints goes. */
+  readonly output: OutputPlace
+  /** Who prints it, if that is another client; '' = this one. */
+  readonly outputClient: Identity
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Identity } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
-import type { ClientHeartbeatEcho, Message, Resource } from '../../wire/message.js'
+import type { ClientHeartbeatEcho, Message, Resource, TaskOutput } from '../../wire/message.js'
 
 /** An echo, and what the core knows for the report in it. docs/protocol.md#report */
 export interface ReportedEcho extends Omit<ClientHeartbeatEcho, 'reports' | 'bytes'> {
@@ -36,6 +36,8 @@ export type SchedulerAction =
   | { readonly type: 'forward'; readonly to: Identity; readonly bytes: Uint8Array }
   /** The echo for a client that has asked for a report: the shell adds what only it knows. */
   | { readonly type: 'report'; readonly to: Identity; readonly report: ReportedEcho }
+  /** What a task has printed, for its client: dropped and counted where too much waits already. */
+  | { readonly type: 'passOutput'; readonly message: TaskOutput }
   | { readonly type: 'publish'; readonly message: Message }
   | {
       readonly type: 'log'

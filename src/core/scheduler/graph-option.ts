@@ -15,6 +15,8 @@ export type NodeOptions = Pick<
   | 'timeoutMs'
   | 'retries'
   | 'workerDeathLimit'
+  | 'output'
+  | 'outputClient'
 >
 
 /** What a node is beside its id and its arguments. */
@@ -62,9 +64,17 @@ export class NodeKindTable {
 }
 
 function optionsOf(task: Task): NodeOptions {
-  const { source, capabilities, parentTaskId, timeoutMs, retries, workerDeathLimit } = task
-  const metadata = copyOf(task.metadata)
-  return { source, metadata, capabilities, parentTaskId, timeoutMs, retries, workerDeathLimit }
+  return {
+    source: task.source,
+    metadata: copyOf(task.metadata),
+    capabilities: task.capabilities,
+    parentTaskId: task.parentTaskId,
+    timeoutMs: task.timeoutMs,
+    retries: task.retries,
+    workerDeathLimit: task.workerDeathLimit,
+    output: task.output,
+    outputClient: task.outputClient,
+  }
 }
 
 /** Nodes with capabilities are compared by their keys. */
@@ -75,6 +85,8 @@ function isEqual(a: NodeOptions, b: NodeOptions): boolean {
     a.workerDeathLimit === b.workerDeathLimit &&
     a.source === b.source &&
     a.parentTaskId === b.parentTaskId &&
+    a.output === b.output &&
+    a.outputClient === b.outputClient &&
     a.capabilities.length === 0 &&
     b.capabilities.length === 0 &&
     asBuffer(a.metadata).equals(b.metadata)
@@ -82,9 +94,10 @@ function isEqual(a: NodeOptions, b: NodeOptions): boolean {
 }
 
 function keyOf(task: Task): string {
-  const { source, metadata, capabilities, parentTaskId } = task
+  const { source, metadata, capabilities, parentTaskId, output, outputClient } = task
   const numbers = [task.timeoutMs, task.retries, task.workerDeathLimit]
   const needs = capabilities.map(({ name, value }) => [name, value])
   const flags = asBuffer(metadata).toString('hex')
-  return JSON.stringify([task.funcObjectId, source, parentTaskId, flags, numbers, needs])
+  const places = [source, parentTaskId, output, outputClient]
+  return JSON.stringify([task.funcObjectId, places, flags, numbers, needs])
 }

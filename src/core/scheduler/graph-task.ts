@@ -105,6 +105,8 @@ function taskOf(graph: GraphTables, node: number): Task {
     attempt: 0,
     keepsResult,
     mayHaveRun: false,
+    output: options.output,
+    outputClient: options.outputClient,
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Identity } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
-import type { Message } from '../../wire/message.js'
+import type { Message, TaskOutput } from '../../wire/message.js'
 import type { Act, ReportedEcho, SchedulerAction } from './events.js'
 
 /** Messages per kind since the start. */
@@ -42,6 +42,12 @@ export class Output {
   forward(to: Identity, kind: Message['kind'], bytes: Uint8Array): void {
     this.#count(kind)
     this.#act({ type: 'forward', to, bytes })
+  }
+
+  /** Passes on what a task has printed. */
+  passOn(message: TaskOutput): void {
+    this.#count(message.kind)
+    this.#act({ type: 'passOutput', message })
   }
 
   /** Tells the monitors. Call only if there are subscribers. */

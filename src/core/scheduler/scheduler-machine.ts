@@ -17,6 +17,7 @@ import { expireClaims } from './return.js'
 import { giveRoom } from './room.js'
 import { SchedulerState } from './state.js'
 import { assignWaiting, cancelOrphans, onTask, onTaskCancel } from './task.js'
+import { onTaskOutput } from './task-output.js'
 import { onTaskResult } from './task-result.js'
 import { onTaskUpdate } from './task-update.js'
 import {
@@ -108,6 +109,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
       case 'taskUpdate':
         this.#touch(from, now)
         return onTaskUpdate(state, from, message)
+      case 'taskOutput':
+        this.#touch(from, now)
+        return onTaskOutput(state, from, message)
       case 'taskCancel':
         return onTaskCancel(state, clientOf(state, from, now), message)
       case 'graphTask':

@@ -233,6 +233,8 @@ function describe(action: SchedulerAction): string {
       const { workers, suitable, idle } = action.report
       return `${action.to} <- report ${workers} ${suitable} ${idle}`
     }
+    case 'passOutput':
+      return `${action.message.client} <- ${describeMessage(action.message)}`
     case 'publish':
       return `monitor <- ${describeMessage(action.message)}`
     case 'stop':
@@ -250,6 +252,8 @@ function describeMessage(message: Message): string {
       return `task ${message.taskId}`
     case 'taskResult':
       return `result ${message.taskId} ${message.status}`
+    case 'taskOutput':
+      return `output ${message.taskId}`
     case 'taskUpdate':
       return `${message.update} ${message.taskId} ${message.done}/${message.total}`
     case 'taskRoom':

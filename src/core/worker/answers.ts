@@ -18,6 +18,7 @@ import { KeptResults } from './kept-results.js'
 import type { WorkerCoreOptions } from './options.js'
 import type { Output } from './output.js'
 import { failureOf, statusOnly, withoutBytes } from './result.js'
+import { TaskOutputs } from './task-outputs.js'
 import type { WorkerTask } from './worker-task.js'
 
 /** How a task has ended. */
@@ -32,12 +33,15 @@ export class Answers {
   readonly #options: WorkerCoreOptions
   readonly #output: Output
   readonly #kept = new KeptResults()
+  /** What tasks print. */
+  readonly outputs: TaskOutputs
   /** What the scheduler of this connection understands; undefined until it has said so. */
   #features: number | undefined
 
   constructor(options: WorkerCoreOptions, output: Output) {
     this.#options = options
     this.#output = output
+    this.outputs = new TaskOutputs(output)
   }
 
   /** Results that may be asked for by a scheduler that has not sent their tasks yet. */
@@ -58,6 +62,7 @@ export class Answers {
   /** The scheduler has read a heartbeat, and shows what it understands. */
   onEcho(features: number): void {
     this.#features = features
+    this.outputs.onEcho(features)
     this.#kept.onEcho()
     if (!this.#canRecover) this.#kept.clear()
   }
@@ -65,6 +70,7 @@ export class Answers {
   /** The next scheduler may be another one. */
   onDisconnected(): void {
     this.#features = undefined
+    this.outputs.onDisconnected()
     this.#kept.onDisconnected()
   }
 

@@ -3,7 +3,14 @@
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
-import type { Message, TaskResult, TaskUpdate, WorkerHeartbeat } from '../../wire/message.js'
+import type {
+  Message,
+  OutputStream,
+  TaskOutput,
+  TaskResult,
+  TaskUpdate,
+  WorkerHeartbeat,
+} from '../../wire/message.js'
 
 /** Counts the processors of one worker. One lives at a time; its number is never used again. */
 export type ProcessorNumber = number
@@ -71,6 +78,19 @@ export type WorkerEvent =
       readonly processor: ProcessorNumber
       readonly update: TaskUpdate
     }
+  /** A processor tells what a task has printed. */
+  | {
+      readonly type: 'outputTold'
+      readonly processor: ProcessorNumber
+      readonly output: TaskOutput
+    }
+  /** Something was written to the standard streams of the processor, and nobody says by whom. */
+  | {
+      readonly type: 'outputRead'
+      readonly processor: ProcessorNumber
+      readonly stream: OutputStream
+      readonly content: Uint8Array
+    }
   /** Answers `askStatus`. */
   | {
       readonly type: 'statusTold'
@@ -106,6 +126,17 @@ export type WorkerAction =
   | { readonly type: 'send'; readonly message: Message }
   /** Send it with `agent`, `rssFree` and `processors[].resource` filled in: only the shell can. */
   | { readonly type: 'sendHeartbeat'; readonly heartbeat: WorkerHeartbeat }
+  /**
+   * Pass on what a task has printed, unless too much waits already; that is counted, and so is all
+   * where `mayLeave` is false.
+   */
+  | { readonly type: 'sendOutput'; readonly output: TaskOutput; readonly mayLeave: boolean }
+  /** Put something that was printed into the log. */
+  | {
+      readonly type: 'logOutput'
+      readonly stream: OutputStream
+      readonly content: Uint8Array
+    }
   /** Start the next processor; what is told to it may be written before it is ready. */
   | { readonly type: 'startProcessor'; readonly processor: ProcessorNumber }
   /** Hand a Task to the processor, in its bytes. */

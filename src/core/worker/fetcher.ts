@@ -1,6 +1,6 @@
 // Gets the objects that tasks need from the scheduler to the processor: docs/protocol.md#objects.
 
-import { totalBytes } from '../../base/bytes.js'
+import { asBuffer, totalBytes } from '../../base/bytes.js'
 import { identity, type ObjectId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { ObjectInstruction, ObjectRequest, ObjectResponse } from '../../wire/message.js'
@@ -10,6 +10,9 @@ import type { WorkerTask } from './worker-task.js'
 
 /** Between two attempts to make room while all that is there is needed, in milliseconds. */
 const ROOM_INTERVAL_MS = 200
+
+/** What is longer is cut: it is only for people. */
+const MAX_NAME_BYTES = 1_000
 
 /** What a fetcher tells and asks about tasks. */
 export interface FetcherHandler {
@@ -124,9 +127,10 @@ export class Fetcher {
   /** The bytes go to the processor before any task that needs them. */
   #arrive(response: ObjectResponse, now: InstantMs): void {
     this.#output.tellProcessor(response)
-    const { objectIds, objectBytes } = response.objectContent
+    const { objectIds, objectBytes, objectNames } = response.objectContent
     for (const [index, id] of objectIds.entries()) {
-      this.#table.arrive(id, totalBytes(objectBytes[index] ?? []), this.#onComplete)
+      const bytes = totalBytes(objectBytes[index] ?? [])
+      this.#table.arrive(id, { bytes, name: nameFrom(objectNames[index]) }, this.#onComplete)
     }
     this.makeRoom(now)
   }
@@ -161,6 +165,12 @@ const CLEAR: ObjectInstruction = {
   instructionType: 'clear',
   objectUser: identity(''),
   objectContent: { objectIds: [], objectTypes: [], objectNames: [], objectBytes: [] },
+}
+
+/** The name of a function; empty for what has none of its own. */
+function nameFrom(bytes: Uint8Array | undefined): string {
+  const name = bytes === undefined ? '' : asBuffer(bytes).toString('utf8', 0, MAX_NAME_BYTES)
+  return name.startsWith('<') ? '' : name
 }
 
 function deletionOf(objectIds: readonly ObjectId[]): ObjectInstruction {

@@ -14,6 +14,12 @@ const OBJECT_OVERHEAD_BYTES = 512
 /** What is left of the limit when room is made: not for each object anew. */
 const KEPT_SHARE = 7 / 8
 
+/** What is told of an object that has come. */
+export interface ArrivedObject {
+  readonly bytes: number
+  readonly name: string
+}
+
 /** The objects of one processor after the other. */
 export class ObjectTable {
   readonly #entries = new Map<ObjectId, ObjectEntry>()
@@ -46,13 +52,18 @@ export class ObjectTable {
   }
 
   /**
-   * An object of so many bytes has come. Calls `onComplete` for each task that has all of its
+   * An object has come. Calls `onComplete` for each task that has all of its
    * objects now.
    */
-  arrive(id: ObjectId, bytes: number, onComplete: (task: WorkerTask) => void): void {
+  arrive(
+    id: ObjectId,
+    { bytes, name }: ArrivedObject,
+    onComplete: (task: WorkerTask) => void,
+  ): void {
     const entry = this.#entries.get(id)
     if (entry === undefined || entry.isPresent) return
     entry.isPresent = true
+    entry.name = name
     entry.bytes = bytes + OBJECT_OVERHEAD_BYTES
     this.#bytes += entry.bytes
     const { waiters } = entry
@@ -67,7 +78,7 @@ export class ObjectTable {
   /** The processor has made an object itself, and keeps it. */
   keep(id: ObjectId, bytes: number, onComplete: (task: WorkerTask) => void): void {
     if (!this.#entries.has(id)) this.#entries.set(id, this.#newEntry())
-    this.arrive(id, bytes, onComplete)
+    this.arrive(id, { bytes, name: '' }, onComplete)
   }
 
   /** The scheduler does not have an object: forgets that it was asked for. Returns who waited. */
@@ -157,7 +168,7 @@ export class ObjectTable {
 
   #newEntry(): ObjectEntry {
     const usedAt = this.#lookUpCount
-    return { isPresent: false, bytes: 0, usedAt, waiters: [], expectedMs: Infinity }
+    return { isPresent: false, bytes: 0, name: '', usedAt, waiters: [], expectedMs: Infinity }
   }
 
   /** A task that uses one object twice waits for it once. */

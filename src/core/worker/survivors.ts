@@ -37,6 +37,7 @@ export class Survivors {
   /** Ends or gives back all that a processor had left unanswered. */
   sort(unanswered: readonly WorkerTask[], aftermath: Aftermath): void {
     const { culprit, isOnPurpose } = aftermath
+    this.#answers.outputs.onProcessorExited(unanswered)
     // Who had to be ended by force is as deadly to what waits for it as who ends its process.
     const ended = isOnPurpose ? unanswered.filter(({ state }) => state === 'canceling') : []
     for (const task of unanswered) {

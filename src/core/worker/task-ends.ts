@@ -42,6 +42,7 @@ export class TaskEnds {
   /** The processor is done with a task: it has run, or was skipped. */
   onAnswered(task: WorkerTask, result: TaskResult, now: InstantMs): void {
     const { state } = task
+    this.#answers.outputs.onEnded(task)
     this.#tasks.change(task, 'answered')
     if (result.status === 'canceled') return
     if (!task.hasWaited) this.#learn(task, result)

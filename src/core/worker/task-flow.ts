@@ -74,6 +74,7 @@ export class TaskFlow {
     this.#output = output
     this.#answers = answers
     this.#slot = slot
+    answers.outputs.listenTo(this.#dispatcher)
     this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
     this.#watch = new TaskWatch(output, options.cancelGraceMs, {

@@ -125,6 +125,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         return this.#onStopRequested(event.isUrgent === true, now)
       case 'tick':
         return this.#onTick(now)
+      case 'outputTold':
+      case 'outputRead':
+        return this.#onOutput(event)
       case 'processorReady':
       case 'taskAnswered':
       case 'taskUpdated':
@@ -203,6 +206,16 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #onClientDisconnect({ disconnectType }: ClientDisconnect): void {
     if (disconnectType === 'shutdown') this.#end('the scheduler shuts the cluster down', false)
+  }
+
+  /** What is printed when nobody waits for it any more is for the log. */
+  #onOutput(event: OutputEvent): void {
+    const isWanted = this.#isWorking && this.#slot.isCurrent(event.processor)
+    const { stream, content } = event.type === 'outputRead' ? event : event.output
+    const { outputs } = this.#answers
+    if (!isWanted) this.#output.act({ type: 'logOutput', stream, content })
+    else if (event.type === 'outputRead') outputs.onRead(stream, content)
+    else outputs.onTold(event.output)
   }
 
   #onProcessorEvent(event: ProcessorEvent, now: InstantMs): void {
@@ -341,6 +354,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 }
 
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }
+type OutputEvent = WorkerEvent & { readonly type: 'outputTold' | 'outputRead' }
 type ProcessorEvent = WorkerEvent & {
   readonly type:
     | 'processorReady'

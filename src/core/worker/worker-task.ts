@@ -4,7 +4,7 @@ import { copyOf } from '../../base/bytes.js'
 import { objectIdOf, type Identity, type ObjectId, type TaskId } from '../../base/ids.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { InstantMs } from '../../base/machine.js'
-import { encode, type Task } from '../../wire/message.js'
+import { encode, type OutputPlace, type Task } from '../../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../../wire/task-flags.js'
 import type { TaskState } from './task-state.js'
 import { timeLimitOf, type TimeLimit } from './time-limit.js'
@@ -16,6 +16,8 @@ export interface ObjectEntry {
   isPresent: boolean
   /** Its size once it is present. */
   bytes: number
+  /** What it is called; empty until it is present. */
+  name: string
   /** `ObjectTable`'s count of look-ups when a task needed it last. */
   usedAt: number
   /** Tasks that wait for it, and such as have ended meanwhile. Invariant: empty when present. */
@@ -33,6 +35,14 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   /** Its number then: for the scheduler, an answer with another one is an old one. */
   attempt: number
   readonly priority: number
+  /** Empty: that of the function. */
+  readonly name: string
+  /** Where what it prints goes. */
+  readonly output: OutputPlace
+  /** The client that prints it. */
+  readonly outputClient: Identity
+  /** Something was passed on that it has printed. */
+  hasPrinted: boolean
   /** The task that has submitted it; empty: none. */
   readonly parentId: TaskId
   /** So often the scheduler runs it again after it has failed. */
@@ -93,6 +103,10 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
     bytes: copyOf(encode(task)),
     attempt: task.attempt,
     priority: priorityOf(task.metadata),
+    name: task.name,
+    output: task.output,
+    outputClient: task.outputClient === '' ? task.source : task.outputClient,
+    hasPrinted: false,
     parentId: task.parentTaskId,
     ...timeLimitOf(task.timeoutMs, workersTimeoutMs),
     retries: task.retries,
@@ -125,6 +139,11 @@ export function renew(task: WorkerTask, message: Task): void {
   if (message.attempt === task.attempt) return
   task.bytes = copyOf(encode(message))
   task.attempt = message.attempt
+}
+
+/** What a task is called, for people. */
+export function titleOf({ name, functionEntry }: WorkerTask): string {
+  return name === '' ? (functionEntry?.name ?? '') : name
 }
 
 /** Higher priority first, then the order of arrival. */

@@ -60,6 +60,17 @@ import {
 } from './status.js'
 
 /**
+ * `Task.OutputPlace` of the schema.
+ * - `log`: Into the log of its worker.
+ * - `forward`: To the client, which prints it.
+ * - `off`: Nowhere.
+ */
+export type OutputPlace = 'log' | 'forward' | 'off'
+
+/** The names of `OutputPlace` by their numbers. */
+export const OUTPUT_PLACE: readonly OutputPlace[] = ['log', 'forward', 'off']
+
+/**
  * `Task.Argument.ArgumentType` of the schema.
  * - `task`: The id of another node of the same graph. Only inside a GraphTask.
  * - `objectID`: The id of an object.
@@ -96,6 +107,16 @@ export const TASK_UPDATE_TYPE: readonly TaskUpdateType[] = [
   'running',
   'queued',
 ]
+
+/**
+ * `TaskOutput.OutputStream` of the schema.
+ * - `stdout`: Standard output.
+ * - `stderr`: Standard error.
+ */
+export type OutputStream = 'stdout' | 'stderr'
+
+/** The names of `OutputStream` by their numbers. */
+export const OUTPUT_STREAM: readonly OutputStream[] = ['stdout', 'stderr']
 
 /**
  * `ObjectInstruction.ObjectInstructionType` of the schema.
@@ -182,6 +203,10 @@ export interface Task {
   readonly keepsResult: boolean
   /** Another scheduler process had it before: a worker may have it still. Set by clients. Not in 1.9.9. */
   readonly mayHaveRun: boolean
+  /** Where what it prints goes (docs/protocol.md#output). Not in 1.9.9. */
+  readonly output: OutputPlace
+  /** forward: the client that prints it, where that is not `source`. Not in 1.9.9. */
+  readonly outputClient: Identity
   /**
    * Inside of this package the encoded message, if this was decoded from one. In
    * `scaler-ts/protocol` there never is one.
@@ -208,6 +233,8 @@ export function readTask(reader: Reader, bytes: Uint8Array | undefined): Task {
     attempt: reader.uint32(structAt + 12, pointersAt),
     keepsResult: reader.bool(structAt, 128, pointersAt),
     mayHaveRun: reader.bool(structAt, 129, pointersAt),
+    output: nameOf(OUTPUT_PLACE, reader.uint16(structAt + 18, pointersAt), 'Task.output'),
+    outputClient: reader.id(pointersAt + 64, structEnd) as Identity,
     bytes,
   }
 }
@@ -240,7 +267,9 @@ function isExtendedTask(value: Task): boolean {
     value.workerDeathLimit !== 0 ||
     value.attempt !== 0 ||
     value.keepsResult ||
-    value.mayHaveRun
+    value.mayHaveRun ||
+    value.output !== 'log' ||
+    value.outputClient.length > 0
   )
 }
 
@@ -256,20 +285,21 @@ export function measureTask(value: Task, referenceFrom: number, isExtended: bool
     ? words +
         measureTaskCapabilityList(value.capabilities, referenceFrom) +
         idWords(value.parentTaskId) +
-        textWords(value.name)
+        textWords(value.name) +
+        idWords(value.outputClient)
     : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeTask(value: Task, referenceFrom: number): number {
   const isExtended = isExtendedTask(value)
-  return (isExtended ? 11 : 5) + measureTask(value, referenceFrom, isExtended)
+  return (isExtended ? 12 : 5) + measureTask(value, referenceFrom, isExtended)
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
 export function measureTaskList(values: readonly Task[], referenceFrom: number): number {
   const isExtended = values.some(isExtendedTask)
-  let words = structListWords(values.length, isExtended ? 11 : 5)
+  let words = structListWords(values.length, isExtended ? 12 : 5)
   for (const value of values) words += measureTask(value, referenceFrom, isExtended)
   return words
 }
@@ -279,7 +309,7 @@ export function addTask(writer: Writer, pointerAt: number, value: Task): void {
   const isExtended = isExtendedTask(value)
   writeTask(
     writer,
-    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 8 : 5),
+    writer.struct(pointerAt, isExtended ? 3 : 0, isExtended ? 9 : 5),
     value,
     isExtended,
   )
@@ -303,16 +333,18 @@ function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean)
   writer.uint32(at + 12, value.attempt)
   writer.bool(at, 128, value.keepsResult)
   writer.bool(at, 129, value.mayHaveRun)
+  writer.uint16(at + 18, codeOf(OUTPUT_PLACE, value.output, 'Task.output'))
+  writer.id(pointersAt + 64, value.outputClient)
 }
 
 /** Adds a list of the struct behind a pointer. */
 export function addTaskList(writer: Writer, pointerAt: number, values: readonly Task[]): void {
   const isExtended = values.some(isExtendedTask)
-  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 8 : 5)
+  let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 9 : 5)
   for (const value of values) {
     writer.zero(at, isExtended ? 3 : 0)
     writeTask(writer, at, value, isExtended)
-    at += isExtended ? 88 : 40
+    at += isExtended ? 96 : 40
   }
 }
 
@@ -623,6 +655,78 @@ function writeTaskUpdate(writer: Writer, at: number, value: TaskUpdate): void {
   writer.uint16(at, codeOf(TASK_UPDATE_TYPE, value.update, 'TaskUpdate.update'))
   writer.float64(at + 8, value.done)
   writer.float64(at + 16, value.total)
+}
+
+/** What a task has printed: worker -> scheduler -> client (docs/protocol.md#output). (docs/protocol.md#struct-taskoutput) */
+export interface TaskOutput {
+  readonly kind: 'taskOutput'
+  /** The task. */
+  readonly taskId: TaskId
+  /** The client that prints it. */
+  readonly client: Identity
+  /** What the task is called, for people. */
+  readonly name: string
+  /** Where the task has printed it. */
+  readonly stream: OutputStream
+  /** The bytes; may begin and end anywhere in a line. */
+  readonly content: Uint8Array
+  /** How much of the output for this client was dropped on the way since it was told last. */
+  readonly droppedBytes: number
+  /** The task has ended, here: nothing of this run follows. */
+  readonly isLast: boolean
+  /**
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskOutput(reader: Reader, bytes: Uint8Array | undefined): TaskOutput {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'taskOutput',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    client: reader.id(pointersAt + 8, structEnd) as Identity,
+    name: reader.text(pointersAt + 16, structEnd),
+    stream: nameOf(OUTPUT_STREAM, reader.uint16(structAt, pointersAt), 'TaskOutput.stream'),
+    content: reader.data(pointersAt + 24, structEnd),
+    droppedBytes: reader.uint64(structAt + 8, pointersAt),
+    isLast: reader.bool(structAt, 16, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskOutput(value: TaskOutput, referenceFrom: number): number {
+  return (
+    idWords(value.taskId) +
+    idWords(value.client) +
+    textWords(value.name) +
+    dataWords(value.content, referenceFrom)
+  )
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskOutput(value: TaskOutput, referenceFrom: number): number {
+  return 6 + measureTaskOutput(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskOutput(writer: Writer, pointerAt: number, value: TaskOutput): void {
+  writeTaskOutput(writer, writer.struct(pointerAt, 2, 4), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskOutput(writer: Writer, at: number, value: TaskOutput): void {
+  const pointersAt = at + 16
+  writer.id(pointersAt, value.taskId)
+  writer.id(pointersAt + 8, value.client)
+  writer.text(pointersAt + 16, value.name)
+  writer.uint16(at, codeOf(OUTPUT_STREAM, value.stream, 'TaskOutput.stream'))
+  writer.data(pointersAt + 24, value.content)
+  writer.uint64(at + 8, value.droppedBytes)
+  writer.bool(at, 16, value.isLast)
 }
 
 /** Tasks that depend on each other: client -> scheduler. (docs/protocol.md#struct-graphtask) */
@@ -2177,6 +2281,7 @@ export type Message =
   | ProcessorInitialized
   | TaskUpdate
   | TaskRoom
+  | TaskOutput
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -2235,8 +2340,10 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readTaskUpdate(reader.enterStruct(pointersAt, structEnd), bytes)
     case 25:
       return readTaskRoom(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 26:
+      return readTaskOutput(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 25`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 26`)
   }
 }
 
@@ -2295,6 +2402,8 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeTaskUpdate(message, referenceFrom)
     case 'taskRoom':
       return 3 + sizeTaskRoom(message, referenceFrom)
+    case 'taskOutput':
+      return 3 + sizeTaskOutput(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -2407,6 +2516,10 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'taskRoom':
       writer.uint16(at, 25)
       addTaskRoom(writer, at + 8, message)
+      break
+    case 'taskOutput':
+      writer.uint16(at, 26)
+      addTaskOutput(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

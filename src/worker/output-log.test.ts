@@ -3,7 +3,12 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'node:test'
-import { readLines } from './output-reader.js'
+import { OutputLog } from './output-log.js'
+
+function readLines(stream: PassThrough, onLine: (line: string) => void): void {
+  const log = new OutputLog(stream, onLine)
+  stream.on('data', (chunk: Buffer) => log.write(chunk))
+}
 
 test('all lines come in order, the unfinished last one too', async () => {
   const stream = new PassThrough()
