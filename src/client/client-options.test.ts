@@ -14,6 +14,7 @@ test('every option has a default', () => {
     inlineLimitBytes: 8_192,
     reconnect: true,
     maxUnfinishedTasks: 1_000_000,
+    output: 'log',
     logger: silentLogger,
   })
   assert.deepEqual(
