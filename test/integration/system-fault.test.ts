@@ -146,6 +146,8 @@ async function assertUnstarted(code: string): Promise<void> {
         onUpdate: () => {},
         onStatus: () => {},
         onRetracted: () => {},
+        onOutput: () => {},
+        onPrinted: () => {},
         onExit: (death, lastRun) => {
           assert.equal(lastRun, 'nothing')
           resolve(death.stderr)
