@@ -49,7 +49,10 @@ test('a captured counter, map, object, class and closure begin anew in each task
   assert.deepEqual(await client.submit(task, 1), fresh)
   assert.deepEqual(await client.submit(task, 2), fresh)
   assert.deepEqual(await client.map(task, [3, 4, 5]), [fresh, fresh, fresh])
-  const { b } = await client.get({ a: [task, 6], b: [(list: readonly number[]) => task(list.length), 'a'] }, ['b'])
+  const { b } = await client.get(
+    { a: [task, 6], b: [(list: readonly number[]) => task(list.length), 'a'] },
+    ['b'],
+  )
   assert.deepEqual(b, fresh)
 })
 
