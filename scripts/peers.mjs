@@ -23,6 +23,8 @@ const TOOLS = {
   tools: { what: 'tsx and esbuild', source: 'test/matrix/peer/tools' },
   'vitest-4': { what: 'vitest 4', source: 'test/matrix/peer/vitest-4' },
   'vitest-5': { what: 'vitest 5', source: 'test/matrix/peer/vitest-5' },
+  runners: { what: 'Jest and vitest', source: 'test/package/peer-runners' },
+  bundlers: { what: 'webpack, rollup and vite', source: 'test/package/peer-bundlers' },
   packaging: { what: 'pnpm, yarn and checkers of packages', source: 'test/package/peer' },
   libzmq: { what: 'libzmq', source: 'test/interop/peer' },
   lint: { what: 'the linter', source: 'scripts/lint' },

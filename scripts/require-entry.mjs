@@ -1,6 +1,7 @@
 // Writes what `require('scaler-ts')` finds, beside the entry points for `import`: `dist/*.cjs`,
-// which load the same modules, and their types. Compilers that take a file for CommonJS refuse
-// types that are declared as an ES module; these name those of `*.d.ts`: there is one of each.
+// which load the same modules, or their bundle where `require` is not Node's own, and their types.
+// Compilers that take a file for CommonJS refuse types that are declared as an ES module; these
+// name those of `*.d.ts`: there is one of each.
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -17,8 +18,23 @@ export function writeRequireEntries() {
     if (isNew) continue
     const name = `./${basename(source, '.d.ts')}.js`
     writeFileSync(join(ROOT, target.types), typesText(source, name))
-    writeFileSync(join(ROOT, target.default), `'use strict'\nmodule.exports = require('${name}')\n`)
+    writeFileSync(join(ROOT, target.default), entryText(basename(source, '.d.ts')))
   }
+}
+
+/**
+ * One instance for `import` and `require`: Node can require ES modules. What has a `require` of its
+ * own, such as Jest, may not, and gets the bundle.
+ */
+function entryText(name) {
+  return `'use strict'
+const { features, getBuiltinModule } = process
+const isOfNode = module instanceof getBuiltinModule('node:module')
+module.exports =
+  isOfNode && features.require_module
+    ? require('./${name}.js')
+    : require('./commonjs.cjs').${name}
+`
 }
 
 /** The script may change, too. */

@@ -31,6 +31,11 @@ export const LONG_GROUPS = [
     files: /^test\/integration\/failure-link-client/,
     isPart: true,
   },
+  {
+    what: 'test runners and bundlers',
+    files: /^test\/package\/(runner|bundler)\.test/,
+    peers: /^(runners|bundlers)$/,
+  },
   { what: '20,000 simulated lives', files: /^test\/simulation\/long-campaign-0/, isPart: true },
   { what: 'long simulations', files: /^test\/simulation\/long-(campaign-[1-9]|life)/ },
   { what: 'real failures for minutes', files: /^test\/chaos\/chaos\.test/ },

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { readFile } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { ROOT } from './command.js'
 import { pack, readManifest, type ExportConditions } from './local-registry.kit.js'
-import { unpackInto } from './unpacked-package.kit.js'
+import { PackedProject } from './packed-project.kit.js'
 
 const execute = promisify(execFile)
 
@@ -24,9 +23,11 @@ test('the package holds what is needed to run it and nothing else', async () => 
     /^dist\/.+(?<!\.(test|kit))\.(js|d\.ts)$/,
     /^dist\/[a-z]+\.(cjs|d\.cts)$/,
     /^protocol\/[a-z]+\.capnp$/,
-    /^docs\/[A-Za-z-]+\.md$/,
+    /^docs\/(api\/)?[A-Za-z-]+\.md$/,
+    /^deploy\/README\.md$/,
+    /^examples\/[a-z-]+\.ts$/,
     /^deploy\/systemd\/scaler[a-z-]*\.(service|toml)$/,
-    /^(package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
+    /^(package\.json|LICENSE|(README|ARCHITECTURE|CHANGELOG|CONTRIBUTING|SECURITY)\.md)$/,
   ]
   const paths = await packedPaths()
   const isAllowed = (path: string): boolean => allowed.some((pattern) => pattern.test(path))
@@ -37,7 +38,10 @@ test('the package holds what is needed to run it and nothing else', async () => 
 })
 
 test('nothing in the package is left over from sources that are gone', async () => {
-  const compiled = (await packedPaths()).filter((path) => path.startsWith('dist/'))
+  const made = new Set(['dist/commonjs.cjs'])
+  const compiled = (await packedPaths()).filter(
+    (path) => path.startsWith('dist/') && !made.has(path),
+  )
   const sourceOf = (path: string): string =>
     path.replace('dist/', 'src/').replace(/(\.d)?\.c?[jt]s$/, '.ts')
   assert.ok(compiled.length > 100)
@@ -45,6 +49,22 @@ test('nothing in the package is left over from sources that are gone', async () 
     compiled.filter((path) => !existsSync(join(ROOT, sourceOf(path)))),
     [],
   )
+})
+
+test('no link of a packed page leads to what is not packed', async () => {
+  const paths = await packedPaths()
+  const lost: string[] = []
+  for (const page of paths.filter((path) => path.endsWith('.md'))) {
+    const text = await readFile(join(ROOT, page), 'utf8')
+    const prose = text.replaceAll(/```[^]*?```|`[^`\n]*`(?!\])/g, '')
+    for (const [, link = ''] of prose.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)) {
+      const target = posix.join(posix.dirname(page), link).replace(/\/$/, '')
+      if (!paths.some((path) => path === target || path.startsWith(`${target}/`))) {
+        lost.push(`${page}: ${link}`)
+      }
+    }
+  }
+  assert.deepEqual(lost, [])
 })
 
 /** The files that `exports` leads to, whatever the conditions. */
@@ -78,21 +98,8 @@ test('nothing but the entry points can be imported', async () => {
   assert.equal(typeof require('scaler-ts/package.json'), 'object')
 })
 
-/** The package as a user has it: unpacked, with its run-time dependencies and no others. */
-async function installPackage(t: TestContext): Promise<string> {
-  const project = await mkdtemp(join(tmpdir(), 'installed-'))
-  t.after(() => rm(project, { recursive: true }))
-  await unpackInto(join(project, 'node_modules/scaler-ts'))
-  for (const name of Object.keys((await readManifest()).dependencies ?? {})) {
-    const place = join(project, 'node_modules', name)
-    await mkdir(dirname(place), { recursive: true })
-    await symlink(`${ROOT}node_modules/${name}`, place, 'junction')
-  }
-  return project
-}
-
 test('the packed package works outside of the repository', async (t) => {
-  const project = await installPackage(t)
+  const { folder: project } = await PackedProject.make(t, {})
   const { version, bin } = await readManifest()
   const program = "import('scaler-ts').then(({ Client }) => console.log(typeof Client))"
   const { stdout } = await execute(process.execPath, ['--eval', program], { cwd: project })

@@ -13,6 +13,7 @@ import type { FunctionCode, FunctionSite } from '../source/function-site.js'
 import { CaptureReader, type ReadCapture } from './capture-reader.js'
 import { CellKeys } from './cell-keys.js'
 import { classPartsOf } from './class-parts.js'
+import { CompilerFunctions } from './compiler-function.js'
 import type { ExplicitFunctions } from './explicit-function.js'
 import type { FunctionAnalyst, FunctionParts, SourceParts } from './function-parts.js'
 import {
@@ -24,7 +25,7 @@ import {
 } from './obstacle.js'
 import { PromisifiedFunctions } from './promisified.js'
 import { isAtWork, type MakerFunction, RemadeVariables } from './remade-variables.js'
-import { type Declaration, ScriptTable, type KnownScript } from './script-table.js'
+import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './script-table.js'
 import { TextParts } from './text-parts.js'
 
 /** What an analyst works with. */
@@ -67,6 +68,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   readonly #texts = new TextParts()
   readonly #promisified = new PromisifiedFunctions()
   readonly #remade = new RemadeVariables()
+  readonly #compilers = new CompilerFunctions()
   #tools: Tools | undefined
   #hasLooked = false
 
@@ -134,7 +136,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     const { natives, explicit, modules } = this.#options
     const name = natives.nameOf(fn)
     if (name !== undefined) return { kind: 'native', name }
-    const reference = explicit.referenceOf(fn)
+    const reference = explicit.referenceOf(fn) ?? modules.ownReference(fn)
     if (reference !== undefined) return { kind: 'reference', reference }
     const url = this.#requires.get(fn)
     if (url !== undefined) return runtimeParts({ kind: 'require', url })
@@ -178,8 +180,10 @@ export class SourceAnalyst implements FunctionAnalyst {
     const script = tools.scripts.get(view.location.scriptId)
     const url = script?.script.url ?? ''
     if (url.startsWith('node:')) return this.#partsOfNode(fn, url, view)
-    const referred = this.#referredParts(fn, url, view)
+    const referred = this.#referredParts(fn, url, view, script)
     if (referred !== undefined) return referred
+    const remade = this.#compilers.remade(fn)
+    if (remade !== undefined) return this.#texts.partsOf(remade, {})
     const site = this.#known.get(fn)?.site ?? this.#siteOf(fn, view.location, script)
     const [obstacle] = site?.obstacles ?? []
     if (site === undefined || obstacle !== undefined) return refuseObstacle(fn, obstacle, url)
@@ -201,10 +205,16 @@ export class SourceAnalyst implements FunctionAnalyst {
     fn: AnyFunction,
     url: string,
     view: FunctionView,
+    script: KnownScript | undefined,
   ): FunctionParts | Refusal | undefined {
     const { modules } = this.#options
     if (!modules.goesByReference(url)) return undefined
-    const reference = modules.referenceOf(fn, url, this.#exportsOf, isStatic(view))
+    // Its own script says it even where the file was loaded several times.
+    const names = script && exportedLocals(script)
+    const reference = modules.referenceOf(fn, url, () => names, {
+      isStatic: isStatic(view),
+      variables: view.scopes.find(({ type }) => type === 'module')?.variables,
+    })
     if (reference === undefined) return modules.refusalOf(fn, url)
     const parts: FunctionParts = { kind: 'reference', reference }
     this.#references.set(fn, { parts, policyVersion: modules.version })

@@ -60,13 +60,8 @@ export class ScriptTable {
 
   /** What the module at `url` exports: exported name to local name, or undefined if not loaded. */
   exportsOf(url: string): ReadonlyMap<string, string> | undefined {
-    const { analysis } = this.#loaded(url) ?? {}
-    if (analysis === undefined) return undefined
-    const locals = new Map<string, string>()
-    for (const [name, target] of analysis.exportsOf()) {
-      if ('local' in target) locals.set(name, target.local)
-    }
-    return locals
+    const known = this.#loaded(url)
+    return known && exportedLocals(known)
   }
 
   /**
@@ -139,6 +134,16 @@ export class ScriptTable {
     this.#gone.register(known, script.id)
     return known
   }
+}
+
+/** What a script exports of its own: exported name to local name; undefined if nothing is known. */
+export function exportedLocals({ analysis }: KnownScript): ReadonlyMap<string, string> | undefined {
+  if (analysis === undefined) return undefined
+  const locals = new Map<string, string>()
+  for (const [name, target] of analysis.exportsOf()) {
+    if ('local' in target) locals.set(name, target.local)
+  }
+  return locals
 }
 
 /** Where loaders find what a relative specifier means: TypeScript's say `.js` and mean `.ts`. */

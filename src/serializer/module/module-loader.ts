@@ -5,6 +5,7 @@ import { DeserializeError } from '../../base/errors.js'
 import { textOf } from '../path.js'
 import { needsTime } from './module-place.js'
 import { type FoundModule, ModuleSearch } from './module-search.js'
+import { ownNamespace } from './own-package.js'
 import { PlaceTable } from './place-table.js'
 import { quietly } from './quiet.js'
 import {
@@ -108,6 +109,8 @@ class Loader implements ModuleLoader {
     }
     const pending = this.#pending.get(key)
     if (pending !== undefined) throw new PendingImport(nameOf(module), pending)
+    const own = module.kind === 'own' ? ownNamespace(module.file) : undefined
+    if (own !== undefined) return own
     const found = this.#search.find(module, form)
     try {
       const root = this.#open(found, module.kind === 'own' ? 'import' : form)

@@ -322,14 +322,14 @@ describe('a value of an ES module', () => {
       [h, ['box', 'h']],
     ] as const) {
       assert.equal(find.referenceOf(value as AnyFunction, url, A_MODULE), undefined)
-      const found = finder().referenceOf(value as AnyFunction, url, A_MODULE, true)
+      const found = finder().referenceOf(value as AnyFunction, url, A_MODULE, { isStatic: true })
       assert.deepEqual(found?.path, path)
       assert.equal(load(tree, found), value)
     }
     const { far } = (cyclic as { one: { two: { far: AnyFunction } } }).one.two
-    assert.equal(find.referenceOf(far, url, A_MODULE, true), undefined)
+    assert.equal(find.referenceOf(far, url, A_MODULE, { isStatic: true }), undefined)
     assert.equal(
-      find.referenceOf(lib['box']?.['other'] as AnyFunction, url, A_MODULE, true),
+      find.referenceOf(lib['box']?.['other'] as AnyFunction, url, A_MODULE, { isStatic: true }),
       undefined,
     )
   })

@@ -12,11 +12,19 @@ import { LoadedExports } from './loaded-exports.js'
 import type { ModulePolicy } from './module-policy.js'
 import { ModulePlace } from './module-place.js'
 import { fileReference, OriginResolver } from './origin-resolver.js'
+import { type OwnExport, ownExportTable } from './own-package.js'
 import type { ExportReference, ModuleLoader, RuntimeRole } from './reference.js'
 import { refuseUnexported } from './refuse-import.js'
 
 /** What is exported by the ES module at a URL, by exported name; undefined if that is none. */
 export type ExportsOf = (url: string) => ReadonlyMap<string, string> | undefined
+
+/** What is known of the place of a function. */
+interface Surroundings {
+  readonly isStatic?: boolean
+  /** Undefined where the function is in no ES module, or where V8 does not tell. */
+  readonly variables?: Readonly<Record<string, unknown>> | undefined
+}
 
 /** How far what a module exports is looked into for what has no name of its own there. */
 const MAX_STEPS = 3
@@ -32,6 +40,7 @@ export class ModuleNames {
   readonly #files = new Map<string, boolean>()
   #loaded: LoadedExports
   readonly #namespaces = new Map<string, object>()
+  #ownExports: ReadonlyMap<unknown, OwnExport> | undefined
   readonly #roles: Pick<ModuleLoader, 'roleOf'> | undefined
   #version: number
 
@@ -71,6 +80,14 @@ export class ModuleNames {
     return this.#roles?.roleOf(fn)
   }
 
+  /** The reference of what this package exports, where its files are not loaded by themselves. */
+  ownReference(value: AnyFunction): ExportReference | undefined {
+    this.#ownExports ??= ownExportTable()
+    const found = this.#ownExports.get(value)
+    if (found === undefined) return undefined
+    return { module: { kind: 'own', file: found.file }, form: 'import', path: [found.name] }
+  }
+
   /** See `OriginResolver`. */
   originReference(origin: ImportOrigin, parentUrl: string): ExportReference | undefined {
     return this.#origins.originReference(origin, parentUrl)
@@ -80,20 +97,21 @@ export class ModuleNames {
    * The reference of a function, class, module namespace or exports object; undefined if no other
    * process could import it. `fileUrl` is the URL or path of the script that defines a function.
    * `isStatic`: the function uses nothing but its module, so that there is one of it in each
-   * process. Runs no getters and nothing of the user's. Never throws.
+   * process. `variables`: those of its module. Runs no getters and nothing of the user's. Never
+   * throws.
    */
   referenceOf(
     value: AnyFunction | object,
     fileUrl: string | undefined,
     exportsOf: ExportsOf,
-    isStatic = false,
+    { isStatic = false, variables }: Surroundings = {},
   ): ExportReference | undefined {
     this.#forgetIfChanged()
     const known = this.#known.get(value)
     if (known !== undefined) return known
     let found: ExportReference | undefined
     try {
-      found = this.#find(value, fileUrl, exportsOf, isStatic)
+      found = this.#find(value, fileUrl, exportsOf, { isStatic, variables })
     } catch {
       // A module that failed to load, or a path that is none.
     }
@@ -105,7 +123,7 @@ export class ModuleNames {
     value: AnyFunction | object,
     fileUrl: string | undefined,
     exportsOf: ExportsOf,
-    isStatic: boolean,
+    surroundings: Surroundings,
   ): ExportReference | undefined {
     if (types.isProxy(value)) return undefined
     if (types.isModuleNamespaceObject(value)) return this.#namespaceReference(value)
@@ -116,11 +134,12 @@ export class ModuleNames {
     if (path === undefined || fileUrl === undefined) return undefined
     if (!this.goesByReference(path)) return undefined
     const url = fileUrlOf(fileUrl)
-    const isModule = url !== undefined && !this.#loaded.has(path) && (exportsOf(url)?.size ?? 0) > 0
-    return (
-      (isModule ? this.#importReference(value as AnyFunction, url, isStatic) : undefined) ??
-      this.#requireReference(value, path)
-    )
+    const names = url === undefined || this.#loaded.has(path) ? undefined : exportsOf(url)
+    const imported =
+      url !== undefined && names !== undefined && names.size > 0
+        ? this.#importReference(value as AnyFunction, url, names, surroundings)
+        : undefined
+    return imported ?? this.#requireReference(value, path)
   }
 
   /** By what `require` gave to anybody in this process. */
@@ -137,18 +156,21 @@ export class ModuleNames {
   #importReference(
     value: AnyFunction,
     url: string,
-    isStatic: boolean,
+    names: ReadonlyMap<string, string>,
+    { isStatic, variables }: Surroundings,
   ): ExportReference | undefined {
     const path = pathOf(url)
+    const module = path === undefined ? undefined : fileReference(path, this.#policy)
+    if (module === undefined) return undefined
+    // Asked first: a sandbox has an instance of its own, of which Node does not know.
+    const name = variables && !isVariant(url) ? keyOf(variables, names, value) : undefined
+    if (name !== undefined) return { module, form: 'import', path: [name] }
     const namespace = this.#namespaceAt(url)
-    if (path === undefined || namespace === undefined) return undefined
+    if (namespace === undefined) return undefined
     const key = keyIn(namespace, value)
     const inside = key === undefined && isStatic ? stepsIn(namespace, value) : undefined
     const steps = key === undefined ? inside : [key]
-    const module = steps === undefined ? undefined : fileReference(path, this.#policy)
-    return module === undefined || steps === undefined
-      ? undefined
-      : { module, form: 'import', path: steps }
+    return steps === undefined ? undefined : { module, form: 'import', path: steps }
   }
 
   /** A namespace does not say what it is that of, but what `require` gives for it may. */
@@ -178,7 +200,7 @@ export class ModuleNames {
    */
   #namespaceAt(url: string): object | undefined {
     const known = this.#namespaces.get(url)
-    if (known !== undefined || /[?#]/.test(url)) return known
+    if (known !== undefined || isVariant(url)) return known
     try {
       const folder = isBuiltin(url) ? process.cwd() : dirname(pathOf(url) ?? '')
       const namespace = new ModulePlace(folder).importNow(url)
@@ -204,6 +226,23 @@ export class ModuleNames {
 
 function builtinReference(id: string, form: ExportReference['form']): ExportReference {
   return { module: { kind: 'builtin', id }, form, path: [] }
+}
+
+/** A file can be loaded several times, under several URLs. */
+function isVariant(url: string): boolean {
+  return /[?#]/.test(url)
+}
+
+/** The exported name of the variable that has the value. */
+function keyOf(
+  variables: Readonly<Record<string, unknown>>,
+  names: ReadonlyMap<string, string>,
+  value: AnyFunction,
+): string | undefined {
+  for (const [name, local] of names) {
+    if (Object.hasOwn(variables, local) && valueIn(variables, local) === value) return name
+  }
+  return undefined
 }
 
 /** The exported name that has the value; the one that a function is called by, if it has it. */

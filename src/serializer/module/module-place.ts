@@ -29,6 +29,10 @@ interface Compilable {
 /** Names of no file: that of the module itself, and those of modules that import one other. */
 const NAME = '[scaler-ts].mjs'
 
+/** Codes of Node's errors where it cannot import synchronously, or has asked no loader. */
+const NEEDS_TIME =
+  /^ERR_(REQUIRE_|INTERNAL_ASSERTION|UNKNOWN_FILE_EXTENSION$|\w+_TYPESCRIPT_SYNTAX$)/
+
 const TEXT =
   'export const load = (specifier, options) => import(specifier, options)\n' +
   'export const resolve = (specifier) => import.meta.resolve(specifier)\n'
@@ -93,12 +97,12 @@ function isJson(url: string): boolean {
 
 /**
  * Whether a module is worth another try with `import()`, which may wait, and which alone finds what
- * yarn's Plug'n'Play keeps in archives.
+ * yarn's Plug'n'Play keeps in archives, and asks loaders such as tsx what files mean.
  */
 export function needsTime(error: unknown): boolean {
   const code = (error as { readonly code?: unknown } | undefined)?.code
   if (code === 'ERR_MODULE_NOT_FOUND') return process.versions['pnp'] !== undefined
-  return typeof code === 'string' && /^ERR_(REQUIRE_|INTERNAL_ASSERTION)/.test(code)
+  return typeof code === 'string' && NEEDS_TIME.test(code)
 }
 
 function meansIn(folder: string): Means {

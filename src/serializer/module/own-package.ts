@@ -4,12 +4,16 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathFrom, pathOf } from './file-location.js'
+import { ownExports } from './own-exports.js'
 
 /** The name by which users import this package. */
 export const OWN_NAME = 'scaler-ts'
 
 /** Where this file is in the folder of the compiled files; elsewhere once it was bundled. */
 const PLACE = /[\\/]serializer[\\/]module[\\/]own-package\.[cm]?[jt]s$/
+
+/** An entry point of an installed package: tools make such paths of its name. */
+const ENTRY_PATH = /[\\/]node_modules[\\/]scaler-ts[\\/]dist[\\/](index|protocol)\.c?js$/
 
 /** Tests beside the source use this package like anybody else. */
 const TEST = /\.(test|kit)\.[cm]?[jt]s$/
@@ -29,9 +33,14 @@ export function ownFileOf(location: string): string | undefined {
   return pathFrom(folder, path)
 }
 
-/** The file behind `scaler-ts` or a subpath of it: entry points are at the top of the folder. */
+/**
+ * The file behind `scaler-ts`, a subpath of it, or the path of an installation of it: entry points
+ * are at the top of the folder.
+ */
 export function ownEntryOf(specifier: string): string | undefined {
   if (specifier === OWN_NAME) return 'index.js'
+  const installed = ENTRY_PATH.exec(specifier)?.[1]
+  if (installed !== undefined) return `${installed}.js`
   if (!specifier.startsWith(`${OWN_NAME}/`)) return undefined
   const file = `${specifier.slice(OWN_NAME.length + 1)}.js`
   return /^[\w-]+\.js$/.test(file) && ownPathOf(file) !== undefined ? file : undefined
@@ -43,4 +52,24 @@ export function ownPathOf(file: string): string | undefined {
   if (folder === undefined) return undefined
   const path = join(folder, file)
   return pathFrom(folder, path) !== undefined && existsSync(path) ? path : undefined
+}
+
+/** The exports of a file of this package, where they are not loaded from that file. */
+export function ownNamespace(file: string): object | undefined {
+  return ownExports()?.[file]
+}
+
+/** A value of this package by the file that exports it. */
+export interface OwnExport {
+  readonly file: string
+  readonly name: string
+}
+
+/** All that those export, by identity. Not before all of it is evaluated. */
+export function ownExportTable(): ReadonlyMap<unknown, OwnExport> {
+  const found = new Map<unknown, OwnExport>()
+  for (const [file, namespace] of Object.entries(ownExports() ?? {})) {
+    for (const [name, value] of Object.entries(namespace)) found.set(value, { file, name })
+  }
+  return found
 }

@@ -2,8 +2,9 @@
 // works as in the file that the code comes from, if that is here; packages that are not found there
 // are looked for from the working directory.
 
+import { existsSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { fileUrlOf, isLocal, packageNameOf, pathOf } from './file-location.js'
 import type { ModulePlace } from './module-place.js'
@@ -43,7 +44,7 @@ export class RuntimeFunctions {
     return remember(this.#imports, url, () => {
       const load = async (specifier: unknown, options?: unknown): Promise<object> => {
         // Unlike `String`, this refuses symbols.
-        const text = `${specifier as string}`.replace(VITE_PREFIX, '')
+        const text = pathFromVite(`${specifier as string}`, [url, this.#cwdUrl()])
         const own = ownUrlOf(text)
         if (own !== undefined) return this.#places.cwd().import(own)
         return this.#placeFor(text, url, 'import').import(text, options)
@@ -104,6 +105,10 @@ export class RuntimeFunctions {
     })
   }
 
+  #cwdUrl(): string {
+    return pathToFileURL(join(this.#places.cwd().folder, '[cwd]')).href
+  }
+
   /** The first place that has it. Throws an error that names the module and the worker. */
   #placeFor(specifier: string, url: string, form: Form): ModulePlace {
     const key = `${form} ${specifier}\0${url}`
@@ -148,7 +153,24 @@ function isMissing(error: unknown): boolean {
   return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
 }
 
-/** The URL of this package's own file behind a specifier of it. */
+/**
+ * Vite writes the path of a file from its own root, which is a folder above the file that imports,
+ * or with a prefix if it is outside.
+ */
+function pathFromVite(specifier: string, urls: readonly string[]): string {
+  const path = specifier.replace(VITE_PREFIX, '')
+  if (!path.startsWith('/') || existsSync(path)) return path
+  for (const url of urls) {
+    let folder = pathOf(url)
+    while (folder !== undefined && dirname(folder) !== folder) {
+      folder = dirname(folder)
+      if (existsSync(join(folder, path))) return join(folder, path)
+    }
+  }
+  return path
+}
+
+/** The URL of this package's own file behind a specifier or path of it. */
 function ownUrlOf(specifier: unknown): string | undefined {
   const entry = typeof specifier === 'string' ? ownEntryOf(specifier) : undefined
   const path = entry === undefined ? undefined : ownPathOf(entry)

@@ -1,0 +1,64 @@
+// Stops a program at once, and says what to do, where a bundler has put this package into one of
+// its files: functions of it travel by the names of its files, and the processes that it starts
+// are some of these. Without this check the program would fail later, and say something else.
+
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { compileFunction } from 'node:vm'
+import { ConfigError } from '../base/errors.js'
+
+/** What only the folder of the compiled files has. */
+const NEIGHBOUR = 'cluster/embedded-main.js'
+
+/**
+ * Throws `ConfigError` unless the code at `place` is in the files of this package: `place` is the
+ * path or URL of its script as V8 has it; undefined if V8 has none.
+ */
+export function refuseBundling(place: string | undefined): void {
+  if (place !== undefined && isOwn(place)) return
+  const where = place === undefined ? 'evaluated code' : place
+  fail(
+    `scaler-ts was bundled into ${where}, where it cannot work: mark scaler-ts as external ` +
+      "(esbuild: --external:scaler-ts; webpack: externals: { 'scaler-ts': 'node-commonjs " +
+      "scaler-ts' }; rollup: external: ['scaler-ts']; vite: ssr.external: ['scaler-ts']; " +
+      "Next.js: serverExternalPackages: ['scaler-ts']) and install it where the program runs",
+  )
+}
+
+/** Node prints the line of an uncaught error: here that could be all of a minified bundle. */
+function fail(text: string): void {
+  const filename = 'scaler-ts'
+  compileFunction('throw new ConfigError(text)', ['ConfigError', 'text'], { filename })(
+    ConfigError,
+    text,
+  )
+}
+
+function isOwn(place: string): boolean {
+  if (/^[\w-]{2,}:/.test(place) && !place.startsWith('file:')) return false
+  const path = place.startsWith('file:') ? fileURLToPath(new URL(place)) : place
+  const folder = dirname(path)
+  // The file itself, or the bundle for CommonJS that this package has.
+  return [join(folder, '..'), folder].some((dist) => existsSync(join(dist, NEIGHBOUR)))
+}
+
+/**
+ * Where the script of this function is. What bundlers say of it, such as `import.meta.url`, may be
+ * where it was before.
+ */
+function ownPlace(): string | undefined {
+  const { prepareStackTrace, stackTraceLimit } = Error
+  try {
+    Error.stackTraceLimit = 1
+    Error.prepareStackTrace = (_, sites) => sites
+    const sites = new Error().stack as unknown as readonly NodeJS.CallSite[] | undefined
+    return sites?.[0]?.getFileName() ?? undefined
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+    if (prepareStackTrace === undefined) Reflect.deleteProperty(Error, 'prepareStackTrace')
+    else Error.prepareStackTrace = prepareStackTrace
+  }
+}
+
+refuseBundling(ownPlace())

@@ -1,0 +1,133 @@
+// What the tests of test runners have them run: a test file that means the same in Jest, after
+// Babel or as an ES module, and in vitest. `describe`, `test` and `expect` are globals.
+
+const TESTS = `
+let client
+beforeAll(async () => { client = await Client.local({ workers: 2 }) }, 120_000)
+afterAll(() => client.close(), 120_000)
+
+const rate = 2
+class Point {
+  #hidden = 1
+  constructor(x) { this.x = x }
+  get twice() { return this.x * rate }
+  static origin() { return new Point(0) }
+}
+class OwnError extends Error {}
+
+test('closures, classes, and what they give, which equals what is made here', async () => {
+  expect(await client.submit((n) => n * rate, 21)).toBe(42)
+  expect(await client.map((n) => n + rate, [1, 2, 3])).toEqual([3, 4, 5])
+  const make = () => ({ list: [1, { a: 1 }], map: new Map([[1, 2]]), set: new Set([1]), at: new Date(5), bytes: new Uint8Array([1]), pattern: /a/g })
+  expect(await client.submit(make)).toEqual(make())
+  expect(await client.submit(make)).toStrictEqual(make())
+  expect(await client.submit(() => [1, 2])).toStrictEqual([1, 2])
+  const points = client.with({}).submit(() => Shape.unit().size)
+  expect(await points).toBe(1)
+  expect(await client.submit((shape) => shape.size, new Shape(3))).toBe(3)
+  expect(await client.submit((size) => new Shape(size), 2)).toStrictEqual(new Shape(2))
+  expect(await client.submit(() => new Shape(2))).toBeInstanceOf(Shape)
+  expect(await client.submit(() => Point.origin().twice)).toBe(0)
+})
+
+test('arguments are of the classes that the task knows', async () => {
+  const kinds = await client.submit(
+    (...values) => values.map((value) => Object.getPrototypeOf(value) === [Array, Map, Date, TypeError, Uint8Array, RegExp, Object, Promise][values.indexOf(value)].prototype),
+    [1], new Map(), new Date(), new TypeError('x'), new Uint8Array(2), /x/, {},
+  )
+  expect(kinds).toEqual([true, true, true, true, true, true, true])
+  const files = readdirSync('.')
+  expect(await client.submit((list) => list instanceof Array && list.length, files)).toBe(files.length)
+  const memory = process.memoryUsage()
+  expect(await client.submit(() => memory.rss)).toBe(memory.rss)
+})
+
+test('errors are of the classes that the test knows', async () => {
+  await expect(client.submit(() => { throw new TypeError('bad') })).rejects.toThrow(TypeError)
+  await expect(client.submit(() => { throw new TypeError('bad') })).rejects.toThrow('bad')
+  await expect(client.submit(() => undefined.x)).rejects.toThrow(TypeError)
+  await expect(client.submit(() => { throw new OwnError('mine') })).rejects.toThrow(OwnError)
+  await expect(client.submit(() => readFileSync('/none'))).rejects.toThrow(/ENOENT/)
+  const endless = client.with({ timeoutMs: 200 }).submit(() => { for (;;); })
+  await expect(endless).rejects.toThrow(TaskTimeoutError)
+})
+
+test('imports: of Node, of packages, of files beside the test, inside of tasks', async () => {
+  expect(await client.submit((path) => basename(path), '/a/b')).toBe('b')
+  expect(await client.submit(add, 1, 2)).toBe(3)
+  expect(await client.submit(() => add(1, 2) + square(3))).toBe(12)
+  expect(await client.submit(square, 3)).toBe(9)
+  expect(await client.submit(async () => (await import('runner-package')).add(1, 2))).toBe(3)
+  expect(await client.submit(async () => (await import('scaler-ts')).currentTask().attempt)).toBe(1)
+})
+
+test('tasks that submit tasks, and graphs', async () => {
+  const fibonacci = async (n) => {
+    if (n < 2) return n
+    const inner = currentClient()
+    return (await inner.submit(fibonacci, n - 1)) + (await inner.submit(fibonacci, n - 2))
+  }
+  expect(await client.submit(fibonacci, 4)).toBe(3)
+  expect(await client.submit((outer) => outer.submit(() => 3), client)).toBe(3)
+  const inc = (n) => n + 1
+  const sum = (a, b) => a + b
+  const graph = { a: 1, b: [inc, 'a'], c: [sum, 'a', 'b'] }
+  expect(await client.get(graph, ['c'])).toStrictEqual({ c: 3 })
+  expect(typeof (await client.submit(() => currentTask().id))).toBe('string')
+})
+
+test('globals and what the language has go by their names', async () => {
+  const { Array: list, Map: map, TypeError: error, Uint8Array: bytes, URL: url, setTimeout: later, parseInt: parse } = globalThis
+  const same = await client.submit(() => [list === Array, map === Map, error === TypeError, bytes === Uint8Array, url === URL, later === setTimeout, parse === parseInt])
+  expect(same).toEqual([true, true, true, true, true, true, true])
+  const here = globalThis
+  expect(await client.submit(() => here === globalThis)).toBe(true)
+  const encoder = new TextEncoder()
+  expect(await client.submit(() => encoder.encode('ab').length)).toBe(2)
+})
+`
+
+const IMPORTS = `
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { add } from 'runner-package'
+import { Client, TaskTimeoutError, currentClient, currentTask } from 'scaler-ts'
+import { Shape, square } from './own.js'
+`
+
+const OWN = `
+export const square = (n) => {
+  if (n > 100) { return undefined }
+  return n * n
+}
+export class Shape {
+  constructor(size) { this.size = size }
+  static unit() { return new Shape(1) }
+}
+`
+
+/** Files of a project for any runner; `tests` are the names of its test files. */
+export function runnerFiles(tests: readonly string[]): Readonly<Record<string, string>> {
+  const files: Record<string, string> = {
+    'own.js': OWN,
+    'node_modules/runner-package/package.json': '{"name":"runner-package","main":"./main.cjs"}',
+    'node_modules/runner-package/main.cjs': 'exports.add = (a, b) => a + b\n',
+  }
+  for (const name of tests) files[name] = IMPORTS + TESTS
+  return files
+}
+
+/** A test file that Jest runs as it is, without any configuration. */
+export const PLAIN_TEST = `
+const { Client, currentClient, TaskTimeoutError } = require('scaler-ts')
+
+test('the package works', async () => {
+  const client = await Client.local({ workers: 1 })
+  const rate = 2
+  expect(await client.submit((n) => [n * rate], 21)).toStrictEqual([42])
+  expect(await client.submit(() => currentClient().submit(() => 3))).toBe(3)
+  expect(await client.submit((inner) => inner.submit(() => 3), client)).toBe(3)
+  await expect(client.submit(() => { throw new RangeError('bad') })).rejects.toThrow(RangeError)
+  await client.close()
+}, 120_000)
+`
