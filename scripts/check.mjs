@@ -31,7 +31,8 @@ const STEPS = [
 async function lint() {
   const [missing] = await ensurePeers((name) => name === 'lint')
   if (missing !== undefined) return { code: 1, output: `cannot be installed: ${missing}\n` }
-  return runNode([peerFile('lint', 'node_modules/oxlint/bin/oxlint')], { capture: true })
+  const env = { OXLINT_TSGOLINT_PATH: peerFile('lint', 'node_modules/.bin/tsgolint') }
+  return runNode([peerFile('lint', 'node_modules/oxlint/bin/oxlint')], { capture: true, env })
 }
 
 /** So many worlds, from a seed that is told. */

@@ -29,10 +29,9 @@ export function refuseBundling(place: string | undefined): void {
 /** Node prints the line of an uncaught error: here that could be all of a minified bundle. */
 function fail(text: string): void {
   const filename = 'scaler-ts'
-  compileFunction('throw new ConfigError(text)', ['ConfigError', 'text'], { filename })(
-    ConfigError,
-    text,
-  )
+  const names = ['ConfigError', 'text']
+  const raise = compileFunction('throw new ConfigError(text)', names, { filename })
+  Reflect.apply(raise, undefined, [ConfigError, text])
 }
 
 function isOwn(place: string): boolean {
@@ -48,7 +47,8 @@ function isOwn(place: string): boolean {
  * where it was before.
  */
 function ownPlace(): string | undefined {
-  const { prepareStackTrace, stackTraceLimit } = Error
+  const { stackTraceLimit } = Error
+  const before = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace')
   try {
     Error.stackTraceLimit = 1
     Error.prepareStackTrace = (_, sites) => sites
@@ -56,8 +56,8 @@ function ownPlace(): string | undefined {
     return sites?.[0]?.getFileName() ?? undefined
   } finally {
     Error.stackTraceLimit = stackTraceLimit
-    if (prepareStackTrace === undefined) Reflect.deleteProperty(Error, 'prepareStackTrace')
-    else Error.prepareStackTrace = prepareStackTrace
+    if (before === undefined) Reflect.deleteProperty(Error, 'prepareStackTrace')
+    else Object.defineProperty(Error, 'prepareStackTrace', before)
   }
 }
 
