@@ -60,7 +60,9 @@ export class CompilerFunctions {
     const known = [OF_BABEL, OF_TYPESCRIPT, COUNTERS].find((each) => each.name.test(name))
     if (known === undefined) return undefined
     if (!known.word.test(Function.prototype.toString.call(fn))) return undefined
-    const made = this.#made.get(known) ?? (Reflect.apply(compileFunction(known.text), undefined, []) as AnyFunction)
+    const made =
+      this.#made.get(known) ??
+      (Reflect.apply(compileFunction(known.text), undefined, []) as AnyFunction)
     this.#made.set(known, made)
     return made
   }
