@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
 import { asCompleted } from './as-completed.js'
 import type { Future } from './future.js'
@@ -8,9 +8,14 @@ import { wait } from './wait.js'
 
 const identity = (x: unknown): unknown => x
 
+const held: TestClient[] = []
+// Futures that have not ended keep a process alive.
+after(() => Promise.all(held.map(({ connection }) => connection.close())))
+
 /** A client whose tasks end when the test says so, by their order. */
 function heldClient(): TestClient & { readonly end: (index: number) => void } {
   const client = testClient()
+  held.push(client)
   client.scheduler.isHolding = true
   const end = (index: number): void => {
     const task = client.scheduler.received.filter((message) => message.kind === 'task')[index]
