@@ -52,20 +52,33 @@ class EngineShapes {
 /** The shapes of this process. */
 export const engineShapes: EngineShapes = new EngineShapes()
 
-/** Compiled with the engine's own syntax, which is allowed for that moment. */
+/**
+ * Asks in the engine's own syntax. V8 forgets the code of what has not been called for a while, and
+ * cannot compile it again by itself, for that syntax is allowed only while it is compiled here.
+ */
 function sameShape(): SameShape {
-  const compile = (): SameShape =>
-    compileFunction('return %HaveSameMap(some,other)', ['some', 'other']) as SameShape
-  try {
-    return compile()
-  } catch {
-    // Not allowed yet.
+  let ask = compiled()
+  return (some, other) => {
+    if (ask === undefined) return false
+    try {
+      return ask(some, other)
+    } catch {
+      ask = compiled()
+      return ask?.(some, other) ?? false
+    }
   }
+}
+
+/** Undefined if the engine does not allow it. */
+function compiled(): SameShape | undefined {
   try {
     setFlagsFromString('--allow-natives-syntax')
-    return compile()
+    const ask = compileFunction('return %HaveSameMap(some,other)', ['some', 'other']) as SameShape
+    // Functions are compiled when they are called first.
+    ask({}, {})
+    return ask
   } catch {
-    return () => false
+    return undefined
   } finally {
     setFlagsFromString('--no-allow-natives-syntax')
   }
