@@ -187,7 +187,8 @@ test('when the scheduler never comes back, futures fail with DisconnectedError a
   const futures = [1, 2, 3].map((x) => client.submit(() => delay(1e8, x)))
   const child = { leaf: [() => delay(1e8)] }
   const graph = client.get(child, ['leaf'])
-  await until('one runs', () => futures.some((future) => future.state === 'running'))
+  const all = [...futures, graph.futures.leaf]
+  await until('one runs', () => all.some((future) => future.state === 'running'))
   const begun = performance.now()
   await cluster.scheduler.kill()
   for (const future of [...futures, graph]) {
