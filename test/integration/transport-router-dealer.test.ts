@@ -5,6 +5,7 @@ import { ConfigError } from '#src/base/errors.js'
 import { identity } from '#src/base/ids.js'
 import { DealerSocket, type DealerHandler } from '#src/transport/dealer.js'
 import { RouterSocket } from '#src/transport/router.js'
+import { until } from './condition.js'
 import {
   greeting,
   rawConnect,
@@ -54,8 +55,8 @@ test('send writes nothing itself; what is sent in one turn arrives together', as
   await told(dealerLog, 'connect')
   for (let count = 0; count < 100; count += 1) dealer.send(Buffer.from(`${count}`))
   assert.equal(dealer.queuedBytes, 390)
-  await told(log, 'batch')
-  assert.equal(textsOf(log).length, 100)
+  // A turn that takes long is cut, so they may come in several.
+  await until('all are there', () => textsOf(log).length === 100)
   assert.equal(dealer.queuedBytes, 0)
 })
 

@@ -81,7 +81,11 @@ export class CaptureReader {
     const step = captureText(free.name, owner.url, free.line)
     const cell = this.#remadeOf(free.binding, owner.url)
     if (cell !== undefined) {
-      const capture = { name: name.name, step, content: { kind: 'value', value: cell } } as const
+      // Such a value is made when it is first used: a computed key would need it before.
+      const content: Content = name.isEarly
+        ? { kind: 'refusal', refusal: refuseHidden(free.name) }
+        : { kind: 'value', value: cell }
+      const capture = { name: name.name, step, content }
       return { capture, isConstant: true, partialUse: undefined }
     }
     const { content, ...about } = this.#contentOf(owner, name, scope)

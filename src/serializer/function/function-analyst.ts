@@ -94,7 +94,8 @@ export class SourceAnalyst implements FunctionAnalyst {
   remake(fn: AnyFunction, name: string): boolean {
     const tools = this.#tools
     const owner = this.#remade.makerOf(fn) ?? (tools && this.#ownerOf(fn, tools))
-    const free = owner?.site.code.names.find((each) => each.name === name)?.free
+    const found = owner?.site.code.names.find((each) => each.name === name)
+    const free = found?.isEarly === true ? undefined : found?.free
     if (tools === undefined || owner === undefined || free?.binding === undefined) return false
     const declared = tools.captures.declarationOf(free.binding, owner)
     if (declared === undefined) return false
