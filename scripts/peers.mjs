@@ -18,13 +18,20 @@ import { ROOT } from './paths.mjs'
 import { run } from './process.mjs'
 
 const FOLDER = join(ROOT, '.peers')
-/** What is installed for each tool, by its folder: `package.json` and `package-lock.json`. */
+/**
+ * What is installed for each tool, by its folder: `package.json` and `package-lock.json`. Not every
+ * lock file has the parts for all platforms (`isForAnyone: false`): what it lacks is looked up.
+ */
 const TOOLS = {
   tools: { what: 'tsx and esbuild', source: 'test/matrix/peer/tools' },
   'vitest-4': { what: 'vitest 4', source: 'test/matrix/peer/vitest-4' },
   'vitest-5': { what: 'vitest 5', source: 'test/matrix/peer/vitest-5' },
-  runners: { what: 'Jest and vitest', source: 'test/package/peer-runners' },
-  bundlers: { what: 'webpack, rollup and vite', source: 'test/package/peer-bundlers' },
+  runners: { what: 'Jest and vitest', source: 'test/package/peer-runners', isForAnyone: false },
+  bundlers: {
+    what: 'webpack, rollup and vite',
+    source: 'test/package/peer-bundlers',
+    isForAnyone: false,
+  },
   packaging: { what: 'pnpm, yarn and checkers of packages', source: 'test/package/peer' },
   libzmq: { what: 'libzmq', source: 'test/interop/peer' },
   lint: { what: 'the linter', source: 'scripts/lint' },
@@ -61,7 +68,7 @@ export async function ensurePeers(isWanted = () => true) {
 }
 
 /** Tools come with the packages that they need, all in exact versions. */
-function toolPeer(name, { what, source }) {
+function toolPeer(name, { what, source, isForAnyone = true }) {
   const lock = readFileSync(join(ROOT, source, 'package-lock.json'), 'utf8')
   return {
     name,
@@ -71,7 +78,7 @@ function toolPeer(name, { what, source }) {
       for (const file of ['package.json', 'package-lock.json']) {
         copyFileSync(join(ROOT, source, file), join(folder, file))
       }
-      await npm(['ci'], folder)
+      await npm(isForAnyone ? ['ci'] : ['install', '--no-save'], folder)
     },
   }
 }
