@@ -24,6 +24,7 @@ test('the package holds what is needed to run it and nothing else', async () => 
     /^dist\/[a-z]+\.(cjs|d\.cts)$/,
     /^protocol\/[a-z]+\.capnp$/,
     /^docs\/(api\/)?[A-Za-z-]+\.md$/,
+    /^docs\/picture\.svg$/,
     /^deploy\/README\.md$/,
     /^examples\/[a-z-]+\.ts$/,
     /^deploy\/systemd\/scaler[a-z-]*\.(service|toml)$/,
