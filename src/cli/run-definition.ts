@@ -71,7 +71,7 @@ async function start(input: CommandInput): Promise<RunningCommand> {
 }
 
 async function openCluster({ values, typed }: CommandInput): Promise<Cluster> {
-  const { address, workers = 1, ...log } = valuesOf(RUN_OPTIONS, values)
+  const { address, workers = 1, output: _, ...log } = valuesOf(RUN_OPTIONS, values)
   // A slip shows even where there is no log.
   if (log.loggingLevel !== undefined) logLevel('option loggingLevel', log.loggingLevel)
   if (address === undefined) {

@@ -143,7 +143,7 @@ test('what is wrong is refused by its name', () => {
     [{ workers: 0 }, /^option workers: expected a whole number from 1 to 4096, got 0$/],
     [{ workers: -1 }, /^option workers: .*got -1$/],
     [{ workers: 1, workerNames: ['a', 'b'] }, /^option workerNames: .*2 names for 1 worker$/],
-    [{ workers: 2, workerNames: ['a'] }, /^option workerNames: .*1 names for 2 workers$/],
+    [{ workers: 2, workerNames: ['a'] }, /^option workerNames: .*1 name for 2 workers$/],
     [{ workerNames: 'a,b' }, /^option workerNames: expected a list of texts, got "a,b"$/],
     [{ address: 'nonsense' }, /^address "nonsense": expected tcp/],
     [{ address: 'tcp://127.0.0.1:70000' }, /port must be a number from 0 to 65535/],

@@ -83,7 +83,6 @@ const CASES: readonly Case[] = [
     /^scaler scheduler: cannot read the configuration file \/dev\/zero: it is longer than 1 MiB$/m,
   ],
   ['scaler-scheduler', ['tcp://no-such-host.invalid:1'], 1, /no-such-host\.invalid/],
-  ['scaler-cluster', ['tcp://no-such-host.invalid:1'], 1, /no-such-host\.invalid/],
   [
     'scaler-cluster',
     ['-n', '0', SOMEWHERE],
@@ -162,14 +161,12 @@ for (const [text, line] of FILES) {
   })
 }
 
-test('a variable that no command knows is one line and exit code 2', async (t) => {
-  const env = { SCALER_WORKER_TIMEOUT: '5' }
-  const end = await runCommand(t, 'scaler-scheduler', [FREE], env)
-  assertOneLine(
-    end,
-    2,
-    /^scaler_scheduler: SCALER_WORKER_TIMEOUT: .*SCALER_WORKER_TIMEOUT_SECONDS\?$/m,
-  )
+test('a cluster waits for a name that nobody knows yet, and says so', async (t) => {
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', 'tcp://no-such-host.invalid:1'])
+  const { reason } = await cluster.line(({ level }) => level === 'warn')
+  assert.match(String(reason), /^the name no-such-host\.invalid (is not known|could not be looked up)/)
+  cluster.child.kill('SIGTERM')
+  assert.equal((await cluster.ended).code, 143)
 })
 
 test('a wrong address in the environment is told by the name of the variable', async (t) => {

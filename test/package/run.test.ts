@@ -190,7 +190,7 @@ test('a number of workers in the environment is for clusters that are started', 
   assert.deepEqual(end, { code: 0, signal: null, stdout: 'tcp://127.0.0.1:1\n', stderr: '' })
 })
 
-test('what tasks write is in the log of the cluster, if one is wanted', async (t) => {
+test('what tasks write is on stdout, or in the log of the cluster if one is wanted', async (t) => {
   const script = writeScript(
     t,
     `import { Client } from '${PACKAGE}'
@@ -198,10 +198,13 @@ test('what tasks write is in the log of the cluster, if one is wanted', async (t
      await client.submit(() => console.log('from a task'))
      await client.close()`,
   )
-  const args = ['run', '-n', '1', '--logging-paths=/dev/stderr', script]
-  const { code, stdout, stderr } = await runCommand(t, 'scaler', args, NO_ADDRESS)
-  assert.deepEqual({ code, stdout }, { code: 0, stdout: '' })
-  assert.match(stderr, /"message":"from a task"/)
+  const args = ['run', '-n', '1', '--logging-paths=/dev/stderr']
+  const forwarded = await runCommand(t, 'scaler', [...args, script], NO_ADDRESS)
+  assert.deepEqual([forwarded.code, forwarded.stdout], [0, 'from a task\n'])
+  assert.doesNotMatch(forwarded.stderr, /from a task/)
+  const logged = await runCommand(t, 'scaler', [...args, '--output', 'log', script], NO_ADDRESS)
+  assert.deepEqual([logged.code, logged.stdout], [0, ''])
+  assert.match(logged.stderr, /"message":"from a task"/)
 })
 
 test('TypeScript runs, or it is said what to do', async (t) => {

@@ -200,13 +200,13 @@ class Model {
   }
 
   updated(id: string, update: string): void {
+    assert.ok(this.open.has(id), `${id} is updated after its end`)
+    if (update === 'running' || update === 'queued')
+      return this.tellsBeginning(id, update === 'running')
     assert.ok(
       hasFeature(this.features, FEATURE_TASK_UPDATES),
       'a 1.9.9 scheduler would not understand',
     )
-    assert.ok(this.open.has(id), `${id} is updated after its end`)
-    if (update === 'running' || update === 'queued')
-      return this.tellsBeginning(id, update === 'running')
     assert.equal(this.waiting.has(id), update === 'resumed', `${id} ${update} twice`)
     if (update === 'waiting') this.waiting.add(id)
     else this.waiting.delete(id)
