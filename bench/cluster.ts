@@ -47,7 +47,7 @@ export class BenchCluster {
   async startWorkers(count: number): Promise<void> {
     const cluster = command([], 'scaler-cluster.js', '-n', String(count), this.address)
     this.#workers.push(cluster)
-    await lineOf(cluster, (line) => String(line['message']).endsWith('are ready'))
+    await lineOf(cluster, (line) => / (is|are) ready$/.test(String(line['message'])))
   }
 
   /** Kills the agent that was started last, with its workers; resolves when it has gone. */
