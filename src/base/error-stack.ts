@@ -25,6 +25,32 @@ export function rewriteStacks(thrown: unknown, rewrite: (stack: string) => strin
   }
 }
 
+/**
+ * Makes errors that have no frames: those of the library lead nowhere, and taking them is most of
+ * the work. Nor does Node print, above an error that nobody catches, the line that made it.
+ */
+export function withoutFrames<R>(make: () => R): R {
+  const { stackTraceLimit } = Error
+  // Not an assignment: it would throw where the classes of the language are frozen.
+  Reflect.set(Error, 'stackTraceLimit', 0)
+  try {
+    return make()
+  } finally {
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
+  }
+}
+
+/** Takes the frames from an error that has some, and with them the line that Node would print. */
+export function dropFrames(error: Error): void {
+  withoutFrames(() => {
+    try {
+      Error.captureStackTrace(error)
+    } catch {
+      // It is frozen.
+    }
+  })
+}
+
 function isError(value: unknown): value is Error {
   try {
     return value instanceof Error

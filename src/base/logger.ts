@@ -4,15 +4,34 @@
 /** Extra facts of a log line: ids, addresses, counts. Never a user's values. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>
 
+/** How much a line matters. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
 /** Where log lines go. `console` does not fit by accident: fields are a second argument. */
 export interface Logger {
   debug(text: string, fields?: LogFields): void
   info(text: string, fields?: LogFields): void
   warn(text: string, fields?: LogFields): void
   error(text: string, fields?: LogFields): void
+  /**
+   * Whether lines of a level are written. It is asked once, for `'debug'`: if they are not, no line
+   * is made for each step of each task. Default: all are. Loggers of pino and winston have it.
+   */
+  isLevelEnabled?(level: LogLevel): boolean
 }
 
 const ignore = (): void => {}
 
 /** Says nothing: the default of the library. */
-export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+export const silentLogger: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  isLevelEnabled: () => false,
+}
+
+/** Whether the life of each task is to be logged. */
+export function logsTasks(logger: Logger): boolean {
+  return logger.isLevelEnabled?.('debug') ?? true
+}

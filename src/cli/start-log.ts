@@ -1,7 +1,7 @@
 // The first lines of a command's log: where it goes, which event loop there is, and which options
 // were given that have nothing to do here.
 
-import type { LogFields, Logger } from '../base/logger.js'
+import type { LogFields, Logger, LogLevel } from '../base/logger.js'
 import type { OpenedLog } from '../runtime/open-logger.js'
 import { placeOf } from './origin.js'
 import { writtenValue } from './option-text.js'
@@ -18,14 +18,20 @@ export function startLog({ logger, description }: OpenedLog, given: readonly Set
     for (const line of unnecessaryLines(given)) logger.info(line)
   }
   const log =
-    (level: keyof Logger) =>
+    (level: LogLevel) =>
     (text: string, fields?: LogFields): void => {
       const begin = pending
       pending = undefined
       begin?.()
       logger[level](text, fields)
     }
-  return { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
+  return {
+    debug: log('debug'),
+    info: log('info'),
+    warn: log('warn'),
+    error: log('error'),
+    isLevelEnabled: (level) => logger.isLevelEnabled?.(level) ?? true,
+  }
 }
 
 /** `--event-loop uvloop is unnecessary: the event loop of Node is libuv, as that of uvloop`. */

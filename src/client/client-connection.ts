@@ -5,7 +5,7 @@ import { unreachable } from '../base/assert.js'
 import { NO_BYTES } from '../base/bytes.js'
 import { ClientClosedError } from '../base/errors.js'
 import { identity, idToHex, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
-import type { Logger } from '../base/logger.js'
+import { logsTasks, type Logger } from '../base/logger.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
 import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
 import type { TaskSubmission } from '../core/client/submission.js'
@@ -303,6 +303,7 @@ export class ClientConnection {
     const { settings, objectIds, serializer } = this
     return new ClientMachine({
       identity: this.identity,
+      tellsTasks: logsTasks(settings.logger),
       serializer: {
         id: objectIds.serializer,
         name: serializerName(),

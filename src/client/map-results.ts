@@ -2,6 +2,7 @@
 // `await` and `allSettled`) or handed out one by one and forgotten (for `for await`): the first
 // use decides.
 
+import { withoutFrames } from '../base/error-stack.js'
 import { TaskCancelledError } from '../base/errors.js'
 import { Fifo } from '../base/fifo.js'
 import type { FailureCount } from './failure-count.js'
@@ -173,7 +174,7 @@ export class MapResults {
       if (this.#slots.isFilled(index)) return { status: 'fulfilled', value }
       const reason = this.#failures.has(index)
         ? this.#failures.get(index)
-        : new TaskCancelledError(`input ${index} of the map was cancelled`, { cause: end.error })
+        : cancelledInput(index, end.error)
       return { status: 'rejected', reason }
     })
   }
@@ -223,3 +224,8 @@ export class MapResults {
 
 const USED_TWICE = 'a map can be awaited or iterated over, once, but not both'
 const NO_MORE: IteratorResult<unknown> = Object.freeze({ done: true, value: undefined })
+
+function cancelledInput(index: number, cause: unknown): TaskCancelledError {
+  const message = `input ${index} of the map was cancelled`
+  return withoutFrames(() => new TaskCancelledError(message, { cause }))
+}

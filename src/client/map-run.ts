@@ -19,7 +19,7 @@ import { MapResults, type MapConsumerActions, type MapEnd } from './map-results.
 import { outcomeError, type OutcomeDetails } from './outcome-error.js'
 import type { Cancellable } from './signal-watch.js'
 import type { SubmitContext } from './submit-context.js'
-import { moveToSite, placeError, type SubmitSite } from './submit-site.js'
+import { blameCaller, moveToSite, placeError, type SubmitSite } from './submit-site.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
 
 /** Inputs pulled in one turn of the event loop, so that results are handled in between. */
@@ -313,7 +313,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   /** Ends the map before all tasks have ended. */
   #stop(kind: 'failed' | 'cancelled', error: unknown): void {
     if (this.#hasEnded) return
-    if (kind === 'cancelled') moveToSite(error, this.#setup.site)
+    if (kind === 'cancelled') blameCaller(error, this.#setup.site)
     const hasTasks = this.#inFlight > 0
     const isInputOpen = !this.#isInputOver
     this.#end({ kind, error, isInputRead: this.#isInputRead })

@@ -1,6 +1,7 @@
 // The errors for tasks that ended without returning or throwing.
 
 import { unreachable } from '../base/assert.js'
+import { withoutFrames } from '../base/error-stack.js'
 import {
   ClientClosedError,
   ClientShutdownError,
@@ -31,14 +32,7 @@ export interface OutcomeDetails {
  * them would be most of the work when a client with many tasks is closed.
  */
 export function outcomeError(id: TaskId, details: OutcomeDetails): Error {
-  const { stackTraceLimit } = Error
-  // Not an assignment: it would throw where the classes of the language are frozen.
-  Reflect.set(Error, 'stackTraceLimit', 0)
-  try {
-    return newError(id, details)
-  } finally {
-    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
-  }
+  return withoutFrames(() => newError(id, details))
 }
 
 function newError(id: TaskId, details: OutcomeDetails): Error {

@@ -1,9 +1,14 @@
 // Where in the user's program a task was submitted, for the stack of its error: below a remote
 // error's own frames nothing would lead back to the program that waits for it.
 
+import { dropFrames } from '../base/error-stack.js'
+import { ScalerError } from '../base/errors.js'
+
 /** A stack, formatted only when it is read. */
 export interface SubmitSite {
   readonly stack?: string | undefined
+  /** So many of the first frames are the library's. */
+  readonly ownFrames: number
 }
 
 /** What separates the two halves of the stack of an error that came from a worker. */
@@ -11,16 +16,34 @@ export const REMOTE_SEPARATOR = '    --- on the worker ---'
 
 const FIRST_FRAME = /\n {4}at /
 
-/**
- * Of each captured stack: the methods of `Submitter` and `Client` that the user's program called.
- */
-const LIBRARY_FRAMES = 2
+/** The methods of `Submitter` and `Client` that the user's program called. */
+export const OWN_FRAMES = 2
 
 /** Where the user's program called the method of the client that calls the caller of this. */
 export function captureSite(): SubmitSite {
-  const site: SubmitSite = {}
-  Error.captureStackTrace(site, captureSite)
+  return captureSiteOf(captureSite, OWN_FRAMES)
+}
+
+/** Where the user's program called a method, `ownFrames` below `callee`, which is on the stack. */
+export function captureSiteOf(
+  callee: (...args: never[]) => unknown,
+  ownFrames: number,
+): SubmitSite {
+  const site: SubmitSite = { ownFrames }
+  Error.captureStackTrace(site, callee)
   return site
+}
+
+/**
+ * An error of this library about what a call was given: from now on its stack begins where the
+ * user's program has made the call. Others stay as they are.
+ */
+export function blameCaller(error: unknown, site: SubmitSite): unknown {
+  if (error instanceof ScalerError) {
+    dropFrames(error)
+    moveToSite(error, site)
+  }
+  return error
 }
 
 /** Shows in the stack of an error where the task was submitted; `isLocal`: it was made here. */
@@ -49,9 +72,10 @@ function replaceStack(
   build: (header: string, localFrames: string, otherFrames: string) => string,
 ): void {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return
-  const frames = split(site.stack ?? '')
+  if (site.stack === undefined) return
+  const frames = split(site.stack)
     .frames.split('\n')
-    .slice(LIBRARY_FRAMES)
+    .slice(site.ownFrames)
   if (frames.length === 0) return
   const own = split(error.stack)
   const value = build(own.header, frames.join('\n'), own.frames)

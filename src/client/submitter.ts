@@ -1,6 +1,7 @@
 // From calls to tasks: serializes functions and arguments as they are at that moment, and submits
 // them. One per view of a client.
 
+import { withoutFrames } from '../base/error-stack.js'
 import { ClientClosedError, TaskCancelledError } from '../base/errors.js'
 import type { ArgumentSource } from '../core/client/submission.js'
 import { ArgumentSources, FailedInput, inputError } from './argument-sources.js'
@@ -21,7 +22,7 @@ import { MapResults } from './map-results.js'
 import { MapRun } from './map-run.js'
 import { ObjectReferences } from './object-references.js'
 import { SubmitContexts, type SubmitContext } from './submit-context.js'
-import { captureSite } from './submit-site.js'
+import { blameCaller, captureSite, captureSiteOf, OWN_FRAMES, type SubmitSite } from './submit-site.js'
 import type { TaskSettings } from './task-options.js'
 
 /**
@@ -77,7 +78,7 @@ export class Submitter {
     const place = context.isWatched ? home.with({ context }) : home
     const state = new FutureState(ids.next(), place, site)
     const { aborted } = context
-    if (aborted === undefined) this.#submitTask(state, fn, args, context)
+    if (aborted === undefined) this.#submitTask(state, { fn, args, context, site })
     else state.abort(aborted.reason)
     return new Future(state)
   }
@@ -108,7 +109,7 @@ export class Submitter {
         function: this.#functionObject(fn),
         context,
         input: openInput(inputs),
-        argsOf: (input, index) => this.#inputSources(input, index, isSpread),
+        argsOf: (input, index) => this.#inputSources(input, index, { isSpread, site }),
         ...checked,
         watcher: watchMap(checked.progress, { label: this.#taskName || fn.name || 'map', inputs }),
         site,
@@ -116,7 +117,7 @@ export class Submitter {
       run.start()
       return new MapFuture({ results: run.results, cancel: (reason) => run.cancel(reason) })
     } catch (error) {
-      return this.#endedMap('failed', error, checked.isOrdered)
+      return this.#endedMap('failed', blameCaller(error, site), checked.isOrdered)
     }
   }
 
@@ -129,26 +130,22 @@ export class Submitter {
     return submitGraph(graph, keys, this.#parts, call)
   }
 
-  #submitTask(
-    state: FutureState,
-    fn: AnyFunction,
-    args: readonly unknown[],
-    { options }: SubmitContext,
-  ): void {
+  #submitTask(state: FutureState, { fn, args, context, site }: SubmitCall): void {
     try {
       const { function: stored, attachments } = this.#functionObject(fn)
       const sources = this.#parts.sources.ofAll(args)
       const { taskId } = state
+      const { options } = context
       const task = { taskId, function: stored, attachments, args: sources, options, owner: state }
       this.#connection.submit(task)
     } catch (error) {
       if (error instanceof FailedInput) state.inherit(error.state)
-      else state.refuse(error)
+      else state.refuse(blameCaller(error, site ?? captureSiteOf(this.#submitTask, OWN_FRAMES)))
     }
   }
 
   #cancelledMap(cause: unknown, isOrdered: boolean): MapFuture<unknown, unknown> {
-    const error = new TaskCancelledError('the map was cancelled', { cause })
+    const error = withoutFrames(() => new TaskCancelledError('the map was cancelled', { cause }))
     return this.#endedMap('cancelled', error, isOrdered)
   }
 
@@ -169,7 +166,11 @@ export class Submitter {
     return this.#parts.functions.of(fn)
   }
 
-  #inputSources(input: unknown, index: number, isSpread: boolean): readonly ArgumentSource[] {
+  #inputSources(
+    input: unknown,
+    index: number,
+    { isSpread, site }: { readonly isSpread: boolean; readonly site: SubmitSite },
+  ): readonly ArgumentSource[] {
     if (isSpread && !Array.isArray(input)) {
       throw new TypeError(`starmap: input ${index} must be an array of arguments`)
     }
@@ -177,9 +178,18 @@ export class Submitter {
     try {
       return isSpread ? sources.ofAll(input as unknown[]) : [sources.of(input)]
     } catch (error) {
-      throw inputError(error, `input ${index}`)
+      throw blameCaller(inputError(error, `input ${index}`), site)
     }
   }
+}
+
+/** One call of `submit`. */
+interface SubmitCall {
+  readonly fn: AnyFunction
+  readonly args: readonly unknown[]
+  readonly context: SubmitContext
+  /** Undefined: there are too many unfinished tasks to keep it. */
+  readonly site: SubmitSite | undefined
 }
 
 function checkFunction(fn: unknown): void {

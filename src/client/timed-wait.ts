@@ -6,6 +6,7 @@ import { checkNames } from '../base/option-table.js'
 import { numberOption } from '../base/option.js'
 import type { FutureState } from './future-state.js'
 import { signalWatches } from './signal-watch.js'
+import { blameCaller, captureSiteOf, type SubmitSite } from './submit-site.js'
 
 /** How long to wait for a result. */
 export interface ResultOptions {
@@ -37,7 +38,8 @@ export async function waitForOutcome(state: FutureState, options: ResultOptions)
   signal?.throwIfAborted()
   const { promise } = state
   if (state.outcome !== undefined || (limit === undefined && signal === undefined)) return promise
-  return raced(state, promise, limit, signal)
+  // Below are this function and the method of the future that the user's program called.
+  return raced(state, { promise, limit, signal, site: captureSiteOf(waitForOutcome, 1) })
 }
 
 function timeoutError(state: FutureState, limit: number | undefined): TimeoutError {
@@ -47,17 +49,22 @@ function timeoutError(state: FutureState, limit: number | undefined): TimeoutErr
   return new TimeoutError(message, { reason: waiting?.reason })
 }
 
+interface Race {
+  readonly promise: Promise<unknown>
+  readonly limit: number | undefined
+  readonly signal: AbortSignal | undefined
+  readonly site: SubmitSite
+}
+
 function raced(
   state: FutureState,
-  promise: Promise<unknown>,
-  limit: number | undefined,
-  signal: AbortSignal | undefined,
+  { promise, limit, signal, site }: Race,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const watch = signal === undefined ? undefined : signalWatches.of(signal)
     const waiting = { cancel: (reason: unknown) => settle(() => reject(reason)) }
     const onTimeout = (): void => {
-      settle(() => reject(timeoutError(state, limit)))
+      settle(() => reject(blameCaller(timeoutError(state, limit), site)))
     }
     const settle = (decide: () => void): void => {
       clearTimeout(timer)

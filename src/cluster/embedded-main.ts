@@ -4,7 +4,7 @@
 // good order. What it has to say goes out as lines of JSON.
 
 import { createInterface } from 'node:readline'
-import { silentLogger, type LogFields, type Logger } from '../base/logger.js'
+import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import { Scheduler } from '../scheduler/scheduler.js'
 import { Agent } from '../worker/agent.js'
 import type { AgentOrder, SchedulerOrder } from './combo-options.js'
@@ -14,6 +14,9 @@ import {
   type EmbeddedLine,
   type EmbeddedReport,
 } from './embedded-process.js'
+
+/** The line with which a child starts. */
+type EmbeddedStart = Exclude<EmbeddedLine, { role: 'end' }>
 
 /** Something that runs until it is told to end. */
 interface Running {
@@ -29,13 +32,19 @@ function report(message: EmbeddedReport): void {
   process.stdout.write(`${JSON.stringify(message)}\n`)
 }
 
-function newLogger(isLogged: boolean): Logger {
+function newLogger({ isLogged, isDebugLogged }: EmbeddedStart): Logger {
   if (!isLogged) return silentLogger
   const log =
-    (level: keyof Logger) =>
+    (level: LogLevel) =>
     (text: string, fields: LogFields = {}): void =>
       report({ event: 'log', level, text, fields })
-  return { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
+  return {
+    debug: isDebugLogged ? log('debug') : silentLogger.debug,
+    info: log('info'),
+    warn: log('warn'),
+    error: log('error'),
+    isLevelEnabled: (level) => level !== 'debug' || isDebugLogged,
+  }
 }
 
 async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<Running> {
@@ -85,8 +94,8 @@ async function main(): Promise<void> {
   process.exit(0)
 }
 
-function start(line: Exclude<EmbeddedLine, { role: 'end' }>): Promise<Running> {
-  const logger = newLogger(line.isLogged)
+function start(line: EmbeddedStart): Promise<Running> {
+  const logger = newLogger(line)
   return line.role === 'scheduler'
     ? startScheduler(line.options, logger)
     : startAgent(line.options, logger)

@@ -5,7 +5,7 @@ import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
-import type { LogFields, Logger } from '../base/logger.js'
+import { logsTasks, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import type { AgentOrder, SchedulerOrder } from './combo-options.js'
 
 /** What a child is told to be, as one line of JSON. */
@@ -18,6 +18,8 @@ export type EmbeddedLine =
   | (EmbeddedOrder & {
       /** Whether anybody reads what it logs. */
       readonly isLogged: boolean
+      /** Whether the life of each task is, too. */
+      readonly isDebugLogged: boolean
     })
   | { readonly role: 'end' }
 
@@ -29,7 +31,7 @@ export type EmbeddedReport =
   | { readonly event: 'failed'; readonly text: string; readonly code?: string }
   | {
       readonly event: 'log'
-      readonly level: keyof Logger
+      readonly level: LogLevel
       readonly text: string
       readonly fields: LogFields
     }
@@ -69,6 +71,7 @@ export class EmbeddedProcess {
   /** Resolves with the first report; rejects if the process ends without one. */
   readonly #started: Promise<EmbeddedStart>
   readonly #isLogged: boolean
+  readonly #isDebugLogged: boolean
   #orderlyEndMs = 0
 
   /**
@@ -77,6 +80,7 @@ export class EmbeddedProcess {
    */
   constructor(logger: Logger, isLogged: boolean) {
     this.#isLogged = isLogged
+    this.#isDebugLogged = isLogged && logsTasks(logger)
     const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
     const main = fileURLToPath(new URL('./embedded-main.js', import.meta.url))
@@ -105,7 +109,7 @@ export class EmbeddedProcess {
   /** Tells the process what it is; resolves with its first report, unless that is a failure. */
   async start(order: EmbeddedOrder): Promise<EmbeddedStart> {
     this.#orderlyEndMs = orderlyEndMs(order)
-    this.#tell({ ...order, isLogged: this.#isLogged })
+    this.#tell({ ...order, isLogged: this.#isLogged, isDebugLogged: this.#isDebugLogged })
     // Until then somebody waits for it, and it keeps the program alive.
     const start = await this.#started.finally(() => this.unref())
     if (start.event === 'failed') throw startError(start)

@@ -1,11 +1,9 @@
 // How much a log says, by the names that users know from elsewhere.
 
 import { ConfigError } from '../base/errors.js'
+import type { LogLevel } from '../base/logger.js'
 import { show } from '../base/option.js'
 import { hintAt } from '../base/nearest-name.js'
-
-/** How much is said: each level includes those after it. */
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The levels as options and files name them, in capitals or not. */
 export const LOG_LEVEL_NAMES: readonly string[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL']

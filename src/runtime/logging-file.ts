@@ -13,11 +13,11 @@
 import { readFile } from 'node:fs/promises'
 import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from '../base/errors.js'
-import type { LogFields } from '../base/logger.js'
+import type { LogFields, LogLevel } from '../base/logger.js'
 import { show } from '../base/option.js'
 import { nearestHint } from '../base/option-table.js'
 import { fileTrouble } from './file-trouble.js'
-import { logLevel, type LogLevel } from './log-level.js'
+import { logLevel } from './log-level.js'
 import { tomlPosition, type TomlPath } from './toml-position.js'
 
 /** Where lines go. */

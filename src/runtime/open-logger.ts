@@ -2,9 +2,9 @@
 // from code. Nothing here is shared by the process: each log has its own outputs.
 
 import { ConfigError } from '../base/errors.js'
-import type { LogFields, Logger } from '../base/logger.js'
+import type { LogFields, Logger, LogLevel } from '../base/logger.js'
 import { checkOptions } from '../base/option-table.js'
-import { isLogged, logLevel, type LogLevel } from './log-level.js'
+import { isLogged, logLevel } from './log-level.js'
 import { jsonLine, plainFields, textFormat, type LineFormat, type LogRecord } from './log-line.js'
 import { openOutput, type LogOutput, type LogStreams } from './log-output.js'
 import type { LogDescription, OutputDescription } from './logging-file.js'
@@ -90,8 +90,11 @@ async function closeAll(sinks: readonly Sink[]): Promise<void> {
 }
 
 function loggerOn(sinks: readonly Sink[], common: LogFields): Logger {
+  const isLevelEnabled = (level: LogLevel): boolean => {
+    return sinks.some((sink) => isLogged(level, sink.level))
+  }
   const log = (level: LogLevel, text: string, fields: LogFields = {}): void => {
-    if (!sinks.some((sink) => isLogged(level, sink.level))) return
+    if (!isLevelEnabled(level)) return
     const all = { ...plainFields(fields), ...common }
     const record: LogRecord = { level, text, fields: all, time: Date.now() }
     for (const sink of sinks) {
@@ -103,5 +106,6 @@ function loggerOn(sinks: readonly Sink[], common: LogFields): Logger {
     info: (text, fields) => log('info', text, fields),
     warn: (text, fields) => log('warn', text, fields),
     error: (text, fields) => log('error', text, fields),
+    isLevelEnabled,
   }
 }

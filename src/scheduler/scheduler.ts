@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { ProtocolError } from '../base/errors.js'
 import { bytesToLatin1 } from '../base/bytes.js'
 import { schedulerId, type Identity } from '../base/ids.js'
-import type { LogFields, Logger } from '../base/logger.js'
+import { logsTasks, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
 import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
@@ -83,8 +83,9 @@ export class Scheduler implements AsyncDisposable {
   static async start(options: SchedulerStartOptions): Promise<Scheduler> {
     const checked = checkSchedulerOptions(options)
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
-    const machine = new SchedulerMachine({ ...checked, schedulerId: id })
     const log = await openCodeLog(options)
+    const tellsTasks = logsTasks(log.logger)
+    const machine = new SchedulerMachine({ ...checked, schedulerId: id, tellsTasks })
     const scheduler = new Scheduler(machine, log)
     try {
       await scheduler.#bind(options, checked)
@@ -205,7 +206,7 @@ export class Scheduler implements AsyncDisposable {
   }
 
   /** What is about a peer says where that is, too. */
-  #tell(level: keyof Logger, text: string, fields: LogFields): void {
+  #tell(level: LogLevel, text: string, fields: LogFields): void {
     this.#logger[level](text, this.#places.addTo(fields))
   }
 

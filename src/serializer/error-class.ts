@@ -1,5 +1,6 @@
 // The classes of errors that exist on both sides, by name, and which properties of an error travel.
 
+import { withoutFrames } from '../base/error-stack.js'
 import * as errors from '../base/errors.js'
 import { isNative, ownValue, type AnyFunction } from './native-names.js'
 import { prototypeOf, prototypesFrom } from './prototype-chain.js'
@@ -59,7 +60,7 @@ export function isKnownError(error: object): boolean {
 
 /** A new error of the class without properties; of `Error` where this side does not have it. */
 export function createError(className: string): Error {
-  const error = new Error()
+  const error = withoutFrames(() => new Error())
   const { prototype } = BY_NAME.get(className) ?? Error
   if (prototype !== Error.prototype) Object.setPrototypeOf(error, prototype)
   Reflect.deleteProperty(error, 'stack')

@@ -2,6 +2,7 @@
 // error that cannot be reported would leave somebody waiting for ever.
 
 import { types } from 'node:util'
+import { withoutFrames } from '../base/error-stack.js'
 import { DeserializeError, SerializeError } from '../base/errors.js'
 import { defaultSerializer, serializeLeniently } from './process-serializer.js'
 import { textOf } from './path.js'
@@ -46,7 +47,7 @@ function isError(thrown: unknown): boolean {
 
 /** The texts of an error that nothing else can be got from. */
 function plainError(thrown: unknown): Error {
-  const error = new Error()
+  const error = withoutFrames(() => new Error())
   Reflect.deleteProperty(error, 'stack')
   for (const key of ['name', 'message', 'stack']) {
     const value = readText(thrown, key)

@@ -4,7 +4,7 @@
 
 import { DisconnectedError } from '../base/errors.js'
 import type { Identity } from '../base/ids.js'
-import type { Logger } from '../base/logger.js'
+import { logsTasks, type Logger } from '../base/logger.js'
 import type { WorkerAction, WorkerEvent } from '../core/worker/events.js'
 import { WorkerMachine } from '../core/worker/worker-machine.js'
 import { Driver } from '../runtime/driver.js'
@@ -97,7 +97,7 @@ export class AgentWorker {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve
     })
-    this.#machine = newMachine(identity, settings)
+    this.#machine = newMachine(identity, settings, logsTasks(logger))
     this.#driver = new Driver({
       machine: this.#machine,
       tick: { type: 'tick' },
@@ -290,9 +290,14 @@ export class AgentWorker {
   }
 }
 
-function newMachine(identity: Identity, settings: CheckedAgentOptions): WorkerMachine {
+function newMachine(
+  identity: Identity,
+  settings: CheckedAgentOptions,
+  tellsTasks: boolean,
+): WorkerMachine {
   return new WorkerMachine({
     identity,
+    tellsTasks,
     runtime: `node/${process.versions.node}`,
     heartbeatIntervalMs: settings.heartbeatIntervalMs,
     deathTimeoutMs: settings.deathTimeoutMs,

@@ -2,10 +2,7 @@
 
 import { ProtocolError } from '../base/errors.js'
 import { idToHex, type TaskId } from '../base/ids.js'
-import type { LogFields, Logger } from '../base/logger.js'
-
-/** How much a line matters. */
-export type LogLevel = keyof Logger
+import type { LogFields, LogLevel } from '../base/logger.js'
 
 /** What user code calls a logger with: anything. */
 export interface LogWords {

@@ -1,9 +1,9 @@
 // What `currentTask()` gives to user code: the little of a run that it may see and do.
 
 import { idToHex, type TaskId } from '../base/ids.js'
-import type { Logger } from '../base/logger.js'
+import type { Logger, LogLevel } from '../base/logger.js'
 import type { TaskContext } from '../runtime/task-scope.js'
-import type { LogLevel, LogWords } from './log-frame.js'
+import type { LogWords } from './log-frame.js'
 
 /** How far a task says that it is: in its own unit, a total of 0 stands for unknown. */
 export interface Progress {

@@ -9,5 +9,6 @@ export function withFields(logger: Logger, fields: LogFields): Logger {
     info: (text, more) => logger.info(text, { ...fields, ...more }),
     warn: (text, more) => logger.warn(text, { ...fields, ...more }),
     error: (text, more) => logger.error(text, { ...fields, ...more }),
+    isLevelEnabled: (level) => logger.isLevelEnabled?.(level) ?? true,
   }
 }

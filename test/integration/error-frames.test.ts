@@ -1,14 +1,20 @@
 // Where errors of tasks say that they come from: this file as it was written, not as it was compiled.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Client } from 'scaler-ts'
+import { Client, ScalerError } from 'scaler-ts'
 
 const SOURCE = fileURLToPath(
   new URL('../../../test/integration/error-frames.test.ts', import.meta.url),
 )
+
+/** Where programs find this package by its name. */
+const FOLDER = fileURLToPath(new URL('.', import.meta.url))
 
 interface Marked {
   readonly mark: string
@@ -61,3 +67,52 @@ test('the frames of a task are those of the source', async () => {
   // The error is made one line above the one that throws it.
   assert.equal(frames[0], `inner ${file}:${(first ?? 0) - 1}`)
 })
+
+test('what this library refuses says first where the program asked for it', async () => {
+  await using client = await Client.local({ workers: 1 })
+  const refused = new WeakMap()
+  const failures: readonly (() => unknown)[] = [
+    () => client.submit(() => refused.has({})),
+    () => client.submit((x: unknown) => x, refused),
+    () => client.map((x: unknown) => x, [1, refused]),
+    () => client.starmap((x: unknown) => x, [[1], [refused]]),
+    () => client.sendObject(refused),
+    () => client.get({ a: [(x: unknown) => x, refused] }, ['a']),
+    () => client.submit(() => new Promise(() => {})).result({ timeoutMs: 1 }),
+  ]
+  for (const [index, fail] of failures.entries()) {
+    const error: unknown = await (async () => fail())().catch((reason: unknown) => reason)
+    assert.ok(error instanceof ScalerError, String(error))
+    const [, frame = ''] = (error.stack ?? '').split(/\n {4}at /)
+    const [, at = ''] = /error-frames\.test\.js:(\d+)/.exec(frame) ?? []
+    assert.notEqual(at, '', `${index}: ${error.stack}`)
+  }
+})
+
+const UNCAUGHT: Readonly<Record<string, string>> = {
+  'a task throws': `await client.submit(() => { throw new TypeError('no price') })`,
+  'a class of the user is thrown': `await client.submit(() => { throw new (class Sad extends Error {})('no') })`,
+  'an argument is refused': `await client.submit((x) => x, new WeakMap())`,
+  'a processor dies': `await client.submit(() => process.exit(3))`,
+  'a wait is over': `await client.submit(() => new Promise(() => {})).result({ timeoutMs: 1 })`,
+  'a task is cancelled': `const f = client.submit(() => new Promise(() => {})); f.cancel(); await f`,
+  'an input of a map is refused': `await client.map((x) => x, [new WeakMap()])`,
+}
+
+for (const [what, code] of Object.entries(UNCAUGHT)) {
+  test(`an error that nobody catches is not headed by a line of ours: ${what}`, async () => {
+    const program = `import { Client } from 'scaler-ts'
+      const client = await Client.local({ workers: 1 })
+      process.exitCode = 7
+      ${code}`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: FOLDER })
+    const [stderr, [exitCode]] = await Promise.all([
+      text(child.stderr),
+      once(child, 'close') as Promise<[number]>,
+    ])
+    assert.equal(exitCode, 1, stderr)
+    const [head = ''] = stderr.split(/\n\n/, 1)
+    assert.doesNotMatch(head, /\/dist\//, stderr)
+    assert.match(stderr, /^(?:[A-Z]\w*Error|Sad): /m)
+  })
+}

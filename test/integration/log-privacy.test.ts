@@ -12,10 +12,10 @@ import {
   TaskTimeoutError,
   type Serializer,
 } from 'scaler-ts'
-import type { LogFields, Logger } from '#src/base/logger.js'
 import { Scheduler } from '#src/scheduler/scheduler.js'
 import { Agent } from '#src/worker/agent.js'
 import { until } from './condition.js'
+import { Listener } from './listener.js'
 
 const MARK = 'S3CR3T'
 /** As it would look in a text, in JSON, in bytes that are shown as hex or base64 at any offset. */
@@ -24,31 +24,6 @@ const FORMS = [
   Buffer.from(MARK).toString('hex'),
   ...[0, 1, 2].map((offset) => Buffer.from(MARK).subarray(offset).toString('base64').slice(0, 5)),
 ]
-
-/** Keeps all that it is told. */
-class Listener implements Logger {
-  readonly lines: string[] = []
-
-  debug(text: string, fields?: LogFields): void {
-    this.#add('debug', text, fields)
-  }
-
-  info(text: string, fields?: LogFields): void {
-    this.#add('info', text, fields)
-  }
-
-  warn(text: string, fields?: LogFields): void {
-    this.#add('warn', text, fields)
-  }
-
-  error(text: string, fields?: LogFields): void {
-    this.#add('error', text, fields)
-  }
-
-  #add(level: string, text: string, fields: LogFields = {}): void {
-    this.lines.push(`${level} ${text} ${JSON.stringify(fields)}`)
-  }
-}
 
 interface Setup {
   readonly address: string

@@ -8,6 +8,7 @@ import type { FutureHome } from '../future-home.js'
 import { FutureState } from '../future-state.js'
 import { Future } from '../future.js'
 import { ObjectReference } from '../object-reference.js'
+import { blameCaller } from '../submit-site.js'
 import { plainValue } from './graph-node.js'
 import type { NodeFailure } from './graph-preparation.js'
 import type { GraphCall, GraphParts } from './graph-tools.js'
@@ -61,7 +62,7 @@ export class GraphFutures {
     if (error instanceof FailedInput) return state.inherit(error.state)
     const own = error instanceof SerializeError ? copyOf(error) : error
     nameNode(own, failure.key, key)
-    state.refuse(own)
+    state.refuse(blameCaller(own, this.#call.site))
   }
 
   /** The future of a node of a graph that cannot be computed at all. */

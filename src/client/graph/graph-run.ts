@@ -7,7 +7,7 @@ import type { EndListener } from '../future-state.js'
 import { Future } from '../future.js'
 import type { Cancellable } from '../signal-watch.js'
 import type { SubmitContext } from '../submit-context.js'
-import { moveToSite, type SubmitSite } from '../submit-site.js'
+import { blameCaller, type SubmitSite } from '../submit-site.js'
 import type { GraphFutures } from './graph-futures.js'
 import { toRecord } from './graph-keys.js'
 import type { NodeNames } from './node-names.js'
@@ -87,7 +87,7 @@ export class GraphRun implements Cancellable, EndListener {
     const states = [...this.#setup.futures.states.values()]
     if (states.every((state) => state.hasEnded)) return false
     const error = new TaskCancelledError('the graph was cancelled', { cause: reason })
-    moveToSite(error, this.#setup.site)
+    blameCaller(error, this.#setup.site)
     this.#cancelError = error
     this.#reject?.(error)
     this.#reject = undefined

@@ -15,6 +15,7 @@ import { GraphFutures } from './graph-futures.js'
 import { checkGraph, checkKeys } from './graph-keys.js'
 import { prepareGraph, type PreparedGraph } from './graph-preparation.js'
 import { GraphRun } from './graph-run.js'
+import { blameCaller } from '../submit-site.js'
 import type { GraphCall, GraphParts } from './graph-tools.js'
 import { NodeNames } from './node-names.js'
 
@@ -36,7 +37,7 @@ export function submitGraph(
     checkClient(parts.connection)
     prepared = prepareGraph(graph, requested, idPrefix, codecOf(parts))
   } catch (error) {
-    return refusedGraph(requested, error, parts, call)
+    return refusedGraph(requested, blameCaller(error, call.site), parts, call)
   }
   const names = new NodeNames(idPrefix, keysOf(prepared), futureKeysOf(prepared))
   const futures = new GraphFutures(parts, call)

@@ -10,6 +10,8 @@ import type { StoredValue, TaskSubmission } from './submission.js'
 /** Settings of one client's core; times in milliseconds, sizes in bytes. */
 export interface ClientCoreOptions {
   readonly identity: Identity
+  /** Whether each step of each task is logged. Default: false. */
+  readonly tellsTasks?: boolean
   /** The client's serializer, which goes to the scheduler before anything that needs it. */
   readonly serializer: StoredValue
   /** Unfinished tasks are given up after this time without any message from the scheduler. */

@@ -34,7 +34,7 @@ const REFUSALS = {
 
 /** The tasks of one client, from submission until nobody needs their result. */
 export class TaskFlow<Owner> {
-  readonly tasks: TaskTable<Owner> = new TaskTable()
+  readonly tasks: TaskTable<Owner>
   readonly objects: ObjectTable = new ObjectTable()
   readonly inputs: TaskInputs<Owner>
   readonly sender: Sender<Owner>
@@ -45,6 +45,7 @@ export class TaskFlow<Owner> {
 
   constructor(options: ClientCoreOptions, turn: Turn<Owner>) {
     this.#turn = turn
+    this.tasks = new TaskTable(turn, options.tellsTasks === true)
     this.#timeoutMs = options.timeoutMs
     const { tasks, objects } = this
     this.inputs = new TaskInputs(options, tasks, objects)

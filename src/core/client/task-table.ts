@@ -1,10 +1,28 @@
-// The tasks of a client that have not ended, or whose results are kept in the cluster.
+// The tasks of a client that have not ended, or whose results are kept in the cluster. Where lines
+// for DEBUG are written, each change is one.
 
 import { assert } from '../../base/assert.js'
-import type { ObjectId, TaskId } from '../../base/ids.js'
+import { idToHex, type ObjectId, type TaskId } from '../../base/ids.js'
 import { Lifecycle } from '../../base/lifecycle.js'
 import { ResultInput, type StoredResult, type TaskRecord } from './task-record.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
+import type { Turn } from './turn.js'
+
+const STEPS: Readonly<Record<TaskCause, string>> = {
+  inputsReady: 'task has all results that it needs',
+  inputMissing: 'task waits for a result that it needs',
+  taskSent: 'task sent to the scheduler',
+  resultArrived: 'result of a task arrived',
+  resultStored: 'result of a task is kept in the cluster',
+  refused: 'task refused, or taken back, by the scheduler',
+  wanted: 'result of a task asked for',
+  contentArrived: 'result of a task arrived',
+  contentShared: 'result of a task arrived, and stays in the cluster',
+  contentMissing: 'result of a task is no longer in the cluster',
+  contentLost: 'result of a task lost: it runs again',
+  forgotten: 'task will be sent again',
+  givenUp: 'task given up',
+}
 
 /** The tasks of one client, in order of submission. */
 export class TaskTable<Owner> {
@@ -14,6 +32,13 @@ export class TaskTable<Owner> {
   /** How many are stored, and not being fetched. */
   #restingCount = 0
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
+  readonly #turn: Turn<Owner>
+  readonly #tellsTasks: boolean
+
+  constructor(turn: Turn<Owner>, tellsTasks: boolean) {
+    this.#turn = turn
+    this.#tellsTasks = tellsTasks
+  }
 
   /** Tasks that somebody waits for. */
   get openCount(): number {
@@ -38,6 +63,7 @@ export class TaskTable<Owner> {
     const { taskId } = task
     assert(!this.#tasks.has(taskId), 'a task id was used twice')
     this.#tasks.set(taskId, task)
+    if (this.#tellsTasks) this.#tell(task, 'task submitted')
   }
 
   /** Oldest first. Tasks may end while iterating. */
@@ -59,6 +85,7 @@ export class TaskTable<Owner> {
   /** Gives a task its next state. The caller keeps what belongs to the state. */
   change(task: TaskRecord<Owner>, cause: TaskCause): TaskState | 'ended' {
     const next = this.#lifecycle.next(task.taskId, task.state, cause)
+    if (this.#tellsTasks && next !== task.state) this.#tell(task, STEPS[cause])
     if (task.state === 'stored') this.#restingCount -= 1
     if (next === 'stored') this.#restingCount += 1
     if (cause === 'taskSent') task.hasBegun = false
@@ -80,6 +107,11 @@ export class TaskTable<Owner> {
     this.#stored.delete(result.objectId)
     task.result = undefined
     return result.objectId
+  }
+
+  #tell({ taskId, options, function: fn }: TaskRecord<Owner>, text: string): void {
+    const name = options.name === '' ? Buffer.from(fn.value.name).toString() : options.name
+    this.#turn.log('debug', text, { task: idToHex(taskId), name })
   }
 
   /** Throws if the table disagrees with itself. */

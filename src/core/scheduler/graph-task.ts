@@ -3,7 +3,7 @@
 
 import { assert } from '../../base/assert.js'
 import { bytesToLatin1, totalBytes } from '../../base/bytes.js'
-import { idToHex, objectId } from '../../base/ids.js'
+import { objectId } from '../../base/ids.js'
 import { encode, type Task, type TaskArgument } from '../../wire/message.js'
 import type { GraphEntry, ObjectEntry, TaskEntry } from './entries.js'
 import { NONE } from './graph-index.js'
@@ -11,7 +11,7 @@ import { argumentOf } from './graph-outcome.js'
 import { endUnstarted, failNode, leaveInputs } from './graph-settle.js'
 import { KEEPS_RESULT, STARTED } from './graph-table.js'
 import type { GraphTables } from './graph-tables.js'
-import { publishTask } from './publication.js'
+import { publishTask, refusedFields } from './publication.js'
 import { callClaimant, newTask, statusResult, vacates } from './task.js'
 
 /** As many wait in the queue if they can: with one the queue would be empty time and again. */
@@ -42,7 +42,7 @@ function startNode(graph: GraphTables, owner: GraphEntry, node: number): void {
   const id = nodes.idOf(node)
   const known = state.tasks.get(id)
   if (known !== undefined && !vacates(state, known)) {
-    const fields = { task: idToHex(id), client: client.identity }
+    const fields = refusedFields(state, client, taskOf(graph, node))
     state.output.log('warn', 'refused a node of a graph whose id is used by a task', fields)
     endUnstarted(graph, node, 'notFound')
     failNode(graph, node, statusResult(id, 'notFound'))

@@ -39,6 +39,8 @@ export interface SchedulerCoreOptions {
    * 24,000.
    */
   readonly graphStepsPerTurn?: number
+  /** Whether each step of each task is logged. Default: false. */
+  readonly tellsTasks?: boolean
   /** Whether clients may not shut the cluster down. */
   readonly isProtected: boolean
 }

@@ -1,18 +1,21 @@
 // What the scheduler tells its monitors: each step of a task, workers that come and go, and once a
 // second the state of everything. docs/protocol.md#monitor
+// Each step of a task is a line of the log, too, where lines for DEBUG are written.
 
 import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
-import { identity } from '../../base/ids.js'
+import { identity, idToHex } from '../../base/ids.js'
+import type { LogFields } from '../../base/logger.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
   Message,
   Resource,
   StateScheduler,
+  Task,
   TaskStatus,
   WorkerHeartbeat,
   WorkerStatus,
 } from '../../wire/message.js'
-import type { TaskEntry, WorkerEntry } from './entries.js'
+import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
 import { activeCount } from './worker-pool.js'
@@ -29,6 +32,7 @@ export function publishTask(
   status: TaskStatus,
   metadata: Uint8Array = NO_BYTES,
 ): void {
+  if (state.options.tellsTasks === true) tellTask(state, task, status)
   if (!state.output.hasSubscribers) return
   state.output.publish({
     kind: 'stateTask',
@@ -38,6 +42,39 @@ export function publishTask(
     worker: status === 'running' && task.worker !== undefined ? task.worker.identity : NO_WORKER,
     metadata,
   })
+}
+
+const STEPS: Readonly<Record<TaskStatus, string>> = {
+  inactive: 'task waits for a worker',
+  running: 'task sent to a worker',
+  canceling: 'task is being canceled',
+  success: 'task succeeded',
+  failed: 'task failed',
+  canceled: 'task canceled',
+  notFound: 'task not found',
+  workerDied: 'task failed: too many workers were lost with it',
+  noWorker: 'task refused: too many tasks wait',
+}
+
+function tellTask(state: SchedulerState, task: TaskEntry, status: TaskStatus): void {
+  const worker = status === 'running' ? { worker: task.worker?.identity } : {}
+  const owner = task.client === undefined ? {} : { client: task.client.identity }
+  state.output.log('debug', STEPS[status], { ...taskFields(task), ...owner, ...worker })
+}
+
+/** What a line about a task says of it. */
+export function taskFields(task: TaskEntry): LogFields {
+  return { task: idToHex(task.id), name: Buffer.from(nameOf(task)).toString() }
+}
+
+/** The same of one that is not taken. */
+export function refusedFields(
+  state: SchedulerState,
+  { identity: client }: ClientEntry,
+  { taskId, name, funcObjectId }: Task,
+): LogFields {
+  const called = name === '' ? state.objects.get(funcObjectId)?.name : Buffer.from(name)
+  return { task: idToHex(taskId), name: Buffer.from(called ?? UNKNOWN_FUNCTION).toString(), client }
 }
 
 /** The name that the task came with, or that of its function. */

@@ -8,7 +8,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { TaskResult, TaskStatus } from '../../wire/message.js'
 import { keepRecalled } from './balance.js'
 import type { TaskEntry, WorkerEntry } from './entries.js'
-import { publishTask } from './publication.js'
+import { publishTask, taskFields } from './publication.js'
 import type { SchedulerState } from './state.js'
 import { cancelChildren, endTask, statusResult, waitInFront } from './task.js'
 import { attemptOf, countAttempt, extraOf } from './task-extra.js'
@@ -21,17 +21,18 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   const task = state.tasks.get(message.taskId)
   const worker = task?.worker
   if (task === undefined || worker === undefined || worker.identity !== from) {
-    ignore(state, from, message, 'ignored the result of a task that this worker does not have')
+    const text = 'ignored the result of a task that this worker does not have'
+    ignore(state, from, message, text, task)
     takeOwed(state.workers.get(from), message)
     return
   }
   if (takeOwed(worker, message)) {
-    ignore(state, from, message, 'ignored the result of a task whose id was used before')
+    ignore(state, from, message, 'ignored the result of a task whose id was used before', task)
     return
   }
   if (isGivenUp(message) && goesOn(task, message.status, state.now)) return
   if (isOutdated(task, worker, message)) {
-    ignore(state, from, message, 'ignored the result of an earlier attempt')
+    ignore(state, from, message, 'ignored the result of an earlier attempt', task)
     return
   }
   const pool = state.pools[task.runtime]
@@ -80,9 +81,16 @@ function isOutdated(task: TaskEntry, worker: WorkerEntry, message: TaskResult): 
 }
 
 /** Result objects are made for one result: nobody will ask for these. */
-function ignore(state: SchedulerState, from: Identity, message: TaskResult, text: string): void {
+function ignore(
+  state: SchedulerState,
+  from: Identity,
+  message: TaskResult,
+  text: string,
+  task: TaskEntry | undefined,
+): void {
   const { taskId, status, attempt } = message
-  state.output.log('debug', text, { task: idToHex(taskId), worker: from, status, attempt })
+  const about = task === undefined ? { task: idToHex(taskId) } : taskFields(task)
+  state.output.log('debug', text, { ...about, worker: from, status, attempt })
   state.objects.drop(message.results)
 }
 
@@ -114,7 +122,7 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
   const isOne = !hasEnded || results.length === 1 || inlineResults.length > 0
   const hasProfile = metadata.byteLength === 0 || metadata.byteLength === 16
   if ((isKnown || status === 'workerDied') && isOne && hasProfile) return message
-  const fields = { task: idToHex(task.id), status, results: results.length }
+  const fields = { ...taskFields(task), status, results: results.length }
   state.output.log('warn', 'a worker sent a result that is none', fields)
   return statusResult(task.id, 'canceled')
 }

@@ -8,12 +8,14 @@ import type { TaskUpdate } from '../../wire/message.js'
 import type { TaskEntry } from './entries.js'
 import type { SchedulerState } from './state.js'
 import { extraOf } from './task-extra.js'
+import { taskFields } from './publication.js'
 
 /** A worker tells what a task is doing. Only the worker that has the task is listened to. */
 export function onTaskUpdate(state: SchedulerState, from: Identity, message: TaskUpdate): void {
   const task = state.tasks.get(message.taskId)
   if (task?.worker === undefined || task.worker.identity !== from) {
-    const fields = { task: idToHex(message.taskId), worker: from, update: message.update }
+    const about = task === undefined ? { task: idToHex(message.taskId) } : taskFields(task)
+    const fields = { ...about, worker: from, update: message.update }
     state.output.log('debug', 'ignored news of a task that this worker does not have', fields)
     return
   }

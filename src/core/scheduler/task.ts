@@ -8,7 +8,7 @@ import { decodeTaskFlags } from '../../wire/task-flags.js'
 import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { adopt, leaveParent, releaseChildren } from './family.js'
-import { publishTask } from './publication.js'
+import { publishTask, refusedFields } from './publication.js'
 import { spendRoom, takesMore } from './room.js'
 import type { SchedulerState } from './state.js'
 import { countAttempt, extraOf, readExtra } from './task-extra.js'
@@ -20,7 +20,7 @@ import { PLAIN_RESULT } from '../../wire/plain.js'
 export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {
   const known = state.tasks.get(message.taskId)
   spendRoom(state, client)
-  if (known !== undefined && !givesWay(state, known, client)) return
+  if (known !== undefined && !givesWay(state, known, client, message)) return
   const pool = state.pools[client.runtime]
   const parent = message.parentTaskId === '' ? undefined : state.tasks.get(message.parentTaskId)
   // One that a worker has is no more work, but less; one that another waits for ends that.
@@ -31,7 +31,7 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   }
   const task = newTask(state, client, message)
   if (task === undefined) {
-    const fields = { task: idToHex(message.taskId), client: client.identity }
+    const fields = refusedFields(state, client, message)
     state.output.log('warn', 'refused a task with malformed flags', fields)
     sendStatus(state, client, message.taskId, 'canceled')
     return
@@ -48,13 +48,18 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
 }
 
 /** Whether a task of the same id goes, so that `client` can submit it. */
-function givesWay(state: SchedulerState, known: TaskEntry, client: ClientEntry): boolean {
+function givesWay(
+  state: SchedulerState,
+  known: TaskEntry,
+  client: ClientEntry,
+  message: Task,
+): boolean {
   if (known.client === client) {
     tellAgain(state, known)
     return false
   }
   if (vacates(state, known)) return true
-  refuseForeignId(state, client, known.id)
+  refuseForeignId(state, client, message)
   return false
 }
 
@@ -329,8 +334,8 @@ export function count(state: SchedulerState, status: TaskStatus): void {
   state.ended.set(status, (state.ended.get(status) ?? 0) + 1)
 }
 
-function refuseForeignId(state: SchedulerState, client: ClientEntry, id: TaskId): void {
-  const fields = { task: idToHex(id), client: client.identity }
+function refuseForeignId(state: SchedulerState, client: ClientEntry, message: Task): void {
+  const fields = refusedFields(state, client, message)
   state.output.log('warn', 'refused a task whose id another client uses', fields)
-  sendStatus(state, client, id, 'notFound')
+  sendStatus(state, client, message.taskId, 'notFound')
 }

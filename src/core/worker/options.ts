@@ -8,6 +8,8 @@ export interface WorkerCoreOptions {
   readonly identity: Identity
   /** What runs the tasks, for example `node/20.20.2`. */
   readonly runtime: string
+  /** Whether each step of each task is logged. Default: false. */
+  readonly tellsTasks?: boolean
   readonly heartbeatIntervalMs: number
   /** The worker ends after this silence of the scheduler. */
   readonly deathTimeoutMs: number

@@ -2,9 +2,8 @@
 // it had run again.
 
 import type { ProcessorDeath } from '../../base/errors.js'
-import { idToHex, type TaskId } from '../../base/ids.js'
 import type { LastRun } from './events.js'
-import type { WorkerTask } from './worker-task.js'
+import { describeTask, type WorkerTask } from './worker-task.js'
 
 /**
  * So often a task is given back without suspicion by processors that ended while they ran nothing.
@@ -23,6 +22,17 @@ const MAX_DEATHS_BY_CHILDREN = 3
  * ends with the processor: then it would go on like that for ever.
  */
 const MAX_LOSSES = 6
+
+/** What of one line of stderr is told. */
+const MAX_LINE_LENGTH = 400
+
+/** The last line of what Node writes about an error that nobody has caught, */
+const NODE_VERSION = /^Node\.js v\d/
+/** and the line that says which: `TypeError: no`, `[Error: no]`, `Uncaught 'no'`. */
+const HEADLINE = /^(?:\[?[\w$]*(?:Error|Exception|Rejection)\b|Uncaught\b)/
+
+/** What V8 writes when a process is aborted begins so. */
+const NATIVE_STACK = '----- Native stack trace -----'
 
 /** What becomes of the tasks that a processor left unanswered. */
 export interface Verdict {
@@ -65,30 +75,62 @@ export function isUnlucky({ lossCount }: WorkerTask): boolean {
   return lossCount >= MAX_LOSSES
 }
 
-/** One line: how the processor of a task ended. */
-export function describeDeath(id: TaskId, death: ProcessorDeath): string {
-  return `task ${idToHex(id)}: the process that ran it ${causeOf(death)}`
+/** One line: how the processor of a task ended, and what it wrote last. */
+export function describeDeath(task: WorkerTask, death: ProcessorDeath): string {
+  return describe(task, death, '')
 }
 
 /** One line: that it did so because of another task. */
-export function describeDeathByChild(id: TaskId, child: TaskId, death: ProcessorDeath): string {
-  const times = `for the ${MAX_DEATHS_BY_CHILDREN}rd time`
-  const cause = `because of what it has submitted: task ${idToHex(child)}`
-  return `${describeDeath(id, death)}, ${times} ${cause}`
+export function describeDeathByChild(
+  task: WorkerTask,
+  child: WorkerTask,
+  death: ProcessorDeath,
+): string {
+  const times = `, for the ${MAX_DEATHS_BY_CHILDREN}rd time`
+  return describe(task, death, `${times} because of what it has submitted: ${describeTask(child)}`)
 }
 
 /** One line: that it did so while the task waited, once too often. */
-export function describeLoss(id: TaskId, death: ProcessorDeath): string {
-  const times = `for the ${MAX_LOSSES}th time`
-  return `${describeDeath(id, death)}, ${times} while it waited for others`
+export function describeLoss(task: WorkerTask, death: ProcessorDeath): string {
+  return describe(task, death, `, for the ${MAX_LOSSES}th time while it waited for others`)
+}
+
+function describe(task: WorkerTask, death: ProcessorDeath, more: string): string {
+  const line = hasRunOutOfMemory(death) ? '' : lastLineOf(death.stderr)
+  const said = line === '' ? '' : `: ${line}`
+  return `${describeTask(task)}: the process that ran it ${causeOf(death)}${more}${said}`
+}
+
+/**
+ * What a process wrote last, without what Node adds to the report of an error: its stack, its
+ * properties, the version of Node. Empty: nothing.
+ */
+export function lastLineOf(stderr: string): string {
+  const [said = ''] = stderr.split(NATIVE_STACK, 1)
+  const lines = said.split(/\r?\n/).filter((line) => line.trim() !== '')
+  const isReport = NODE_VERSION.test(lines.at(-1) ?? '')
+  const headline = isReport ? lines.findLast((line) => HEADLINE.test(line)) : undefined
+  const line = headline ?? lines.findLast((text) => !NODE_VERSION.test(text)) ?? ''
+  return line.trim().slice(0, MAX_LINE_LENGTH)
+}
+
+function hasRunOutOfMemory({ stderr }: ProcessorDeath): boolean {
+  return stderr.includes('JavaScript heap out of memory')
 }
 
 /** How a processor ended, as the rest of a sentence. */
 export function causeOf(death: ProcessorDeath): string {
-  if (death.stderr.includes('JavaScript heap out of memory')) return 'ran out of memory'
+  if (hasRunOutOfMemory(death)) return 'ran out of memory'
   if (death.signal !== undefined) return `was ended by ${death.signal}`
   if (death.exitCode !== undefined) return `exited with code ${death.exitCode}`
   return 'could not be started'
+}
+
+/** The same in one word, for logs. */
+export function kindOf(death: ProcessorDeath): string {
+  if (hasRunOutOfMemory(death)) return 'memory'
+  if (death.signal !== undefined) return 'signal'
+  return death.exitCode === undefined ? 'not started' : 'exit'
 }
 
 /** It ran none of them. But what it cannot even start must not come back for ever. */

@@ -43,7 +43,7 @@ export class Survivors {
     for (const task of unanswered) {
       if (task.isWaiting) task.lossCount += 1
       if (!isOnPurpose && culprit === undefined) task.deaths += 1
-      if (task === culprit) this.#blame(task, describeDeath(task.id, aftermath.death), aftermath)
+      if (task === culprit) this.#blame(task, describeDeath(task, aftermath.death), aftermath)
       else this.#giveBack(task, aftermath)
       task.isWaiting = false
     }
@@ -57,11 +57,11 @@ export class Survivors {
   #giveBack(task: WorkerTask, aftermath: Aftermath): void {
     const isSuspect = aftermath.suspects.has(task)
     if (isSuspect && isHopeless(task)) {
-      this.#blame(task, describeDeath(task.id, aftermath.death), aftermath)
+      this.#blame(task, describeDeath(task, aftermath.death), aftermath)
       return
     }
     if (isUnlucky(task)) {
-      this.#blame(task, describeLoss(task.id, aftermath.death), aftermath)
+      this.#blame(task, describeLoss(task, aftermath.death), aftermath)
       return
     }
     if (this.#tasks.change(task, 'requeued') !== 'fetching') return
@@ -85,7 +85,7 @@ export class Survivors {
       if (!lost.delete(task)) continue
       task.deaths += 1
       if (!hasDeadlyChildren(task)) continue
-      this.#blame(task, describeDeathByChild(task.id, culprit.id, aftermath.death), aftermath)
+      this.#blame(task, describeDeathByChild(task, culprit, aftermath.death), aftermath)
     }
   }
 

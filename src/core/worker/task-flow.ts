@@ -6,6 +6,7 @@ import { assert } from '../../base/assert.js'
 import { earliest } from '../../base/earliest.js'
 import type { ProcessorDeath } from '../../base/errors.js'
 import { idToHex, type TaskId } from '../../base/ids.js'
+import type { LogFields } from '../../base/logger.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
   ObjectInstruction,
@@ -23,20 +24,27 @@ import { Fetcher } from './fetcher.js'
 import { GiveBack } from './give-back.js'
 import type { WorkerCoreOptions } from './options.js'
 import type { Output } from './output.js'
-import { judge, NOBODY_TO_BLAME } from './processor-death.js'
+import { judge, kindOf, NOBODY_TO_BLAME } from './processor-death.js'
 import type { ProcessorSlot } from './processor-slot.js'
 import { SerializerIds } from './serializer-ids.js'
 import { Survivors } from './survivors.js'
 import { isAnswerTo, TaskEnds } from './task-ends.js'
 import { TaskTable } from './task-table.js'
 import { TaskWatch } from './task-watch.js'
-import { renew, workerTaskOf, type WorkerTask } from './worker-task.js'
+import { fieldsOf, renew, workerTaskOf, type WorkerTask } from './worker-task.js'
 
 /**
  * A scheduler that was told of abandoned tasks ends by itself those that nobody wants; if it has
  * not for so long after it was told, they are treated as nobody's, in milliseconds.
  */
 const ABANDONED_MS = 10_000
+
+/** Why a processor was ended by us, for logs. */
+const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
+  cancelled: 'cancel',
+  givenUp: 'cancel',
+  timedOut: 'time limit',
+}
 
 /** The parts of the worker that tasks need. */
 export interface TaskFlowParts {
@@ -52,7 +60,7 @@ export class TaskFlow {
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
   readonly #serializerIds: SerializerIds
-  readonly #tasks = new TaskTable()
+  readonly #tasks: TaskTable
   readonly #dispatcher = new Dispatcher()
   readonly #fetcher: Fetcher
   readonly #watch: TaskWatch
@@ -64,7 +72,8 @@ export class TaskFlow {
   #arrivals = 0
   /** Nothing more is computed while results cannot leave. */
   #isCongested = false
-  #wasKilledOnPurpose = false
+  /** Why the processor was ended by us. */
+  #killed: { readonly task: WorkerTask; readonly reason: StopReason } | undefined
   /** Whether the processor may have tasks that nobody waits for. */
   #mayHaveAbandoned = false
   /** Until then such tasks may still be claimed. Undefined: they may not. */
@@ -74,12 +83,13 @@ export class TaskFlow {
     this.#output = output
     this.#answers = answers
     this.#slot = slot
+    this.#tasks = new TaskTable(output, options.tellsTasks === true)
     answers.outputs.listenTo(this.#dispatcher)
     this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
     this.#watch = new TaskWatch(output, options.cancelGraceMs, {
       onTimeout: (task, runningMs, now) => this.#onTimeout(task, runningMs, now),
-      onKill: () => this.#killOnPurpose(),
+      onKill: (task, reason) => this.#killOnPurpose({ task, reason }),
     })
     this.#fetcher = new Fetcher(output, options.objectCacheBytes, {
       tasks: () => this.#tasks.values(),
@@ -217,7 +227,7 @@ export class TaskFlow {
 
   /** A processor was started: all that waits needs its objects there. */
   onProcessorStarted(): void {
-    this.#wasKilledOnPurpose = false
+    this.#killed = undefined
     for (const task of this.#tasks.values()) this.#fetch(task)
   }
 
@@ -225,7 +235,8 @@ export class TaskFlow {
   onTaskAnswered(result: TaskResult, now: InstantMs): void {
     const task = this.#dispatcher.get(result.taskId)
     if (task === undefined || !isAnswerTo(task, result)) {
-      const fields = { taskId: idToHex(result.taskId), status: result.status }
+      const about = task === undefined ? { task: idToHex(result.taskId) } : fieldsOf(task)
+      const fields = { ...about, status: result.status }
       this.#output.log('error', 'the processor answered what it was not asked', fields)
       this.#slot.kill()
       return
@@ -267,18 +278,23 @@ export class TaskFlow {
     }
   }
 
-  /** The processor is gone, and the objects that it had. */
-  onProcessorExited(death: ProcessorDeath, lastRun: LastRun, now: InstantMs): void {
+  /** The processor is gone, and its objects. Returns what a log says: which task, what cause. */
+  onProcessorExited(death: ProcessorDeath, lastRun: LastRun, now: InstantMs): LogFields {
     this.#watch.clear()
     this.#beginnings.onProcessorExited()
     this.#giveBack.onProcessorExited()
     this.#fetcher.onProcessorExited()
     const unanswered = this.#dispatcher.takeAll()
     this.#loseObjects()
-    const isOnPurpose = this.#wasKilledOnPurpose || lastRun === 'retired'
+    const killed = this.#killed
+    const isOnPurpose = killed !== undefined || lastRun === 'retired'
     const verdict = isOnPurpose ? NOBODY_TO_BLAME : judge(unanswered, lastRun)
+    const [culprit = killed?.task] = [verdict.culprit, ...verdict.suspects]
+    const cause = isOnPurpose ? KILL_CAUSES[killed?.reason ?? 'givenUp'] : kindOf(death)
+    const fields = { ...(culprit === undefined ? {} : fieldsOf(culprit)), cause }
     this.#survivors.sort(unanswered, { ...verdict, isOnPurpose, death, now })
     this.#giveBack.giveBackWaiting()
+    return fields
   }
 
   /** A task may be due to be ended, or room may have to be made. */
@@ -400,9 +416,9 @@ export class TaskFlow {
     }
   }
 
-  #killOnPurpose(): void {
+  #killOnPurpose(killed: { readonly task: WorkerTask; readonly reason: StopReason }): void {
     this.#watch.clear()
-    this.#wasKilledOnPurpose = true
+    this.#killed = killed
     this.#slot.kill()
   }
 }

@@ -1,17 +1,45 @@
-// The tasks of a worker by id, and the only way in which their state changes.
+// The tasks of a worker by id, and the only way in which their state changes. Where lines for DEBUG
+// are written, each change is one.
 
 import { assert } from '../../base/assert.js'
 import type { TaskId } from '../../base/ids.js'
 import { Lifecycle } from '../../base/lifecycle.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
-import type { WorkerTask } from './worker-task.js'
+import type { Output } from './output.js'
+import { fieldsOf, type WorkerTask } from './worker-task.js'
+
+const STEPS: Readonly<Record<TaskCause, string>> = {
+  objectsPresent: 'task waits for its turn',
+  objectsLost: 'task waits for its objects again',
+  objectMissing: 'task failed: an object that it needs does not exist',
+  handedOver: 'task given to the processor',
+  answered: 'the processor is done with a task',
+  requeued: 'task waits for a processor again',
+  blamed: 'task failed: its processor ended',
+  cancelled: 'task canceled',
+  timedOut: 'task has run for too long',
+  disconnected: 'task has lost its scheduler',
+  sentAgain: 'task sent again while it runs',
+}
+
+/** One that was not wanted any more when its processor ended is not tried again. */
+function stepText(cause: TaskCause, next: TaskState | 'ended'): string {
+  return cause === 'requeued' && next === 'ended' ? 'task ended with its processor' : STEPS[cause]
+}
 
 /** All tasks that the scheduler may still ask about, and those that were abandoned. */
 export class TaskTable {
   /** Invariant: state is `fetching`, `queued`, `dispatched` or `abandoned`. */
   readonly #tasks = new Map<TaskId, WorkerTask>()
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
+  readonly #output: Output
+  readonly #tellsTasks: boolean
   #suspectCount = 0
+
+  constructor(output: Output, tellsTasks: boolean) {
+    this.#output = output
+    this.#tellsTasks = tellsTasks
+  }
 
   /** How many tasks there are. */
   get size(): number {
@@ -36,12 +64,14 @@ export class TaskTable {
   /** Adds a task whose id is not here. */
   add(task: WorkerTask): void {
     this.#tasks.set(task.id, task)
+    if (this.#tellsTasks) this.#tell(task, 'task received')
   }
 
   /** Changes the state of a task. One that has ended or was cancelled leaves the table. */
   change(task: WorkerTask, cause: TaskCause): TaskState | 'ended' {
     assert(task.state !== 'ended', 'a task that has ended changes its state')
     const next = this.#lifecycle.next(task.id, task.state, cause)
+    if (this.#tellsTasks) this.#tell(task, stepText(cause, next))
     if (next === 'ended' || next === 'canceling') this.#forget(task)
     task.state = next
     return next
@@ -63,6 +93,10 @@ export class TaskTable {
       if (task.isSuspect) suspects += 1
     }
     assert(suspects === this.#suspectCount, 'the suspects are miscounted')
+  }
+
+  #tell(task: WorkerTask, text: string): void {
+    this.#output.log('debug', text, fieldsOf(task))
   }
 
   /** A cancelled task has left already when its processor is done with it. */

@@ -36,6 +36,7 @@ interface Watch extends HeapItem {
 }
 
 interface Stop {
+  readonly reason: StopReason
   /** If it listens: until then it may end by itself. */
   readonly graceEnd: InstantMs
   isGivenUp: boolean
@@ -51,8 +52,8 @@ const NEW_STOP = { isGivenUp: false, stuckSince: undefined }
 export interface TaskWatchHandler {
   /** The task has run for so long, which is longer than it may. `stop` must follow. */
   onTimeout(task: WorkerTask, runningMs: number, now: InstantMs): void
-  /** Only the end of the processor ends what must end. */
-  onKill(): void
+  /** Only the end of the processor ends a task that must end. */
+  onKill(task: WorkerTask, reason: StopReason): void
 }
 
 /** Watches some of the tasks that the processor of this moment has. */
@@ -86,7 +87,7 @@ export class TaskWatch {
   stop(task: WorkerTask, reason: StopReason, now: InstantMs): void {
     this.#output.act({ type: 'stopTask', taskId: task.id, reason })
     const watch = this.#watches.get(task) ?? this.#add(task, now)
-    watch.stop = { graceEnd: now + this.#graceMs, ...NEW_STOP, toldAt: now }
+    watch.stop = { reason, graceEnd: now + this.#graceMs, ...NEW_STOP, toldAt: now }
     watch.at = now
     if (watch !== this.#asked) this.#due.update(watch)
     this.#askNext(now)
@@ -127,7 +128,7 @@ export class TaskWatch {
       this.#due.add(watch)
       const { task, stop } = watch
       if (stop === undefined) this.#handler.onTimeout(task, now - task.dispatchedAt, now)
-      this.#handler.onKill()
+      this.#handler.onKill(task, stop?.reason ?? 'timedOut')
     } else this.#askNext(now)
   }
 
@@ -178,16 +179,16 @@ export class TaskWatch {
 
   #checkStop(watch: Watch, stop: Stop, status: RunStatus, now: InstantMs): void {
     if (!status.isStarted) {
-      if (isStuck(stop, status, now)) this.#handler.onKill()
+      if (isStuck(stop, status, now)) this.#handler.onKill(watch.task, stop.reason)
       else this.#postpone(watch, now + ASK_INTERVAL_MS)
       return
     }
     if (status.isListening && now < stop.graceEnd) return this.#postpone(watch, stop.graceEnd)
-    if (status.isAlone) return this.#handler.onKill()
+    if (status.isAlone) return this.#handler.onKill(watch.task, stop.reason)
     if (!stop.isGivenUp) this.#giveUp(watch.task, stop, now)
     const killAt = stop.toldAt + REACTION_MS
     if (now < killAt) this.#postpone(watch, killAt)
-    else this.#handler.onKill()
+    else this.#handler.onKill(watch.task, stop.reason)
   }
 
   #giveUp(task: WorkerTask, stop: Stop, now: InstantMs): void {

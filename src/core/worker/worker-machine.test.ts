@@ -438,7 +438,7 @@ test('one task, and the processor dies: it fails with what is known', () => {
   const [payload = NO_BYTES] = answer.inlineResults
   assert.equal(
     String(payload),
-    'ProcessorDiedError: task 61: the process that ran it was ended by SIGKILL',
+    'ProcessorDiedError: task 61 (fn): the process that ran it was ended by SIGKILL: last words',
   )
   assert.ok(Math.abs(asBuffer(answer.metadata).readFloatBE(0) - 0.03) < 1e-6)
 })

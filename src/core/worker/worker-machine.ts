@@ -249,9 +249,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const { pid } = this.#slot
     const fields = pid === 0 ? { stderr: event.death.stderr } : { processorId: pid }
     const isUnstarted = pid === 0 && exitCode === undefined && signal === undefined
-    if (!isUnstarted) this.#output.log(wasKilled ? 'info' : 'warn', text, fields)
     this.#slot.onExited(now, isUnstarted ? stderr : undefined)
-    this.#flow.onProcessorExited(event.death, event.lastRun, now)
+    const because = this.#flow.onProcessorExited(event.death, event.lastRun, now)
+    if (isUnstarted) return
+    this.#output.log(wasKilled ? 'info' : 'warn', text, { ...fields, ...because })
   }
 
   #onStopRequested(isUrgent: boolean, now: InstantMs): void {

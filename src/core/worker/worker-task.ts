@@ -1,8 +1,9 @@
 // One task while a worker has it: what is kept of its message, and where it stands.
 
 import { copyOf } from '../../base/bytes.js'
-import { objectIdOf, type Identity, type ObjectId, type TaskId } from '../../base/ids.js'
+import { idToHex, objectIdOf, type Identity, type ObjectId, type TaskId } from '../../base/ids.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
+import type { LogFields } from '../../base/logger.js'
 import type { InstantMs } from '../../base/machine.js'
 import { encode, type OutputPlace, type Task } from '../../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../../wire/task-flags.js'
@@ -141,9 +142,20 @@ export function renew(task: WorkerTask, message: Task): void {
   task.attempt = message.attempt
 }
 
-/** What a task is called, for people. */
+/** What a task is called, for people. Empty: nobody has said. */
 export function titleOf({ name, functionEntry }: WorkerTask): string {
   return name === '' ? (functionEntry?.name ?? '') : name
+}
+
+/** The beginning of a sentence: `task 00ff… (price)`. */
+export function describeTask(task: WorkerTask): string {
+  const title = titleOf(task)
+  return `task ${idToHex(task.id)}${title === '' ? '' : ` (${title})`}`
+}
+
+/** What a line about a task says of it. */
+export function fieldsOf(task: WorkerTask): LogFields {
+  return { task: idToHex(task.id), name: titleOf(task), attempt: task.attempt }
 }
 
 /** Higher priority first, then the order of arrival. */

@@ -1,0 +1,154 @@
+// What logs say of tasks: at DEBUG each step of each task, always what ended a processor.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { Client, ProcessorDiedError, TaskCancelledError, TaskTimeoutError } from 'scaler-ts'
+import { Scheduler } from '#src/scheduler/scheduler.js'
+import { Agent } from '#src/worker/agent.js'
+import { until } from './condition.js'
+import { Listener } from './listener.js'
+
+interface Setup {
+  readonly client: Client
+  readonly logs: Readonly<Record<'client' | 'scheduler' | 'agent', Listener>>
+}
+
+async function setUp(context: TestContext): Promise<Setup> {
+  const logs = { client: new Listener(), scheduler: new Listener(), agent: new Listener() }
+  const scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0', logger: logs.scheduler })
+  const { address } = scheduler
+  const agent = await Agent.start({ address, workers: 1, logger: logs.agent })
+  const client = new Client(address, { logger: logs.client })
+  context.after(async () => {
+    await client.close()
+    await agent.stop()
+    await scheduler.close()
+  })
+  return { client, logs }
+}
+
+/** The texts of the lines about a task, each of which must say its id and its name. */
+function stepsOf({ lines }: Listener, id: string, name: string): string[] {
+  const about = lines.filter((line) => line.includes(id))
+  for (const line of about) assert.ok(line.includes(`"name":"${name}"`), line)
+  return about.map((line) => line.slice(0, line.indexOf(' {')))
+}
+
+test('at DEBUG every part tells each step of each task, by its id and name', async (t) => {
+  const { client, logs } = await setUp(t)
+  const future = client.submit(function price(x: number) {
+    return x * 2
+  }, 4)
+  assert.equal(await future, 8)
+  await until('the scheduler has told', () => logs.scheduler.lines.length > 0)
+  const { id } = future
+  assert.deepEqual(stepsOf(logs.client, id, 'price'), [
+    'debug task submitted',
+    'debug task sent to the scheduler',
+    'debug result of a task arrived',
+  ])
+  assert.deepEqual(stepsOf(logs.scheduler, id, 'price'), [
+    'debug task waits for a worker',
+    'debug task sent to a worker',
+    'debug task succeeded',
+  ])
+  const [received = '', ...steps] = logs.agent.lines.filter((line) => line.includes(id))
+  // The agent does not know yet what the function is called, whose bytes it has not seen.
+  assert.match(received, /^debug task received/)
+  assert.deepEqual(
+    steps.map((line) => line.slice(0, line.indexOf(' {'))),
+    [
+      'debug task waits for its turn',
+      'debug task given to the processor',
+      'debug the processor is done with a task',
+    ],
+  )
+  for (const line of steps) assert.ok(line.includes('"name":"price"'), line)
+  assert.ok(logs.scheduler.lines.some((line) => /sent to a worker .*"worker":"/.test(line)))
+})
+
+test('what is not logged at DEBUG is not even made', async (t) => {
+  const { scheduler } = { scheduler: new Listener() }
+  const logger = {
+    debug: scheduler.debug.bind(scheduler),
+    info: scheduler.info.bind(scheduler),
+    warn: scheduler.warn.bind(scheduler),
+    error: scheduler.error.bind(scheduler),
+    isLevelEnabled: (level: string) => level !== 'debug',
+  }
+  await using client = await Client.local({ workers: 1, logger })
+  const future = client.submit(() => 1)
+  assert.equal(await future, 1)
+  assert.deepEqual(
+    scheduler.lines.filter((line) => line.includes(future.id)),
+    [],
+  )
+  t.diagnostic(`${scheduler.lines.length} lines`)
+  assert.ok(scheduler.lines.length > 0)
+})
+
+test('the end of a processor is a line with its cause, and the task and function', async (t) => {
+  const { client, logs } = await setUp(t)
+  const sleep = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600_000))
+  const spin = (): never => {
+    for (;;);
+  }
+  const exits = client.submit(function exits() {
+    process.exit(3)
+  })
+  await assert.rejects(exits, ProcessorDiedError)
+  const killed = client.submit(function killed() {
+    process.kill(process.pid, 'SIGKILL')
+    return sleep()
+  })
+  await assert.rejects(killed, ProcessorDiedError)
+  const late = client.with({ timeoutMs: 100, name: 'the late one' }).submit(spin)
+  await assert.rejects(late, TaskTimeoutError)
+  const cancelled = client.submit(spin)
+  await until('it runs', () => cancelled.state === 'running')
+  cancelled.cancel()
+  await assert.rejects(cancelled, TaskCancelledError)
+  const isEnd = (line: string): boolean => / the processor (exited|was ended|ran out)/.test(line)
+  await until('all have ended', () => logs.agent.lines.filter(isEnd).length === 4)
+  const ends = logs.agent.lines.filter(isEnd).map((line) => {
+    const { task, name, cause } = JSON.parse(line.slice(line.indexOf('{'))) as Record<string, string>
+    return [line.slice(0, line.indexOf(' {')), task, name, cause]
+  })
+  assert.deepEqual(ends, [
+    ['warn the processor exited with code 3', exits.id, 'exits', 'exit'],
+    ['warn the processor was ended by SIGKILL', killed.id, 'killed', 'signal'],
+    ['info the processor was ended by SIGTERM', late.id, 'the late one', 'time limit'],
+    ['info the processor was ended by SIGTERM', cancelled.id, 'spin', 'cancel'],
+  ])
+})
+
+test('a ProcessorDiedError says which function, how, and the last line on stderr', async (t) => {
+  const { client } = await setUp(t)
+  const messageOf = async (future: PromiseLike<unknown>): Promise<string> => {
+    const error: unknown = await future.then(
+      () => assert.fail('it has returned'),
+      (reason: unknown) => reason,
+    )
+    assert.ok(error instanceof ProcessorDiedError, String(error))
+    return error.message.replace(/^task [0-9a-f]+ /, '')
+  }
+  const forever = (): Promise<never> => new Promise(() => {})
+  assert.equal(
+    await messageOf(
+      client.submit(function leaves() {
+        process.stderr.write('first words\nlast words\n')
+        process.exit(3)
+      }),
+    ),
+    '(leaves): the process that ran it exited with code 3: last words',
+  )
+  assert.equal(
+    await messageOf(
+      client.submit(function rejects() {
+        void Promise.reject(Object.assign(new TypeError('no price'), { detail: 1 }))
+        return forever()
+      }),
+    ),
+    '(rejects): the process that ran it exited with code 1: TypeError: no price',
+  )
+})
