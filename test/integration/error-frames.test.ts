@@ -113,6 +113,6 @@ for (const [what, code] of Object.entries(UNCAUGHT)) {
     assert.equal(exitCode, 1, stderr)
     const [head = ''] = stderr.split(/\n\n/, 1)
     assert.doesNotMatch(head, /\/dist\//, stderr)
-    assert.match(stderr, /^(?:[A-Z]\w*Error|Sad): /m)
+    assert.match(stderr, /^(?:[A-Z]\w*Error|Sad \[Error\]): /m)
   })
 }

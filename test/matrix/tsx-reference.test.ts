@@ -28,6 +28,6 @@ export function square(n: number): number { return n ** Power.Square }
 test('workers load a .ts module by reference with their own loader', { skip }, async (t) => {
   const files = { 'package.json': '{"type":"module"}', 'main.ts': MAIN, 'own.ts': OWN }
   const project = await PackedProject.make(t, files)
-  const outcome = await project.node([...tsxFlags(), 'main.ts'])
+  const outcome = await project.node([...tsxFlags(), 'main.ts'], { TSX_DISABLE_CACHE: '1' })
   assert.deepEqual(outcome, { code: 0, output: '9\n' })
 })

@@ -87,6 +87,8 @@ interface LiveNode {
 interface LiveGraph {
   readonly nodes: Map<TaskId, LiveNode>
   isOpen: boolean
+  /** A target of it was cancelled. */
+  hasLost: boolean
 }
 
 /** A client's core, and a scheduler that may be gone. */
@@ -250,13 +252,14 @@ export class GraphScheduler {
   #onPart(part: GraphTask): void {
     this.parts.push(part)
     const known = this.graphs.get(part.taskId)
-    const graph: LiveGraph = known ?? { nodes: new Map(), isOpen: true }
+    const graph: LiveGraph = known ?? { nodes: new Map(), isOpen: true, hasLost: false }
     this.graphs.set(part.taskId, graph)
     const inPart = new Set(part.graph.map((task) => task.taskId))
     assert.equal(inPart.size, part.graph.length, 'a node twice in a part')
     for (const target of part.targets) assert.ok(inPart.has(target), 'a target of another part')
     for (const task of part.graph) this.#addNode(graph, task, part)
     graph.isOpen &&= part.isOpen
+    if (graph.hasLost) this.#dropNeedless(graph)
     this.#finishIfOver(part.taskId)
   }
 
@@ -292,12 +295,15 @@ export class GraphScheduler {
       const node = graph.nodes.get(id)
       if (node === undefined) continue
       node.isTarget = false
+      graph.hasLost = true
       this.#dropNeedless(graph)
     }
     for (const graphId of this.graphs.keys()) this.#finishIfOver(graphId)
   }
 
-  #dropNeedless({ nodes }: LiveGraph): void {
+  /** What follows may need anything, so nothing is dropped before. */
+  #dropNeedless({ nodes, isOpen }: LiveGraph): void {
+    if (isOpen) return
     const needed = new Set<TaskId>()
     for (const [id, node] of [...nodes].toReversed()) {
       const isNeeded = needed.has(id) || node.isTarget
