@@ -165,6 +165,7 @@ function readName(reader: ByteReader): CodeName {
     isConstant,
     isCell,
     isNeverUndefined: false,
+    literal: undefined,
     origin: undefined,
     isModuleObject: false,
     wrappedSpecifier: undefined,

@@ -96,6 +96,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isConstant: isConstant && !isCell,
     isCell,
     isNeverUndefined: false,
+    literal: undefined,
     origin: undefined,
     isModuleObject: false,
     wrappedSpecifier: undefined,

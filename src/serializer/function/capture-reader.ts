@@ -83,7 +83,7 @@ export class CaptureReader {
     if (cell !== undefined) {
       // Such a value is made when it is first used: a computed key would need it before.
       const content: Content = name.isEarly
-        ? { kind: 'refusal', refusal: refuseHidden(free.name) }
+        ? { kind: 'refusal', refusal: refuseHidden(free.name, true) }
         : { kind: 'value', value: cell }
       const capture = { name: name.name, step, content }
       return { capture, isConstant: true, partialUse: undefined }
@@ -120,7 +120,11 @@ export class CaptureReader {
     if (imported !== undefined) return constant(imported)
     const wrapped = scope < 0 ? this.#wrapped(binding, owner.url) : undefined
     if (wrapped !== undefined) return constant(wrapped)
-    if (scope < 0) return changing({ kind: 'refusal', refusal: refuseHidden(free.name) })
+    // What nobody keeps beside the function cannot be seen, but may be in the text.
+    if (scope < 0 && binding?.literal !== undefined) {
+      return constant({ kind: 'value', value: binding.literal })
+    }
+    if (scope < 0) return changing({ kind: 'refusal', refusal: refuseHidden(free.name, name.isEarly) })
     let value: unknown
     try {
       value = owner.view.scopes[scope]?.variables[free.name]
@@ -255,11 +259,13 @@ function refuseChanging(name: string): Refusal {
 }
 
 /** V8 does not show everything: not the name of a function expression to functions inside it. */
-function refuseHidden(name: string): Refusal {
+function refuseHidden(name: string, isEarly: boolean): Refusal {
   return new Refusal(
     `the variable ${name}`,
     'its value cannot be seen from outside',
-    'give it to the function in another way: as an argument, or as a property of an object',
+    isEarly
+      ? `use it in the class once more, for example in \`static { ${name} }\``
+      : 'give it to the function in another way: as an argument, or as a property of an object',
   )
 }
 

@@ -13,6 +13,7 @@ const count: Binding = {
   isConstant: false,
   isCell: true,
   isNeverUndefined: true,
+  literal: undefined,
   origin: undefined,
   wrappedSpecifier: undefined,
   isModuleObject: false,

@@ -23,6 +23,7 @@ import {
   refuseNative,
   refuseObstacle,
 } from './obstacle.js'
+import { namedSiteOf, type NamedSite } from './member-keys.js'
 import { PromisifiedFunctions } from './promisified.js'
 import { isAtWork, type MakerFunction, RemadeVariables } from './remade-variables.js'
 import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './script-table.js'
@@ -186,9 +187,10 @@ export class SourceAnalyst implements FunctionAnalyst {
     const remade = this.#compilers.remade(fn)
     if (remade !== undefined) return this.#texts.partsOf(remade, {})
     const site = this.#known.get(fn)?.site ?? this.#siteOf(fn, view.location, script)
-    const [obstacle] = site?.obstacles ?? []
+    const named = site && namedSiteOf(fn, site)
+    const [obstacle] = (named?.site ?? site)?.obstacles ?? []
     if (site === undefined || obstacle !== undefined) return refuseObstacle(fn, obstacle, url)
-    return this.#readParts({ fn, site, view, url, script }, tools)
+    return this.#readParts({ fn, site, named, view, url, script }, tools)
   }
 
   #siteOf(
@@ -233,11 +235,17 @@ export class SourceAnalyst implements FunctionAnalyst {
   }
 
   #read(found: Found, { captures }: Tools): Read {
-    const { site, url } = found
+    const { named, url } = found
+    const site = named?.site ?? found.site
     const code = captures.codeOf(site, url)
     const reads: ReadCapture[] = []
     for (const name of code.names) {
-      const read = captures.read(found, name)
+      const capture = named?.captures.get(name.name)
+      const read =
+        capture === undefined
+          ? captures.read(found, name)
+          : // The class may get other members.
+            { capture, isConstant: false, partialUse: undefined }
       if (read !== undefined) reads.push(read)
     }
     return { site, url, code, reads }
@@ -308,6 +316,8 @@ interface Found {
   readonly fn: AnyFunction
   readonly script: KnownScript | undefined
   readonly site: FunctionSite
+  /** For a class: its site without computed names. */
+  readonly named?: NamedSite | undefined
   readonly view: FunctionView
   readonly url: string
 }

@@ -7,6 +7,7 @@ import type { FunctionSite } from '../source/function-site.js'
 import { analyzeText } from '../source/script-analysis.js'
 import { classPartsOf } from './class-parts.js'
 import type { Capture, CellKey, SourceParts } from './function-parts.js'
+import { namedSiteOf, type NamedSite } from './member-keys.js'
 import { refuseMissing, refuseObstacle } from './obstacle.js'
 
 /** The variables around a function, by name. */
@@ -33,18 +34,23 @@ export class TextParts {
    * travel. `given`: undefined if nobody was asked.
    */
   partsOf(fn: AnyFunction, given: GivenCaptures | undefined): SourceParts | Refusal {
-    const { site, keys } = this.#textOf(fn)
+    const { site: plain, keys } = this.#textOf(fn)
+    const named = plain && namedSiteOf(fn, plain)
+    const site = named?.site ?? plain
     const [obstacle] = site?.obstacles ?? []
     if (site === undefined || obstacle !== undefined) return refuseObstacle(fn, obstacle, '')
     const captured = given ?? {}
     const missing = site.freeNames.filter(
       ({ name, isOnlyTypeof }) =>
-        !isOnlyTypeof && !Object.hasOwn(captured, name) && !(name in globalThis),
+        !isOnlyTypeof &&
+        !Object.hasOwn(captured, name) &&
+        !(name in globalThis) &&
+        named?.captures.has(name) !== true,
     )
     if (missing.length > 0) return refuseMissing(fn, missing, given !== undefined)
     const classParts = site.classSite && classPartsOf(fn, site.classSite, undefined)
     if (classParts instanceof Refusal) return classParts
-    const captures = capturesOf(site, captured, keys)
+    const captures = capturesOf(site, captured, { keys, members: named?.captures })
     return { kind: 'source', code: site.code, url: '', captures, classParts }
   }
 
@@ -82,11 +88,13 @@ function isSurelySloppy(fn: AnyFunction): boolean {
 function capturesOf(
   { code }: FunctionSite,
   given: GivenCaptures,
-  keys: Map<string, CellKey>,
+  { keys, members }: { readonly keys: Map<string, CellKey>; readonly members: NamedSite['captures'] | undefined },
 ): readonly Capture[] {
   return code.names
-    .filter(({ free }) => Object.hasOwn(given, free.name))
+    .filter(({ name, free }) => members?.has(name) === true || Object.hasOwn(given, free.name))
     .map(({ name, free, isCell }): Capture => {
+      const member = members?.get(name)
+      if (member !== undefined) return member
       const value: unknown = given[free.name]
       const step = `${free.name} (given as a capture)`
       if (!isCell) return { name, step, content: { kind: 'value', value } }

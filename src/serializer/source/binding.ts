@@ -18,6 +18,7 @@ function makeBinding(variable: Variable, lines: LineIndex): Binding {
     isConstant,
     isCell: isCell(variable),
     isNeverUndefined: !variable.mayBeUndefined,
+    literal: isConstant ? variable.literal : undefined,
     origin: isConstant ? originOf(variable) : undefined,
     isModuleObject: (isConstant && variable.isModuleObject) || isLateModule(variable),
     wrappedSpecifier: isConstant ? variable.wrappedSpecifier : undefined,

@@ -3,11 +3,12 @@
 
 import type * as acorn from 'acorn'
 import { blank, inPlaceOf, type Edit } from './edit.js'
-import type { ClassSite } from './function-site.js'
+import type { ClassSite, ComputedMember } from './function-site.js'
 import { staticName, type ClassNode, type Node } from './syntax.js'
+import { unusedName } from './unused-name.js'
 
 /** What the text of a class says about the class. */
-export function classSiteOf(node: ClassNode): ClassSite {
+export function classSiteOf(node: ClassNode, source: string): ClassSite {
   const instancePrivates: string[] = []
   const staticPrivates: string[] = []
   for (const member of node.body.body) {
@@ -21,7 +22,41 @@ export function classSiteOf(node: ClassNode): ClassSite {
     extendsNull: extendsNull(node),
     instancePrivates: [...new Set(instancePrivates)],
     staticPrivates,
+    computedMembers: computedMembersOf(node, source).map(({ member }) => member),
   }
+}
+
+/** A member whose name is computed, and where that is. */
+interface NamedMember {
+  readonly member: ComputedMember
+  readonly node: acorn.MethodDefinition
+}
+
+/** Methods and accessors with computed names that are neither literals nor symbols of all. */
+export function computedMembersOf(node: ClassNode, source: string): readonly NamedMember[] {
+  const found: NamedMember[] = []
+  const name = unusedName('member', source)
+  for (const each of node.body.body) {
+    if (each.type !== 'MethodDefinition' || !each.computed || isPlainName(each.key)) continue
+    const whole = source.slice(each.start, each.end)
+    const text = each.static ? whole.replace(STATIC, '') : whole
+    const kind = each.kind === 'get' || each.kind === 'set' ? each.kind : 'method'
+    const member = { name: `${name}${found.length}`, kind, isStatic: each.static, text } as const
+    found.push({ member, node: each })
+  }
+  return found
+}
+
+/** `static` and what stands between it and the member itself. */
+const STATIC = /^static(?:\s|\/\*[^]*?\*\/|\/\/[^\n\r\u2028\u2029]*)*/
+
+function isPlainName(key: Node): boolean {
+  if (key.type === 'Literal') return true
+  return key.type === 'MemberExpression' && !key.computed && isName(key.object, 'Symbol')
+}
+
+function isName(node: Node, name: string): boolean {
+  return node.type === 'Identifier' && node.name === name
 }
 
 /** Whether the class says `extends null`. */

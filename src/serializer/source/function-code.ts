@@ -15,6 +15,7 @@ import { editsOf } from './name-edits.js'
 import type { ParsedText } from './parse.js'
 import type { SiteUses } from './site-uses.js'
 import { isClassNode, type RootNode } from './syntax.js'
+import { unusedName } from './unused-name.js'
 
 /** What code is made of. */
 export interface CodeParts {
@@ -28,6 +29,8 @@ export interface CodeParts {
   /** The name of the function, if it must not be known by it. */
   readonly lostName: Parameters<typeof namelessEdit>[0] | undefined
   readonly exposesItself: boolean
+  /** Gives members of a class their names by captured values. */
+  readonly memberEdits: readonly Edit[]
   /** Where the text begins in its script. */
   readonly line: number
   readonly column: number
@@ -41,6 +44,7 @@ export function codeOf(parts: CodeParts): FunctionCode {
   const runtime: RuntimeName[] = []
   const edits = [...nameEdits(parts, names), ...runtimeEdits(parts, runtime), ...thisEdits(uses)]
   const classNames = addClassEdits(root, source, edits)
+  edits.push(...parts.memberEdits)
   if (parts.lostName !== undefined) edits.push(namelessEdit(parts.lostName, source))
   if (method !== undefined) {
     const { text: head, end } = method
@@ -125,23 +129,8 @@ function addClassEdits(
   const hasParent = superClass && !extendsNull(root)
   const parentName = hasParent ? unusedName('Parent', source) : undefined
   if (hasParent && parentName !== undefined) edits.push(parentEdit(superClass, parentName, source))
-  const { staticPrivates } = classSiteOf(root)
+  const { staticPrivates } = classSiteOf(root, source)
   const adoptName = staticPrivates.length > 0 ? unusedName('adopt', source) : undefined
   if (adoptName !== undefined) edits.push(adoptEdit(root, staticPrivates, adoptName))
   return { parentName, adoptName }
-}
-
-/** A name that is nowhere in a text, nor an escaped form of it. */
-function unusedName(wish: string, source: string): string {
-  const plain = source.includes('\\u') ? source.replaceAll(ESCAPE, unescaped) : source
-  let name = wish
-  for (let count = 1; plain.includes(name); count += 1) name = `${wish}${count}`
-  return name
-}
-
-const ESCAPE = /\\u(?:\{([\da-f]{1,6})\}|([\da-f]{4}))/gi
-
-function unescaped(escape: string, ...digits: readonly unknown[]): string {
-  const code = Number.parseInt(String(digits[0] ?? digits[1]), 16)
-  return code > 0x10_ff_ff ? escape : String.fromCodePoint(code)
 }

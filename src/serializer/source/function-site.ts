@@ -26,6 +26,8 @@ export interface Binding {
   readonly isCell: boolean
   /** Its initializer can never be `undefined` (a literal, a function, `new`, …). */
   readonly isNeverUndefined: boolean
+  /** What a constant holds whose initializer is a literal; undefined: it is none, or no constant. */
+  readonly literal: LiteralValue | undefined
   /** Where the value comes from, for import bindings and constants from `require('…')`. */
   readonly origin: ImportOrigin | undefined
   /**
@@ -43,6 +45,9 @@ export interface Binding {
   /** Line of the declaration in the script, from 0. */
   readonly line: number
 }
+
+/** A value that is written in the text. */
+export type LiteralValue = string | number | bigint | boolean
 
 /** What an import names. */
 export interface ImportOrigin {
@@ -169,6 +174,12 @@ export interface FunctionSite {
   readonly codeWith: (cells: ReadonlySet<string>) => FunctionCode
   /** For a class: what else its text says. */
   readonly classSite: ClassSite | undefined
+  /**
+   * For a class: the same site, in which computed names of methods and accessors are captured
+   * values by the names of `ClassSite.computedMembers`, so that nothing computes them again. The
+   * same object at each call; undefined if it cannot be made.
+   */
+  readonly withNamedMembers: () => FunctionSite | undefined
   /** Line and column of the function's first character in the script, from 0. */
   readonly line: number
   readonly column: number
@@ -184,4 +195,16 @@ export interface ClassSite {
   readonly instancePrivates: readonly string[]
   /** Names of private static fields, with `#`: the code takes them through `adoptName`. */
   readonly staticPrivates: readonly string[]
+  /** Methods and accessors whose names are computed, in their order. */
+  readonly computedMembers: readonly ComputedMember[]
+}
+
+/** A method or accessor whose name is computed: `[name]() {}`. */
+export interface ComputedMember {
+  /** Under which its name is given. */
+  readonly name: string
+  readonly kind: 'method' | 'get' | 'set'
+  readonly isStatic: boolean
+  /** As the text of its function. */
+  readonly text: string
 }

@@ -2,6 +2,7 @@
 // whether it names a module, whether it is a compiler's.
 
 import type * as acorn from 'acorn'
+import type { LiteralValue } from './function-site.js'
 import type { Scope, Variable } from './scope.js'
 import { staticName, type Node } from './syntax.js'
 
@@ -27,6 +28,15 @@ const NEVER_UNDEFINED: ReadonlySet<string> = new Set([
   'ImportExpression',
   'Literal',
 ])
+
+/** The value of a literal that is no regular expression, nor `null`. */
+export function literalOf(node: Node): LiteralValue | undefined {
+  if (node.type === 'TemplateLiteral' && node.expressions.length === 0) {
+    return node.quasis[0]?.value.cooked ?? undefined
+  }
+  if (node.type !== 'Literal' || node.value === null || node.value instanceof RegExp) return undefined
+  return node.value
+}
 
 /** Whether the value of an expression can never be undefined, whatever its variables hold. */
 export function isNeverUndefined(node: Node): boolean {

@@ -1,7 +1,7 @@
 // Scopes and the variables declared in them, while a tree is walked. What is kept of them
 // afterwards is small: see `variable-facts.ts`.
 
-import type { Binding, ImportOrigin } from './function-site.js'
+import type { Binding, ImportOrigin, LiteralValue } from './function-site.js'
 
 /**
  * `outside` is what surrounds a text that is looked at alone. `name` has the name that a function
@@ -36,6 +36,8 @@ export class Variable {
   isCaptured = false
   isInitialized = false
   mayBeUndefined = true
+  /** What its initializer is, if that is a literal. */
+  literal: LiteralValue | undefined
   origin: ImportOrigin | undefined
   /** The `require` that `origin` relies on. */
   originVia: Variable | undefined

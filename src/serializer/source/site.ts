@@ -1,7 +1,8 @@
 // From the text of one function to what it means: its free names, what keeps it where it is, its
 // code.
 
-import { classSiteOf, computedKeys, isPure } from './class-text.js'
+import { classSiteOf, computedKeys, computedMembersOf, isPure } from './class-text.js'
+import { inPlaceOf, type Edit } from './edit.js'
 import { codeOf, type CodeParts } from './function-code.js'
 import type { Binding, FreeName, FunctionCode, FunctionSite, RuntimeName } from './function-site.js'
 import type { LineIndex } from './line-index.js'
@@ -29,10 +30,18 @@ export interface SitePlace {
   readonly start: number
 }
 
-/** The site of a function with this text. Undefined if the text is not that of a function. */
-export function siteOf(text: string, place: SitePlace): FunctionSite | undefined {
-  const analysis = analyse(text, place)
+/**
+ * The site of a function with this text. Undefined if the text is not that of a function.
+ * `isNamed`: computed names of members are captured values.
+ */
+export function siteOf(
+  text: string,
+  place: SitePlace,
+  isNamed: boolean = false,
+): FunctionSite | undefined {
+  const analysis = analyse(text, place, isNamed)
   if (analysis === undefined) return undefined
+  let named: FunctionSite | undefined
   const { parsed, freeNames, obstacles, parts } = analysis
   const code = codeOf(parts)
   const known = new Map<string, FunctionCode>([['', code]])
@@ -44,11 +53,12 @@ export function siteOf(text: string, place: SitePlace): FunctionSite | undefined
     codeWith: (cells) => {
       const added = freeNames.map(({ name }) => name).filter((name) => cells.has(name))
       const key = added.join()
-      const made = known.get(key) ?? codeWithCells(text, place, new Set(added)) ?? code
+      const made = known.get(key) ?? codeWithCells(text, place, { isNamed, cells: new Set(added) }) ?? code
       known.set(key, made)
       return made
     },
-    classSite: isClassNode(parsed.root) ? classSiteOf(parsed.root) : undefined,
+    classSite: isClassNode(parsed.root) ? classSiteOf(parsed.root, parsed.source) : undefined,
+    withNamedMembers: () => (named ??= siteOf(text, place, true)),
     line: parts.line,
     column: parts.column,
   }
@@ -58,9 +68,9 @@ export function siteOf(text: string, place: SitePlace): FunctionSite | undefined
 function codeWithCells(
   text: string,
   place: SitePlace,
-  cells: ReadonlySet<string>,
+  { isNamed, cells }: { readonly isNamed: boolean; readonly cells: ReadonlySet<string> },
 ): FunctionCode | undefined {
-  const parts = analyse(text, place)?.parts
+  const parts = analyse(text, place, isNamed)?.parts
   if (parts === undefined) return undefined
   return codeOf({ ...parts, isCell: (free) => cells.has(free.name) || parts.isCell(free) })
 }
@@ -72,10 +82,11 @@ interface Analysis {
   readonly parts: CodeParts
 }
 
-function analyse(text: string, place: SitePlace): Analysis | undefined {
+function analyse(text: string, place: SitePlace, isNamed: boolean): Analysis | undefined {
   const { isStrict, lines } = place
   const parsed = parseFunctionText(text, isStrict, isMethodKind(place.kind))
   if (parsed === undefined) return undefined
+  const memberEdits = isNamed ? nameMembers(parsed) : []
   const found = attempt(() => usesOf(parsed, place))
   if (found === undefined) return undefined
   const { uses, lostName } = found
@@ -101,10 +112,21 @@ function analyse(text: string, place: SitePlace): Analysis | undefined {
     isStrict,
     lostName,
     exposesItself: depths.exposesItself,
+    memberEdits,
     line: lines.lineOf(place.start),
     column: lines.columnOf(place.start),
   }
   return { parsed, freeNames, obstacles: obstaclesOf(parts, place, lineOf), parts }
+}
+
+/** Puts names of captured values in the place of computed names of members. */
+function nameMembers({ root, source }: ParsedText): readonly Edit[] {
+  if (!isClassNode(root)) return []
+  return computedMembersOf(root, source).map(({ member: { name }, node }) => {
+    const { start, end } = node.key
+    node.key = { type: 'Identifier', name, start, end }
+    return { start, end, text: inPlaceOf(source.slice(start, end), name) }
+  })
 }
 
 function isMethodKind(kind: FunctionSite['kind'] | undefined): boolean | undefined {

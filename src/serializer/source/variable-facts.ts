@@ -6,6 +6,7 @@ import { declareBody } from './declarations.js'
 import type { FunctionSite } from './function-site.js'
 import {
   isNeverUndefined,
+  literalOf,
   isPrivateUse,
   isArithmetic,
   isWrappedModule,
@@ -160,6 +161,7 @@ export class VariableFacts implements WalkListener {
       return
     }
     variable.mayBeUndefined = !isNeverUndefined(value)
+    variable.literal = literalOf(value)
     this.#setStore(variable, value)
     variable.isRequire = makesRequire(value, scope)
     const from = moduleValueOf(value, scope)
