@@ -284,7 +284,10 @@ describe('get', () => {
 
   test('tells of missing keys and cycles through its futures', async () => {
     const client = testClient()
-    const missing = client.submitter.get({ a: 1, b: [inc, 'x'] }, ['a', 'b'])
+    // As a client does: the program is above.
+    const get = (): ReturnType<typeof client.submitter.get> =>
+      client.submitter.get({ a: 1, b: [inc, 'x'] }, ['a', 'b'])
+    const missing = get()
     const error = await errorOf(missing)
     assert.ok(error instanceof GraphKeyError)
     assert.equal(error.message, 'the graph has no node "x", which the node "b" needs')

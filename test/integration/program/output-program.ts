@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, currentClient } from 'scaler-ts'
 
 const [what = '', address = '', place] = process.argv.slice(2)
@@ -49,25 +50,21 @@ async function printOrders(): Promise<void> {
   say('end')
 }
 
-/** Two that print at a time: each waits for what the other has printed. */
+/** Two that print at a time: each goes on when there is a file that says so. */
 async function printTogether(): Promise<void> {
   await using client = await Client.local({ workers: 2 })
-  const file = (name: string): string => `${address}/${name}`
-  const talk = (me: string, other: string): void => {
-    const waitFor = (path: string): void => {
-      for (const end = Date.now() + 60_000; !existsSync(path) && Date.now() < end;);
+  const folder = address
+  const talk = async (me: string): Promise<void> => {
+    for (const step of [1, 2]) {
+      console.log(`${me} ${step}`)
+      for (const end = Date.now() + 60_000; !existsSync(`${folder}/${step}`) && Date.now() < end;) {
+        await sleep(5)
+      }
     }
-    console.log(`${me} 1`)
-    writeFileSync(me, '')
-    waitFor(other)
-    console.log(`${me} 2`)
-    writeFileSync(`${me}2`, '')
-    waitFor(`${other}2`)
   }
-  const one = client.submit(talk, file('one'), file('two'))
-  const two = client.submit(talk, file('two'), file('one'))
-  await Promise.all([one, two])
-  say(`ids ${one.id.slice(0, 8)} ${two.id.slice(0, 8)}`)
+  const tasks = ['one', 'two'].map((me) => client.submit(talk, me))
+  await Promise.all(tasks)
+  say(`ids ${tasks.map(({ id }) => id.slice(0, 8)).join(' ')}`)
 }
 
 async function printThere(): Promise<void> {
