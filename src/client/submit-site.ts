@@ -73,9 +73,7 @@ function replaceStack(
 ): void {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return
   if (site.stack === undefined) return
-  const frames = split(site.stack)
-    .frames.split('\n')
-    .slice(site.ownFrames)
+  const frames = split(site.stack).frames.split('\n').slice(site.ownFrames)
   if (frames.length === 0) return
   const own = split(error.stack)
   const value = build(own.header, frames.join('\n'), own.frames)

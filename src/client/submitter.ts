@@ -22,7 +22,13 @@ import { MapResults } from './map-results.js'
 import { MapRun } from './map-run.js'
 import { ObjectReferences } from './object-references.js'
 import { SubmitContexts, type SubmitContext } from './submit-context.js'
-import { blameCaller, captureSite, captureSiteOf, OWN_FRAMES, type SubmitSite } from './submit-site.js'
+import {
+  blameCaller,
+  captureSite,
+  captureSiteOf,
+  OWN_FRAMES,
+  type SubmitSite,
+} from './submit-site.js'
 import type { TaskSettings } from './task-options.js'
 
 /**

@@ -56,10 +56,7 @@ interface Race {
   readonly site: SubmitSite
 }
 
-function raced(
-  state: FutureState,
-  { promise, limit, signal, site }: Race,
-): Promise<unknown> {
+function raced(state: FutureState, { promise, limit, signal, site }: Race): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const watch = signal === undefined ? undefined : signalWatches.of(signal)
     const waiting = { cancel: (reason: unknown) => settle(() => reject(reason)) }

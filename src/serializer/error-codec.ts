@@ -5,7 +5,7 @@ import { types } from 'node:util'
 import { withoutFrames } from '../base/error-stack.js'
 import { DeserializeError, SerializeError } from '../base/errors.js'
 import { defaultSerializer, serializeLeniently } from './process-serializer.js'
-import { textOf } from './path.js'
+import { textOf, withPathPrefix } from './path.js'
 
 /**
  * Whatever was thrown, as bytes. Never throws: what cannot travel inside an error becomes a short
@@ -66,6 +66,5 @@ function readText(thrown: unknown, key: string): string | undefined {
 }
 
 function unspeakable(reason: unknown): SerializeError {
-  const text = reason instanceof SerializeError ? reason.message : textOf(reason)
-  return new SerializeError(`the task threw something: ${text}`)
+  return withPathPrefix(reason, ['what the task threw'])
 }

@@ -3,11 +3,16 @@
 // state of a module agree about it; and the module's own object, if somebody uses that as a whole.
 
 import { types } from 'node:util'
+import type { UsedModule } from './function/function-parts.js'
+import type { AnyFunction } from './native-names.js'
+
+/** Names of exports, with getters for those that change. */
+type Used = Map<string, AnyFunction | undefined>
 
 /** The views of one message. */
 export class ModuleViews {
   /** By module: what is used of it. For all rounds. */
-  readonly #names = new Map<object, Set<string>>()
+  readonly #names = new Map<object, Used>()
   readonly #whole = new Set<object>()
   /** What stands for a module in a unit, and what it has. Of this round. */
   #made = new WeakMap<object, Map<object, View>>()
@@ -36,10 +41,10 @@ export class ModuleViews {
   }
 
   /** What stands for the module in the unit. Throws what reading an export throws. */
-  of(module: object, names: readonly string[], unit: object): object {
-    const used = this.#names.get(module) ?? new Set()
+  of({ module, names, getters }: UsedModule, unit: object): object {
+    const used = this.#names.get(module) ?? new Map<string, AnyFunction | undefined>()
     this.#names.set(module, used)
-    for (const name of names) used.add(name)
+    for (const name of names) used.set(name, getters?.get(name))
     if (this.#whole.has(module)) return module
     const views = this.#made.get(unit) ?? new Map<object, View>()
     this.#made.set(unit, views)
@@ -66,10 +71,15 @@ interface View {
   readonly size: number
 }
 
-function viewOf(module: object, names: Iterable<string>): object {
+function viewOf(module: object, used: Used): object {
   const view = Object.create(null) as object
-  for (const name of names) {
-    if (name in module) Object.defineProperty(view, name, propertyOf(module, name))
+  if (types.isModuleNamespaceObject(module)) {
+    Object.defineProperty(view, Symbol.toStringTag, { value: 'Module' })
+  }
+  for (const [name, get] of used) {
+    if (get !== undefined) {
+      Object.defineProperty(view, name, { get, enumerable: true, configurable: true })
+    } else if (name in module) Object.defineProperty(view, name, propertyOf(module, name))
   }
   return view
 }

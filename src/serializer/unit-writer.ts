@@ -8,7 +8,7 @@
 import { types } from 'node:util'
 import { ByteWriter } from './byte-writer.js'
 import { ContentWriter } from './content-writer.js'
-import type { CellKey } from './function/function-parts.js'
+import type { UsedModule, CellKey } from './function/function-parts.js'
 import { FunctionValues, type FunctionSink } from './function-value.js'
 import { type FunctionPlan, writeFunctionContent } from './function-writer.js'
 import type { ExportReference } from './module/reference.js'
@@ -213,9 +213,9 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
     else this.#cell(key, value)
   }
 
-  members(used: { readonly module: object; readonly names: readonly string[] }, step: Step): void {
+  members(used: UsedModule, step: Step): void {
     this.#step = step
-    const view = this.context.views.of(used.module, used.names, this)
+    const view = this.context.views.of(used, this)
     if (view === used.module) this.captured(view, step)
     else if (!this.#isReference(view)) this.#inline(view)
   }
@@ -292,7 +292,7 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
     const isNamespace = !Object.isExtensible(object) && types.isModuleNamespaceObject(object)
     if ((isCaptured || isNamespace) && this.#isExport(object)) return
     if (isNamespace) {
-      this.#inline(this.context.views.of(object, Object.keys(object), this))
+      this.#inline(this.context.views.of({ module: object, names: Object.keys(object) }, this))
       return
     }
     if (!this.context.views.isEmpty) this.context.views.noteWhole(object)

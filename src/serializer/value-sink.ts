@@ -1,7 +1,7 @@
 // What those who write one kind of thing need of the unit that they write into.
 
 import type { ByteWriter } from './byte-writer.js'
-import type { CellKey } from './function/function-parts.js'
+import type { UsedModule, CellKey } from './function/function-parts.js'
 import type { ExportReference } from './module/reference.js'
 import type { AnyFunction } from './native-names.js'
 import type { Step } from './path.js'
@@ -38,7 +38,7 @@ export interface ValueSink {
   /** Appends a captured variable that changes. */
   cell(key: CellKey, value: unknown, step: Step): void
   /** Appends a module with what is used of it. */
-  members(used: { readonly module: object; readonly names: readonly string[] }, step: Step): void
+  members(used: UsedModule, step: Step): void
   /** Appends a private store. */
   store(store: WeakMap<object, unknown> | WeakSet<object>): void
   /** Appends what is imported where it arrives. */

@@ -111,7 +111,10 @@ test('the end of a processor is a line with its cause, and the task and function
   const isEnd = (line: string): boolean => / the processor (exited|was ended|ran out)/.test(line)
   await until('all have ended', () => logs.agent.lines.filter(isEnd).length === 4)
   const ends = logs.agent.lines.filter(isEnd).map((line) => {
-    const { task, name, cause } = JSON.parse(line.slice(line.indexOf('{'))) as Record<string, string>
+    const { task, name, cause } = JSON.parse(line.slice(line.indexOf('{'))) as Record<
+      string,
+      string
+    >
     return [line.slice(0, line.indexOf(' {')), task, name, cause]
   })
   assert.deepEqual(ends, [

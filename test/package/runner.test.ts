@@ -29,7 +29,10 @@ async function jest(
   env?: NodeJS.ProcessEnv,
 ): Promise<Outcome> {
   const project = await PackedProject.make(t, files)
-  return project.node([JEST, '--runInBand', '--no-cache', '--cacheDirectory=cache', TIMEOUT, ...args], env)
+  return project.node(
+    [JEST, '--runInBand', '--no-cache', '--cacheDirectory=cache', TIMEOUT, ...args],
+    env,
+  )
 }
 
 test('Jest as it comes', { skip }, async (t) => {

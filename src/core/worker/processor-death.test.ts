@@ -23,7 +23,10 @@ test('the last line of a process is what it said, not what Node adds to that', (
     [REPORT, 'RangeError: late'],
     [`before\n${REPORT}`, 'RangeError: late'],
     [`TypeError: logged\nlast words\n`, 'last words'],
-    [`x:1\n[UnhandledPromiseRejection: This error]\n\nNode.js v22.1.0\n`, '[UnhandledPromiseRejection: This error]'],
+    [
+      `x:1\n[UnhandledPromiseRejection: This error]\n\nNode.js v22.1.0\n`,
+      '[UnhandledPromiseRejection: This error]',
+    ],
     [`x:1\nUncaught:\n'text'\n\nNode.js v22.1.0\n`, 'Uncaught:'],
     ['Node.js v20.20.2\n', ''],
     ['x\n----- Native stack trace -----\n\n 1: 0xd3a3c0  [/usr/bin/node]\n\n', 'x'],

@@ -440,6 +440,83 @@ test('computed names of members are what they were, whatever the variable holds 
   assert.equal(gate['viaClass']?.(), 'viaClass')
 })
 
+test('members have the names that the class has, though nobody else keeps what they were made of', () => {
+  const sides = new TwoSides()
+  // Variables that nothing but the names use are nowhere when the classes are made.
+  const make = (count: number): [new () => object, ...object[]] => {
+    let calls = count
+    const next = (): string => `call${(calls += 1)}`
+    const key = `key${count}`
+    const names = { get: `get${count}`, hidden: Symbol('hidden') }
+    const this_ = 'field'
+    class Made {
+      [key](): string {
+        return 'method'
+      }
+      static async *[`${key}s`](): AsyncGenerator<string> {
+        yield* ['static']
+      }
+      get [names.get](): string {
+        return 'getter'
+      }
+      set [names.get](value: string) {
+        Reflect.set(this, 'set', value)
+      }
+      [next()](): string {
+        return 'same'
+      }
+      [next()](): string {
+        return 'same'
+      }
+      static [/* of all */ names.hidden](): string {
+        return 'hidden'
+      }
+      [this_] = count;
+      [Symbol.toPrimitive](): string {
+        return 'primitive'
+      }
+    }
+    return [Made]
+  }
+  const classes = sides.send([make(0)[0], make(10)[0]])
+  for (const [index, Made] of classes.entries()) {
+    const n = index * 10
+    const made = new Made() as Record<string, unknown> & Record<string, () => unknown>
+    const statics = Made as unknown as Record<string | symbol, () => unknown>
+    assert.deepEqual(Reflect.ownKeys(Made.prototype).map(String), [
+      'constructor',
+      `key${n}`,
+      `get${n}`,
+      `call${n + 1}`,
+      `call${n + 2}`,
+      'Symbol(Symbol.toPrimitive)',
+    ])
+    assert.equal(made[`key${n}`]?.(), 'method')
+    assert.equal(made[`get${n}`], 'getter')
+    Reflect.set(made, `get${n}`, 'x')
+    assert.deepEqual([made['set'], made['field'], String(made)], ['x', n, 'primitive'])
+    assert.equal(made[`call${n + 2}`]?.(), 'same')
+    assert.equal(typeof statics[`key${n}s`]?.(), 'object')
+    const [symbol] = Object.getOwnPropertySymbols(Made)
+    assert.equal(statics[symbol ?? 'none']?.(), 'hidden')
+  }
+})
+
+test('a class one of whose members was replaced needs what its names are made of', () => {
+  const sides = new TwoSides()
+  const parts = { key: 'k' }
+  class Made {
+    [parts.key](): number {
+      return 1
+    }
+  }
+  Reflect.set(Made.prototype, 'k', () => 2)
+  assert.throws(
+    () => sides.send(Made),
+    /the variable parts .*use it in the class once more, for example in `static \{ parts \}`/,
+  )
+})
+
 test('a class that holds instances of itself, and classes that need each other', () => {
   const sides = new TwoSides()
   class Node {

@@ -16,6 +16,7 @@ import type {
 } from '../source/function-site.js'
 import type { CellKeys } from './cell-keys.js'
 import type { Capture } from './function-parts.js'
+import type { LiveExports } from './live-export.js'
 import { ModuleObjects } from './module-object.js'
 import type { RemadeVariables } from './remade-variables.js'
 import type { Declaration, KnownScript, ScriptTable } from './script-table.js'
@@ -43,6 +44,7 @@ export interface CaptureReaderOptions {
   readonly scripts: ScriptTable
   readonly cells: CellKeys
   readonly remade: RemadeVariables
+  readonly live: LiveExports
   /** Called with each `require` that is found, and the file that has it. */
   readonly onRequire: (require: AnyFunction, url: string) => void
 }
@@ -124,7 +126,8 @@ export class CaptureReader {
     if (scope < 0 && binding?.literal !== undefined) {
       return constant({ kind: 'value', value: binding.literal })
     }
-    if (scope < 0) return changing({ kind: 'refusal', refusal: refuseHidden(free.name, name.isEarly) })
+    if (scope < 0)
+      return changing({ kind: 'refusal', refusal: refuseHidden(free.name, name.isEarly) })
     let value: unknown
     try {
       value = owner.view.scopes[scope]?.variables[free.name]
@@ -166,7 +169,8 @@ export class CaptureReader {
     if (keys !== undefined) {
       const content = this.#moduleContent(value as object, keys.names, { binding, url: owner.url })
       const partialUse = keys.isPartial ? free : undefined
-      return { content, isConstant: binding?.isConstant === true, partialUse }
+      const isConstant = binding?.isConstant === true && content.getters === undefined
+      return { content, isConstant, partialUse }
     }
     const variable = this.#variableOf(binding, owner.url)
     if (isCell && variable !== undefined) {
@@ -183,22 +187,21 @@ export class CaptureReader {
       : changing(content)
   }
 
-  /** A namespace shows the values of now; a variable that changes there can only be named. */
+  /** A namespace shows the values of now; variables that its module changes are shared with that. */
   #moduleContent(
     module: object,
     names: readonly string[],
     { binding, url }: { readonly binding: Binding | undefined; readonly url: string },
-  ): Content {
+  ): Content & { readonly kind: 'members' } {
     const origin = types.isModuleNamespaceObject(module) ? binding?.origin : undefined
-    const changed =
-      origin === undefined
-        ? undefined
-        : names.find((name) => {
-            const path = [...origin.path, name]
-            return this.#options.scripts.variableOf({ ...origin, path }, url)?.isCell === true
-          })
-    if (changed === undefined) return { kind: 'members', module, names }
-    return { kind: 'refusal', refusal: refuseChanging(changed) }
+    const getters = new Map<string, AnyFunction>()
+    for (const name of origin === undefined ? [] : names) {
+      const path = [...(origin?.path ?? []), name]
+      const variable = origin && this.#options.scripts.variableOf({ ...origin, path }, url)
+      if (variable?.isCell !== true) continue
+      getters.set(name, this.#options.live.getterOf({ module, name, variable }))
+    }
+    return { kind: 'members', module, names, ...(getters.size > 0 ? { getters } : {}) }
   }
 
   /** The variable where it is declared: for an import, that of the module that exports it. */
@@ -247,14 +250,6 @@ function refuseUninitialized(name: string): Refusal {
     `the variable ${name}`,
     'it is not initialised yet',
     'submit the function after the line that declares it',
-  )
-}
-
-function refuseChanging(name: string): Refusal {
-  return new Refusal(
-    `the export ${name} of a namespace`,
-    'its module changes it',
-    `import it by its name, import { ${name} }`,
   )
 }
 

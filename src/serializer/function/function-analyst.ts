@@ -23,6 +23,7 @@ import {
   refuseNative,
   refuseObstacle,
 } from './obstacle.js'
+import { LiveExports } from './live-export.js'
 import { namedSiteOf, type NamedSite } from './member-keys.js'
 import { PromisifiedFunctions } from './promisified.js'
 import { isAtWork, type MakerFunction, RemadeVariables } from './remade-variables.js'
@@ -69,6 +70,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   readonly #texts = new TextParts()
   readonly #promisified = new PromisifiedFunctions()
   readonly #remade = new RemadeVariables()
+  readonly #live = new LiveExports()
   readonly #compilers = new CompilerFunctions()
   #tools: Tools | undefined
   #hasLooked = false
@@ -84,6 +86,8 @@ export class SourceAnalyst implements FunctionAnalyst {
     if (maker !== undefined && this.#tools !== undefined) {
       return sourceParts(fn, this.#read(maker, this.#tools), undefined)
     }
+    const live = this.#live.partsOf(fn)
+    if (live !== undefined) return live
     const constant = this.#constantOf(fn)
     if (constant !== undefined) return sourceParts(fn, constant, this.#tools?.inspector)
     if (types.isProxy(fn)) return refuseClass('Proxy')
@@ -290,6 +294,7 @@ export class SourceAnalyst implements FunctionAnalyst {
       scripts,
       cells,
       remade: this.#remade,
+      live: this.#live,
       onRequire: (require, url) => this.#requires.set(require, url),
     })
     return (this.#tools = { inspector, scripts, cells, captures })

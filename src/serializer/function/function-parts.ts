@@ -44,12 +44,20 @@ export interface Capture {
     /** Imported where it arrives. */
     | { readonly kind: 'reference'; readonly reference: ExportReference }
     /** A module of which only these exports are used. */
-    | { readonly kind: 'members'; readonly module: object; readonly names: readonly string[] }
+    | ({ readonly kind: 'members' } & UsedModule)
     /** A variable that functions may change. Cells with the same key are one. */
     | { readonly kind: 'cell'; readonly key: CellKey; readonly value: unknown }
     /** A compiler's WeakMap or WeakSet for private names. */
     | { readonly kind: 'privateStore'; readonly store: WeakMap<object, unknown> | WeakSet<object> }
     | { readonly kind: 'refusal'; readonly refusal: Refusal }
+}
+
+/** A module of the user's own, and what is used of it. */
+export interface UsedModule {
+  readonly module: object
+  readonly names: readonly string[]
+  /** Getters for exports whose variables the module changes. */
+  readonly getters?: ReadonlyMap<string, AnyFunction>
 }
 
 /** Tells variables apart that have the same name. Compared by identity. */

@@ -16,7 +16,10 @@ export interface NamedSite {
  * The site of a class without computed names; undefined if there are none, or if one of the members
  * is not what it was: then its text has to compute them.
  */
-export function namedSiteOf(fn: AnyFunction, { classSite, withNamedMembers }: FunctionSite): NamedSite | undefined {
+export function namedSiteOf(
+  fn: AnyFunction,
+  { classSite, withNamedMembers }: FunctionSite,
+): NamedSite | undefined {
   const members = classSite?.computedMembers ?? []
   if (members.length === 0) return undefined
   const captures = new Map<string, Capture>()
@@ -43,7 +46,11 @@ function keysByText(owner: unknown): Map<string, (string | symbol)[]> {
   if (typeof owner !== 'function' && (typeof owner !== 'object' || owner === null)) return found
   for (const key of Reflect.ownKeys(owner)) {
     const { value, get, set } = Object.getOwnPropertyDescriptor(owner, key) ?? {}
-    const parts = [['method', value], ['get', get], ['set', set]] as const
+    const parts = [
+      ['method', value],
+      ['get', get],
+      ['set', set],
+    ] as const
     for (const [kind, part] of parts) {
       if (typeof part !== 'function' || types.isProxy(part)) continue
       const text = identify({ kind, text: Function.prototype.toString.call(part) })

@@ -88,7 +88,10 @@ function isSurelySloppy(fn: AnyFunction): boolean {
 function capturesOf(
   { code }: FunctionSite,
   given: GivenCaptures,
-  { keys, members }: { readonly keys: Map<string, CellKey>; readonly members: NamedSite['captures'] | undefined },
+  {
+    keys,
+    members,
+  }: { readonly keys: Map<string, CellKey>; readonly members: NamedSite['captures'] | undefined },
 ): readonly Capture[] {
   return code.names
     .filter(({ name, free }) => members?.has(name) === true || Object.hasOwn(given, free.name))

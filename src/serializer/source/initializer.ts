@@ -34,7 +34,8 @@ export function literalOf(node: Node): LiteralValue | undefined {
   if (node.type === 'TemplateLiteral' && node.expressions.length === 0) {
     return node.quasis[0]?.value.cooked ?? undefined
   }
-  if (node.type !== 'Literal' || node.value === null || node.value instanceof RegExp) return undefined
+  if (node.type !== 'Literal' || node.value === null || node.value instanceof RegExp)
+    return undefined
   return node.value
 }
 

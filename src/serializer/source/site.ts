@@ -53,7 +53,8 @@ export function siteOf(
     codeWith: (cells) => {
       const added = freeNames.map(({ name }) => name).filter((name) => cells.has(name))
       const key = added.join()
-      const made = known.get(key) ?? codeWithCells(text, place, { isNamed, cells: new Set(added) }) ?? code
+      const made =
+        known.get(key) ?? codeWithCells(text, place, { isNamed, cells: new Set(added) }) ?? code
       known.set(key, made)
       return made
     },

@@ -28,6 +28,21 @@ class Vector {
   }
 }
 
+const label = 'labelled'
+const NAMES = { shout: 'shout', hidden: Symbol('hidden') }
+/** Nothing but the names of members uses these variables. */
+class Labelled {
+  [label](): string {
+    return 'method'
+  }
+  get [NAMES.shout](): string {
+    return 'getter'
+  }
+  static [NAMES.hidden](): string {
+    return 'static'
+  }
+}
+
 const start = 10
 class Fields {
   first = start
@@ -233,6 +248,16 @@ const bound = made.plus.bind(made)
 
 /** Classes and their instances. */
 export const cases: readonly Case[] = [
+  {
+    name: 'members with computed names',
+    fn() {
+      const named = new Labelled() as unknown as Record<string, unknown> & { labelled(): string }
+      const [hidden] = Object.getOwnPropertySymbols(Labelled)
+      const statics = Labelled as unknown as Record<symbol, () => string>
+      return [named.labelled(), named['shout'], statics[hidden ?? Symbol.iterator]?.()]
+    },
+    want: ['method', 'getter', 'static'],
+  },
   {
     name: 'class instance methods',
     fn: () => new Vector(1, 2).plus(Vector.of(2)).length,
