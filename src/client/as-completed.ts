@@ -19,6 +19,9 @@ export type CompletedFuture<T> = { future: Future<T>; index: number } & PromiseS
  * is asked for. Leaving the loop early leaves the tasks alone. Throws `TypeError` for what is not a
  * future.
  */
+export function asCompleted<F extends Future<unknown>>(
+  futures: Iterable<F>,
+): AsyncIterable<CompletedFuture<Awaited<F>>>
 export function asCompleted<T>(futures: Iterable<Future<T>>): AsyncIterable<CompletedFuture<T>> {
   const places = placesOf(futures)
   return { [Symbol.asyncIterator]: () => new CompletionIterator(places) }

@@ -18,7 +18,7 @@ import type { GraphHint, NodeValue } from './graph/graph-types.js'
 import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map-future.js'
 import type { ObjectReference } from './object-reference.js'
 import type { SendObjectOptions } from './object-references.js'
-import { blameCaller, captureSiteOf } from './submit-site.js'
+import { blameCaller, captureSite } from './submit-site.js'
 import { Submitter } from './submitter.js'
 import {
   changeTaskSettings,
@@ -221,7 +221,7 @@ export class Client implements AsyncDisposable {
     try {
       return this.#session.parts.references.send(value, options) as ObjectReference<T>
     } catch (error) {
-      throw blameCaller(error, captureSiteOf(this.sendObject, 0))
+      throw blameCaller(error, captureSite(1))
     }
   }
 

@@ -17,20 +17,15 @@ export const REMOTE_SEPARATOR = '    --- on the worker ---'
 const FIRST_FRAME = /\n {4}at /
 
 /** The methods of `Submitter` and `Client` that the user's program called. */
-export const OWN_FRAMES = 2
+const OWN_FRAMES = 2
 
-/** Where the user's program called the method of the client that calls the caller of this. */
-export function captureSite(): SubmitSite {
-  return captureSiteOf(captureSite, OWN_FRAMES)
-}
-
-/** Where the user's program called a method, `ownFrames` below `callee`, which is on the stack. */
-export function captureSiteOf(
-  callee: (...args: never[]) => unknown,
-  ownFrames: number,
-): SubmitSite {
+/**
+ * Where the user's program called a method of the library, `ownFrames` above the caller of this:
+ * usually that of the client that calls it.
+ */
+export function captureSite(ownFrames: number = OWN_FRAMES): SubmitSite {
   const site: SubmitSite = { ownFrames }
-  Error.captureStackTrace(site, callee)
+  Error.captureStackTrace(site, captureSite)
   return site
 }
 

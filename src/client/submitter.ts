@@ -22,13 +22,7 @@ import { MapResults } from './map-results.js'
 import { MapRun } from './map-run.js'
 import { ObjectReferences } from './object-references.js'
 import { SubmitContexts, type SubmitContext } from './submit-context.js'
-import {
-  blameCaller,
-  captureSite,
-  captureSiteOf,
-  OWN_FRAMES,
-  type SubmitSite,
-} from './submit-site.js'
+import { blameCaller, captureSite, type SubmitSite } from './submit-site.js'
 import type { TaskSettings } from './task-options.js'
 
 /**
@@ -146,7 +140,7 @@ export class Submitter {
       this.#connection.submit(task)
     } catch (error) {
       if (error instanceof FailedInput) state.inherit(error.state)
-      else state.refuse(blameCaller(error, site ?? captureSiteOf(this.#submitTask, OWN_FRAMES)))
+      else state.refuse(blameCaller(error, site ?? captureSite(3)))
     }
   }
 

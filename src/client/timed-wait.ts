@@ -6,7 +6,7 @@ import { checkNames } from '../base/option-table.js'
 import { numberOption } from '../base/option.js'
 import type { FutureState } from './future-state.js'
 import { signalWatches } from './signal-watch.js'
-import { blameCaller, captureSiteOf, type SubmitSite } from './submit-site.js'
+import { blameCaller, captureSite, type SubmitSite } from './submit-site.js'
 
 /** How long to wait for a result. */
 export interface ResultOptions {
@@ -39,7 +39,7 @@ export async function waitForOutcome(state: FutureState, options: ResultOptions)
   const { promise } = state
   if (state.outcome !== undefined || (limit === undefined && signal === undefined)) return promise
   // Below are this function and the method of the future that the user's program called.
-  return raced(state, { promise, limit, signal, site: captureSiteOf(waitForOutcome, 1) })
+  return raced(state, { promise, limit, signal, site: captureSite(2) })
 }
 
 function timeoutError(state: FutureState, limit: number | undefined): TimeoutError {

@@ -39,7 +39,7 @@ function newLogger({ isLogged, isDebugLogged }: EmbeddedStart): Logger {
     (text: string, fields: LogFields = {}): void =>
       report({ event: 'log', level, text, fields })
   return {
-    debug: isDebugLogged ? log('debug') : silentLogger.debug,
+    debug: isDebugLogged ? log('debug') : () => {},
     info: log('info'),
     warn: log('warn'),
     error: log('error'),

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LogFields } from '../base/logger.js'
+import type { LogFields, LogLevel } from '../base/logger.js'
 import { jsonLine, plainFields, textFormat } from './log-line.js'
-import type { LogLevel } from '../base/logger.js'
 
 const time = Date.parse('2023-03-19T12:16:10.250Z')
 

@@ -1,7 +1,6 @@
 // One line of a log, as text for people or as JSON for programs. Pure but for the time zone.
 
-import type { LogFields } from '../base/logger.js'
-import type { LogLevel } from '../base/logger.js'
+import type { LogFields, LogLevel } from '../base/logger.js'
 
 /** What one line says. */
 export interface LogRecord {

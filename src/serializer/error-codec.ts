@@ -3,7 +3,7 @@
 
 import { types } from 'node:util'
 import { withoutFrames } from '../base/error-stack.js'
-import { DeserializeError, SerializeError } from '../base/errors.js'
+import { DeserializeError, type SerializeError } from '../base/errors.js'
 import { defaultSerializer, serializeLeniently } from './process-serializer.js'
 import { textOf, withPathPrefix } from './path.js'
 

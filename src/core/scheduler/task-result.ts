@@ -22,17 +22,17 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   const worker = task?.worker
   if (task === undefined || worker === undefined || worker.identity !== from) {
     const text = 'ignored the result of a task that this worker does not have'
-    ignore(state, from, message, text, task)
+    ignore(state, from, message, text)
     takeOwed(state.workers.get(from), message)
     return
   }
   if (takeOwed(worker, message)) {
-    ignore(state, from, message, 'ignored the result of a task whose id was used before', task)
+    ignore(state, from, message, 'ignored the result of a task whose id was used before')
     return
   }
   if (isGivenUp(message) && goesOn(task, message.status, state.now)) return
   if (isOutdated(task, worker, message)) {
-    ignore(state, from, message, 'ignored the result of an earlier attempt', task)
+    ignore(state, from, message, 'ignored the result of an earlier attempt')
     return
   }
   const pool = state.pools[task.runtime]
@@ -81,14 +81,9 @@ function isOutdated(task: TaskEntry, worker: WorkerEntry, message: TaskResult): 
 }
 
 /** Result objects are made for one result: nobody will ask for these. */
-function ignore(
-  state: SchedulerState,
-  from: Identity,
-  message: TaskResult,
-  text: string,
-  task: TaskEntry | undefined,
-): void {
+function ignore(state: SchedulerState, from: Identity, message: TaskResult, text: string): void {
   const { taskId, status, attempt } = message
+  const task = state.tasks.get(taskId)
   const about = task === undefined ? { task: idToHex(taskId) } : taskFields(task)
   state.output.log('debug', text, { ...about, worker: from, status, attempt })
   state.objects.drop(message.results)

@@ -483,7 +483,8 @@ test('members have the names that the class has, though nobody else keeps what t
     const n = index * 10
     const made = new Made() as Record<string, unknown> & Record<string, () => unknown>
     const statics = Made as unknown as Record<string | symbol, () => unknown>
-    assert.deepEqual(Reflect.ownKeys(Made.prototype).map(String), [
+    const prototype = Made.prototype as object
+    assert.deepEqual(Reflect.ownKeys(prototype).map(String), [
       'constructor',
       `key${n}`,
       `get${n}`,
@@ -494,7 +495,7 @@ test('members have the names that the class has, though nobody else keeps what t
     assert.equal(made[`key${n}`]?.(), 'method')
     assert.equal(made[`get${n}`], 'getter')
     Reflect.set(made, `get${n}`, 'x')
-    assert.deepEqual([made['set'], made['field'], String(made)], ['x', n, 'primitive'])
+    assert.deepEqual([made['set'], made['field'], `${made as never}`], ['x', n, 'primitive'])
     assert.equal(made[`call${n + 2}`]?.(), 'same')
     assert.equal(typeof statics[`key${n}s`]?.(), 'object')
     const [symbol] = Object.getOwnPropertySymbols(Made)

@@ -187,7 +187,7 @@ export class CaptureReader {
       : changing(content)
   }
 
-  /** A namespace shows the values of now; variables that its module changes are shared with that. */
+  /** A namespace shows the values of now, and shares variables that its module changes with it. */
   #moduleContent(
     module: object,
     names: readonly string[],

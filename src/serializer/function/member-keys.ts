@@ -40,24 +40,31 @@ function identify({ kind, text }: Pick<ComputedMember, 'kind' | 'text'>): string
   return `${kind} ${text}`
 }
 
+/** A property, whatever it has. */
+interface Descriptor {
+  readonly value?: unknown
+  readonly get?: unknown
+  readonly set?: unknown
+}
+
 /** The keys of functions, in their order, by kind and text. */
 function keysByText(owner: unknown): Map<string, (string | symbol)[]> {
-  const found = new Map<string, (string | symbol)[]>()
-  if (typeof owner !== 'function' && (typeof owner !== 'object' || owner === null)) return found
+  const keysOf = new Map<string, (string | symbol)[]>()
+  if (typeof owner !== 'function' && (typeof owner !== 'object' || owner === null)) return keysOf
   for (const key of Reflect.ownKeys(owner)) {
-    const { value, get, set } = Object.getOwnPropertyDescriptor(owner, key) ?? {}
-    const parts = [
-      ['method', value],
-      ['get', get],
-      ['set', set],
-    ] as const
+    const found = Object.getOwnPropertyDescriptor(owner, key) as Descriptor | undefined
+    const parts: readonly (readonly [ComputedMember['kind'], unknown])[] = [
+      ['method', found?.value],
+      ['get', found?.get],
+      ['set', found?.set],
+    ]
     for (const [kind, part] of parts) {
       if (typeof part !== 'function' || types.isProxy(part)) continue
       const text = identify({ kind, text: Function.prototype.toString.call(part) })
-      const keys = found.get(text) ?? []
+      const keys = keysOf.get(text) ?? []
       keys.push(key)
-      found.set(text, keys)
+      keysOf.set(text, keys)
     }
   }
-  return found
+  return keysOf
 }

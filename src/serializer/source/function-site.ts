@@ -26,7 +26,7 @@ export interface Binding {
   readonly isCell: boolean
   /** Its initializer can never be `undefined` (a literal, a function, `new`, …). */
   readonly isNeverUndefined: boolean
-  /** What a constant holds whose initializer is a literal; undefined: it is none, or no constant. */
+  /** What a constant holds whose initializer is a literal; undefined: it is no such thing. */
   readonly literal: LiteralValue | undefined
   /** Where the value comes from, for import bindings and constants from `require('…')`. */
   readonly origin: ImportOrigin | undefined

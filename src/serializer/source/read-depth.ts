@@ -10,6 +10,7 @@
 //   for (const row of rows) use(row)   1: rows is only read, each row may be changed
 //   return rows[i]                     1; but Infinity for the function that the task calls
 //   rows.push(1), use(rows)            0
+//   for (const [, v] of map) use(v)    1: the entries of a map are no level of their own
 
 import type * as acorn from 'acorn'
 import type { ParsedText } from './parse.js'
@@ -299,21 +300,28 @@ class Flow {
 
   #loop({ left }: acorn.ForOfStatement, level: number): number {
     const [declarator] = left.type === 'VariableDeclaration' ? left.declarations : []
-    return declarator === undefined ? level : this.#pattern(declarator.id, level)
+    return declarator === undefined ? level : this.#pattern(declarator.id, level, true)
   }
 
-  /** A value of this level is taken apart by a pattern, or gets a name. */
-  #pattern(pattern: Node, level: number): number {
+  /**
+   * A value of this level is taken apart by a pattern, or gets a name. `isItem`: it is what an
+   * iteration gives. That may be an entry of a map, which is new: what the map holds is a level
+   * less deep than it would be in an array.
+   */
+  #pattern(pattern: Node, level: number, isItem: boolean = false): number {
+    const inner = isItem ? level : level + 1
     switch (pattern.type) {
-      case 'Identifier':
-        return level + this.#named(this.#uses.declaredBy(pattern))
+      case 'Identifier': {
+        const depth = this.#named(this.#uses.declaredBy(pattern))
+        return level + (isItem ? Math.max(0, depth - 1) : depth)
+      }
       case 'AssignmentPattern':
-        return this.#pattern(pattern.left, level)
+        return this.#pattern(pattern.left, level, isItem)
       case 'ObjectPattern':
         return Math.min(
           Infinity,
           ...pattern.properties.map((each) =>
-            each.type === 'Property' ? this.#pattern(each.value, level + 1) : level + 1,
+            each.type === 'Property' ? this.#pattern(each.value, inner) : inner,
           ),
         )
       case 'ArrayPattern':
@@ -321,7 +329,7 @@ class Flow {
           Infinity,
           ...pattern.elements.map((each) => {
             if (each === null) return Infinity
-            return each.type === 'RestElement' ? level + 1 : this.#pattern(each, level + 1)
+            return each.type === 'RestElement' ? inner : this.#pattern(each, inner, true)
           }),
         )
       default:
