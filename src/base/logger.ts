@@ -14,8 +14,9 @@ export interface Logger {
   warn(text: string, fields?: LogFields): void
   error(text: string, fields?: LogFields): void
   /**
-   * Whether lines of a level are written. It is asked once, for `'debug'`: if they are not, no line
-   * is made for each step of each task. Default: all are. Loggers of pino and winston have it.
+   * Whether lines of a level are written. A client, scheduler or worker asks for `'debug'` when it
+   * starts: if the answer is false, it makes no line for each step of each task. Default: all are
+   * written. Loggers of pino and winston have this method.
    */
   isLevelEnabled?(level: LogLevel): boolean
 }

@@ -37,8 +37,9 @@ export class LiveExports {
   /** What a getter is made of, if it is one. */
   partsOf(getter: AnyFunction): SourceParts | undefined {
     const live = this.#exports.get(getter)
+    if (live === undefined) return undefined
     this.#code ??= analyzeText(`() => ${NAME}`, true)?.codeWith(new Set([NAME]))
-    if (live === undefined || this.#code === undefined) return undefined
+    if (this.#code === undefined) return undefined
     const { module, name, variable: key } = live
     const value: unknown = Reflect.get(module, name)
     const content = { kind: 'cell', key, value } as const
