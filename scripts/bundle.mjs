@@ -1,85 +1,162 @@
-// Writes `dist/commonjs.cjs`: the library as one CommonJS file, for programs whose `require` is not
-// Node's own and cannot load ES modules, such as tests in Jest. Processes that the library starts
-// never load it: they run the ES modules beside it.
+// Writes `dist/`: the package as few files, for what takes time when a process starts is the number
+// of its modules. Each entry point, command and process that the library starts is one file, and
+// what several of them have in common is in files beside them, so that a process has one instance
+// of everything. `dist/commonjs.cjs` is the library once more, as one CommonJS file, for programs
+// whose `require` is not Node's own and cannot load ES modules, such as tests in Jest; processes
+// that it starts run the ES modules.
 
-import { existsSync, readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { ROOT } from './paths.mjs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { posix, join, relative } from 'node:path'
+import { ROOT, filesUnder } from './paths.mjs'
 
+/** What the compiler writes, a file for each source. */
+const COMPILED = join(ROOT, 'lib')
 const DIST = join(ROOT, 'dist')
-const BUNDLE = join(DIST, 'commonjs.cjs')
 /** The compiler writes it whenever a source has changed. */
-const COMPILED = join(DIST, 'tsconfig.tsbuildinfo')
-/** What the bundle knows of the files that it is made of. */
+const BUILD_INFO = join(COMPILED, 'tsconfig.tsbuildinfo')
+const COMMONJS = join(DIST, 'commonjs.cjs')
+/** What a bundle knows of the files that it is made of. */
 const OWN_EXPORTS = 'serializer/module/own-exports.js'
+/** Says where `dist` is: files take what they know of their own place from it. */
+const PLACE = 'dist-url'
 
-const BANNER = `"use strict";const __dist=require('node:url').pathToFileURL(__dirname).href`
-const ENTRIES = ['index', 'protocol']
+const LIBRARY = ['index', 'protocol']
+/** Processes and threads that the library starts, by the files that say so. */
+const PROGRAMS = ['worker/processor-main', 'worker/guardian', 'cluster/embedded-main']
 
-/** Writes the bundle if it is missing or older than what it is made of. */
-export async function writeBundle() {
+/** Writes the bundles if they are missing or older than what they are made of. */
+export async function writeBundles() {
   if (isNew()) return
-  // Not at the top: `npm ci` may still have to install it.
+  // Not at the top: `npm ci` may still have to install them.
   const { build } = await import('esbuild')
-  const bundle = (files, rest) => build({ ...optionsFor(files), ...rest })
-  const { metafile } = await bundle([], { write: false, metafile: true })
-  const files = Object.keys(metafile.inputs)
-    .filter((path) => path.startsWith('dist/'))
-    .map((path) => path.slice('dist/'.length))
-  await bundle(files, { outfile: BUNDLE })
+  const { parse } = await import('acorn')
+  const { metafile } = await build({ ...commonJs([]), write: false, metafile: true })
+  const exported = exportsOf(metafile, parse)
+  await writeModules(build, exported)
+  // The last: by its date it is seen whether they are new.
+  await build({ ...commonJs(exported), outfile: COMMONJS })
 }
 
 function isNew() {
-  if (!existsSync(BUNDLE)) return false
-  const { mtimeMs } = statSync(BUNDLE)
-  const sources = [COMPILED, join(ROOT, 'scripts/bundle.mjs')]
+  if (!existsSync(COMMONJS)) return false
+  const { mtimeMs } = statSync(COMMONJS)
+  const sources = [BUILD_INFO, join(ROOT, 'scripts/bundle.mjs'), join(ROOT, 'package.json')]
   return sources.every((path) => statSync(path).mtimeMs <= mtimeMs)
 }
 
-/** `files` are those whose exports the bundle can find by the name of their file. */
-function optionsFor(files) {
+async function writeModules(build, exported) {
+  const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const commands = Object.values(bin).map((path) => path.replace(/^dist\/|\.js$/g, ''))
+  const entries = [...LIBRARY, ...PROGRAMS, ...new Set(commands)]
+  // Another bundler may leave nothing of it: then it matters no more (refuse-bundling.ts).
+  const url = `import { pathToFileURL } from 'node:url'
+    export const distUrl = pathToFileURL(import.meta.dirname ?? '/').href`
+  const { metafile } = await build({
+    ...options(exported, url),
+    entryPoints: entries.map((name) => join(COMPILED, `${name}.js`)),
+    outbase: COMPILED,
+    outdir: DIST,
+    splitting: true,
+    format: 'esm',
+    metafile: true,
+  })
+  const written = new Map(
+    Object.entries(metafile.outputs).map(([path, { inputs }]) => [path, Object.keys(inputs)]),
+  )
+  const [place] = [...written].find(([, inputs]) => inputs.some((path) => path.includes(PLACE)))
+  if (posix.dirname(place) !== 'dist') throw new Error(`${place} does not say where dist is`)
+  for (const path of filesUnder('dist', (name) => name.endsWith('.js'))) {
+    if (!written.has(path)) rmSync(join(ROOT, path))
+  }
+}
+
+function commonJs(exported) {
+  const lines = LIBRARY.map((name) => `export * as ${name} from './${name}.js'`)
+  const url = `export const distUrl = require('node:url').pathToFileURL(__dirname).href`
   return {
-    stdin: {
-      contents: ENTRIES.map((name) => `export * as ${name} from './${name}.js'`).join('\n'),
-      resolveDir: DIST,
-    },
+    ...options(exported, url),
+    stdin: { contents: lines.join('\n'), resolveDir: COMPILED },
+    format: 'cjs',
+  }
+}
+
+/** `exported` is what the bundle can find by the name of its file; `url` is the code of PLACE. */
+function options(exported, url) {
+  return {
     absWorkingDir: ROOT,
     bundle: true,
     platform: 'node',
-    format: 'cjs',
     target: 'node20.19',
     packages: 'external',
-    // Names are kept: messages and stacks have them.
-    minifyWhitespace: true,
+    // `sideEffects` is meant for others, and says nothing of the files that the compiler writes.
+    ignoreAnnotations: true,
     legalComments: 'none',
     logLevel: 'warning',
-    banner: { js: BANNER },
-    // As each file says it above its text.
     define: { 'import.meta.url': '__url' },
-    plugins: [placesOf(files)],
+    plugins: [placesOf(exported, url)],
   }
 }
 
 /** Keeps what the files say of their own place, and writes down what each of them exports. */
-function placesOf(files) {
+function placesOf(exported, url) {
   return {
     name: 'places',
     setup(plugin) {
-      plugin.onLoad({ filter: /[\\/]dist[\\/].*\.js$/ }, ({ path }) => {
-        const file = relative(DIST, path).replaceAll('\\', '/')
-        if (file === OWN_EXPORTS) return { contents: exportsText(files) }
+      plugin.onResolve({ filter: new RegExp(`^${PLACE}$`) }, () => ({ path: PLACE, namespace: PLACE }))
+      plugin.onLoad({ filter: /./, namespace: PLACE }, () => ({ contents: url }))
+      plugin.onLoad({ filter: /[\\/]lib[\\/].*\.js$/ }, ({ path }) => {
+        const file = relative(COMPILED, path).replaceAll('\\', '/')
+        if (file === OWN_EXPORTS) return { contents: exportsText(exported) }
         const text = readFileSync(path, 'utf8')
         if (!text.includes('import.meta.url')) return { contents: text }
-        return { contents: `const __url=__dist+${JSON.stringify(`/${file}`)};${text}` }
+        const place = `import { distUrl as __d } from '${PLACE}'; const __url = __d + '/${file}'`
+        return { contents: `${place}\n${text.replace(/^#!.*/, '')}` }
       })
     },
   }
 }
 
-function exportsText(files) {
-  const imports = files.map(
-    (file, at) => `import * as m${at} from ${JSON.stringify(`../../${file}`)}`,
-  )
-  const entries = files.map((file, at) => `${JSON.stringify(file)}:m${at}`)
-  return `${imports.join('\n')}\nexport const ownExports=()=>({${entries.join()}})`
+/**
+ * What the files export that are loaded with the library, as `[file, names]`: not those that are
+ * loaded when they are needed, and would be loaded with it if they were named.
+ */
+function exportsOf({ inputs }, parse) {
+  const files = new Set()
+  const visit = (path) => {
+    if (files.has(path) || !path.startsWith('lib/')) return
+    files.add(path)
+    for (const { path: next, kind } of inputs[path].imports) {
+      if (kind !== 'dynamic-import') visit(next)
+    }
+  }
+  for (const name of LIBRARY) visit(`lib/${name}.js`)
+  return [...files].map((path) => {
+    const text = readFileSync(join(ROOT, path), 'utf8')
+    return [path.replace('lib/', ''), exportedNames(parse(text, PARSING).body)]
+  })
+}
+
+const PARSING = { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true }
+
+function exportedNames(statements) {
+  return statements.flatMap(({ type, declaration, specifiers }) => {
+    if (type === 'ExportAllDeclaration') throw new Error('name what is exported')
+    if (type !== 'ExportNamedDeclaration') return []
+    if (declaration === null) return specifiers.map(({ exported }) => exported.name)
+    const declared = declaration.declarations ?? [declaration]
+    return declared.map(({ id }) => id.name)
+  })
+}
+
+function exportsText(exported) {
+  const lines = []
+  const entries = []
+  for (const [at, [file, names]] of exported.entries()) {
+    const locals = names.map((name) => [name, `e${at}_${name}`])
+    const list = (as) => locals.map(([name, local]) => `${name}${as}${local}`).join(', ')
+    if (file === OWN_EXPORTS || names.length === 0) continue
+    lines.push(`import { ${list(' as ')} } from '../../${file}'`)
+    entries.push(`  '${file}': () => ({ ${list(': ')} }),`)
+  }
+  return [...lines, 'export const ownExports = {', ...entries, '}'].join('\n')
 }

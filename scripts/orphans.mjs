@@ -7,10 +7,12 @@ import { ROOT, filesUnder } from './paths.mjs'
 
 const COMPILED = /(\.d)?\.c?[jt]s$/
 
-/** Looks through `dist/`. What is neither code nor types, such as a source map, goes, too. */
+/** Looks through the code in `lib/` and the types in `dist/`: bundle.mjs looks after its code. */
 export function removeOrphans() {
-  for (const path of filesUnder('dist', (name) => !name.endsWith('.tsbuildinfo'))) {
-    const source = path.replace('dist/', 'src/').replace(COMPILED, '.ts')
+  const code = filesUnder('lib', (name) => !name.endsWith('.tsbuildinfo'))
+  const types = filesUnder('dist', (name) => !/\.c?js$/.test(name))
+  for (const path of [...code, ...types]) {
+    const source = path.replace(/^(lib|dist)\//, 'src/').replace(COMPILED, '.ts')
     const isOrphan = !COMPILED.test(path) || !existsSync(join(ROOT, source))
     if (isOrphan) rmSync(join(ROOT, path))
   }

@@ -27,16 +27,16 @@ export function testFiles(folders) {
   return folders.flatMap((folder) => filesUnder(folder, (path) => /\.test\.(ts|mjs)$/.test(path)))
 }
 
-/** What Node runs for a source file: `dist/base/ids.js` for `src/base/ids.ts`. */
+/** What Node runs for a source file: `lib/base/ids.js` for `src/base/ids.ts`. */
 export function compiledPath(source) {
   if (!source.endsWith('.ts')) return source
-  const path = source.startsWith('src/') ? source.replace('src/', 'dist/') : `build/${source}`
+  const path = source.startsWith('src/') ? source.replace('src/', 'lib/') : `build/${source}`
   return path.replace(/\.ts$/, '.js')
 }
 
 /** The source of a file that Node runs: the other way round. */
 export function sourcePath(compiled) {
   const path = compiled.replaceAll('\\', '/')
-  if (path.startsWith('dist/')) return path.replace('dist/', 'src/').replace(/\.js$/, '.ts')
+  if (path.startsWith('lib/')) return path.replace('lib/', 'src/').replace(/\.js$/, '.ts')
   return path.startsWith('build/') ? path.replace('build/', '').replace(/\.js$/, '.ts') : path
 }

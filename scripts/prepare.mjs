@@ -32,8 +32,8 @@ export async function compile() {
     // Not before the packages are installed: it is made with the compiler.
     const { writeRequireEntries } = await import('./require-entry.mjs')
     writeRequireEntries()
-    const { writeBundle } = await import('./bundle.mjs')
-    await writeBundle()
+    const { writeBundles } = await import('./bundle.mjs')
+    await writeBundles()
     makeCommandsExecutable()
   }
   return result

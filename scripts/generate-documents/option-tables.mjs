@@ -13,7 +13,7 @@ const CODE_TABLES = {
 /** What `Cluster.start` has to be given; the page says so. */
 const REQUIRED = { cluster: ['address', 'workers'] }
 
-const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url))
+const load = (path) => import(new URL(`../../lib/${path}`, import.meta.url))
 
 /** The table of this kind and name. Throws for one that does not exist. */
 export async function optionTable(kind, name) {

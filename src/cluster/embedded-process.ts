@@ -83,7 +83,7 @@ export class EmbeddedProcess {
     this.#isDebugLogged = isLogged && logsTasks(logger)
     const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
-    const main = fileURLToPath(new URL('./embedded-main.js', import.meta.url))
+    const main = fileURLToPath(new URL('../../dist/cluster/embedded-main.js', import.meta.url))
     // A group of its own: a terminal's Ctrl-C is for the program, which ends this process in order.
     const child = spawn(process.execPath, [main], {
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -177,6 +177,7 @@ export class AgentWorker {
       case 'sendHeartbeat':
         return this.#send(this.#measured(action.heartbeat))
       case 'dispatch':
+        this.#spares.expectTasks()
         return this.#processor?.send(action.bytes)
       case 'tellProcessor':
         return this.#processor?.send(encodeFrame(action.message))

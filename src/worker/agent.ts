@@ -36,10 +36,7 @@ export class Agent {
     this.#started = this.#start(settings)
     this.ready = this.#started.then(() => this.#allReady())
     // Who does not ask is not told.
-    this.ready.then(
-      () => this.#spares.fill(),
-      () => {},
-    )
+    this.ready.catch(() => {})
     this.ended = this.#started.then(() => this.#allEnded())
   }
 

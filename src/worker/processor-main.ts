@@ -40,7 +40,7 @@ function startGuardian(
 ): (message: GuardianMessage) => void {
   const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now()
   const workerData: GuardianInput = { cells, claimCells, originMs }
-  const guardian = new Worker(new URL('./guardian.js', import.meta.url), {
+  const guardian = new Worker(new URL('../../dist/worker/guardian.js', import.meta.url), {
     workerData,
     // It inherits nothing that user code or the command line may have asked for.
     execArgv: [],

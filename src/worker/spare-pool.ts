@@ -28,6 +28,12 @@ const MAX_EXTRA = 4
 /** One of them less is kept after so long without need, in milliseconds. */
 const EXTRA_MS = 60_000
 
+/**
+ * The first spares start so long after the first task, in milliseconds: programs that are done by
+ * then never need one, and their first tasks have the cores for themselves.
+ */
+const FILL_DELAY_MS = 200
+
 /** What a pool is made of. */
 export interface SparePoolOptions {
   readonly processor: ProcessorOptions
@@ -38,7 +44,7 @@ export interface SparePoolOptions {
   readonly host?: (options: ProcessorOptions, logger: Logger) => ProcessorHost
 }
 
-/** Spare processors for all workers of an agent. Starts none in advance before `fill`. */
+/** Spare processors for all workers of an agent. Starts none in advance before `expectTasks`. */
 export class SparePool {
   readonly #options: SparePoolOptions
   /** The oldest first. */
@@ -50,6 +56,7 @@ export class SparePool {
   #extra = 0
   #extraTimer: NodeJS.Timeout | undefined
   #isFilled = false
+  #fillTimer: NodeJS.Timeout | undefined
   /** Once all were there: before, it shows nothing that one is missing. */
   #wasFull = false
   #isClosed = false
@@ -59,6 +66,12 @@ export class SparePool {
 
   constructor(options: SparePoolOptions) {
     this.#options = options
+  }
+
+  /** A worker has a task: soon a processor may be needed. */
+  expectTasks(): void {
+    if (this.#isFilled || this.#isClosed) return
+    this.#fillTimer ??= setTimeout(() => this.fill(), FILL_DELAY_MS)
   }
 
   /** Starts what is missing, now and from now on. */
@@ -88,8 +101,7 @@ export class SparePool {
   /** Ends all that are left; resolves when they are gone. None is started any more. */
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#timer)
-    clearTimeout(this.#extraTimer)
+    for (const timer of [this.#timer, this.#extraTimer, this.#fillTimer]) clearTimeout(timer)
     await Promise.all([...this.#spares].map((spare) => spare.end()))
   }
 

@@ -4,7 +4,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const MAIN: string = fileURLToPath(new URL('./processor-main.js', import.meta.url))
+const MAIN: string = fileURLToPath(new URL('../../dist/worker/processor-main.js', import.meta.url))
 
 /**
  * Command line options of Node that every processor gets, before those that it is given. None so

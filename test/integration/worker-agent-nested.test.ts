@@ -3,16 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TaskScopes } from '#src/runtime/task-scope.js'
+import { taskScopes } from '#src/runtime/task-scope.js'
 import { until } from './condition.js'
 import { pathFor, setUp } from './worker-agent-setup.js'
-
-/** The module in which a processor knows its tasks: the same for whoever imports it there. */
-const SCOPES = import.meta.resolve('#src/runtime/task-scope.js')
-
-interface ScopeModule {
-  readonly taskScopes: TaskScopes
-}
 
 /** What tasks of one processor share. */
 interface Shared {
@@ -21,8 +14,7 @@ interface Shared {
 }
 
 /** A task that waits for a child until `release` runs in the same processor. */
-const wait = async (url: string, name: string): Promise<string> => {
-  const { taskScopes } = (await import(url)) as ScopeModule
+const wait = async (name: string): Promise<string> => {
   const shared = globalThis as Shared
   const scope = taskScopes.current
   ;(shared.runs ??= []).push(name)
@@ -42,7 +34,7 @@ const runs = (): string[] => (globalThis as Shared).runs ?? []
 
 test('while a task waits for its own, another runs in the same processor', async (context) => {
   const { scheduler } = await setUp(context)
-  const parent = scheduler.submit(wait, [SCOPES, 'a'], { extension: { name: 'parent' } })
+  const parent = scheduler.submit(wait, ['a'], { extension: { name: 'parent' } })
   const child = scheduler.submit(release, ['a'], { priority: 1 })
   assert.equal((await child.outcome).value, 'released')
   const { value, result } = await parent.outcome
@@ -54,7 +46,7 @@ test('while a task waits for its own, another runs in the same processor', async
 
 test('a 1.9.9 scheduler hears of nothing, and nested tasks end all the same', async (context) => {
   const { scheduler } = await setUp(context, {}, { features: 0 })
-  const parent = scheduler.submit(wait, [SCOPES, 'a'], { asObjects: true })
+  const parent = scheduler.submit(wait, ['a'], { asObjects: true })
   const child = scheduler.submit(release, ['a'], { asObjects: true, priority: 1 })
   assert.equal((await child.outcome).value, 'released')
   assert.equal((await parent.outcome).status, 'success')
@@ -66,8 +58,7 @@ test('a 1.9.9 scheduler hears of nothing, and nested tasks end all the same', as
 test('two hundred tasks wait for each other in one processor', async (context) => {
   const { scheduler } = await setUp(context)
   const depth = 200
-  const nest = async (url: string, level: number, last: number): Promise<string> => {
-    const { taskScopes } = (await import(url)) as ScopeModule
+  const nest = async (level: number, last: number): Promise<string> => {
     const shared = globalThis as { waiting?: (() => void)[] }
     const waiting = (shared.waiting ??= [])
     if (level === last) {
@@ -82,7 +73,7 @@ test('two hundred tasks wait for each other in one processor', async (context) =
   }
   const tasks = Array.from({ length: depth }, (_, level) => {
     const extension = { name: `level ${level}` }
-    return scheduler.submit(nest, [SCOPES, level, depth - 1], { extension })
+    return scheduler.submit(nest, [level, depth - 1], { extension })
   })
   const outcomes = await Promise.all(tasks.map(({ outcome }) => outcome))
   const values = outcomes.map(({ value }) => value)
@@ -96,8 +87,7 @@ test('two hundred tasks wait for each other in one processor', async (context) =
 test('when a child ends the processor, its parent runs again, but not for ever', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'runs')
-  const once = async (url: string, file: string): Promise<number> => {
-    const { taskScopes } = (await import(url)) as ScopeModule
+  const once = async (file: string): Promise<number> => {
     const { appendFileSync, readFileSync } = await import('node:fs')
     appendFileSync(file, 'x')
     const count = readFileSync(file).length
@@ -105,7 +95,7 @@ test('when a child ends the processor, its parent runs again, but not for ever',
     taskScopes.current?.childStarted()
     return new Promise(() => {})
   }
-  const parent = scheduler.submit(once, [SCOPES, path])
+  const parent = scheduler.submit(once, [path])
   await until('it waits', () => scheduler.updatesOf(parent.id).length === 1)
   const child = scheduler.submit(() => process.exit(3), [], { priority: 1 })
   const { status, value } = await child.outcome
@@ -113,7 +103,7 @@ test('when a child ends the processor, its parent runs again, but not for ever',
   assert.equal((value as Error & { exitCode?: number }).exitCode, 3)
   assert.equal((await parent.outcome).value, 2)
 
-  const stubborn = scheduler.submit(wait, [SCOPES, 'never'])
+  const stubborn = scheduler.submit(wait, ['never'])
   let deaths = 0
   const deadly = (): never => process.exit(1)
   for (; scheduler.isOpen(stubborn.id); deaths += 1) {
@@ -132,7 +122,7 @@ test('when a child ends the processor, its parent runs again, but not for ever',
 
 test('an exception in a callback is blamed on the task whose callback it is', async (context) => {
   const { scheduler } = await setUp(context)
-  const waiting = scheduler.submit(wait, [SCOPES, 'a'])
+  const waiting = scheduler.submit(wait, ['a'])
   await until('it waits', () => scheduler.updatesOf(waiting.id).length === 1)
   const bomb = scheduler.submit(() => {
     setTimeout(() => {
@@ -150,7 +140,7 @@ test('an exception in a callback is blamed on the task whose callback it is', as
 
 test('a waiting task that is cancelled frees its place, and its neighbours run once', async (context) => {
   const { scheduler } = await setUp(context)
-  const tasks = ['a', 'b'].map((name) => scheduler.submit(wait, [SCOPES, name]))
+  const tasks = ['a', 'b'].map((name) => scheduler.submit(wait, [name]))
   const [a, b] = tasks
   assert.ok(a !== undefined && b !== undefined)
   await until('both wait', () => tasks.every(({ id }) => scheduler.updatesOf(id).length === 1))
@@ -192,7 +182,7 @@ test('old objects are forgotten and fetched again', async (context) => {
 
 test('what a processor shares lasts while it lives', async (context) => {
   const { scheduler } = await setUp(context)
-  const first = scheduler.submit(wait, [SCOPES, 'a'])
+  const first = scheduler.submit(wait, ['a'])
   await scheduler.submit(release, ['a']).outcome
   await first.outcome
   assert.deepEqual((await scheduler.submit(runs, []).outcome).value, ['a'])

@@ -3,15 +3,14 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import type { TaskContext, TaskScopes } from '#src/runtime/task-scope.js'
+import { taskScopes, type TaskContext } from '#src/runtime/task-scope.js'
 import { isAlive, until } from './condition.js'
 import type { FakeScheduler } from './fake-scheduler.js'
 import { childProcesses, pathFor, setUp } from './worker-agent-setup.js'
 
-const SCOPES = import.meta.resolve('#src/runtime/task-scope.js')
+const PACKAGE = import.meta.resolve('scaler-ts')
 
-interface ScopeModule {
-  readonly taskScopes: TaskScopes
+interface Package {
   readonly currentTask: () => TaskContext
 }
 
@@ -21,7 +20,7 @@ const spin = (): never => {
 
 /** Ends by itself when it is told to, and says in a file why. */
 const listen = async (url: string, file: string): Promise<void> => {
-  const { currentTask } = (await import(url)) as ScopeModule
+  const { currentTask } = (await import(url)) as Package
   const { writeFileSync } = await import('node:fs')
   const { signal } = currentTask()
   writeFileSync(`${file}.started`, '')
@@ -42,7 +41,7 @@ function isBusy(scheduler: FakeScheduler): boolean {
 test('a task that listens is told, and its processor lives', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'reason')
-  const task = scheduler.submit(listen, [SCOPES, path])
+  const task = scheduler.submit(listen, [PACKAGE, path])
   await until('it listens', () => existsSync(`${path}.started`))
   const next = scheduler.submit(one, [])
   scheduler.cancel(task.id, true)
@@ -57,13 +56,13 @@ test('one that listens and does not end is ended after its grace time', async (c
   const { scheduler } = await setUp(context, { cancelGraceMs: 200 })
   const path = pathFor(context, 'started')
   const deaf = async (url: string, file: string): Promise<never> => {
-    const { currentTask } = (await import(url)) as ScopeModule
+    const { currentTask } = (await import(url)) as Package
     const { writeFileSync } = await import('node:fs')
     currentTask().signal.addEventListener('abort', () => {})
     writeFileSync(file, '')
     return new Promise(() => {})
   }
-  const task = scheduler.submit(deaf, [SCOPES, path])
+  const task = scheduler.submit(deaf, [PACKAGE, path])
   await until('it listens', () => existsSync(path))
   const next = scheduler.submit(one, [])
   const before = performance.now()
@@ -75,14 +74,13 @@ test('one that listens and does not end is ended after its grace time', async (c
 test('a busy loop beside waiting tasks is ended, and those run again', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'go')
-  const wait = async (url: string, file: string): Promise<string> => {
-    const { taskScopes } = (await import(url)) as ScopeModule
+  const wait = async (file: string): Promise<string> => {
     const { existsSync: exists } = await import('node:fs')
     taskScopes.current?.childStarted()
     while (!exists(file)) await new Promise((resolve) => setTimeout(resolve, 5))
     return 'done'
   }
-  const waiting = scheduler.submit(wait, [SCOPES, path])
+  const waiting = scheduler.submit(wait, [path])
   await until('it waits', () => scheduler.updatesOf(waiting.id).length === 1)
   const loop = async (file: string): Promise<never> => {
     const { writeFileSync } = await import('node:fs')
@@ -112,7 +110,7 @@ test('a task that runs for longer than it may fails, whatever it does', async (c
     assert.match((value as Error).message, /ran for longer than its 200 ms/)
     assert.ok((profile?.durationSeconds ?? 0) >= 0.19)
   }
-  const listens = await scheduler.submit(listen, [SCOPES, path], { extension }).outcome
+  const listens = await scheduler.submit(listen, [PACKAGE, path], { extension }).outcome
   assert.equal((listens.value as Error).name, 'TaskTimeoutError')
   await until('it was told why', () => existsSync(path))
   const quick = await scheduler.submit(one, [], { extension }).outcome
@@ -145,13 +143,13 @@ test('time in the queue does not count', async (context) => {
 test('what a task says of itself reaches its agent and its scheduler', async (context) => {
   const { scheduler, log } = await setUp(context, { workerNames: ['speaker'] })
   const speak = async (url: string): Promise<unknown> => {
-    const task = ((await import(url)) as ScopeModule).currentTask()
+    const task = ((await import(url)) as Package).currentTask()
     task.log.warn('half way', { percent: 50 })
     task.setProgress(1, 2)
     task.setProgress(2, 2)
     return [task.id, task.name, task.attempt]
   }
-  const sent = scheduler.submit(speak, [SCOPES], { extension: { attempt: 1 } })
+  const sent = scheduler.submit(speak, [PACKAGE], { extension: { attempt: 1 } })
   const hexId = Buffer.from(sent.id, 'latin1').toString('hex')
   assert.deepEqual((await sent.outcome).value, [hexId, 'speak', 2])
   assert.deepEqual(scheduler.updatesOf(sent.id), ['progress 1 of 2', 'progress 2 of 2'])
@@ -192,8 +190,9 @@ test('a spare takes the place of a processor that was killed', { skip }, async (
   const others = new Set(childProcesses())
   const { scheduler, agent } = await setUp(context, { spareProcessors: 2 })
   const mine = (): number[] => childProcesses().filter((pid) => !others.has(pid))
-  await until('there are three processors', () => mine().length === 3)
+  // Until there is something to do, nobody needs them.
   const first = (await scheduler.submit(() => process.pid, []).outcome).value
+  await until('there are three processors', () => mine().length === 3)
   const path = pathFor(context, 'busy')
   const loop = async (file: string): Promise<never> => {
     const { writeFileSync } = await import('node:fs')
@@ -220,6 +219,7 @@ test(
     const others = new Set(childProcesses())
     const mine = (): number[] => childProcesses().filter((pid) => !others.has(pid))
     const { scheduler, log } = await setUp(context, { spareProcessors: 1 })
+    await scheduler.submit(() => 1, []).outcome
     await until('there are two', () => mine().length === 2)
     const [spare = 0] = mine().filter((pid) => !scheduler.processorIds.has(pid))
     process.kill(spare, 'SIGKILL')

@@ -82,6 +82,8 @@ export class Workplace {
     const own = join(modules, 'scaler-ts')
     const isForUse = (path: string): boolean => !/\.(test|kit)\.|\.map$|\.tsbuildinfo$/.test(path)
     cpSync(dist, join(own, 'dist'), { recursive: true, filter: isForUse })
+    // What has no name in the package.
+    cpSync(join(ROOT, 'lib'), join(own, 'lib'), { recursive: true, filter: isForUse })
     cpSync(join(ROOT, 'package.json'), join(own, 'package.json'))
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       readonly dependencies: Readonly<Record<string, string>>

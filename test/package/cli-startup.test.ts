@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { ROOT } from './command.js'
 
-const DIST = join(ROOT, 'dist')
+const DIST = join(ROOT, 'lib')
 const STATIC_IMPORT = /^(?:import|export)\b(?:[^'";=(]*\bfrom)?\s*['"]([^'"]+)['"]/gm
 
 /** The files that are loaded with these, and the packages. */

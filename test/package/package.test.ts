@@ -39,17 +39,38 @@ test('the package holds what is needed to run it and nothing else', async () => 
 })
 
 test('nothing in the package is left over from sources that are gone', async () => {
-  const made = new Set(['dist/commonjs.cjs'])
-  const compiled = (await packedPaths()).filter(
-    (path) => path.startsWith('dist/') && !made.has(path),
-  )
+  const types = (await packedPaths()).filter((path) => /^dist\/.*\.d\.c?ts$/.test(path))
   const sourceOf = (path: string): string =>
-    path.replace('dist/', 'src/').replace(/(\.d)?\.c?[jt]s$/, '.ts')
-  assert.ok(compiled.length > 100)
+    path.replace('dist/', 'src/').replace(/\.d\.c?ts$/, '.ts')
+  assert.ok(types.length > 100)
   assert.deepEqual(
-    compiled.filter((path) => !existsSync(join(ROOT, sourceOf(path)))),
+    types.filter((path) => !existsSync(join(ROOT, sourceOf(path)))),
     [],
   )
+})
+
+test('the code of the package is what its entry points load', async () => {
+  const { bin, exports } = await readManifest()
+  const entries = [...Object.values(bin), ...targetsOf(exports), 'dist/commonjs.cjs']
+  const programs = ['worker/processor-main', 'worker/guardian', 'cluster/embedded-main']
+  const loaded = new Set<string>()
+  const visit = async (path: string): Promise<void> => {
+    if (loaded.has(path)) return
+    loaded.add(path)
+    const text = await readFile(join(ROOT, path), 'utf8')
+    for (const [, target = ''] of text.matchAll(/^(?:import|export)\b[^'"]*"(\.[^"]+)"/gm)) {
+      await visit(posix.join(posix.dirname(path), target))
+    }
+    for (const [, target = ''] of text.matchAll(/\bimport\("(\.[^"]+)"\)/g)) {
+      await visit(posix.join(posix.dirname(path), target))
+    }
+  }
+  for (const entry of [...entries, ...programs.map((name) => `dist/${name}.js`)]) {
+    if (/\.c?js$/.test(entry)) await visit(entry.replace(/^\.\//, ''))
+  }
+  const code = (await packedPaths()).filter((path) => /^dist\/.*\.c?js$/.test(path))
+  assert.ok(code.length > 20)
+  assert.deepEqual(code.sort(), [...loaded].sort())
 })
 
 test('no link of a packed page leads to what is not packed', async () => {

@@ -56,7 +56,7 @@ export function ownPathOf(file: string): string | undefined {
 
 /** The exports of a file of this package, where they are not loaded from that file. */
 export function ownNamespace(file: string): object | undefined {
-  return ownExports()?.[file]
+  return ownExports?.[file]?.()
 }
 
 /** A value of this package by the file that exports it. */
@@ -68,8 +68,8 @@ export interface OwnExport {
 /** All that those export, by identity. Not before all of it is evaluated. */
 export function ownExportTable(): ReadonlyMap<unknown, OwnExport> {
   const found = new Map<unknown, OwnExport>()
-  for (const [file, namespace] of Object.entries(ownExports() ?? {})) {
-    for (const [name, value] of Object.entries(namespace)) found.set(value, { file, name })
+  for (const [file, namespace] of Object.entries(ownExports ?? {})) {
+    for (const [name, value] of Object.entries(namespace())) found.set(value, { file, name })
   }
   return found
 }

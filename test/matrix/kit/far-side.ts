@@ -1,16 +1,18 @@
 // The program of the far side: plain Node that has never seen the files of the cases. Calls what
 // arrives and sends back what came of it.
 
-import { defaultSerializer } from 'scaler-ts'
+import type { Serializer } from 'scaler-ts'
 import type { Answer, Shipment } from './shipment.js'
 
 interface ErrorCodec {
   readonly serializeError: (thrown: unknown) => Uint8Array
 }
 
-/** The package keeps it to itself: it is found beside the file that the package exports. */
-const codecUrl = new URL('./serializer/error-codec.js', import.meta.resolve('scaler-ts'))
-const { serializeError } = (await import(codecUrl.href)) as ErrorCodec
+/** What the package keeps to itself is only in its single files: all of one instance. */
+const loadOwn = (file: string): Promise<unknown> =>
+  import(new URL(`../lib/${file}`, import.meta.resolve('scaler-ts')).href)
+const { defaultSerializer } = (await loadOwn('index.js')) as { readonly defaultSerializer: Serializer }
+const { serializeError } = (await loadOwn('serializer/error-codec.js')) as ErrorCodec
 
 /** A value that can only be read once something was imported says so by a promise in its error. */
 async function load(bytes: Uint8Array): Promise<unknown> {
