@@ -15,14 +15,27 @@ const DIST = join(ROOT, 'dist')
 /** The compiler writes it whenever a source has changed. */
 const BUILD_INFO = join(COMPILED, 'tsconfig.tsbuildinfo')
 const COMMONJS = join(DIST, 'commonjs.cjs')
-/** What a bundle knows of the files that it is made of. */
-const OWN_EXPORTS = 'serializer/module/own-exports.js'
+/** Says what the files export that a bundle is made of; is loaded with the library. */
+const OWN_EXPORTS = 'own-exports'
 /** Says where `dist` is: files take what they know of their own place from it. */
 const PLACE = 'dist-url'
 
 const LIBRARY = ['index', 'protocol']
 /** Processes and threads that the library starts, by the files that say so. */
 const PROGRAMS = ['worker/processor-main', 'worker/guardian', 'cluster/embedded-main']
+
+/**
+ * Files that are chunks of their own, with what they import. V8 looks at all variables of a module
+ * for each function on the stack where a debugger stops (variable-finder.ts).
+ */
+const SEAMS = [
+  'serializer/inspect/inspector',
+  'serializer/function/cell-keys',
+  'serializer/function/function-analyst',
+  'serializer/graph-writer',
+  'serializer/default-serializer',
+  'serializer/process-serializer',
+]
 
 /** Writes the bundles if they are missing or older than what they are made of. */
 export async function writeBundles() {
@@ -47,7 +60,7 @@ function isNew() {
 async function writeModules(build, exported) {
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const commands = Object.values(bin).map((path) => path.replace(/^dist\/|\.js$/g, ''))
-  const entries = [...LIBRARY, ...PROGRAMS, ...new Set(commands)]
+  const entries = [...LIBRARY, ...PROGRAMS, ...SEAMS, ...new Set(commands)]
   // Another bundler may leave nothing of it: then it matters no more (refuse-bundling.ts).
   const url = `import { pathToFileURL } from 'node:url'
     export const distUrl = pathToFileURL(import.meta.dirname ?? '/').href`
@@ -102,15 +115,21 @@ function placesOf(exported, url) {
   return {
     name: 'places',
     setup(plugin) {
-      plugin.onResolve({ filter: new RegExp(`^${PLACE}$`) }, () => ({ path: PLACE, namespace: PLACE }))
-      plugin.onLoad({ filter: /./, namespace: PLACE }, () => ({ contents: url }))
+      for (const [name, contents] of [
+        [PLACE, url],
+        [OWN_EXPORTS, exportsText(exported)],
+      ]) {
+        const filter = new RegExp(`^${name}$`)
+        plugin.onResolve({ filter }, () => ({ path: name, namespace: name }))
+        plugin.onLoad({ filter, namespace: name }, () => ({ contents, resolveDir: COMPILED }))
+      }
       plugin.onLoad({ filter: /[\\/]lib[\\/].*\.js$/ }, ({ path }) => {
         const file = relative(COMPILED, path).replaceAll('\\', '/')
-        if (file === OWN_EXPORTS) return { contents: exportsText(exported) }
         const text = readFileSync(path, 'utf8')
+        if (file === 'index.js') return { contents: `${text}\nimport '${OWN_EXPORTS}'` }
         if (!text.includes('import.meta.url')) return { contents: text }
         const place = `import { distUrl as __d } from '${PLACE}'; const __url = __d + '/${file}'`
-        return { contents: `${place}\n${text.replace(/^#!.*/, '')}` }
+        return { contents: `${place}\n${text}` }
       })
     },
   }
@@ -154,9 +173,10 @@ function exportsText(exported) {
   for (const [at, [file, names]] of exported.entries()) {
     const locals = names.map((name) => [name, `e${at}_${name}`])
     const list = (as) => locals.map(([name, local]) => `${name}${as}${local}`).join(', ')
-    if (file === OWN_EXPORTS || names.length === 0) continue
-    lines.push(`import { ${list(' as ')} } from '../../${file}'`)
+    if (names.length === 0) continue
+    lines.push(`import { ${list(' as ')} } from './${file}'`)
     entries.push(`  '${file}': () => ({ ${list(': ')} }),`)
   }
-  return [...lines, 'export const ownExports = {', ...entries, '}'].join('\n')
+  lines.push("import { setBundled } from './serializer/module/own-package.js'")
+  return [...lines, 'setBundled({', ...entries, '})'].join('\n')
 }

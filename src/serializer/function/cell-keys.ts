@@ -29,6 +29,9 @@ interface CapturedCell {
   access: VariableAccess | undefined
 }
 
+/** Cells that hold the same value. */
+type CellBucket = readonly [CapturedCell, ...CapturedCell[]]
+
 /** What tells which variables are one. */
 export type VariableSource = Pick<Inspector, 'functionView' | 'accessTo' | 'searching'>
 
@@ -62,15 +65,19 @@ export class CellKeys {
     if (doubtful.size === 0) return 'certain'
     this.#searches = 0
     this.#comparisons += 1
-    return this.#source.searching(() => {
-      for (const [binding, cells] of doubtful) {
-        for (const bucket of this.#byValue(cells)) {
-          if (!this.#compare(bucket)) return refuseDoubt(binding)
-        }
-        for (const cell of cells) cell.comparison = this.#comparisons
-      }
-      return 'again'
-    })
+    const open = [...doubtful.values()].flatMap((cells) => this.#byValue(cells).filter(isOpen))
+    // V8 is slow meanwhile: for nothing else.
+    if (open.length > 0) {
+      this.#source.searching(() => {
+        for (const cells of open) this.#accessTo(cells)
+      })
+    }
+    for (const cells of open) {
+      const [{ binding }] = cells
+      if (!this.#compare(cells)) return refuseDoubt(binding)
+    }
+    for (const cell of [...doubtful.values()].flat()) cell.comparison = this.#comparisons
+    return 'again'
   }
 
   /** Variables that several functions have and one assigns, as long as nobody has compared them. */
@@ -92,15 +99,15 @@ export class CellKeys {
   }
 
   /** Only what holds the same value at this moment can be one variable. */
-  #byValue(cells: readonly CapturedCell[]): Iterable<readonly CapturedCell[]> {
-    const buckets = new Map<unknown, CapturedCell[]>()
+  #byValue(cells: readonly CapturedCell[]): CellBucket[] {
+    const buckets = new Map<unknown, [CapturedCell, ...CapturedCell[]]>()
     for (const cell of cells) {
       const value = this.#valueOf(cell)
       const bucket = buckets.get(value)
       if (bucket === undefined) buckets.set(value, [cell])
       else bucket.push(cell)
     }
-    return buckets.values()
+    return [...buckets.values()]
   }
 
   /** Gives the cells that are one variable the same key. Returns false if that is not certain. */

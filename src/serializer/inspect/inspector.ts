@@ -137,7 +137,8 @@ export class Inspector {
    * cannot be had.
    */
   accessTo(fn: AnyFunction, name: string): VariableAccess | undefined {
-    if (this.functionView(fn).location === undefined) return undefined
+    const properties = this.#propertiesOf(fn)
+    if (properties === undefined || locationIn(properties) === undefined) return undefined
     try {
       return this.#variables.find(fn, name)
     } catch {

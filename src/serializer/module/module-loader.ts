@@ -5,7 +5,7 @@ import { DeserializeError } from '../../base/errors.js'
 import { textOf } from '../path.js'
 import { needsTime } from './module-place.js'
 import { type FoundModule, ModuleSearch } from './module-search.js'
-import { ownNamespace } from './own-package.js'
+import { ownNamespace, ownPathOf } from './own-package.js'
 import { PlaceTable } from './place-table.js'
 import { quietly } from './quiet.js'
 import {
@@ -113,7 +113,8 @@ class Loader implements ModuleLoader {
     if (own !== undefined) return own
     const found = this.#search.find(module, form)
     try {
-      const root = this.#open(found, module.kind === 'own' ? 'import' : form)
+      const loaded = this.#open(found, module.kind === 'own' ? 'import' : form)
+      const root = this.#rootOf(module, loaded)
       this.#roots.set(key, root)
       return root
     } catch (error) {
@@ -127,11 +128,20 @@ class Loader implements ModuleLoader {
     return quietly(() => place.require(target) as unknown)
   }
 
+  /** A file of this package may be in a bundle that was loaded for it. */
+  #rootOf(module: FileReference, loaded: unknown): unknown {
+    if (module.kind !== 'own' || ownPathOf(module.file) !== undefined) return loaded
+    const own = ownNamespace(module.file)
+    if (own === undefined) throw this.#search.ownMissing(module.file)
+    return own
+  }
+
   #importLater(key: string, module: FileReference, { place, target }: FoundModule): Promise<void> {
     const done = place
       .importUrl(target)
+      .then((namespace) => this.#rootOf(module, namespace))
       .then(
-        (namespace) => void this.#roots.set(key, namespace),
+        (root) => void this.#roots.set(key, root),
         (error: unknown) => void this.#failed.set(key, this.#failure(module, error)),
       )
       .finally(() => this.#pending.delete(key))

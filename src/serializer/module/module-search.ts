@@ -10,7 +10,7 @@ import { textOf } from '../path.js'
 import { findPackageFolder, isLocal, packageNameOf, pathFrom, pathOf } from './file-location.js'
 import type { ModulePlace } from './module-place.js'
 import { nearestPackage } from './nearest-package.js'
-import { OWN_NAME, ownEntryOf, ownPathOf } from './own-package.js'
+import { OWN_NAME, ownBundlePath, ownEntryOf, ownPathOf } from './own-package.js'
 import type { PlaceTable } from './place-table.js'
 import type { ExportReference, ModuleReference } from './reference.js'
 
@@ -60,10 +60,15 @@ export class ModuleSearch {
   }
 
   #findOwn(file: string): FoundModule {
-    const path = ownPathOf(file)
+    const path = ownPathOf(file) ?? ownBundlePath()
     if (path !== undefined) return { place: this.#places.cwd(), target: pathToFileURL(path).href }
+    throw this.ownMissing(file)
+  }
+
+  /** What is said where this package has no such file. */
+  ownMissing(file: string): DeserializeError {
     const where = `${OWN_NAME} of ${this.#worker()}`
-    throw new DeserializeError(`${where} has no file ${file}: is it of the client's version?`)
+    return new DeserializeError(`${where} has no file ${file}: is it of the client's version?`)
   }
 
   #findInPackage(

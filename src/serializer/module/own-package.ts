@@ -4,7 +4,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathFrom, pathOf } from './file-location.js'
-import { ownExports } from './own-exports.js'
 
 /** The name by which users import this package. */
 export const OWN_NAME = 'scaler-ts'
@@ -54,9 +53,24 @@ export function ownPathOf(file: string): string | undefined {
   return pathFrom(folder, path) !== undefined && existsSync(path) ? path : undefined
 }
 
-/** The exports of a file of this package, where they are not loaded from that file. */
+/** The path of what has to be loaded for `ownNamespace` to know a file that does not exist here. */
+export function ownBundlePath(): string | undefined {
+  return ownPathOf('serializer/module/own-package.js') === undefined
+    ? ownPathOf('index.js')
+    : undefined
+}
+
+/** What makes the namespaces of files that are no files any more; empty where files are files. */
+let bundled: Readonly<Record<string, () => object>> = {}
+
+/** The bundle says once what is in it, by the places of the files: scripts/bundle.mjs. */
+export function setBundled(namespaces: typeof bundled): void {
+  bundled = namespaces
+}
+
+/** The exports of a file of this package that is in the bundle. */
 export function ownNamespace(file: string): object | undefined {
-  return ownExports?.[file]?.()
+  return bundled[file]?.()
 }
 
 /** A value of this package by the file that exports it. */
@@ -68,7 +82,7 @@ export interface OwnExport {
 /** All that those export, by identity. Not before all of it is evaluated. */
 export function ownExportTable(): ReadonlyMap<unknown, OwnExport> {
   const found = new Map<unknown, OwnExport>()
-  for (const [file, namespace] of Object.entries(ownExports ?? {})) {
+  for (const [file, namespace] of Object.entries(bundled)) {
     for (const [name, value] of Object.entries(namespace())) found.set(value, { file, name })
   }
   return found
