@@ -2,9 +2,9 @@
 // it, are told. It decides nothing: what it is told it passes to its runner.
 
 import { TaskCancelledError } from '../base/errors.js'
-import { idToHex, type Identity, type TaskId } from '../base/ids.js'
+import type { Identity, TaskId } from '../base/ids.js'
 import type { LogLevel } from '../base/logger.js'
-import { timeoutErrorOf } from '../core/worker/time-limit.js'
+import { taskPhrase, timeoutErrorOf } from '../core/worker/time-limit.js'
 import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../runtime/task-scope.js'
 import type { TaskIdentities } from '../serializer/class/identities.js'
 import { newTaskIdentities } from '../serializer/process-serializer.js'
@@ -179,8 +179,8 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
   }
 }
 
-function stopError({ id, task }: TaskRun, reason: 'cancelled' | 'timedOut'): Error {
+function stopError({ id, name, task }: TaskRun, reason: 'cancelled' | 'timedOut'): Error {
   return reason === 'cancelled'
-    ? new TaskCancelledError(`task ${idToHex(id)} was cancelled`)
-    : timeoutErrorOf(id, task)
+    ? new TaskCancelledError(`${taskPhrase(id, name)} was cancelled`)
+    : timeoutErrorOf(id, name, task)
 }

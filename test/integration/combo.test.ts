@@ -86,9 +86,8 @@ test(
   async () => {
     await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
     await using client = await Client.connect(scheduler.address)
-    const futures = Array.from({ length: 100_000 }, (_, i) =>
-      client.submit((x: number) => x + 1, i),
-    )
+    const increment = (x: number): number => x + 1
+    const futures = Array.from({ length: 100_000 }, (_, i) => client.submit(increment, i))
     await using cluster = await Cluster.start({ address: scheduler.address, workers: 1 })
     const results = await Promise.all(futures)
     assert.deepEqual(

@@ -12,7 +12,7 @@ import type { Dispatcher } from './dispatcher.js'
 import type { Fetcher } from './fetcher.js'
 import type { TaskTable } from './task-table.js'
 import { timeoutErrorOf } from './time-limit.js'
-import type { WorkerTask } from './worker-task.js'
+import { titleOf, type WorkerTask } from './worker-task.js'
 
 /** Length of a profile result. */
 const PROFILE_BYTES = 16
@@ -60,7 +60,7 @@ export class TaskEnds {
   onTimeout(task: WorkerTask, runningMs: number): void {
     const isAwaited = task.state === 'dispatched'
     this.#tasks.change(task, 'timedOut')
-    this.#answers.fail(task, timeoutErrorOf(task.id, task), { isAwaited, durationMs: runningMs })
+    this.#answers.fail(task, timeoutErrorOf(task.id, titleOf(task), task), { isAwaited, durationMs: runningMs })
   }
 
   /** The scheduler does not have these objects. */

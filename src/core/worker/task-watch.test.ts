@@ -166,7 +166,7 @@ test('a task that runs for longer than it may fails at once, then it is ended', 
   assert.equal(answer.status, 'failed')
   assert.equal(answer.worker, '1|worker|00')
   const [payload = NO_BYTES] = answer.inlineResults
-  assert.equal(String(payload), 'TaskTimeoutError: task 61 ran for longer than its 200 ms')
+  assert.equal(String(payload), 'TaskTimeoutError: task 61 (fn) ran for longer than its 200 ms')
   assert.equal(worker.now, start + 250)
   assert.deepEqual(
     actions.slice(1).map((action) => action.type),
@@ -178,7 +178,12 @@ test('a task that runs for longer than it may fails at once, then it is ended', 
 })
 
 test('no task runs for longer than its worker allows, and the error says whose limit it was', () => {
-  const options = { heartbeatIntervalMs: 3_600_000, cancelGraceMs: 0, taskTimeoutMs: 200 }
+  const options = {
+    heartbeatIntervalMs: 3_600_000,
+    cancelGraceMs: 0,
+    taskTimeoutMs: 200,
+    inlineLimitBytes: 200,
+  }
   const limits = [
     ['none', {}, 200, 'the 200 ms that its worker allows to any task'],
     ['more', { timeoutMs: 5_000 }, 200, 'the 200 ms that its worker allows to any task'],

@@ -19,10 +19,10 @@ test('the shorter limit counts, and 0 is none', () => {
 })
 
 test('the error says whose limit it was', () => {
-  const own = timeoutErrorOf(taskId('a'), timeLimitOf(100, 200))
+  const own = timeoutErrorOf(taskId('a'), 'price', timeLimitOf(100, 200))
   assert.ok(own instanceof TaskTimeoutError)
-  assert.equal(own.message, 'task 61 ran for longer than its 100 ms')
-  const workers = timeoutErrorOf(taskId('a'), timeLimitOf(300, 200))
+  assert.equal(own.message, 'task 61 (price) ran for longer than its 100 ms')
+  const workers = timeoutErrorOf(taskId('a'), '', timeLimitOf(300, 200))
   const text = 'task 61 ran for longer than the 200 ms that its worker allows to any task'
   assert.equal(workers.message, text)
 })

@@ -18,10 +18,15 @@ export function timeLimitOf(ownMs: number, workersMs: number): TimeLimit {
   return { timeoutMs: isWorkersLimit ? workersMs : ownMs, isWorkersLimit }
 }
 
+/** A task in a sentence for people: `task 00ff… (price)`. Its name may be ''. */
+export function taskPhrase(id: TaskId, name: string): string {
+  return `task ${idToHex(id)}${name === '' ? '' : ` (${name})`}`
+}
+
 /** The error of a task that has run for longer. */
-export function timeoutErrorOf(id: TaskId, limit: TimeLimit): TaskTimeoutError {
+export function timeoutErrorOf(id: TaskId, name: string, limit: TimeLimit): TaskTimeoutError {
   const allowed = limit.isWorkersLimit
     ? `the ${limit.timeoutMs} ms that its worker allows to any task`
     : `its ${limit.timeoutMs} ms`
-  return new TaskTimeoutError(`task ${idToHex(id)} ran for longer than ${allowed}`)
+  return new TaskTimeoutError(`${taskPhrase(id, name)} ran for longer than ${allowed}`)
 }

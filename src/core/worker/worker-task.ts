@@ -8,7 +8,7 @@ import type { InstantMs } from '../../base/machine.js'
 import { encode, type OutputPlace, type Task } from '../../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../../wire/task-flags.js'
 import type { TaskState } from './task-state.js'
-import { timeLimitOf, type TimeLimit } from './time-limit.js'
+import { taskPhrase, timeLimitOf, type TimeLimit } from './time-limit.js'
 
 const NO_IDS: readonly ObjectId[] = []
 
@@ -149,8 +149,7 @@ export function titleOf({ name, functionEntry }: WorkerTask): string {
 
 /** The beginning of a sentence: `task 00ff… (price)`. */
 export function describeTask(task: WorkerTask): string {
-  const title = titleOf(task)
-  return `task ${idToHex(task.id)}${title === '' ? '' : ` (${title})`}`
+  return taskPhrase(task.id, titleOf(task))
 }
 
 /** What a line about a task says of it. */
