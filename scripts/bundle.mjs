@@ -43,11 +43,11 @@ export async function writeBundles() {
   // Not at the top: `npm ci` may still have to install them.
   const { build } = await import('esbuild')
   const { parse } = await import('acorn')
-  const { metafile } = await build({ ...commonJs([]), write: false, metafile: true })
+  const { metafile } = await build({ ...cjs([]), write: false, metafile: true })
   const exported = exportsOf(metafile, parse)
   await writeModules(build, exported)
   // The last: by its date it is seen whether they are new.
-  await build({ ...commonJs(exported), outfile: COMMONJS })
+  await build({ ...cjs(exported), outfile: COMMONJS })
 }
 
 function isNew() {
@@ -73,17 +73,25 @@ async function writeModules(build, exported) {
     format: 'esm',
     metafile: true,
   })
-  const written = new Map(
-    Object.entries(metafile.outputs).map(([path, { inputs }]) => [path, Object.keys(inputs)]),
-  )
-  const [place] = [...written].find(([, inputs]) => inputs.some((path) => path.includes(PLACE)))
+  const outputs = Object.entries(metafile.outputs)
+  const [place] = outputs.find(([, { inputs }]) => Object.keys(inputs).some(isPlace))
   if (posix.dirname(place) !== 'dist') throw new Error(`${place} does not say where dist is`)
+  const loaded = new Set(outputs.flatMap(([, { imports }]) => imports.map(({ path }) => path)))
+  for (const [path, { entryPoint }] of outputs) {
+    const isSeam = SEAMS.some((name) => entryPoint === `lib/${name}.js`)
+    if (!isSeam) loaded.add(path)
+  }
+  // Of an earlier build; and those of seams have nothing but the name of a chunk in them.
   for (const path of filesUnder('dist', (name) => name.endsWith('.js'))) {
-    if (!written.has(path)) rmSync(join(ROOT, path))
+    if (!loaded.has(path)) rmSync(join(ROOT, path))
   }
 }
 
-function commonJs(exported) {
+function isPlace(input) {
+  return input.startsWith(`${PLACE}:`)
+}
+
+function cjs(exported) {
   const lines = LIBRARY.map((name) => `export * as ${name} from './${name}.js'`)
   const url = `export const distUrl = require('node:url').pathToFileURL(__dirname).href`
   return {

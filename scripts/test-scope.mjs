@@ -16,7 +16,7 @@ export const LONG_GROUPS = [
   { what: 'Python Scaler', files: /^test\/interop\/python-/, hasPython: true },
   { what: 'the capnp tool', files: /^test\/interop\/wire-(capnp-tool|generate)/ },
   {
-    what: 'the environments of the matrix that need more than this Node',
+    what: 'most environments of the matrix',
     files: /^test\/matrix\//,
     peers: /^(node-\d+|tools|vitest-\d)$/,
     isPart: true,
@@ -28,7 +28,17 @@ export const LONG_GROUPS = [
   },
   {
     what: 'a cut at every single byte',
-    files: /^test\/integration\/failure-link-client/,
+    files: /^test\/integration\/failure-link-/,
+    isPart: true,
+  },
+  {
+    what: 'most programs and commands of the pages',
+    files: /^test\/document\/(programs|commands)\./,
+    isPart: true,
+  },
+  {
+    what: 'more rounds of some failures',
+    files: /^test\/integration\/(failure-s|client-process|nested-cluster|combo\.)/,
     isPart: true,
   },
   {

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isShort } from '../short.js'
 import { readMarkdown, type Markdown } from './markdown.js'
 
 /** The root of the repository, seen from build/test/document/. */
@@ -22,6 +23,14 @@ const FOLDERS = ['docs', 'deploy', 'examples', 'protocol', 'bench', 'test']
 export function allPages(): Page[] {
   const atRoot = readdirSync(ROOT).filter((name) => name.endsWith('.md'))
   return [...atRoot, ...FOLDERS.flatMap(pagesUnder)].sort().map(readPage)
+}
+
+/** Those of `userPages` whose blocks run without `--all`, too. */
+const FIRST_PAGES = ['README.md', 'docs/quick-start.md', 'docs/functions.md', 'docs/objects.md']
+
+/** The pages whose blocks this run of the tests runs. */
+export function pagesToRun(): Page[] {
+  return userPages().filter(({ path }) => !isShort || FIRST_PAGES.includes(path))
 }
 
 /** Those that are written for users: their blocks run. That of the protocol has drawings of bytes. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { sized } from '../short.js'
 import { RouterScheduler } from './client-scheduler.js'
 import { until } from './condition.js'
 
@@ -89,7 +90,7 @@ test('a promise made from a future is like any other: unhandled, it ends the pro
 })
 
 test('a client that is closed at any moment of its work keeps its process alive until it is', async () => {
-  const delays = Array.from({ length: 12 }, (_, index) => 4 * index)
+  const delays = Array.from({ length: sized(12, 3) }, (_, index) => 4 * index)
   const expected = { code: 0, stdout: 'TaskCancelledError\nclosed\n', stderr: '' }
   const lane = async (): Promise<void> => {
     for (let delay = delays.shift(); delay !== undefined; delay = delays.shift()) {

@@ -5,10 +5,11 @@ import { test } from 'node:test'
 import { Client } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { isIdle } from '../chaos/monitor.js'
+import { sized } from '../short.js'
 import { TcpProxy, type Direction, type LinkFaults } from '../chaos/tcp-proxy.js'
 
-/** Every byte is for a run of all tests; a short one has every 13th. */
-const STEP = process.env['TEST_SHORT'] === '1' ? 13 : 1
+/** Every byte is for a run of all tests; a short one has every 29th. */
+const STEP = sized(1, 29)
 
 /** A task with a known result, a small one; with arguments of some bytes. */
 const answer = (x: number, text: string): string => `${text} ${x * x}`

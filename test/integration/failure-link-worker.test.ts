@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { TestCluster } from '../chaos/cluster.js'
 import { TcpProxy } from '../chaos/tcp-proxy.js'
+import { sized } from '../short.js'
 import { until } from './condition.js'
 
 async function proxyFor(t: TestContext, address: string): Promise<TcpProxy> {
@@ -12,6 +13,9 @@ async function proxyFor(t: TestContext, address: string): Promise<TcpProxy> {
   t.after(() => proxy.close())
   return proxy
 }
+
+/** Every byte is for a run of all tests. */
+const STEP = sized(1, 13)
 
 /** A task with a known result, a small one; with arguments of some bytes. */
 const answer = (x: number, text: string): string => `${text} ${x * x}`
@@ -39,7 +43,7 @@ for (const side of ['up', 'down'] as const) {
     while (next < length) {
       for (const link of proxy.links) {
         link.disturb({ cutAtByte: link.passed(side) + next }, side)
-        next += 1
+        next += STEP
       }
       const futures = upTo(count).map((x) => client.submit(answer, x, 'so much is'))
       const results = await Promise.all(
@@ -61,7 +65,8 @@ test('a cut in the greeting of workers costs no worker', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [] })
   const proxy = await proxyFor(t, cluster.address)
   proxy.onLink((link, index) => {
-    if (index < 120) link.disturb({ cutAtByte: index * 3 }, index % 2 === 0 ? 'up' : 'down')
+    if (index < 120 / STEP)
+      link.disturb({ cutAtByte: index * 3 * STEP }, index % 2 === 0 ? 'up' : 'down')
   })
   const agent = cluster.startAgentInBackground(4, [], proxy.address)
   await agent.line((line) => String(line['message']).endsWith(' ready'))

@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startAndStop } from '../chaos/start-stop.js'
+import { sized } from '../short.js'
 
 /** The long form of this is in `npm run chaos`. */
-const ROUNDS = 20
+const ROUNDS = sized(20, 6)
 
-test('20 starts and stops with every signal at random moments leave nothing behind', async (t) => {
+test('starts and stops with every signal at random moments leave nothing behind', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'sc-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const { ports, signals } = await startAndStop({ rounds: ROUNDS, seed: 11, folder })

@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
+import { sized } from '../short.js'
 import { runJobs } from './jobs.js'
 import { tellSeed } from './tell-finding.js'
 
 const PART_RUNS = 5_000
-const RUNS = process.env['TEST_SHORT'] === '1' ? 250 : PART_RUNS
+const RUNS = sized(PART_RUNS, 250)
 const LINES = 120
 const MAX_JOBS = 8
 /** The same each time: new ones are for `npm run simulate`. */

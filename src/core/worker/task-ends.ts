@@ -60,7 +60,10 @@ export class TaskEnds {
   onTimeout(task: WorkerTask, runningMs: number): void {
     const isAwaited = task.state === 'dispatched'
     this.#tasks.change(task, 'timedOut')
-    this.#answers.fail(task, timeoutErrorOf(task.id, titleOf(task), task), { isAwaited, durationMs: runningMs })
+    this.#answers.fail(task, timeoutErrorOf(task.id, titleOf(task), task), {
+      isAwaited,
+      durationMs: runningMs,
+    })
   }
 
   /** The scheduler does not have these objects. */

@@ -11,7 +11,9 @@ interface ErrorCodec {
 /** What the package keeps to itself is only in its single files: all of one instance. */
 const loadOwn = (file: string): Promise<unknown> =>
   import(new URL(`../lib/${file}`, import.meta.resolve('scaler-ts')).href)
-const { defaultSerializer } = (await loadOwn('index.js')) as { readonly defaultSerializer: Serializer }
+const { defaultSerializer } = (await loadOwn('index.js')) as {
+  readonly defaultSerializer: Serializer
+}
 const { serializeError } = (await loadOwn('serializer/error-codec.js')) as ErrorCodec
 
 /** A value that can only be read once something was imported says so by a promise in its error. */
