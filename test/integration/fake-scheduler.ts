@@ -119,11 +119,15 @@ export class FakeScheduler {
     return [...this.#connected].filter((peer) => registered.has(peer))
   }
 
-  /** What tasks have told while they ran, in order: `waiting`, `resumed`, `progress 1 of 2`. */
+  /**
+   * What tasks have told while they ran, in order: `waiting`, `resumed`, `progress 1 of 2`. Without
+   * `running`, which only those tell that have run for some time.
+   */
   updatesOf(id: string): string[] {
     return this.messages.flatMap((message) => {
       if (message.kind !== 'taskUpdate' || message.taskId !== id) return []
       const { update, done, total } = message
+      if (update === 'running') return []
       return [update === 'progress' ? `progress ${done} of ${total}` : update]
     })
   }

@@ -25,7 +25,10 @@ export interface ScopeView {
 /** One function from inside. */
 export interface FunctionView {
   readonly location: FunctionLocation | undefined
-  /** Inner scopes first. Without the global scope. */
+  /**
+   * Inner scopes first. Without the global scope. To be read in the turn in which it was asked for:
+   * later they show later values.
+   */
   readonly scopes: readonly ScopeView[]
 }
 

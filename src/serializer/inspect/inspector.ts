@@ -2,9 +2,10 @@
 // variables they have captured, what hides in bound functions and in private fields. No code of the
 // user runs, nothing stays changed.
 
+import type { Runtime } from 'node:inspector'
 import type { AnyFunction } from '../native-names.js'
 import { leadsToProxy } from '../prototype-chain.js'
-import type { BoundView, FunctionView, Script } from './function-view.js'
+import type { BoundView, FunctionView, ScopeView, Script } from './function-view.js'
 import { internal, locationIn, type Properties } from './properties.js'
 import { RemoteObjects } from './remote-objects.js'
 import { scopeViews } from './scope-view.js'
@@ -72,8 +73,26 @@ export class Inspector {
     const properties = this.#propertiesOf(fn)
     const scopes = internal(properties, '[[Scopes]]')
     if (properties === undefined || scopes === undefined) return NOTHING
-    const [list] = this.#objects.fetch([scopes])
-    return { location: locationIn(properties), scopes: scopeViews(list) }
+    const location = locationIn(properties)
+    let views: readonly ScopeView[] | undefined
+    // A question of its own, which is not worth asking for a function that has captured nothing.
+    const fetched = (): readonly ScopeView[] => (views ??= this.#scopesOf(fn, scopes))
+    return {
+      location,
+      get scopes(): readonly ScopeView[] {
+        return fetched()
+      },
+    }
+  }
+
+  /** `list` is V8's of this turn, which may have been given up since. */
+  #scopesOf(fn: AnyFunction, list: Runtime.RemoteObject): readonly ScopeView[] {
+    try {
+      return scopeViews(this.#objects.fetch([list])[0])
+    } catch {
+      const again = internal(this.#propertiesOf(fn), '[[Scopes]]')
+      return again === undefined ? [] : scopeViews(this.#objects.fetch([again])[0])
+    }
   }
 
   /** What `bind` was called with; undefined for a function that it has not made. */
