@@ -10,7 +10,7 @@ import {
   type ComboOptions,
   type SchedulerOrder,
 } from './combo-options.js'
-import { EmbeddedProcess, type EmbeddedStart } from './embedded-process.js'
+import { EmbeddedProcess, type EmbeddedOrder, type EmbeddedStart } from './embedded-process.js'
 import { SupervisedProcess } from './supervised-process.js'
 
 /** Where a scheduler is. */
@@ -94,10 +94,14 @@ export class SchedulerClusterCombo implements AsyncDisposable {
 
 /** Both at once: starting Node takes longer than anything that follows. */
 function newParts({ logger, isSilent }: CodeLog): Record<'scheduler' | 'agent', SupervisedProcess> {
-  const open = (): EmbeddedProcess => new EmbeddedProcess(logger, !isSilent)
+  const open = (role: EmbeddedOrder['role']) => (): EmbeddedProcess =>
+    new EmbeddedProcess(role, logger, !isSilent)
   const endAgent = (): void => void agent.end()
-  const scheduler = new SupervisedProcess(open, logger, { onOver: endAgent, onGivenUp: endAgent })
-  const agent = new SupervisedProcess(open, logger, {
+  const scheduler = new SupervisedProcess(open('scheduler'), logger, {
+    onOver: endAgent,
+    onGivenUp: endAgent,
+  })
+  const agent = new SupervisedProcess(open('agent'), logger, {
     // It was told to, with all workers: the scheduler is about to end, too.
     onOver: () => scheduler.release(),
     // Without workers nothing ever ends: clients had better find nobody.

@@ -5,8 +5,6 @@
 
 import { createInterface } from 'node:readline'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
-import { Scheduler } from '../scheduler/scheduler.js'
-import { Agent } from '../worker/agent.js'
 import type { AgentOrder, SchedulerOrder } from './combo-options.js'
 import {
   DEPTH_VARIABLE,
@@ -47,7 +45,13 @@ function newLogger({ isLogged, isDebugLogged }: EmbeddedStart): Logger {
   }
 }
 
+/** It is one of both, and loads no more than that. */
+const loadScheduler = (): Promise<typeof import('../scheduler/scheduler.js')> =>
+  import('../scheduler/scheduler.js')
+const loadAgent = (): Promise<typeof import('../worker/agent.js')> => import('../worker/agent.js')
+
 async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<Running> {
+  const { Scheduler } = await loadScheduler()
   const scheduler = await Scheduler.start({ ...options, logger })
   const { address, monitorAddress } = scheduler
   report({ event: 'listening', address, monitorAddress })
@@ -55,6 +59,7 @@ async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<
 }
 
 async function startAgent({ env, ...options }: AgentOrder, logger: Logger): Promise<Running> {
+  const { Agent } = await loadAgent()
   const agent = await Agent.start({ ...options, env: environmentFor(env), logger })
   agent.ready.then(() => report({ event: 'ready' }), reportFailure)
   return { ended: agent.ended, end: (isUrgent) => agent.stop({ isUrgent }) }
@@ -103,6 +108,10 @@ function start(line: EmbeddedStart): Promise<Running> {
 
 // Reports go to a pipe whose reader may be gone: then there is nobody to tell, and stdin has ended.
 process.stdout.on('error', () => {})
+
+// Until its order comes there is time to load what it needs. A failure is told when it starts.
+const [, , role] = process.argv
+void (role === 'agent' ? loadAgent() : loadScheduler()).catch(() => undefined)
 
 main().catch((error: unknown) => {
   reportFailure(error)

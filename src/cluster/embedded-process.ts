@@ -75,17 +75,17 @@ export class EmbeddedProcess {
   #orderlyEndMs = 0
 
   /**
-   * Starts the process; it waits for `order`. Unless it `isLogged`, it sends no log lines. Throws
-   * the system's error if it refuses at once.
+   * Starts the process, which loads what `role` needs and waits for its order. Unless it
+   * `isLogged`, it sends no log lines. Throws the system's error if it refuses at once.
    */
-  constructor(logger: Logger, isLogged: boolean) {
+  constructor(role: EmbeddedOrder['role'], logger: Logger, isLogged: boolean) {
     this.#isLogged = isLogged
     this.#isDebugLogged = isLogged && logsTasks(logger)
     const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
     const main = fileURLToPath(new URL('../../dist/cluster/embedded-main.js', import.meta.url))
     // A group of its own: a terminal's Ctrl-C is for the program, which ends this process in order.
-    const child = spawn(process.execPath, [main], {
+    const child = spawn(process.execPath, [main, role], {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
       env: { ...process.env, [DEPTH_VARIABLE]: String(depth + 1) },

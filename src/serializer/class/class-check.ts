@@ -1,10 +1,10 @@
 // Whether the instances of a class can be made again without running its constructor.
 
-import { parseExpressionAt } from 'acorn'
 import type { FunctionParts } from '../function/function-parts.js'
 import { ownValue, type AnyFunction } from '../native-names.js'
 import { prototypeOf } from '../prototype-chain.js'
 import { Refusal, refuseClass, refusePrivates } from '../refusal.js'
+import { parser } from '../source/parse.js'
 
 /** Asked for each class of a message, and for those above it. */
 export interface PartsSource {
@@ -59,7 +59,7 @@ function privateNames(constructor: AnyFunction): readonly string[] {
   const text = Function.prototype.toString.call(constructor)
   if (!text.startsWith('class') || !/#[\p{ID_Start}$_]/u.test(text)) return []
   try {
-    const tree = parseExpressionAt(text, 0, { ecmaVersion: 'latest' }) as unknown as {
+    const tree = parser().parseExpressionAt(text, 0, { ecmaVersion: 'latest' }) as unknown as {
       readonly body: { readonly body: readonly Member[] }
     }
     return tree.body.body

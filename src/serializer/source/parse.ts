@@ -1,8 +1,18 @@
 // The only place that calls the parser: scripts as V8 has compiled them, and texts of single
 // functions.
 
-import { parse, parseExpressionAt, type Options, type Program } from 'acorn'
+import { createRequire } from 'node:module'
+import type * as acorn from 'acorn'
+import type { Options, Program } from 'acorn'
 import { isClassNode, isFunction, type FunctionNode, type Node, type RootNode } from './syntax.js'
+
+let loaded: typeof acorn | undefined
+
+/** The parser; most processes never need it. */
+export function parser(): typeof acorn {
+  loaded ??= createRequire(import.meta.url)('acorn') as typeof acorn
+  return loaded
+}
 
 /**
  * A script as a tree: a module, or else the body of a function, as a CommonJS file is one.
@@ -14,7 +24,7 @@ export function parseScript(source: string, isModule: boolean): Program | undefi
     sourceType: isModule ? 'module' : 'commonjs',
     allowHashBang: true,
   }
-  return attempt(() => parse(source, options))
+  return attempt(() => parser().parse(source, options))
 }
 
 /** A function or class whose text was parsed alone. */
@@ -52,7 +62,7 @@ export function parseFunctionText(
 }
 
 function parsePlain(text: string, isStrict: boolean): ParsedText | undefined {
-  const root = attempt(() => parseExpressionAt(text, 0, textOptions(isStrict)))
+  const root = attempt(() => parser().parseExpressionAt(text, 0, textOptions(isStrict)))
   if (root === undefined) return parseAwaitingClass(text)
   const isRoot = isFunction(root) || isClassNode(root)
   if (!isRoot || root.start !== 0 || root.end !== text.length) return undefined
@@ -64,7 +74,7 @@ function parseAwaitingClass(text: string): ParsedText | undefined {
   if (!text.startsWith('class')) return undefined
   const before = 'async function* f() {('
   const source = `${before}${text}\n)}`
-  const around = attempt(() => parse(source, textOptions(true)))?.body[0]
+  const around = attempt(() => parser().parse(source, textOptions(true)))?.body[0]
   if (around?.type !== 'FunctionDeclaration') return undefined
   const [statement] = around.body.body
   if (statement?.type !== 'ExpressionStatement') return undefined
@@ -81,7 +91,7 @@ function parseMember(
   isStrict: boolean,
 ): ParsedText | undefined {
   const source = `${before}${text}\n${after}`
-  const tree = attempt(() => parse(source, textOptions(isStrict)))
+  const tree = attempt(() => parser().parse(source, textOptions(isStrict)))
   const [statement] = tree?.body ?? []
   if (statement?.type !== 'ExpressionStatement') return undefined
   const { expression } = statement
