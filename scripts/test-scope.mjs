@@ -1,6 +1,10 @@
 // Which test files a run of `npm test` has, and what it leaves to `npm test -- --all`: what needs
 // another program, installs one, or takes minutes.
 
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ROOT } from './paths.mjs'
 import { ensurePeers } from './peers.mjs'
 import { ensurePythonVenv } from './python-venv.mjs'
 
@@ -46,6 +50,11 @@ export const LONG_GROUPS = [
     files: /^test\/package\/(runner|bundler)\.test/,
     peers: /^(runners|bundlers)$/,
   },
+  {
+    what: 'more random cases',
+    files: /^src\/.*(property|hostile|malformed|moved-program)\.test/,
+    isPart: true,
+  },
   { what: '20,000 simulated lives', files: /^test\/simulation\/long-campaign-0/, isPart: true },
   { what: 'long simulations', files: /^test\/simulation\/long-(campaign-[1-9]|life)/ },
   { what: 'real failures for minutes', files: /^test\/chaos\/chaos\.test/ },
@@ -60,6 +69,31 @@ export function chooseTests(all, { words, isWhole }) {
   const wholly = LONG_GROUPS.filter(({ isPart }) => isPart !== true)
   const files = all.filter((path) => !wholly.some((group) => group.files.test(path)))
   return { files, leftOut: LONG_GROUPS.map(({ what }) => what) }
+}
+
+/**
+ * Folders of which all tests run in one process in a short run: they leave nothing behind that
+ * others would see, and starting a process for each file takes longer than most of them.
+ */
+const SHARED = ['base', 'wire', 'core', 'serializer', 'client']
+
+/** The files that are to be run for these compiled ones: those that load several are written. */
+export function withSharedProcesses(files, folder = join(ROOT, 'build/shared')) {
+  mkdirSync(folder, { recursive: true })
+  const isOf = (name) => (path) => path.startsWith(`lib/${name}/`)
+  const groups = SHARED.map((name) => [
+    join(folder, `${name}.mjs`),
+    files.filter(isOf(name)),
+  ]).filter(([, tests]) => tests.length > 0)
+  for (const [path, tests] of groups) {
+    writeFileSync(path, tests.map((test) => `import '${urlOf(test)}'\n`).join(''))
+  }
+  const others = files.filter((path) => !SHARED.some((name) => isOf(name)(path)))
+  return [...groups.map(([path]) => relative(ROOT, path)), ...others]
+}
+
+function urlOf(path) {
+  return pathToFileURL(join(ROOT, path)).href
 }
 
 /** Installs what some test files need beside Node. Returns what could not be installed, and why. */

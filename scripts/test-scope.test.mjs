@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { testFiles } from './paths.mjs'
+import { ROOT, testFiles } from './paths.mjs'
 import { run } from './process.mjs'
-import { LONG_GROUPS, chooseTests } from './test-scope.mjs'
+import { LONG_GROUPS, chooseTests, withSharedProcesses } from './test-scope.mjs'
 
 const ALL = testFiles(['src', 'bench', 'examples', 'scripts', 'test'])
 
@@ -26,6 +26,17 @@ test('a short run names what it leaves out; a whole run has every file', () => {
   assert.ok(missing.includes('test/interop/zmtp-matrix.test.ts'))
   assert.ok(missing.length < ALL.length / 10)
   assert.ok(short.files.includes('test/matrix/matrix.test.ts'))
+})
+
+test('files that share a process are all loaded by it, and no other is', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'shared-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const files = ['lib/base/a.test.js', 'lib/core/b/c.test.js', 'lib/worker/d.test.js']
+  const [base, core, ...others] = withSharedProcesses(files, folder)
+  assert.deepEqual(others, ['lib/worker/d.test.js'])
+  const textOf = (path) => readFileSync(join(ROOT, path), 'utf8')
+  assert.match(textOf(base), /^import 'file:.*\/lib\/base\/a\.test\.js'\n$/)
+  assert.match(textOf(core), /^import 'file:.*\/lib\/core\/b\/c\.test\.js'\n$/)
 })
 
 test('words choose from all files', () => {

@@ -8,7 +8,7 @@ import { beginRun, cleanUp, endRun } from './leftovers.mjs'
 import { compiledPath, testFiles } from './paths.mjs'
 import { build } from './prepare.mjs'
 import { runNode } from './process.mjs'
-import { SHORT_RUN, chooseTests, ensureNeeds } from './test-scope.mjs'
+import { SHORT_RUN, chooseTests, ensureNeeds, withSharedProcesses } from './test-scope.mjs'
 
 const args = process.argv.slice(2)
 const unknown = args.find((arg) => arg.startsWith('-') && arg !== '--all')
@@ -28,8 +28,13 @@ if (missing.length > 0) console.log(`tests are left out for want of ${missing.jo
 const testRun = beginRun()
 process.on('exit', () => cleanUp(testRun))
 const leftOutArgs = leftOut.map((what) => `--left-out=${what}`)
+const compiled = files.map(compiledPath)
 const { code } = await runNode(
-  ['scripts/run-tests.mjs', ...leftOutArgs, ...files.map(compiledPath)],
+  [
+    'scripts/run-tests.mjs',
+    ...leftOutArgs,
+    ...(isShort ? withSharedProcesses(compiled) : compiled),
+  ],
   { env: { ...testRun.env, ...(isShort && SHORT_RUN) } },
 )
 const left = await endRun(testRun)

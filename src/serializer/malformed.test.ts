@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sized } from '../base/short-run.kit.js'
 import { DeserializeError } from '../base/errors.js'
 import { defaultSerializer } from './process-serializer.js'
 import { deserializeError, serializeError } from './error-codec.js'
@@ -59,7 +60,7 @@ test('any bytes give a value or a DeserializeError', () => {
         read(Uint8Array.of(tag, ...bytes))
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: sized(3_000, 500) },
   )
 })
 
@@ -101,7 +102,7 @@ test('several changes at once give a value or a DeserializeError', () => {
       for (const [place, byte] of places) changed[place % changed.byteLength] = byte
       read(changed)
     }),
-    { numRuns: 5000 },
+    { numRuns: sized(5_000, 800) },
   )
 })
 
@@ -205,7 +206,7 @@ test('several changes of messages with code give a value or a DeserializeError',
       for (const [place, byte] of places) changed[place % changed.byteLength] = byte
       readBy(there, changed)
     }),
-    { numRuns: 1_000 },
+    { numRuns: sized(1_000, 200) },
   )
   // By another reader: a class that was changed stays what it was taken for.
   const other = new TwoSides().there

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runPage } from './page-run.js'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 import { hasCommands, pagesToRun } from './pages.js'
 
 const counts: number[] = []

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isShort } from '../short.js'
+import { isShort } from '#src/base/short-run.kit.js'
 import { readMarkdown, type Markdown } from './markdown.js'
 
 /** The root of the repository, seen from build/test/document/. */

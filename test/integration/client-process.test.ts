@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 import { RouterScheduler } from './client-scheduler.js'
 import { until } from './condition.js'
 

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Client, Cluster, ConfigError, Scheduler, SchedulerClusterCombo } from 'scaler-ts'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 
 test('a combo says where it is, and can be ended twice', async () => {
   const cluster = await SchedulerClusterCombo.start({ workers: 1 })

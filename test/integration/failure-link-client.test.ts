@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Client } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { isIdle } from '../chaos/monitor.js'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 import { TcpProxy, type Direction, type LinkFaults } from '../chaos/tcp-proxy.js'
 
 /** Every byte is for a run of all tests; a short one has every 29th. */

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { TestCluster } from '../chaos/cluster.js'
 import { TcpProxy } from '../chaos/tcp-proxy.js'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 import { until } from './condition.js'
 
 async function proxyFor(t: TestContext, address: string): Promise<TcpProxy> {

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { currentClient, type Client, type Future } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 import { describeState, isIdle } from '../chaos/monitor.js'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 import { until } from './condition.js'
 
 const square = async (x: number): Promise<number> => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startAndStop } from '../chaos/start-stop.js'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 
 /** The long form of this is in `npm run chaos`. */
 const ROUNDS = sized(20, 6)

@@ -14,7 +14,7 @@ import {
   TaskCancelledError,
   TaskNotFoundError,
 } from 'scaler-ts'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 import { until } from './condition.js'
 
 const fibonacci = async (client: Client, n: number): Promise<number> => {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { isShort } from '../short.js'
+import { isShort } from '#src/base/short-run.kit.js'
 import { ENVIRONMENTS } from './environment.js'
 import { runEnvironment, type EnvironmentReport } from './matrix.js'
 import { missingPeers, neededPeers } from './peer.js'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
-import { sized } from '../short.js'
+import { sized } from '#src/base/short-run.kit.js'
 import { runJobs } from './jobs.js'
 import { tellSeed } from './tell-finding.js'
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sized } from '../../base/short-run.kit.js'
 import { objectId } from '../../base/ids.js'
 import { Fleet } from './fleet.kit.js'
 import { instruction, task } from './scheduler.kit.js'
@@ -75,7 +76,7 @@ test('property: nobody idles for long beside work, and balancing comes to an end
       assert.ok(fleet.steps <= mostSteps, `${fleet.steps} events, more than ${mostSteps}`)
       fleet.scheduler.machine.checkInvariants()
     }),
-    { numRuns: 1000 },
+    { numRuns: sized(1_000, 200) },
   )
 })
 

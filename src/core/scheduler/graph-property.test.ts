@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sized } from '../../base/short-run.kit.js'
 import { bytesToLatin1, latin1ToBytes } from '../../base/bytes.js'
 import { identity, objectId, taskId } from '../../base/ids.js'
 import type { GraphTask, Message, Task, TaskArgument, TaskResult } from '../../wire/message.js'
@@ -492,7 +493,7 @@ for (const [title, steps] of [
       fc.property(plans(steps), (plan) => {
         checkWorld(live(plan), plan)
       }),
-      { numRuns: 300 },
+      { numRuns: sized(300, 80) },
     )
   })
 }

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sized } from '../../base/short-run.kit.js'
 import { identity, taskId } from '../../base/ids.js'
 import type { SchedulerAction } from './events.js'
 import {
@@ -401,7 +402,7 @@ test('property: each task ends exactly once for its client, and nothing is left 
         objects: 0,
       })
     }),
-    { numRuns: 700 },
+    { numRuns: sized(700, 150) },
   )
   for (const what of ['recalled', 'given back', 'kept', 'came back', 'stopped']) {
     assert.ok((seen.get(what) ?? 0) > 5, `${what} only ${seen.get(what) ?? 0} times`)

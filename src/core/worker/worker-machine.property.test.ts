@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sized } from '../../base/short-run.kit.js'
 import {
   FEATURE_INLINE,
   FEATURE_RECOVERY,
@@ -524,6 +525,6 @@ test('whatever happens, each task is answered exactly once and only culprits fai
         drain(model, canWrite, mustLeave)
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: sized(1_000, 300) },
   )
 })

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileFunction } from 'node:vm'
 import fc from 'fast-check'
+import { sized } from '../../base/short-run.kit.js'
 import type { Binding, FunctionSite } from './function-site.js'
 import { programOf } from './program.kit.js'
 import type { ScriptAnalysis } from './script-analysis.js'
@@ -185,7 +186,7 @@ test('a function does the same after it was moved with what it captured', async 
       if (cells.length > 0) covered.add('cells')
     }
   })
-  await fc.assert(property, { numRuns: 60 })
+  await fc.assert(property, { numRuns: sized(60, 20) })
   const expected = ['cells', 'f0', 'f1', 'f2', 'f3', 'm', 'make']
   assert.deepEqual([...covered].toSorted(), expected)
 })
