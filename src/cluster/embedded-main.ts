@@ -5,6 +5,8 @@
 
 import { createInterface } from 'node:readline'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
+import type * as schedulerModule from '../scheduler/scheduler.js'
+import type * as agentModule from '../worker/agent.js'
 import type { AgentOrder, SchedulerOrder } from './combo-options.js'
 import {
   DEPTH_VARIABLE,
@@ -46,9 +48,8 @@ function newLogger({ isLogged, isDebugLogged }: EmbeddedStart): Logger {
 }
 
 /** It is one of both, and loads no more than that. */
-const loadScheduler = (): Promise<typeof import('../scheduler/scheduler.js')> =>
-  import('../scheduler/scheduler.js')
-const loadAgent = (): Promise<typeof import('../worker/agent.js')> => import('../worker/agent.js')
+const loadScheduler = (): Promise<typeof schedulerModule> => import('../scheduler/scheduler.js')
+const loadAgent = (): Promise<typeof agentModule> => import('../worker/agent.js')
 
 async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<Running> {
   const { Scheduler } = await loadScheduler()

@@ -129,7 +129,7 @@ test('built-in objects with the prototype of plain ones, or of a class that was 
   for (const [kind, make] of Object.entries(MAKERS)) {
     const odd = (prototype: object): object => Object.setPrototypeOf(make(), prototype) as object
     const values = [{}, new Point(), new Point(), odd(Object.prototype), odd(Point.prototype)]
-    assertKept({ [kind]: values })
+    assertKept({ [kind]: values, [`${kind} as a function`]: odd(Function.prototype) })
   }
 })
 

@@ -390,6 +390,8 @@ function box(primitive: unknown): object {
 function prototypeOfClass(constructor: AnyFunction): object {
   const prototype = ownValue(constructor, 'prototype')
   if (typeof prototype === 'object' && prototype !== null) return prototype
+  // That of `Function` is a function.
+  if (typeof prototype === 'function') return prototype
   throw new DeserializeError('what should be a class has no prototype')
 }
 

@@ -81,6 +81,11 @@ test('scheduler and workers can run in this process', async () => {
   assert.equal((await cluster.ended).isFailure, false)
 })
 
+test('new starts nothing, and says what does', () => {
+  const start = (): unknown => Reflect.construct(SchedulerClusterCombo, [{ workers: 1 }])
+  assert.throws(start, { name: 'TypeError', message: /starts nothing; use await .*\.start/ })
+})
+
 const COUNT = sized(100_000, 20_000)
 
 test(

@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sized } from '../../base/short-run.kit.js'
 import { identity, taskId } from '../../base/ids.js'
 import type { SchedulerAction } from './events.js'
 import {
@@ -402,7 +401,7 @@ test('property: each task ends exactly once for its client, and nothing is left 
         objects: 0,
       })
     }),
-    { numRuns: sized(700, 150) },
+    { numRuns: 700 },
   )
   for (const what of ['recalled', 'given back', 'kept', 'came back', 'stopped']) {
     assert.ok((seen.get(what) ?? 0) > 5, `${what} only ${seen.get(what) ?? 0} times`)
