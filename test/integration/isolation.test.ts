@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Client, registerClass } from '#src/index.js'
+import { Client, registerClass } from 'scaler-ts'
 
 let client: Client
 
