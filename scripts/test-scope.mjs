@@ -26,8 +26,8 @@ export const LONG_GROUPS = [
     isPart: true,
   },
   {
-    what: 'installing the package',
-    files: /^test\/package\/(install-|package-types|package-deploy)/,
+    what: 'the packed package',
+    files: /^test\/package\/(install-|package|bundle\.)/,
     peers: /^(node-\d+|packaging|hadolint)$/,
   },
   {

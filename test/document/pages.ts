@@ -26,7 +26,7 @@ export function allPages(): Page[] {
 }
 
 /** Those of `userPages` whose blocks run without `--all`, too. */
-const FIRST_PAGES = ['README.md', 'docs/quick-start.md', 'docs/functions.md', 'docs/objects.md']
+const FIRST_PAGES = ['README.md', 'docs/quick-start.md', 'docs/functions.md']
 
 /** The pages whose blocks this run of the tests runs. */
 export function pagesToRun(): Page[] {
