@@ -308,6 +308,43 @@ test('functions share the variables that they change, and nothing else does', ()
   assert.equal(roundTrip(first.seen)(), 1)
 })
 
+test('what a function captures beside such a variable tells which it is', () => {
+  const make = (): { next(): number; seen(): number; late(): number } => {
+    let count = 0
+    const next = (): number => (count += 1)
+    const late = (): number => count + next() - next()
+    return { next: () => next(), seen: () => count + 0 * next.length, late }
+  }
+  const [first, second] = [make(), make()]
+  const copies = roundTrip([first, second])
+  copies[0]?.next()
+  assert.deepEqual([copies[0]?.seen(), copies[1]?.seen(), copies[0]?.late()], [1, 0, 0])
+  // Each turn of a loop has its own, whatever it has in common with the others.
+  const turns: (() => number)[] = []
+  for (let count = 0, add = (): number => (count += 1); turns.length < 6;) {
+    const own = (): number => (count += 10)
+    turns.push(
+      () => add(),
+      () => count,
+      () => own(),
+    )
+  }
+  const seen = turns.map((turn) => turn())
+  const again: (() => number)[] = []
+  for (let count = 0, add = (): number => (count += 1); again.length < 6;) {
+    const own = (): number => (count += 10)
+    again.push(
+      () => add(),
+      () => count,
+      () => own(),
+    )
+  }
+  assert.deepEqual(
+    roundTrip(again).map((turn) => turn()),
+    seen,
+  )
+})
+
 test('a function keeps its name, length and properties', () => {
   const tagged = Object.assign((a: number, b: number) => a + b, { tags: ['x'], self: {} })
   tagged.self = tagged

@@ -170,6 +170,7 @@ function readName(reader: ByteReader): CodeName {
     isModuleObject: false,
     wrappedSpecifier: undefined,
     isPrivateStore: false,
+    witness: undefined,
     line,
   }
   const free = { name: source, binding, line, members: undefined, calledMembers: [] }

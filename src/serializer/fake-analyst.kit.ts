@@ -101,6 +101,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isModuleObject: false,
     wrappedSpecifier: undefined,
     isPrivateStore: content.kind === 'privateStore',
+    witness: undefined,
     line: 0,
   }
   const free = {

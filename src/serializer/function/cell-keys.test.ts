@@ -18,6 +18,7 @@ const count: Binding = {
   wrappedSpecifier: undefined,
   isModuleObject: false,
   isPrivateStore: false,
+  witness: undefined,
   line: 0,
 }
 
@@ -26,6 +27,7 @@ class FakeSource implements VariableSource {
   readonly #variables = new Map<number, unknown>()
   readonly #numbers = new Map<AnyFunction, number>()
   searches = 0
+  witnessOf: (number: number) => unknown = () => undefined
 
   functionOf(number: number): AnyFunction {
     const fn = (): number => number
@@ -35,7 +37,8 @@ class FakeSource implements VariableSource {
   }
 
   functionView(fn: AnyFunction): ReturnType<VariableSource['functionView']> {
-    const variables = { count: this.#variables.get(this.#numbers.get(fn) ?? -1) }
+    const number = this.#numbers.get(fn) ?? -1
+    const variables = { count: this.#variables.get(number), add: this.witnessOf(number) }
     return { location: undefined, scopes: [{ type: 'closure', variables }] }
   }
 
@@ -53,8 +56,12 @@ class FakeSource implements VariableSource {
   }
 }
 
-function keysOf(keys: CellKeys, functions: readonly AnyFunction[]): readonly object[] {
-  return functions.map((fn) => keys.keyOf(fn, count, 0, true))
+function keysOf(
+  keys: CellKeys,
+  functions: readonly AnyFunction[],
+  binding: Binding = count,
+): readonly object[] {
+  return functions.map((fn) => keys.keyOf(fn, binding, 0, true))
 }
 
 test('functions that share a variable have one key, others have others', () => {
@@ -78,6 +85,26 @@ test('what holds another value is another variable, without a search', () => {
   keysOf(keys, [one, other])
   assert.equal(keys.settle([one, other]), 'again')
   assert.equal(source.searches, 0)
+})
+
+test('what is captured beside them tells which variables are one, without a search', () => {
+  const source = new FakeSource()
+  const functions = [1, 2, 1, 2].map((number) => source.functionOf(number))
+  const witnesses: unknown[] = [{}, {}]
+  source.witnessOf = (number) => witnesses[number - 1]
+  const witnessed = { ...count, witness: 'add' }
+  const told = new CellKeys(source)
+  keysOf(told, functions, witnessed)
+  assert.equal(told.settle(functions), 'again')
+  const [a, b, sameA, sameB] = keysOf(told, functions, witnessed)
+  assert.ok(a === sameA && b === sameB && a !== b)
+  assert.equal(source.searches, 0)
+  // One that is not there yet tells nothing.
+  witnesses[1] = undefined
+  const untold = new CellKeys(source)
+  keysOf(untold, functions, witnessed)
+  assert.equal(untold.settle(functions), 'again')
+  assert.equal(source.searches, 2)
 })
 
 test('a variable that cannot be had, or too many of them, are refused with a way out', () => {

@@ -1,7 +1,8 @@
 // Which variables are one. What is declared once in a script is one variable; what a call declares
 // is another one at each call, and two closures over the same name may or may not share it. Where
-// the answer matters, one of them assigns it, the others are looked at, and it gets back what it
-// had, before anybody else runs.
+// the answer matters, it is seen from what they have captured beside it: an object that each call
+// makes anew. Where there is none, one of them assigns the variable, the others are looked at, and
+// it gets back what it had, before anybody else runs.
 
 import type { Inspector } from '../inspect/inspector.js'
 import type { VariableAccess } from '../inspect/variable-finder.js'
@@ -65,7 +66,9 @@ export class CellKeys {
     if (doubtful.size === 0) return 'certain'
     this.#searches = 0
     this.#comparisons += 1
-    const open = [...doubtful.values()].flatMap((cells) => this.#byValue(cells).filter(isOpen))
+    const open = [...doubtful.values()]
+      .flatMap((cells) => this.#byValue(cells).filter(isOpen))
+      .filter((cells) => !this.#isTold(cells))
     // V8 is slow meanwhile: for nothing else.
     if (open.length > 0) {
       this.#source.searching(() => {
@@ -108,6 +111,22 @@ export class CellKeys {
       else bucket.push(cell)
     }
     return [...buckets.values()]
+  }
+
+  /** Whether what stands beside them tells which are one variable: those get the same key. */
+  #isTold(cells: CellBucket): boolean {
+    const [{ binding }] = cells
+    if (binding.witness === undefined) return false
+    const groups = new Map<unknown, CapturedCell[]>()
+    for (const cell of cells) {
+      const witness = this.#valueOf(cell, binding.witness)
+      if (witness === undefined) return false
+      const group = groups.get(witness)
+      if (group === undefined) groups.set(witness, [cell])
+      else group.push(cell)
+    }
+    for (const group of groups.values()) unite(group)
+    return true
   }
 
   /** Gives the cells that are one variable the same key. Returns false if that is not certain. */
@@ -156,9 +175,9 @@ export class CellKeys {
     return undefined
   }
 
-  #valueOf({ fn, scope, binding }: CapturedCell): unknown {
+  #valueOf({ fn, scope, binding }: CapturedCell, name: string = binding.name): unknown {
     try {
-      return this.#source.functionView(fn).scopes[scope]?.variables[binding.name]
+      return this.#source.functionView(fn).scopes[scope]?.variables[name]
     } catch {
       return undefined
     }

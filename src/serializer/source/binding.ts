@@ -23,6 +23,7 @@ function makeBinding(variable: Variable, lines: LineIndex): Binding {
     isModuleObject: (isConstant && variable.isModuleObject) || isLateModule(variable),
     wrappedSpecifier: isConstant ? variable.wrappedSpecifier : undefined,
     isPrivateStore: isPrivateStore(variable),
+    witness: witnessOf(variable),
     line: lines.lineOf(variable.position),
   })
 }
@@ -48,6 +49,21 @@ function isLateModule(variable: Variable): boolean {
 
 function isPrivateStore({ storeCount, hasOtherUse }: Variable): boolean {
   return storeCount === 1 && !hasOtherUse
+}
+
+/** Not a `let`: of one in the head of a loop, each turn has a copy. */
+function witnessOf({ scope, isAssignedWithin }: Variable): string | undefined {
+  if (!isAssignedWithin || scope.isTop) return undefined
+  for (const variable of scope.variables?.values() ?? []) {
+    if (isWitness(variable)) return variable.name
+  }
+  return undefined
+}
+
+function isWitness(variable: Variable): boolean {
+  const { kind, scope, isCaptured, isFresh } = variable
+  if (!isCaptured || !isNeverAssigned(variable)) return false
+  return (kind === 'const' && isFresh) || (kind === 'function' && scope.isStrict)
 }
 
 /** Whether closures can change it. */

@@ -42,6 +42,11 @@ export interface Binding {
    * `WeakMap` or `WeakSet` that holds something about `this`.
    */
   readonly isPrivateStore: boolean
+  /**
+   * A constant beside it that holds another object in each incarnation of their scope, so that it
+   * tells which of them a function has captured.
+   */
+  readonly witness: string | undefined
   /** Line of the declaration in the script, from 0. */
   readonly line: number
 }

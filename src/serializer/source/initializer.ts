@@ -15,14 +15,18 @@ export interface ModuleValue {
   readonly via: Variable | undefined
 }
 
-const NEVER_UNDEFINED: ReadonlySet<string> = new Set([
-  'TemplateLiteral',
+const FRESH_OBJECT: ReadonlySet<string> = new Set([
   'FunctionExpression',
   'ArrowFunctionExpression',
   'ClassExpression',
-  'NewExpression',
   'ArrayExpression',
   'ObjectExpression',
+])
+
+const NEVER_UNDEFINED: ReadonlySet<string> = new Set([
+  ...FRESH_OBJECT,
+  'TemplateLiteral',
+  'NewExpression',
   'BinaryExpression',
   'UpdateExpression',
   'ImportExpression',
@@ -37,6 +41,11 @@ export function literalOf(node: Node): LiteralValue | undefined {
   if (node.type !== 'Literal' || node.value === null || node.value instanceof RegExp)
     return undefined
   return node.value
+}
+
+/** Whether an expression gives another object each time. */
+export function makesFreshObject({ type }: Node): boolean {
+  return FRESH_OBJECT.has(type)
 }
 
 /** Whether the value of an expression can never be undefined, whatever its variables hold. */

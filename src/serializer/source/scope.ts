@@ -42,6 +42,8 @@ export class Variable {
   /** The `require` that `origin` relies on. */
   originVia: Variable | undefined
   isModuleObject = false
+  /** Its initializer makes an object that nobody else has: a function, `{}`, `[]`, a class. */
+  isFresh = false
   /** How often it was assigned, and how often it was assigned a module. */
   assignCount = 0
   moduleCount = 0

@@ -6,6 +6,7 @@ import { declareBody } from './declarations.js'
 import type { FunctionSite } from './function-site.js'
 import {
   isNeverUndefined,
+  makesFreshObject,
   literalOf,
   isPrivateUse,
   isArithmetic,
@@ -162,6 +163,7 @@ export class VariableFacts implements WalkListener {
     }
     variable.mayBeUndefined = !isNeverUndefined(value)
     variable.literal = literalOf(value)
+    variable.isFresh = makesFreshObject(value)
     this.#setStore(variable, value)
     variable.isRequire = makesRequire(value, scope)
     const from = moduleValueOf(value, scope)
