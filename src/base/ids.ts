@@ -48,3 +48,8 @@ export function objectIdOf(bytes: Uint8Array): ObjectId {
 export function idToHex(id: TaskId | ObjectId | SchedulerId): string {
   return latin1ToHex(id)
 }
+
+/** A task in a sentence for people: `task 00ff… (price)`. Its name may be ''. */
+export function taskPhrase(id: TaskId, name: string): string {
+  return `task ${idToHex(id)}${name === '' ? '' : ` (${name})`}`
+}

@@ -81,7 +81,7 @@ test('what needs a future that is cancelled, or was, is cancelled', async () => 
     assert.equal(needy.state, 'cancelled')
     await assert.rejects(needy, (error) => {
       assert(error instanceof TaskCancelledError)
-      const message = `task ${future.id} was cancelled; task ${needy.id} needs its result`
+      const message = `task ${future.id} was cancelled; task ${needy.id} (add) needs its result`
       assert.equal(error.message, message)
       assert.equal(error.cause, 'enough')
       return true

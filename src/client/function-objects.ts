@@ -148,7 +148,7 @@ function titleOf(name: string): string {
 }
 
 /** A function's `name` can be anything: it is a property like others. */
-function nameOf(fn: AnyFunction): string {
+export function nameOf(fn: AnyFunction): string {
   try {
     const { name }: { readonly name: unknown } = fn
     return typeof name === 'string' ? name : ''

@@ -176,10 +176,11 @@ export class FutureState implements TaskOwner, Cancellable {
   }
 
   end(reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
-    if (this.hasEnded) return this.#lose(storedResultError(this.taskId, reason, detail))
+    if (this.hasEnded) return this.#lose(storedResultError(this.taskId, { reason, detail }))
     const { names, connection } = this.#home
     const cause = this.#outcome ?? connection.cancelReasons.of(failedTaskId) ?? names?.cancelReason
-    const error = outcomeError(this.taskId, { reason, detail, failedTaskId, cause })
+    const name = this.#site?.taskName ?? ''
+    const error = outcomeError(this.taskId, { reason, name, detail, failedTaskId, cause })
     if (this.#site !== undefined) moveToSite(error, this.#site)
     const isCancelled = error instanceof TaskCancelledError
     if (!isCancelled || failedTaskId !== undefined) names?.explain(error, this.taskId, failedTaskId)

@@ -166,6 +166,7 @@ test('a cancelled future ends at once, with the reason as cause', async () => {
   await assert.rejects(future, (error) => {
     assert(error instanceof TaskCancelledError)
     assert.equal(error.cause, reason)
+    assert.equal(error.message, `task ${future.id} (double) was cancelled`)
     assert.match(error.stack ?? '', /future\.test/)
     return true
   })

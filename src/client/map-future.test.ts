@@ -352,6 +352,17 @@ test('an asynchronous input that has everything at hand does not shut out the re
   assert(turns >= 3)
 })
 
+test('what a task of a map ends with names its function and input', async () => {
+  const client = testClient()
+  client.scheduler.isHolding = true
+  const results = map(client, double, range(3))
+  await until(() => client.scheduler.unfinished.size === 3)
+  const [, second] = client.scheduler.unfinished.values()
+  assert(second !== undefined)
+  client.scheduler.refuse(second, 'workerDied')
+  await assert.rejects(results, /^WorkerDiedError: task \w+ \(double, input 1\) was given up/)
+})
+
 test('cancelling ends a map at once, with the reason as cause', async () => {
   const client = testClient()
   client.scheduler.isHolding = true

@@ -187,7 +187,9 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     if (details.reason === 'closed') return this.onClosed()
     if (details.reason === 'cleared') return this.onCleared()
     const cause = this.#connection.cancelReasons.of(details.failedTaskId)
-    const error = outcomeError(task.taskId, { ...details, cause })
+    const { taskName } = this.#setup.site
+    const name = `${taskName === '' ? '' : `${taskName}, `}input ${task.index}`
+    const error = outcomeError(task.taskId, { ...details, name, cause })
     moveToSite(error, this.#setup.site)
     this.#afterStart(() => this.#fail(task.index, error))
   }

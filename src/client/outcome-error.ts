@@ -13,12 +13,14 @@ import {
   TaskNotFoundError,
   WorkerDiedError,
 } from '../base/errors.js'
-import { idToHex, type TaskId } from '../base/ids.js'
+import { taskPhrase, type TaskId } from '../base/ids.js'
 import type { TaskEndReason } from '../core/client/events.js'
 
 /** How a task ended. */
 export interface OutcomeDetails {
   readonly reason: TaskEndReason
+  /** What the task is called; '' if nobody has said. */
+  readonly name?: string
   /** For people, possibly ''. */
   readonly detail: string
   /** The task that ended so, if it was another one, whose result this one needed. */
@@ -36,10 +38,10 @@ export function outcomeError(id: TaskId, details: OutcomeDetails): Error {
 }
 
 function newError(id: TaskId, details: OutcomeDetails): Error {
-  const { reason, detail, failedTaskId, cause } = details
-  const task = `task ${idToHex(id)}`
+  const { reason, name = '', detail, failedTaskId, cause } = details
+  const task = taskPhrase(id, name)
   // Of a task that needs another one: what became of that, and why this matters here.
-  const subject = failedTaskId === undefined ? task : `task ${idToHex(failedTaskId)}`
+  const subject = failedTaskId === undefined ? task : taskPhrase(failedTaskId, '')
   const why = failedTaskId === undefined ? '' : `; ${task} needs its result`
   switch (reason) {
     case 'cancelled':
@@ -75,8 +77,9 @@ function newError(id: TaskId, details: OutcomeDetails): Error {
 }
 
 /** The error for one who asks for the value of a task that has returned, and it is gone. */
-export function storedResultError(id: TaskId, reason: TaskEndReason, detail: string): Error {
-  const task = `task ${idToHex(id)}`
+export function storedResultError(id: TaskId, details: OutcomeDetails): Error {
+  const { reason } = details
+  const task = taskPhrase(id, '')
   if (reason === 'closed') {
     return new ClientClosedError(`the client was closed before the result of ${task} was fetched`)
   }
@@ -86,7 +89,7 @@ export function storedResultError(id: TaskId, reason: TaskEndReason, detail: str
   if (reason === 'cleared') {
     return new MissingObjectError(`the client was cleared, and with it the result of ${task}`)
   }
-  return outcomeError(id, { reason, detail })
+  return outcomeError(id, details)
 }
 
 function endedError(task: string, reason: 'closed' | 'shutDown'): TaskCancelledError {

@@ -60,6 +60,6 @@ test('what has no stack, or one that cannot be changed, stays as it is', () => {
 test('an empty site changes nothing', () => {
   const error = new Error('x')
   const { stack } = error
-  addSite(error, { ownFrames: 0 })
+  addSite(error, { taskName: '', ownFrames: 0 })
   assert.equal(error.stack, stack)
 })

@@ -4,11 +4,13 @@
 import { dropFrames } from '../base/error-stack.js'
 import { ScalerError } from '../base/errors.js'
 
-/** A stack, formatted only when it is read. */
+/** A stack, formatted only when it is read, and what the task is called. */
 export interface SubmitSite {
   readonly stack?: string | undefined
   /** So many of the first frames are the library's. */
   readonly ownFrames: number
+  /** Empty: nobody has said. */
+  readonly taskName: string
 }
 
 /** What separates the two halves of the stack of an error that came from a worker. */
@@ -17,14 +19,14 @@ export const REMOTE_SEPARATOR = '    --- on the worker ---'
 const FIRST_FRAME = /\n {4}at /
 
 /** The methods of `Submitter` and `Client` that the user's program called. */
-const OWN_FRAMES = 2
+export const OWN_FRAMES = 2
 
 /**
  * Where the user's program called a method of the library, `ownFrames` above the caller of this:
  * usually that of the client that calls it.
  */
-export function captureSite(ownFrames: number = OWN_FRAMES): SubmitSite {
-  const site: SubmitSite = { ownFrames }
+export function captureSite(ownFrames: number = OWN_FRAMES, taskName = ''): SubmitSite {
+  const site: SubmitSite = { ownFrames, taskName }
   Error.captureStackTrace(site, captureSite)
   return site
 }

@@ -7,7 +7,12 @@ import type { ArgumentSource } from '../core/client/submission.js'
 import { ArgumentSources, FailedInput, inputError } from './argument-sources.js'
 import type { ClientConnection } from './client-connection.js'
 import { FailureCount } from './failure-count.js'
-import { FunctionObjects, type AnyFunction, type FunctionObject } from './function-objects.js'
+import {
+  FunctionObjects,
+  nameOf,
+  type AnyFunction,
+  type FunctionObject,
+} from './function-objects.js'
 import { FutureHome } from './future-home.js'
 import { FutureState } from './future-state.js'
 import { Future } from './future.js'
@@ -22,7 +27,7 @@ import { MapResults } from './map-results.js'
 import { MapRun } from './map-run.js'
 import { ObjectReferences } from './object-references.js'
 import { SubmitContexts, type SubmitContext } from './submit-context.js'
-import { blameCaller, captureSite, type SubmitSite } from './submit-site.js'
+import { OWN_FRAMES, blameCaller, captureSite, type SubmitSite } from './submit-site.js'
 import type { TaskSettings } from './task-options.js'
 
 /**
@@ -74,7 +79,7 @@ export class Submitter {
     const { home, ids } = this.#parts
     const context = this.#contexts.current
     const hasSite = connection.unfinishedTasks < MAX_TASKS_WITH_SITE
-    const site = hasSite ? captureSite() : undefined
+    const site = hasSite ? captureSite(OWN_FRAMES, this.#taskName || nameOf(fn)) : undefined
     const place = context.isWatched ? home.with({ context }) : home
     const state = new FutureState(ids.next(), place, site)
     const { aborted } = context
@@ -98,7 +103,7 @@ export class Submitter {
     const checked = checkMapOptions(options, this.#connection.settings.maxUnfinishedTasks)
     if (!isIterable(inputs)) throw new TypeError(`map: expected an iterable, got ${typeof inputs}`)
     const context = this.#contexts.current
-    const site = captureSite()
+    const site = captureSite(OWN_FRAMES, this.#taskName || nameOf(fn))
     const { aborted } = context
     if (aborted !== undefined) return this.#cancelledMap(aborted.reason, checked.isOrdered)
     try {
@@ -111,7 +116,7 @@ export class Submitter {
         input: openInput(inputs),
         argsOf: (input, index) => this.#inputSources(input, index, { isSpread, site }),
         ...checked,
-        watcher: watchMap(checked.progress, { label: this.#taskName || fn.name || 'map', inputs }),
+        watcher: watchMap(checked.progress, { label: site.taskName || 'map', inputs }),
         site,
       })
       run.start()

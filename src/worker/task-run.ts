@@ -2,9 +2,9 @@
 // it, are told. It decides nothing: what it is told it passes to its runner.
 
 import { TaskCancelledError } from '../base/errors.js'
-import type { Identity, TaskId } from '../base/ids.js'
+import { taskPhrase, type Identity, type TaskId } from '../base/ids.js'
 import type { LogLevel } from '../base/logger.js'
-import { taskPhrase, timeoutErrorOf } from '../core/worker/time-limit.js'
+import { timeoutErrorOf } from '../core/worker/time-limit.js'
 import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../runtime/task-scope.js'
 import type { TaskIdentities } from '../serializer/class/identities.js'
 import { newTaskIdentities } from '../serializer/process-serializer.js'

@@ -2,7 +2,7 @@
 // Apart, because agent and processor both say it.
 
 import { TaskTimeoutError } from '../../base/errors.js'
-import { idToHex, type TaskId } from '../../base/ids.js'
+import { taskPhrase, type TaskId } from '../../base/ids.js'
 
 /** How long a task may run. */
 export interface TimeLimit {
@@ -16,11 +16,6 @@ export interface TimeLimit {
 export function timeLimitOf(ownMs: number, workersMs: number): TimeLimit {
   const isWorkersLimit = workersMs > 0 && (ownMs === 0 || workersMs < ownMs)
   return { timeoutMs: isWorkersLimit ? workersMs : ownMs, isWorkersLimit }
-}
-
-/** A task in a sentence for people: `task 00ff… (price)`. Its name may be ''. */
-export function taskPhrase(id: TaskId, name: string): string {
-  return `task ${idToHex(id)}${name === '' ? '' : ` (${name})`}`
 }
 
 /** The error of a task that has run for longer. */

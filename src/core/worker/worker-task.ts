@@ -1,14 +1,21 @@
 // One task while a worker has it: what is kept of its message, and where it stands.
 
 import { copyOf } from '../../base/bytes.js'
-import { idToHex, objectIdOf, type Identity, type ObjectId, type TaskId } from '../../base/ids.js'
+import {
+  idToHex,
+  objectIdOf,
+  taskPhrase,
+  type Identity,
+  type ObjectId,
+  type TaskId,
+} from '../../base/ids.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { LogFields } from '../../base/logger.js'
 import type { InstantMs } from '../../base/machine.js'
 import { encode, type OutputPlace, type Task } from '../../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../../wire/task-flags.js'
 import type { TaskState } from './task-state.js'
-import { taskPhrase, timeLimitOf, type TimeLimit } from './time-limit.js'
+import { timeLimitOf, type TimeLimit } from './time-limit.js'
 
 const NO_IDS: readonly ObjectId[] = []
 

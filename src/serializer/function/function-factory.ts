@@ -13,6 +13,9 @@ import { textOf } from '../path.js'
 /** So many codes are kept. The oldest goes first. */
 const MAX_CODES = 1_000
 
+/** Of the first line of a function. In minified code it may be any number. */
+const MAX_INDENT = 200
+
 /** A private static field of a class: how it is read and set from outside. */
 export interface StaticPrivate {
   readonly name: string
@@ -100,13 +103,16 @@ export class FunctionFactory {
       return parameter === name ? [] : [`${name}=${parameter}`]
     })
     const prefix = this.#prefix(given, renamed)
-    const text = `${prefix}${code.expression}\n)${this.#suffix(given)}]`
+    // Node shows the line of an uncaught error: it should be the user's, without what is ours.
+    const isApart = code.column >= 0 && code.column <= MAX_INDENT
+    const start = isApart ? `${prefix}\n${' '.repeat(code.column)}` : prefix
+    const text = `${start}${code.expression}\n)${this.#suffix(given)}]`
     const usesImport = code.runtime.length === 0 && /\bimport\b/.test(code.expression)
     if (usesImport) importOnce()
     return compileFunction(text, parameters, {
       filename: url,
-      lineOffset: code.line,
-      columnOffset: code.column - prefix.length,
+      lineOffset: isApart ? code.line - 1 : code.line,
+      columnOffset: isApart ? 0 : code.column - prefix.length,
       ...(usesImport ? DYNAMIC_IMPORT : {}),
     }) as Compiled
   }

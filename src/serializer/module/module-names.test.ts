@@ -392,8 +392,8 @@ const LIB = '/app/node_modules/lib/index.js'
 test('a function that nobody can import is refused with ways out', () => {
   assert.equal(
     refuseUnexported('parse', LIB).reason,
-    'parse of package lib cannot travel to another process: it is not exported, so that nobody ' +
-      'else can import it; create it inside the function, in a constant at the top of a module, ' +
+    'parse of package lib cannot travel to another process: there is no export by which another ' +
+      'process could import it; create it inside the function, in a constant at the top of a module, ' +
       'whose initializer calls nothing but packages, or in a module that exports it, after ' +
       "registerByReference('./that-module.js')",
   )
@@ -402,4 +402,13 @@ test('a function that nobody can import is refused with ways out', () => {
   assert.match(reason, /^a function without a name of package scaler-ts cannot/)
   assert.match(reason, /create it inside the function or wrap it in a function of your own$/)
   assert.match(refuseUnexported('f', '/app/a.js').reason, /^f of \/app\/a\.js cannot/)
+  assert.match(
+    refuseUnexported('get error', LIB).reason,
+    /; read it first, and pass or return what/,
+  )
+  const mock = refuseUnexported('', '/app/node_modules/@vitest/spy/dist/index.js')
+  assert.match(
+    mock.reason,
+    /^a mock function of package @vitest\/spy cannot .*pass a plain function/,
+  )
 })
