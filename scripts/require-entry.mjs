@@ -10,6 +10,7 @@ import { ROOT } from './paths.mjs'
 
 /** Writes the files that are missing or older than what they are made of. */
 export function writeRequireEntries() {
+  writeFileSync(join(ROOT, PROBE), 'export {}\n')
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   for (const { require: target, types } of Object.values(exports)) {
     if (target === undefined) continue
@@ -22,18 +23,28 @@ export function writeRequireEntries() {
   }
 }
 
+/** An ES module by which is seen how they are loaded. */
+const PROBE = 'dist/probe.js'
+
 /**
  * One instance for `import` and `require`: Node can require ES modules. What has a `require` of its
- * own, such as Jest, may not, and gets the bundle.
+ * own, such as Jest, may not, and what makes CommonJS of ES modules on their way, such as tsx,
+ * would make a second instance of half of them: these get the bundle.
  */
 function entryText(name) {
   return `'use strict'
 const { features, getBuiltinModule } = process
+const { isModuleNamespaceObject } = getBuiltinModule('node:util').types
 const isOfNode = module instanceof getBuiltinModule('node:module')
+function load() {
+  try {
+    if (isModuleNamespaceObject(require('./probe.js'))) return require('./${name}.js')
+  } catch {
+    // Node 20 cannot where loaders have hooks.
+  }
+}
 module.exports =
-  isOfNode && features.require_module
-    ? require('./${name}.js')
-    : require('./commonjs.cjs').${name}
+  (isOfNode && features.require_module && load()) || require('./commonjs.cjs').${name}
 `
 }
 

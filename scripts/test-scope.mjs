@@ -47,8 +47,8 @@ export const LONG_GROUPS = [
   },
   {
     what: 'test runners and bundlers',
-    files: /^test\/package\/(runner|bundler)\.test/,
-    peers: /^(runners|bundlers)$/,
+    files: /^test\/package\/(runner|bundler|module-scope)\.test/,
+    peers: /^(runners|bundlers|tools)$/,
   },
   {
     what: 'more random cases',

@@ -273,13 +273,17 @@ export class ClientConnection {
 
   /**
    * Ends every task, leaves the scheduler, closes. Resolves when that is written, and keeps the
-   * process alive until then; may be repeated.
+   * process alive until then; may be repeated. Where no task is unfinished it waits for
+   * `lastWords` before it leaves, so that these are printed.
    */
-  close(): Promise<void> {
+  close(lastWords?: () => Promise<void>): Promise<void> {
     this.retain()
     void this.#closed.then(() => this.release())
+    const leave = (): void => this.#traffic.post({ type: 'closeRequested' })
+    const waits = lastWords !== undefined && !this.#hasClosed && this.unfinishedTasks === 0
     this.#hasClosed = true
-    this.#traffic.post({ type: 'closeRequested' })
+    if (waits) void lastWords().then(leave, leave)
+    else leave()
     this.#results.endAll('closed', () => true)
     this.feeders.close()
     return this.#closed

@@ -6,6 +6,8 @@ import { SubmitterParts } from './submitter.js'
 
 /** What a client may own that ends with it. */
 export interface EmbeddedCluster {
+  /** Ends the workers. What tasks have left in buffers is printed by then, if it can be. */
+  endWorkers(): Promise<void>
   shutdown(): Promise<void>
 }
 
@@ -40,10 +42,7 @@ export class ClientSession implements OpenClient {
 
   /** See `Client.disconnect`. */
   disconnect(): Promise<void> {
-    const wasOpen = !this.connection.isClosed
-    const closing = this.connection.close()
-    if (wasOpen) this.#onClosed()
-    return closing
+    return this.#leave()
   }
 
   /** See `Client.close`. */
@@ -60,8 +59,16 @@ export class ClientSession implements OpenClient {
   }
 
   async #close(): Promise<void> {
-    await this.disconnect()
+    const cluster = this.#cluster
+    await this.#leave(cluster && (() => cluster.endWorkers()))
     await this.#cluster?.shutdown()
+  }
+
+  #leave(lastWords?: () => Promise<void>): Promise<void> {
+    const wasOpen = !this.connection.isClosed
+    const closing = this.connection.close(lastWords)
+    if (wasOpen) this.#onClosed()
+    return closing
   }
 
   #onClosed(): void {

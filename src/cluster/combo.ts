@@ -80,6 +80,12 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     return this.#ending
   }
 
+  /** Ends the workers alone; `shutdown` ends the rest. @internal */
+  async endWorkers(): Promise<void> {
+    const [agent] = this.#processes
+    await agent?.end()
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.shutdown()
   }

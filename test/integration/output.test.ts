@@ -54,6 +54,7 @@ test('what tasks print is printed by the program, before their results, and last
     'input 2',
     'input 3',
     'end',
+    'from a buffer',
     '',
   ])
   assert.match(stdout.split('\n')[12] ?? '', /^\[child [0-9a-f]{8}\] the child$/)

@@ -51,7 +51,8 @@ test('nothing in the package is left over from sources that are gone', async () 
 
 test('the code of the package is what its entry points load', async () => {
   const { bin, exports } = await readManifest()
-  const entries = [...Object.values(bin), ...targetsOf(exports), 'dist/commonjs.cjs']
+  const required = ['dist/commonjs.cjs', 'dist/probe.js']
+  const entries = [...Object.values(bin), ...targetsOf(exports), ...required]
   const programs = ['worker/processor-main', 'worker/guardian', 'cluster/embedded-main']
   const loaded = new Set<string>()
   const visit = async (path: string): Promise<void> => {

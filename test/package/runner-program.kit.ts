@@ -1,6 +1,8 @@
 // What the tests of test runners have them run: a test file that means the same in Jest, after
 // Babel or as an ES module, and in vitest. `describe`, `test` and `expect` are globals.
 
+import { MODULE_SCOPE, MODULE_SCOPE_ANSWERS, MODULE_SCOPE_IMPORTS } from './module-scope.kit.js'
+
 const TESTS = `
 let client
 beforeAll(async () => { client = await Client.local({ workers: 2 }) }, 120_000)
@@ -76,6 +78,10 @@ test('tasks that submit tasks, and graphs', async () => {
   expect(typeof (await client.submit(() => currentTask().id))).toBe('string')
 })
 
+test('objects at the top of a module', async () => {
+  expect(await inTasks(client)).toEqual(${JSON.stringify(MODULE_SCOPE_ANSWERS)})
+})
+
 test('globals and what the language has go by their names', async () => {
   const { Array: list, Map: map, TypeError: error, Uint8Array: bytes, URL: url, setTimeout: later, parseInt: parse } = globalThis
   const same = await client.submit(() => [list === Array, map === Map, error === TypeError, bytes === Uint8Array, url === URL, later === setTimeout, parse === parseInt])
@@ -113,7 +119,7 @@ export function runnerFiles(tests: readonly string[]): Readonly<Record<string, s
     'node_modules/runner-package/package.json': '{"name":"runner-package","main":"./main.cjs"}',
     'node_modules/runner-package/main.cjs': 'exports.add = (a, b) => a + b\n',
   }
-  for (const name of tests) files[name] = IMPORTS + TESTS
+  for (const name of tests) files[name] = IMPORTS + MODULE_SCOPE_IMPORTS + MODULE_SCOPE + TESTS
   return files
 }
 

@@ -29,6 +29,7 @@ async function jest(
   env?: NodeJS.ProcessEnv,
 ): Promise<Outcome> {
   const project = await PackedProject.make(t, files)
+  for (const name of ['zod', 'pino']) await project.link(name, join(PEERS, 'node_modules', name))
   return project.node(
     [JEST, '--runInBand', '--no-cache', '--cacheDirectory=cache', TIMEOUT, ...args],
     env,
@@ -68,7 +69,7 @@ async function vitest(t: TestContext, args: readonly string[]): Promise<Outcome>
     'package.json': '{"type":"module"}',
     'vitest.config.mjs': 'export default { test: { globals: true } }',
   })
-  const linked = ['vitest', '@vitest']
+  const linked = ['vitest', '@vitest', 'zod', 'pino']
   for (const name of linked) await project.link(name, join(PEERS, 'node_modules', name))
   const env = { CI: '1', NO_COLOR: '1' }
   return project.node([VITEST, 'run', '--maxWorkers=1', TIMEOUT, ...args], env)

@@ -9,6 +9,7 @@ import type {
   Message,
   ObjectInstruction,
   ObjectResponse,
+  OutputPlace,
   Task,
   TaskArgument,
   TaskResult,
@@ -41,6 +42,7 @@ export interface TaskFacts {
   readonly timeoutMs?: number
   readonly attempt?: number
   readonly retries?: number
+  readonly output?: OutputPlace
 }
 
 /** A Task in its bytes, as the scheduler sends it. */
@@ -60,6 +62,7 @@ export function taskOf(id: string, facts: TaskFacts = {}): Task {
     parentTaskId: taskId(facts.parent ?? ''),
     timeoutMs: facts.timeoutMs ?? 0,
     attempt: facts.attempt ?? 0,
+    output: facts.output ?? PLAIN_TASK.output,
     retries: facts.retries ?? 0,
   }
   return { ...task, bytes: encode(task) }

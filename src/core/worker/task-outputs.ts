@@ -35,6 +35,11 @@ export class TaskOutputs {
     this.#output = output
   }
 
+  /** Whether a client prints what the processor prints while it has no task. */
+  get isForwarding(): boolean {
+    return this.#last?.output === 'forward'
+  }
+
   /** The scheduler shows what it understands. */
   onEcho(features: number): void {
     this.#features = features

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_BYTES } from '../../base/bytes.js'
 import { OUR_FEATURES } from '../../base/features.js'
 import { taskId } from '../../base/ids.js'
 import type { WorkerEvent } from './events.js'
@@ -38,6 +39,30 @@ test('with nothing to end it leaves at once, and waits for the answer a second a
   const fourth = new ScriptedWorker()
   fourth.show({ type: 'started' })
   assert.deepEqual(fourth.show(STOP), ['end stopped'])
+})
+
+test('where a client hears what the processor prints, it hears the last of it, too', () => {
+  const speaking = (): ScriptedWorker => {
+    const worker = ScriptedWorker.ready()
+    worker.run('a', { output: 'forward' })
+    worker.answer(resultOf('a'))
+    return worker
+  }
+  const read = { type: 'outputRead', processor: 1, stream: 'stdout', content: NO_BYTES } as const
+
+  const first = speaking()
+  assert.deepEqual(first.show(STOP), ['endProcessor'])
+  assert.deepEqual(first.show(read), ['sendOutput'])
+  assert.deepEqual(first.die('nothing', { exitCode: 0, stderr: '' }), ['send disconnectRequest'])
+  assert.deepEqual(first.show(read), ['logOutput'])
+  assert.deepEqual(first.receive(RESPONSE), ['end stopped'])
+
+  const stubborn = speaking()
+  stubborn.show(STOP)
+  assert.deepEqual(stubborn.pass(1_000), ['send disconnectRequest', 'end stopped'])
+
+  const urgent = speaking()
+  assert.deepEqual(urgent.show({ type: 'stopRequested', isUrgent: true }), LEAVE)
 })
 
 test('it says that it leaves, gives back what waits, and goes when what runs is done', () => {

@@ -46,6 +46,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #isRegistered = false
   /** Whether the scheduler of this connection understands what is said of leaving and returning. */
   #canRecover = false
+  /** Whether the scheduler was told that this worker leaves. Invariant: false unless it does. */
+  #hasSaidGoodbye = false
 
   constructor(options: WorkerCoreOptions) {
     this.#options = options
@@ -134,10 +136,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'statusTold':
       case 'tasksRetracted':
       case 'processorExited':
-        if (this.#isWorking && this.#slot.isCurrent(event.processor)) {
-          this.#onProcessorEvent(event, now)
-        }
-        return undefined
+        if (!this.#slot.isCurrent(event.processor)) return undefined
+        if (this.#isWorking) return this.#onProcessorEvent(event, now)
+        return event.type === 'processorExited' ? this.#sayGoodbye() : undefined
       default:
         return unreachable(event)
     }
@@ -198,7 +199,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       this.#isGreeted = true
       this.#flow.onTold(this.#canRecover, now)
     }
-    if (this.#departure.phase === 'draining' && !this.#canRecover) this.#leave(now, false)
+    if (this.#departure.phase === 'draining' && !this.#canRecover) this.#leave(now)
     if (this.#isRegistered) return
     this.#isRegistered = true
     this.#output.act({ type: 'registered' })
@@ -210,7 +211,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   /** What is printed when nobody waits for it any more is for the log. */
   #onOutput(event: OutputEvent): void {
-    const isWanted = this.#isWorking && this.#slot.isCurrent(event.processor)
+    const isHeard = this.#isWorking || (this.#isLeaving && !this.#hasSaidGoodbye)
+    const isWanted = isHeard && this.#slot.isCurrent(event.processor)
     const { stream, content } = event.type === 'outputRead' ? event : event.output
     const { outputs } = this.#answers
     if (!isWanted) this.#output.act({ type: 'logOutput', stream, content })
@@ -261,7 +263,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const isFirst = this.#departure.phase === 'staying'
     const mayDrain = isFirst && !isUrgent && this.#canRecover && this.#options.drainMs > 0
     if (mayDrain && !this.#flow.isIdle) this.#drain(now)
-    else this.#leave(now, false)
+    else this.#leave(now, { isPatient: false, isUrgent })
   }
 
   /** The scheduler hears of it first, or it would send what is given back here again. */
@@ -278,19 +280,30 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       const fields = { tasks: runningCount, afterMs: this.#options.drainMs }
       this.#output.log('warn', 'leaves though tasks still run', fields)
     }
-    if (this.#isConnected) this.#leave(now, true)
+    if (this.#isConnected) this.#leave(now, { isPatient: true })
     else this.#end('stopped', false)
   }
 
-  #leave(now: InstantMs, isPatient: boolean): void {
+  /** What a processor prints at its end goes to the client that hears what it prints. */
+  #leave(now: InstantMs, { isPatient = false, isUrgent = false }: Leaving = {}): void {
     this.#departure.leave(now, isPatient)
-    this.#output.send({ kind: 'disconnectRequest', worker: this.#options.identity })
+    const isDone = this.#slot.state === 'ready' && this.#flow.isIdle
+    const mayPrint = isDone && !isUrgent && this.#answers.outputs.isForwarding
+    if (!mayPrint) this.#sayGoodbye()
     this.#output.act({ type: 'endProcessor' })
+  }
+
+  #sayGoodbye(): void {
+    if (!this.#isLeaving || this.#hasSaidGoodbye) return
+    this.#hasSaidGoodbye = true
+    this.#output.send({ kind: 'disconnectRequest', worker: this.#options.identity })
   }
 
   #onTick(now: InstantMs): void {
     if (!this.#isLeaving) return this.#flow.onTick(now)
-    if (this.#departure.isOver(now)) this.#end('stopped', false)
+    if (!this.#departure.isOver(now)) return
+    this.#sayGoodbye()
+    this.#end('stopped', false)
   }
 
   /** What time alone brings about. */
@@ -352,6 +365,14 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#hasEnded = true
     this.#output.act({ type: 'end', reason, isFailure })
   }
+}
+
+/** How a worker leaves. */
+interface Leaving {
+  /** Whether results may still be on their way. */
+  readonly isPatient?: boolean
+  /** Whether nobody waits for anything. */
+  readonly isUrgent?: boolean
 }
 
 type ProcessorExited = WorkerEvent & { readonly type: 'processorExited' }

@@ -30,8 +30,9 @@ function wayOut(fnName: string, isOfPackage: boolean): string {
   if (/^[gs]et /.test(fnName)) return READ_FIRST
   if (!isOfPackage) return 'create it inside the function or wrap it in a function of your own'
   return (
-    'create it inside the function, in a constant at the top of a module, whose initializer calls ' +
-    "nothing but packages, or in a module that exports it, after registerByReference('./that-module.js')"
+    'create it inside the function, in a constant at the top of a module, whose initializer ' +
+    'calls nothing but packages, or in a module that exports it, after ' +
+    "registerByReference('./that-module.js')"
   )
 }
 

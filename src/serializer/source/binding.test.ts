@@ -170,7 +170,7 @@ test('what stands at the top is there once, what a call or a loop declares is no
   assert.equal(captured('{ let x; f(() => x) }').isOnce, false)
   assert.equal(captured('for (let x of []) f(() => x)').isOnce, false)
   assert.equal(captured('function g(x) { f(() => x) }').isOnce, false)
-  assert.equal(captured('(() => { let x; f(() => x) })()').isOnce, false)
+  assert.equal(captured('g(() => { let x; f(() => x) })').isOnce, false)
 })
 
 test('the arguments of a surrounding function are a variable of it', () => {
@@ -367,6 +367,32 @@ test('the one function that a loader makes of a module counts as the module', ()
   assert.deepEqual(analysisOf(LOADED, false).binding('count'), count.binding)
   const unknown = LOADED.replaceAll('__vite_ssr_', 'other_').replace('__dirname,', '')
   assert.equal(analysisOf(unknown, false).binding('count'), undefined)
+})
+
+test('the one function that a file consists of and calls counts as the file', () => {
+  const isOnce = (source: string): boolean => captured(source).isOnce
+  for (const source of [
+    '(() => { const x = 1; f(() => x) })()',
+    '__filename="a.ts";(()=>{\nvar x=require("x");f(() => x)})()',
+    '"use strict"; (function () { let x; f(() => x) })()',
+    '(async () => { let x; f(() => x) })()',
+  ]) {
+    assert.equal(isOnce(source), true, source)
+  }
+  for (const source of [
+    '(function g() { let x; f(() => x); g() })()',
+    '((a) => { let x; f(() => x) })()',
+    '(() => { let x; f(() => x) })(1)',
+    '(() => {})(); (() => { let x; f(() => x) })()',
+    'var x; (() => { let x; f(() => x) })()',
+    'const g = () => { let x; f(() => x) }; g()',
+    'for (;;) (() => { let x; f(() => x) })()',
+    '(() => { return () => { let x; f(() => x) } })()',
+  ]) {
+    assert.equal(isOnce(source), false, source)
+  }
+  const made = '__filename="a.ts";(()=>{const z=require("zod");const x=z.object();f(() => x)})()'
+  assert.ok(analysisOf(made, false).remakingSite('x') !== undefined)
 })
 
 test('the variables of a script that is one function are not those of a file', () => {

@@ -27,7 +27,9 @@ export function scriptFactsOf(source: string, isModule: boolean): ScriptFacts | 
 
 function factsOf(program: acorn.Program, source: string, isModule: boolean): ScriptFacts {
   const only = isModule ? undefined : onlyFunctionOf(program)
-  const tops = only !== undefined && isModuleWrapper(only) ? topsOf(only) : new Set<Node>()
+  const wrapper = only ?? (isModule ? undefined : calledFunctionOf(program))
+  const isWrapper = wrapper !== undefined && (wrapper !== only || isModuleWrapper(wrapper))
+  const tops = isWrapper ? topsOf(wrapper) : new Set<Node>()
   const kind = isModule ? 'module' : 'script'
   const scope = new Scope(kind, undefined, isModule || saysStrict(program.body))
   scope.isTop = only === undefined
@@ -49,6 +51,22 @@ function onlyFunctionOf(program: acorn.Program): FunctionNode | undefined {
   const [only, ...others] = statements
   if (only?.type !== 'ExpressionStatement' || others.length > 0) return undefined
   return isFunction(only.expression) ? only.expression : undefined
+}
+
+/**
+ * What compilers and bundlers put a whole file into: `(() => { … })()`. Nobody else can call it, so
+ * that the file has its variables once. Undefined if it declares others beside it.
+ */
+function calledFunctionOf(program: acorn.Program): FunctionNode | undefined {
+  if (program.body.some(({ type }) => type !== 'ExpressionStatement')) return undefined
+  const [called, ...others] = program.body.flatMap((each) => {
+    if (each.type !== 'ExpressionStatement' || each.expression.type !== 'CallExpression') return []
+    const { callee, arguments: given } = each.expression
+    if (!isFunction(callee) || callee.generator || callee.params.length + given.length > 0)
+      return []
+    return 'id' in callee && callee.id ? [] : [callee]
+  })
+  return others.length === 0 ? called : undefined
 }
 
 /** Whether a function is what a loader makes of a module: it is called once, with its loader. */

@@ -47,6 +47,8 @@ async function printOrders(): Promise<void> {
   await quiet.submit(() => console.log('nobody reads this'))
   await quiet.close()
   await client.map((n: number) => console.log(`input ${n}`), [1, 2, 3])
+  // As loggers do that write later: at the latest when their process ends.
+  await client.submit(() => void process.on('exit', () => writeSync(1, 'from a buffer\n')))
   say('end')
 }
 

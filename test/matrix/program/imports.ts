@@ -102,7 +102,7 @@ export const cases: readonly Case[] = [
       assert.equal(account.balance, 42)
     },
     // Under tsx a package is another copy for whoever looks it up.
-    mayBeRefused: /not exported/,
+    mayBeRefused: /no export by which/,
   },
   {
     name: 'a function that a package made',

@@ -1,0 +1,67 @@
+// What programs have at the top of their modules works in tasks, in each way to run a program that
+// needs no test runner; runner.test.ts has those.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { ROOT } from './command.js'
+import {
+  MODULE_SCOPE,
+  MODULE_SCOPE_ANSWERS,
+  MODULE_SCOPE_IMPORTS,
+  MODULE_SCOPE_REQUIRES,
+} from './module-scope.kit.js'
+import { PackedProject } from './packed-project.kit.js'
+
+const PEERS = join(ROOT, '.peers/runners/node_modules')
+const TSX = join(ROOT, '.peers/tools/node_modules/tsx/dist/loader.mjs')
+const skip = [PEERS, TSX].every(existsSync) ? false : 'no packages: node scripts/peers.mjs'
+
+const MAIN = `
+async function main() {
+  const client = await Client.local({ workers: 1 })
+  try {
+    console.log('answers: ' + JSON.stringify(await inTasks(client)))
+  } finally {
+    await client.close()
+  }
+}
+void main()
+`
+const MODULE = `import { Client } from 'scaler-ts'${MODULE_SCOPE_IMPORTS}${MODULE_SCOPE}${MAIN}`
+const SCRIPT = `const { Client } = require('scaler-ts')${MODULE_SCOPE_REQUIRES}${MODULE_SCOPE}${MAIN}`
+const TYPED = MODULE.replace('inTasks(client)', 'inTasks(client: Client)')
+
+/** Runs a program and checks what it says, and that what its tasks log is there. */
+async function answers(
+  t: TestContext,
+  [path, text]: readonly [path: string, text: string],
+  flags: readonly string[] = [],
+): Promise<void> {
+  const project = await PackedProject.make(t, { 'package.json': '{}', [path]: text })
+  for (const name of ['zod', 'pino']) await project.link(name, join(PEERS, name))
+  const { code, output } = await project.node([...flags, path])
+  assert.equal(code, 0, output)
+  const [, json = ''] = /^answers: (.*)$/m.exec(output) ?? []
+  assert.deepEqual(JSON.parse(json), MODULE_SCOPE_ANSWERS)
+  assert.match(output, /"msg":"from a task"/)
+  assert.match(output, /"part":"child","msg":"from another"/)
+}
+
+test('an ES module', { skip }, async (t) => {
+  await answers(t, ['program.mjs', MODULE])
+})
+
+test('a CommonJS file', { skip }, async (t) => {
+  await answers(t, ['program.cjs', SCRIPT])
+})
+
+test('TypeScript by tsx, as an ES module', { skip }, async (t) => {
+  await answers(t, ['program.mts', TYPED], ['--import', pathToFileURL(TSX).href])
+})
+
+test('TypeScript by tsx, as CommonJS', { skip }, async (t) => {
+  await answers(t, ['program.ts', TYPED], ['--import', pathToFileURL(TSX).href])
+})
