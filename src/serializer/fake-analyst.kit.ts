@@ -36,6 +36,10 @@ export class FakeAnalyst implements FunctionAnalyst {
     return false
   }
 
+  gettersOf(): ReadonlyMap<string, AnyFunction> {
+    return new Map()
+  }
+
   referenceOf(): undefined {
     return undefined
   }

@@ -269,6 +269,10 @@ export class MessageContext implements UnitContext {
     return this.#tools.analyst.referenceOf(object)
   }
 
+  gettersOf(namespace: object): ReadonlyMap<string, AnyFunction> {
+    return this.#tools.analyst.gettersOf(namespace)
+  }
+
   isClass(fn: AnyFunction, parts: SourceParts): boolean {
     return parts.classParts !== undefined || this.#classes.has(fn) || hasOwnPrototype(fn)
   }

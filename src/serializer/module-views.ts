@@ -5,6 +5,7 @@
 import { types } from 'node:util'
 import type { UsedModule } from './function/function-parts.js'
 import type { AnyFunction } from './native-names.js'
+import type { NumberedObjects } from './unit-context.js'
 
 /** Names of exports, with getters for those that change. */
 type Used = Map<string, AnyFunction | undefined>
@@ -41,10 +42,11 @@ export class ModuleViews {
   }
 
   /** What stands for the module in the unit. Throws what reading an export throws. */
-  of({ module, names, getters }: UsedModule, unit: object): object {
+  of({ module, names, getters }: UsedModule, unit: NumberedObjects): object {
     const used = this.#names.get(module) ?? new Map<string, AnyFunction | undefined>()
     this.#names.set(module, used)
     for (const name of names) used.set(name, getters?.get(name))
+    if (unit.has(module) && !types.isModuleNamespaceObject(module)) this.noteWhole(module)
     if (this.#whole.has(module)) return module
     const views = this.#made.get(unit) ?? new Map<object, View>()
     this.#made.set(unit, views)

@@ -41,6 +41,7 @@ export interface UnitContext {
   partsOf(fn: AnyFunction): FunctionParts | Refusal
   /** See `FunctionAnalyst`. */
   referenceOf(object: object): ExportReference | undefined
+  gettersOf(namespace: object): ReadonlyMap<string, AnyFunction>
   /** Modules of which parts travel. */
   readonly views: ModuleViews
   /** Whether a function is to be one thing everywhere. */

@@ -292,8 +292,9 @@ export class UnitWriter implements FunctionSink, ObjectSink, NumberedObjects {
     const isNamespace = !Object.isExtensible(object) && types.isModuleNamespaceObject(object)
     if ((isCaptured || isNamespace) && this.#isExport(object)) return
     if (isNamespace) {
-      this.#inline(this.context.views.of({ module: object, names: Object.keys(object) }, this))
-      return
+      const getters = this.context.gettersOf(object)
+      const used = { module: object, names: Object.keys(object), getters }
+      return this.#inline(this.context.views.of(used, this))
     }
     if (!this.context.views.isEmpty) this.context.views.noteWhole(object)
     const anchor = this.context.hasAnchors ? this.context.anchorOf(object) : undefined

@@ -194,14 +194,41 @@ export class CaptureReader {
     { binding, url }: { readonly binding: Binding | undefined; readonly url: string },
   ): Content & { readonly kind: 'members' } {
     const origin = types.isModuleNamespaceObject(module) ? binding?.origin : undefined
+    const getters =
+      origin &&
+      this.#getters(module, names, (name) =>
+        this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, url),
+      )
+    return { kind: 'members', module, names, ...(getters && getters.size > 0 ? { getters } : {}) }
+  }
+
+  /**
+   * The getters of a namespace that is a value like others: it is that of the module from which one
+   * of its functions comes, if that exports the same names.
+   */
+  gettersOf(namespace: Readonly<Record<string, unknown>>): ReadonlyMap<string, AnyFunction> {
+    const { scripts } = this.#options
+    const names = Object.keys(namespace)
+    const own = names.map((name) => namespace[name]).find((value) => typeof value === 'function')
+    const url = own === undefined ? undefined : scripts.urlOf(own as AnyFunction)
+    if (url === undefined || url === '') return new Map()
+    const variableOf = (name: string): Binding | undefined =>
+      scripts.variableOf({ specifier: url, form: 'import', path: [name] }, url)
+    return names.every(variableOf) ? this.#getters(namespace, names, variableOf) : new Map()
+  }
+
+  #getters(
+    module: object,
+    names: readonly string[],
+    variableOf: (name: string) => Binding | undefined,
+  ): ReadonlyMap<string, AnyFunction> {
     const getters = new Map<string, AnyFunction>()
-    for (const name of origin === undefined ? [] : names) {
-      const path = [...(origin?.path ?? []), name]
-      const variable = origin && this.#options.scripts.variableOf({ ...origin, path }, url)
+    for (const name of names) {
+      const variable = variableOf(name)
       if (variable?.isCell !== true) continue
       getters.set(name, this.#options.live.getterOf({ module, name, variable }))
     }
-    return { kind: 'members', module, names, ...(getters.size > 0 ? { getters } : {}) }
+    return getters
   }
 
   /** The variable where it is declared: for an import, that of the module that exports it. */

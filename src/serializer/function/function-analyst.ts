@@ -113,6 +113,12 @@ export class SourceAnalyst implements FunctionAnalyst {
     return this.#options.modules.referenceOf(object, undefined, this.#exportsOf)
   }
 
+  gettersOf(namespace: object): ReadonlyMap<string, AnyFunction> {
+    const tools = this.#inspection()
+    if (tools === undefined) return new Map()
+    return tools.captures.gettersOf(namespace as Readonly<Record<string, unknown>>)
+  }
+
   /**
    * What a script of this process says of its source map, by its place as stack frames have it;
    * empty if nothing. Only where functions have been taken apart: others have not travelled.

@@ -84,6 +84,8 @@ export interface FunctionAnalyst {
   remake(fn: AnyFunction, name: string): boolean
   /** What can be imported instead of sending an object: a module as a whole. Never throws. */
   referenceOf(object: object): ExportReference | undefined
+  /** How the exports are read that a module changes, by name, for its namespace. */
+  gettersOf(namespace: object): ReadonlyMap<string, AnyFunction>
   /**
    * Called when a shipment is written. Cells that two functions have under different keys may still
    * be one variable: answers whether the keys that `partsOf` gave for these functions are certain

@@ -3,6 +3,7 @@
 
 import type { Inspector } from '../inspect/inspector.js'
 import type { FunctionLocation, Script } from '../inspect/function-view.js'
+import type { AnyFunction } from '../native-names.js'
 import type { Binding, FunctionSite, ImportOrigin } from '../source/function-site.js'
 import { analyzeScript, type ScriptAnalysis } from '../source/script-analysis.js'
 
@@ -39,6 +40,12 @@ export class ScriptTable {
     if (known !== undefined) return known
     const script = this.#inspector.script(id)
     return script === undefined ? undefined : this.#add(script)
+  }
+
+  /** The URL of the script that a function comes from. */
+  urlOf(fn: AnyFunction): string | undefined {
+    const { location } = this.#inspector.functionView(fn)
+    return location === undefined ? undefined : this.get(location.scriptId)?.script.url
   }
 
   /** The function with this text that stands at a location. */

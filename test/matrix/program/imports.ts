@@ -83,6 +83,17 @@ export const cases: readonly Case[] = [
     },
     want: [9, 9, 9],
   },
+  {
+    name: 'a namespace inside of a value shows it, too',
+    async scenario(ship) {
+      const holder = { changing }
+      const change = (): unknown => {
+        holder.changing.setRate(holder.changing.rate + 4)
+        return [holder.changing.rate, holder.changing.readRate()]
+      }
+      assert.deepEqual(await ship(change), [9, 9])
+    },
+  },
   { name: 'package, subpath', fn: () => deep(), want: 'deep inside' },
   {
     name: 'package by reference',
