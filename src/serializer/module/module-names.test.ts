@@ -394,7 +394,7 @@ test('a function that nobody can import is refused with ways out', () => {
     refuseUnexported('parse', LIB).reason,
     'parse of package lib cannot travel to another process: there is no export by which another ' +
       'process could import it; create it inside the function, in a constant at the top of a module, ' +
-      'whose initializer calls nothing but packages, or in a module that exports it, after ' +
+      'whose initializer uses nothing but packages and constants, or in a module that exports it, after ' +
       "registerByReference('./that-module.js')",
   )
   const own = new URL('module-names.js', import.meta.url).href

@@ -31,7 +31,7 @@ function wayOut(fnName: string, isOfPackage: boolean): string {
   if (!isOfPackage) return 'create it inside the function or wrap it in a function of your own'
   return (
     'create it inside the function, in a constant at the top of a module, whose initializer ' +
-    'calls nothing but packages, or in a module that exports it, after ' +
+    'uses nothing but packages and constants, or in a module that exports it, after ' +
     "registerByReference('./that-module.js')"
   )
 }
