@@ -2,6 +2,7 @@
 // bytes.ts); the brands only keep one kind from being passed for another.
 
 import { bytesToLatin1, latin1ToHex } from './bytes.js'
+import type { LogFields } from './logger.js'
 
 declare const kind: unique symbol
 
@@ -52,4 +53,9 @@ export function idToHex(id: TaskId | ObjectId | SchedulerId): string {
 /** A task in a sentence for people: `task 00ff… (price)`. Its name may be ''. */
 export function taskPhrase(id: TaskId, name: string): string {
   return `task ${idToHex(id)}${name === '' ? '' : ` (${name})`}`
+}
+
+/** The same as fields of a log line: without a name there is none. */
+export function taskLogFields(id: TaskId, name: string): LogFields {
+  return { task: idToHex(id), ...(name === '' ? {} : { name }) }
 }

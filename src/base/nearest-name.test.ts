@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nearestName } from './nearest-name.js'
+import { hintAt, nearestName } from './nearest-name.js'
 
 const NAMES = [
   'workerTimeoutMs',
@@ -39,6 +39,25 @@ test('a name that begins as another does leads to that', () => {
 test('two letters that changed places are one slip: a short name is found by it', () => {
   assert.equal(nearestName('ab', ['ba', 'xy']), 'ba')
   assert.equal(nearestName('abc', ['bac']), 'bac')
+})
+
+test('a slip in the first words of a name leads to it', () => {
+  const flags = ['--scheduler-only', '--timeout-seconds', '--json']
+  assert.equal(nearestName('--tiemout', flags), '--timeout-seconds')
+  assert.equal(nearestName('--shceduler', flags), '--scheduler-only')
+  assert.equal(nearestName('clietnTimeout', NAMES), 'clientTimeoutMs')
+  assert.equal(nearestName('--jsno', flags), '--json')
+  assert.equal(nearestName('--seconds', flags), undefined)
+})
+
+test('a slip in a word that some names have leads to those', () => {
+  const known = ['--client-timeout-seconds', '--worker-timeout-seconds', '--protected']
+  const both = '; there are --client-timeout-seconds, --worker-timeout-seconds'
+  assert.equal(hintAt('--tiemout', known), both)
+  assert.equal(hintAt('timeout', ['clientTimeoutMs', 'protected']), '; is it clientTimeoutMs?')
+  assert.equal(hintAt('--colour', known), '')
+  const many = Array.from({ length: 5 }, (_, index) => `--kind-${index}-seconds`)
+  assert.equal(hintAt('--seconds', many), '')
 })
 
 test('of names that are equally near the first is taken, of others the nearest', () => {

@@ -3,38 +3,78 @@
 /** So many changes make another word, for a name of this length. */
 const distanceLimit = (name: string): number => Math.max(1, Math.floor(name.length / 3))
 
-/** `; is it loadBalanceMs?`, for the end of an error; nothing if no name is near. */
+/** A slip in one word of a name, `--tiemout` of `--timeout-seconds`: from this length on. */
+const MIN_WORD_LENGTH = 5
+
+const WORD_END = /[^-_](?=[-_])|[a-z\d](?=[A-Z])/g
+
+/** More names than this that have a word in common are no hint. */
+const MAX_SHARERS = 4
+
+/**
+ * `; is it loadBalanceMs?`, for the end of an error, or, where only a word in some names is near,
+ * `; there are clientTimeoutMs, workerTimeoutMs`. Nothing if no name is near.
+ */
 export function hintAt(name: string, known: readonly string[]): string {
   const near = nearestName(name, known)
-  return near === undefined ? '' : `; is it ${near}?`
+  if (near !== undefined) return `; is it ${near}?`
+  const sharers = namesWithWord(plainName(name), known)
+  if (sharers.length === 1) return `; is it ${sharers[0]}?`
+  const isFew = sharers.length > 0 && sharers.length <= MAX_SHARERS
+  return isFew ? `; there are ${sharers.join(', ')}` : ''
 }
 
 /**
  * The one of `known` that `name` was most likely meant to be: the same but for case, dashes and
- * underscores, else the one that is the fewest changes of a character away, else one that begins
- * so or that `name` begins with. Undefined if none is near. The first of equals.
+ * underscores, else the one that is the fewest changes of a character away, else the one of which
+ * the first words are, else one that begins so or that `name` begins with. Undefined if none is
+ * near. The first of equals.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const plain = plainName(name)
   if (plain === '') return undefined
   const same = known.find((other) => plainName(other) === plain)
   if (same !== undefined) return same
-  const near = nearestByChanges(plain, known)
+  const near = nearestByChanges(plain, known, (other) => [plainName(other)])
   if (near !== undefined) return near
+  const isWord = plain.length >= MIN_WORD_LENGTH
+  const begun = isWord ? nearestByChanges(plain, known, beginningsOf) : undefined
+  if (begun !== undefined) return begun
   return known.find((other) => {
     const text = plainName(other)
     return text.startsWith(plain) || plain.startsWith(text)
   })
 }
 
-function nearestByChanges(plain: string, known: readonly string[]): string | undefined {
+function nearestByChanges(
+  plain: string,
+  known: readonly string[],
+  formsOf: (name: string) => readonly string[],
+): string | undefined {
   let best: string | undefined
   let least = distanceLimit(plain) + 1
   for (const other of known) {
-    const changes = changesBetween(plain, plainName(other), least)
-    if (changes < least) [best, least] = [other, changes]
+    for (const form of formsOf(other)) {
+      const changes = changesBetween(plain, form, least)
+      if (changes < least) [best, least] = [other, changes]
+    }
   }
   return best
+}
+
+/** `worker`, `workertimeout` of `worker-timeout-seconds` or `workerTimeoutMs`: whole words. */
+function beginningsOf(name: string): readonly string[] {
+  const ends = [...name.matchAll(WORD_END)].map(({ index }) => index + 1)
+  return ends.map((end) => plainName(name.slice(0, end)))
+}
+
+function namesWithWord(plain: string, known: readonly string[]): readonly string[] {
+  if (plain.length < MIN_WORD_LENGTH) return []
+  const limit = distanceLimit(plain)
+  return known.filter((other) => {
+    const words = other.replaceAll(WORD_END, '$& ').split(/[-_ ]+/)
+    return words.some((word) => changesBetween(plain, plainName(word), limit + 1) <= limit)
+  })
 }
 
 function plainName(name: string): string {

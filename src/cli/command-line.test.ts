@@ -100,6 +100,11 @@ for (const [what, line, words, options] of RIGHT) {
 
 const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['an unknown flag', ['--protcted'], /^unknown option --protcted; is it --protected\?$/],
+  [
+    'a flag with swapped letters',
+    ['--portected'],
+    /^unknown option --portected; is it --protected\?$/,
+  ],
   ['an unknown flag with a value', ['--nm=1'], /^unknown option --nm/],
   ['an unknown short flag', ['-x'], /^unknown option -x$/],
   ['an unknown long flag of a letter', ['--y'], /^unknown option --y$/],

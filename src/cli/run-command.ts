@@ -155,6 +155,7 @@ class CommandRun {
     const log = this.#log
     const stopper = new Stopper({
       reopenLog: log === undefined ? undefined : () => log.reopen(),
+      onStopped: (by) => this.#logEnd(by, input.logger),
       exit: (code) => this.#exit(code),
       tell: (error) => this.#tell(error, 'could not end in good order: '),
     })
@@ -168,8 +169,13 @@ class CommandRun {
 
   async #finish({ reason, isFailure, exitCode }: CommandEnd, logger: Logger): Promise<void> {
     if (isFailure && reason !== '') this.#tell(reason)
-    else if (reason !== '') logger.info(`${this.#calledAs}: ended`, { reason })
+    if (reason !== '') this.#logEnd(reason, logger)
     await this.#exit(exitCode ?? (isFailure ? EXIT_FAILURE : 0))
+  }
+
+  #logEnd(reason: string, logger: Logger): void {
+    const uptimeSeconds = Math.round(process.uptime() * 10) / 10
+    logger.info(`${this.#calledAs}: stopped`, { reason, uptimeSeconds })
   }
 
   #tell(error: unknown, what = ''): void {

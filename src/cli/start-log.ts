@@ -1,8 +1,9 @@
-// The first lines of a command's log: where it goes, which event loop there is, and which options
-// were given that have nothing to do here.
+// The first lines of a command's log: where it goes, the version of the package, which event loop
+// there is, and which options were given that have nothing to do here.
 
 import type { LogFields, Logger, LogLevel } from '../base/logger.js'
 import type { OpenedLog } from '../runtime/open-logger.js'
+import { packageVersion } from '../runtime/package-version.js'
 import { placeOf } from './origin.js'
 import { writtenValue } from './option-text.js'
 import type { Setting } from './settings.js'
@@ -13,7 +14,7 @@ import type { Setting } from './settings.js'
  */
 export function startLog({ logger, description }: OpenedLog, given: readonly Setting[]): Logger {
   let pending: (() => void) | undefined = () => {
-    for (const line of description) logger.info(line)
+    for (const line of description) logger.info(line, { version: packageVersion() })
     logger.info('use event loop: builtin (libuv)')
     for (const line of unnecessaryLines(given)) logger.info(line)
   }

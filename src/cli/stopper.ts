@@ -9,6 +9,8 @@ import type { CommandEnd, RunningCommand } from './command-definition.js'
 export interface StopperHooks {
   /** Opens the log files again; absent where there are none: then SIGHUP ends the command. */
   readonly reopenLog?: (() => void) | undefined
+  /** Hears that the command has ended in good order because it was told to, and by what. */
+  readonly onStopped: (by: string) => void
   /** Ends the process, once all that was written has left. */
   readonly exit: (code: number) => Promise<never>
   /** Tells what went wrong while it ended. */
@@ -76,6 +78,7 @@ export class Stopper {
     this.#isStopping = true
     try {
       await running.stop(isUrgent, signal)
+      this.#hooks.onStopped(signal ?? 'end of stdin')
       const end = await endedAlready(running)
       await this.#hooks.exit(end?.exitCode ?? (signal === undefined ? 0 : codeOf(signal)))
     } catch (error) {

@@ -6,6 +6,7 @@ import { silentLogger, type Logger } from '../base/logger.js'
 import type { AnyOptionTable } from '../base/option-table.js'
 import { loggerOption, show } from '../base/option.js'
 import { LOGGING_OPTIONS, type LoggingOptions } from './logging-options.js'
+import { packageVersion } from './package-version.js'
 import { UNNECESSARY_WORKER_OPTIONS, type UnnecessaryWorkerOptions } from './unnecessary-options.js'
 
 /** What is said of a log, and what only deserves a line in it. */
@@ -47,7 +48,8 @@ async function openDescribed(options: LoggingOptions): Promise<CodeLog> {
   const { openLogger } = await import('./open-logger.js')
   const { loggingPaths, loggingLevel, loggingConfigFile } = options
   const opened = await openLogger({ loggingPaths, loggingLevel, loggingConfigFile })
-  for (const line of opened.description) opened.logger.info(line)
+  const version = packageVersion()
+  for (const line of opened.description) opened.logger.info(line, { version })
   return { logger: opened.logger, isSilent: false, close: () => opened.close() }
 }
 

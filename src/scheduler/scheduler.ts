@@ -14,6 +14,7 @@ import { OutputGate } from '../runtime/output-gate.js'
 import { packageVersion } from '../runtime/package-version.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { formatAddress, parseAddress } from '../transport/address.js'
+import { BoundedLog } from '../transport/bounded-log.js'
 import { DescriptorRoom } from '../transport/descriptor-room.js'
 import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
@@ -37,6 +38,12 @@ export interface SchedulerEnd {
   readonly isFailure: boolean
 }
 
+/** A message that could not be read. */
+interface Malformed {
+  readonly peer: Identity
+  readonly error: string
+}
+
 /** A scheduler in this process. It keeps the process alive until it is closed. */
 export class Scheduler implements AsyncDisposable {
   /** Resolves when the scheduler has ended: closed, shut down by a client, or by a bug. */
@@ -44,7 +51,9 @@ export class Scheduler implements AsyncDisposable {
   readonly #log: CodeLog
   readonly #logger: Logger
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
-  readonly #malformed = new Map<Identity, number>()
+  readonly #malformed = new BoundedLog<'malformed', Malformed>((last, count) =>
+    this.#tellMalformed(last, count),
+  )
   readonly #places = new PeerPlaces()
   readonly #sampler = new ProcessSampler()
   readonly #outputGate = new OutputGate({
@@ -145,7 +154,6 @@ export class Scheduler implements AsyncDisposable {
       onConnect: (peer, remote) => this.#places.onConnected(peer, remote),
       onDisconnect: (peer, reason) => {
         if (reason !== '') this.#tell('info', 'connection lost', { peer, reason })
-        this.#malformed.delete(peer)
         this.#outputGate.forget(peer)
         this.#driver.handle({ type: 'peerDisconnected', peer })
         this.#places.onDisconnected(peer)
@@ -162,18 +170,16 @@ export class Scheduler implements AsyncDisposable {
       message = decode(frames)
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
-      this.#onMalformed(from, error)
+      this.#malformed.note('malformed', { peer: from, error: error.message })
       return
     }
     this.#driver.handle({ type: 'messageReceived', from, message })
   }
 
-  /** Logs the first, second, fourth, … so that a hostile peer cannot fill the log. */
-  #onMalformed(peer: Identity, error: ProtocolError): void {
-    const count = (this.#malformed.get(peer) ?? 0) + 1
-    this.#malformed.set(peer, count)
-    if ((count & (count - 1)) !== 0) return
-    this.#tell('warn', 'dropped a malformed message', { peer, count, error: error.message })
+  #tellMalformed(last: Malformed, count: number): void {
+    if (count === 1) return this.#tell('warn', 'dropped a malformed message', { ...last })
+    const text = `dropped ${count} more malformed messages; the last one`
+    this.#tell('warn', text, { count, ...last })
   }
 
   #perform(action: SchedulerAction): void {
@@ -255,6 +261,7 @@ export class Scheduler implements AsyncDisposable {
 
   async #close(end: SchedulerEnd): Promise<void> {
     this.#driver.stop()
+    this.#malformed.close()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])
     await this.#log.close()

@@ -5,10 +5,14 @@
 import { types } from 'node:util'
 import type { UsedModule } from './function/function-parts.js'
 import type { AnyFunction } from './native-names.js'
-import type { NumberedObjects } from './unit-context.js'
 
 /** Names of exports, with getters for those that change. */
 type Used = Map<string, AnyFunction | undefined>
+
+/** A unit, as far as it tells what it has met. */
+interface MeetingUnit {
+  has(object: object): boolean
+}
 
 /** The views of one message. */
 export class ModuleViews {
@@ -42,7 +46,7 @@ export class ModuleViews {
   }
 
   /** What stands for the module in the unit. Throws what reading an export throws. */
-  of({ module, names, getters }: UsedModule, unit: NumberedObjects): object {
+  of({ module, names, getters }: UsedModule, unit: MeetingUnit): object {
     const used = this.#names.get(module) ?? new Map<string, AnyFunction | undefined>()
     this.#names.set(module, used)
     for (const name of names) used.set(name, getters?.get(name))

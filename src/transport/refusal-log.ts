@@ -3,7 +3,7 @@
 // checks do, is a matter for DEBUG.
 
 import type { Logger } from '../base/logger.js'
-import { Recurrence } from '../base/recurrence.js'
+import { BoundedLog } from './bounded-log.js'
 
 /**
  * Why there was no handshake. `left`: the peer closed the connection before it was over. `silent`:
@@ -23,53 +23,29 @@ export interface Refusal {
 export const CROWDED =
   'no file descriptors are left (raise the limit of open files), and this connection says nothing'
 
-const INTERVAL_MS = 60_000
-
 /** The log of one socket that listens. */
 export class RefusalLog {
   readonly #logger: Logger
-  readonly #intervalMs: number
-  readonly #recurrences = new Map<RefusalKind, Recurrence>()
-  readonly #last = new Map<RefusalKind, Refusal>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #log = new BoundedLog<RefusalKind, Refusal>((last, count) => this.#tell(last, count))
 
-  constructor(logger: Logger, intervalMs: number = INTERVAL_MS) {
+  constructor(logger: Logger) {
     this.#logger = logger
-    this.#intervalMs = intervalMs
   }
 
   /** Says so, now or later. */
   note(refusal: Refusal): void {
     const { kind, remote, reason } = refusal
-    if (kind === 'left')
-      return this.#logger.debug('connection without handshake', { remote, reason })
-    let recurrence = this.#recurrences.get(kind)
-    if (recurrence === undefined) {
-      recurrence = new Recurrence(this.#intervalMs)
-      this.#recurrences.set(kind, recurrence)
-    }
-    this.#last.set(kind, refusal)
-    this.#tell(refusal, recurrence.note(performance.now()))
-    this.#timer ??= setTimeout(() => this.#look(), this.#intervalMs).unref()
+    if (kind === 'left') this.#logger.debug('connection without handshake', { remote, reason })
+    else this.#log.note(kind, refusal)
   }
 
-  /** Says what is left to say, and nothing afterwards. */
+  /** Says nothing any more. */
   close(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-  }
-
-  #look(): void {
-    this.#timer = undefined
-    for (const [kind, recurrence] of this.#recurrences) {
-      const last = this.#last.get(kind)
-      if (last !== undefined) this.#tell(last, recurrence.look(performance.now()))
-    }
+    this.#log.close()
   }
 
   #tell({ kind, remote, reason }: Refusal, count: number): void {
-    if (count === 1) this.#logger.warn('connection refused', { remote, reason })
-    if (count <= 1) return
+    if (count === 1) return this.#logger.warn('connection refused', { remote, reason })
     const text = `${count} more connections were refused; the last one`
     this.#logger.warn(text, { count, kind, remote, reason })
   }

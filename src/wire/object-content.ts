@@ -44,6 +44,12 @@ export function functionName(name: string, id: ObjectId): Uint8Array {
   return Buffer.from(name === '' ? `<func ${firstDigits(id)}>` : name)
 }
 
+/** What a function is called, for people; '' where its object has a name that was made for it. */
+export function spokenName(name: Uint8Array, maxBytes: number = name.byteLength): string {
+  const text = asBuffer(name).toString('utf8', 0, maxBytes)
+  return text.startsWith('<') ? '' : text
+}
+
 /** The name of an argument, or of an object that was sent by itself: as given, or from its id. */
 export function argumentName(name: string, id: ObjectId): Uint8Array {
   return Buffer.from(name === '' ? `<obj ${lastDigits(id)}>` : name)

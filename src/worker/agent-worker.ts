@@ -162,7 +162,8 @@ export class AgentWorker {
 
   #onDisconnect(reason: string): void {
     this.#isCongested = false
-    this.#driver.handle({ type: 'disconnected', reason })
+    const why = reason === '' ? 'the scheduler has closed it' : reason
+    this.#driver.handle({ type: 'disconnected', reason: why })
   }
 
   #onDrain(): void {

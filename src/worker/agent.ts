@@ -73,9 +73,9 @@ export class Agent {
     for (const [index, name] of settings.names.entries()) {
       if (index > 0) await nextTurn()
       if (this.#isStopping) return
-      const logger = withFields(settings.logger, { worker: name, index })
       const identity = newWorkerIdentity(name)
-      logger.info(`Worker[${index}] started`, { identity })
+      const logger = withFields(settings.logger, { worker: identity, index })
+      logger.info(`Worker[${index}] started`)
       const worker = new AgentWorker({ identity, settings, logger, sampler, report, spares })
       this.#workers.push(worker)
       void worker.ended.then(({ reason, isFailure }) => {

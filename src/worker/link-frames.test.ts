@@ -43,7 +43,7 @@ test('log lines arrive with the id of their task; long ones are cut', () => {
   assert.equal(level, 'warn')
   assert.equal(text.length, 65_536)
   // What JSON does not have arrives as text.
-  assert.deepEqual(fields, { a: 'null', b: '[object Object]', taskId: '61' })
+  assert.deepEqual(fields, { a: 'null', b: '[object Object]', task: '61' })
   for (const garbage of GARBAGE) assert.throws(() => decodeLog(garbage), { name: 'ProtocolError' })
   const odd = JSON.stringify({ level: 'constructor', text: 'x', fields: {} })
   assert.throws(() => decodeLog(Buffer.from(odd)), { name: 'ProtocolError' })

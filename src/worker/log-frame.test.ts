@@ -11,7 +11,7 @@ test('a line comes with the id of its task, and with fields of any kind as text'
   assert.deepEqual(decodeLog(Buffer.from(encodeLog(ID, 'info', { text: 'hello', fields }))), {
     level: 'info',
     text: 'hello',
-    fields: { n: 1, b: true, s: 'text', list: '1,2', taskId: '0102' },
+    fields: { n: 1, b: true, s: 'text', list: '1,2', task: '0102' },
   })
 })
 
@@ -31,7 +31,7 @@ test('what throws when it is looked at does not reach the task that logs', () =>
   assert.deepEqual(line, {
     level: 'warn',
     text: '?',
-    fields: { ok: 1, broken: '?', taskId: '0102' },
+    fields: { ok: 1, broken: '?', task: '0102' },
   })
 })
 

@@ -10,7 +10,7 @@ export interface LogWords {
   readonly fields: unknown
 }
 
-/** One line. In what a task writes, its id is one of the fields. */
+/** One line. In what a task writes, its id is the field `task`. */
 export interface LogLine {
   readonly level: LogLevel
   readonly text: string
@@ -27,7 +27,7 @@ const MAX_TEXT_LENGTH = 64 * 1024
  * becomes text or is left out.
  */
 export function encodeLog(id: TaskId, level: LogLevel, { text, fields }: LogWords): Uint8Array {
-  const all = { ...fieldsOf(fields), taskId: idToHex(id) }
+  const all = { ...fieldsOf(fields), task: idToHex(id) }
   return encodeOwnLog({ level, text: textOf(text), fields: all })
 }
 

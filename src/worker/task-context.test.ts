@@ -39,11 +39,11 @@ test('what a task logs leaves at once, with its id', () => {
     {
       level: 'warn',
       text: 'careful',
-      fields: { count: 3, on: true, name: 'x', taskId: '61' },
+      fields: { count: 3, on: true, name: 'x', task: '61' },
     },
-    { level: 'info', text: '?', fields: { deep: '[object Object]', big: '5', taskId: '61' } },
-    { level: 'debug', text: 'text', fields: { taskId: '61' } },
-    { level: 'error', text: 'bad', fields: { taskId: '61' } },
+    { level: 'info', text: '?', fields: { deep: '[object Object]', big: '5', task: '61' } },
+    { level: 'debug', text: 'text', fields: { task: '61' } },
+    { level: 'error', text: 'bad', fields: { task: '61' } },
   ])
 })
 

@@ -1,4 +1,5 @@
-// A logger that says which worker speaks: many share one agent, and often one name.
+// A logger that says which worker speaks: many share one agent, and often one name. It is called by
+// its identity, as in the log of the scheduler.
 
 import type { LogFields, Logger } from '../base/logger.js'
 

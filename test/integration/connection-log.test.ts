@@ -100,6 +100,28 @@ for (const [name, bytes, why] of wrong) {
   })
 }
 
+test('a worker says that its scheduler has closed the connection', async (t) => {
+  const scene = await stage(t)
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', scene.address])
+  const { worker } = await cluster.line(({ message }) => message === 'connected to the scheduler')
+  const connected = await scene.scheduler.line(({ message }) => message === 'worker connected')
+  assert.equal(connected['worker'], worker)
+  scene.scheduler.child.kill('SIGTERM')
+  const isLoss = ({ message }: LogLine): boolean => {
+    return message === 'lost the connection to the scheduler'
+  }
+  assert.equal((await cluster.line(isLoss))['reason'], 'the scheduler has closed it')
+})
+
+test('a worker that is killed is a warning', async (t) => {
+  const scene = await stage(t)
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', scene.address])
+  await scene.scheduler.line(({ message }) => message === 'worker connected')
+  cluster.child.kill('SIGKILL')
+  const isLoss = ({ message }: LogLine): boolean => message === 'worker lost its connection'
+  assert.equal((await scene.scheduler.line(isLoss))['level'], 'warn')
+})
+
 test('an HTTP client that leaves at once is logged nevertheless', async (t) => {
   const scene = await stage(t)
   const socket = await stranger(t, scene)

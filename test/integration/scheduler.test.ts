@@ -102,6 +102,24 @@ test('a scheduler drops what it cannot read, says so, and serves on', async () =
   }
 })
 
+test('what many peers send that cannot be read is one line', async () => {
+  const { logger, lines } = collector()
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0', logger })
+  const names = Array.from({ length: 20 }, (_, index) => identity(`${index}|Client|a`))
+  const peers = names.map((name) => new Peer(scheduler.address, name))
+  try {
+    for (const { socket } of peers) {
+      for (let count = 0; count < 10; count += 1) socket.send(Buffer.alloc(7))
+      socket.send(encode(heartbeat))
+    }
+    // They are served on.
+    for (const peer of peers) await peer.gets('clientHeartbeatEcho')
+    assert.deepEqual(lines, ['dropped a malformed message'])
+  } finally {
+    for (const { socket } of peers) await socket.close()
+  }
+})
+
 test('a peer that closes in the middle of its work leaves the scheduler serving', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   for (let round = 0; round < 20; round += 1) {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import type * as scaler from 'scaler-ts'
 import { Client, ProcessorDiedError, TaskCancelledError, TaskTimeoutError } from 'scaler-ts'
 import { Scheduler } from '#src/scheduler/scheduler.js'
 import { Agent } from '#src/worker/agent.js'
@@ -63,9 +64,95 @@ test('at DEBUG every part tells each step of each task, by its id and name', asy
       'debug the processor is done with a task',
     ],
   )
+  assert.equal(fieldsOf(received)['name'], undefined)
   for (const line of steps) assert.ok(line.includes('"name":"price"'), line)
-  assert.ok(logs.scheduler.lines.some((line) => /sent to a worker .*"worker":"/.test(line)))
+  for (const line of [received, ...steps]) assert.equal(fieldsOf(line)['attempt'], 1)
 })
+
+test('the scheduler says where a task ran, for how long and why it failed; each log has the worker', async (t) => {
+  const { client, logs } = await setUp(t)
+  await client.submit(() => 1)
+  const failing = client.with({ retries: 1 }).submit(function fails() {
+    throw new Error('a secret')
+  })
+  await assert.rejects(failing)
+  const find = ({ lines }: Listener, start: string): Fields => {
+    const line = lines.find((each) => each.startsWith(start))
+    assert.ok(line !== undefined, `${start} in ${lines.join('\n')}`)
+    return fieldsOf(line)
+  }
+  const { worker } = find(logs.agent, 'info Worker[0] started')
+  assert.match(String(worker), /^\d+\|/)
+  const succeeded = find(logs.scheduler, 'debug task succeeded')
+  const failed = find(logs.scheduler, 'debug task failed')
+  for (const fields of [succeeded, failed, find(logs.scheduler, 'debug task sent to a worker')]) {
+    assert.equal(fields['worker'], worker)
+  }
+  for (const { durationMs } of [succeeded, failed]) assert.ok(Number(durationMs) > 0)
+  assert.deepEqual([succeeded['cause'], failed['cause']], [undefined, 'error'])
+  const again = logs.agent.lines.filter((line) => line.startsWith('debug task received'))
+  assert.deepEqual(
+    again.map((line) => fieldsOf(line)['attempt']),
+    [1, 1, 2],
+  )
+  for (const { lines } of Object.values(logs)) assert.doesNotMatch(lines.join('\n'), /secret/)
+})
+
+test('a function without a name has none in any log', async (t) => {
+  const { client, logs } = await setUp(t)
+  const future = client.submit(
+    (
+      () => () =>
+        1
+    )(),
+  )
+  await future
+  await client.with({ name: '<mine>' }).submit(
+    (
+      () => () =>
+        2
+    )(),
+  )
+  for (const { lines } of Object.values(logs)) {
+    const about = lines.filter((line) => line.includes(future.id))
+    assert.ok(about.length >= 3)
+    for (const line of about) assert.ok(!('name' in fieldsOf(line)), line)
+    assert.ok(lines.some((line) => fieldsOf(line)['name'] === '<mine>'))
+  }
+})
+
+test('what a task logs has its id as other lines have it', async (t) => {
+  const { client, logs } = await setUp(t)
+  const packageUrl = import.meta.resolve('scaler-ts')
+  const future = client.submit(async (url: string) => {
+    const { currentTask } = (await import(url)) as typeof scaler
+    currentTask().log.info('half way', { percent: 50 })
+  }, packageUrl)
+  await future
+  await until('the line', () => logs.agent.lines.some((line) => line.startsWith('info half way')))
+  const line = logs.agent.lines.find((each) => each.startsWith('info half way')) ?? ''
+  const { task, taskId, percent } = fieldsOf(line)
+  assert.deepEqual([task, taskId, percent], [future.id, undefined, 50])
+})
+
+test('a task that is cancelled is cancelled in the log, too', async (t) => {
+  const { client, logs } = await setUp(t)
+  const blocker = client.submit(() => new Promise(() => {}))
+  await until('it runs', () => blocker.state === 'running')
+  blocker.cancel()
+  await assert.rejects(blocker, TaskCancelledError)
+  const isSaid = (line: string): boolean => line.startsWith('debug task is being cancelled')
+  await until('it is said', () => logs.scheduler.lines.some(isSaid))
+  for (const { lines } of Object.values(logs)) {
+    assert.ok(!lines.some((line) => /^\w+ [^{]*canceled/.test(line)), lines.join('\n'))
+  }
+})
+
+type Fields = Readonly<Record<string, unknown>>
+
+function fieldsOf(line: string): Fields {
+  return JSON.parse(line.slice(line.indexOf(' {'))) as Fields
+}
 
 test('what is not logged at DEBUG is not even made', async (t) => {
   const { scheduler } = { scheduler: new Listener() }

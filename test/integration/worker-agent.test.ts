@@ -266,7 +266,7 @@ test('what tasks print is logged with the name of their worker', async (context)
   ] as const) {
     const line = find(text)
     assert.equal(line?.level, level, text)
-    assert.equal(line.fields['worker'], 'printer')
+    assert.match(String(line.fields['worker']), /^\d+\|printer\|[0-9a-f]{32}$/)
     assert.equal(typeof line.fields['processorId'], 'number')
   }
 })

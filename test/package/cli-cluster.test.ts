@@ -57,7 +57,7 @@ test('workers have the names that are given', async (t) => {
   const timing = ['-hi', '0.5', '--death-timeout-seconds', '60']
   const { cluster } = await startCluster(t, ['-n', '2', '-wn', 'left,right', ...timing, address])
   for (const name of ['left', 'right']) {
-    await cluster.line((line) => String(line['identity']).includes(`|${name}|`))
+    await cluster.line((line) => String(line['worker']).includes(`|${name}|`))
   }
 })
 

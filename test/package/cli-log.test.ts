@@ -7,9 +7,22 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { childrenOf, isAlive, ROOT, startCommand, startScheduler, until } from './command.js'
+import { Client } from 'scaler-ts'
+import {
+  childrenOf,
+  isAlive,
+  ROOT,
+  startCommand,
+  startScheduler,
+  until,
+  type LogLine,
+} from './command.js'
 
 const FREE = 'tcp://127.0.0.1:0'
+
+const { version: PACKAGE_VERSION } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
+  readonly version: string
+}
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'log-'))
@@ -31,6 +44,38 @@ test('a log begins with where it goes and which event loop there is', async (t) 
   assert.equal(second, 'use event loop: builtin (libuv)')
   assert.equal(third, `Scheduler: address is ${address}`)
   assert.match(fourth ?? '', /^Scheduler: monitor address is tcp:\/\/127\.0\.0\.1:\d+$/)
+})
+
+for (const name of ['scaler-scheduler', 'scaler-cluster']) {
+  test(`${name} begins its log with its version, and ends it with why and when it stopped`, async (t) => {
+    const { address } = await startScheduler(t)
+    const words = name === 'scaler-scheduler' ? [FREE] : ['-n', '1', address]
+    const command = startCommand(t, name, words)
+    await command.line(({ message }) => /monitor address|is ready/.test(String(message)))
+    command.child.kill('SIGTERM')
+    const { code, stdout } = await command.ended
+    assert.equal(code, 143)
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as LogLine)
+    assert.equal(lines[0]?.['version'], PACKAGE_VERSION)
+    const { level, message, reason, uptimeSeconds } = lines.at(-1) ?? {}
+    const calledAs = name.replace('-', '_')
+    assert.deepEqual([level, message, reason], ['info', `${calledAs}: stopped`, 'SIGTERM'])
+    assert.ok(Number(uptimeSeconds) > 0, stdout)
+  })
+}
+
+test('a scheduler that a client has shut down says so at the end', async (t) => {
+  const { scheduler, address } = await startScheduler(t)
+  const client = await Client.connect(address)
+  await client.shutdown()
+  const { code, stdout } = await scheduler.ended
+  assert.equal(code, 0)
+  const end = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as LogLine
+  assert.equal(end['message'], 'scaler_scheduler: stopped')
+  assert.match(String(end['reason']), /client shut the cluster down/)
 })
 
 test('the cluster says what it starts, with its main settings', async (t) => {
@@ -114,7 +159,7 @@ test('on a terminal a log is lines for people', { skip: !isLinux }, async (t) =>
   const [first = '', second = '', third = ''] = output().split('\r\n')
   assert.match(
     first,
-    /^\[INFO\]\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d{4}: logging to \('\/dev\/stdout',\)$/,
+    /^\[INFO\]\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d{4}: logging to \('\/dev\/stdout',\) version=\d+\.\d+\.\d+\S*$/,
   )
   assert.match(second, /^\[INFO\].*: use event loop: builtin \(libuv\)$/)
   assert.match(third, /^\[INFO\].*: Scheduler: address is tcp:\/\/127\.0\.0\.1:\d+$/)

@@ -2,8 +2,9 @@
 // for DEBUG are written, each change is one.
 
 import { assert } from '../../base/assert.js'
-import { idToHex, type ObjectId, type TaskId } from '../../base/ids.js'
+import { taskLogFields, type ObjectId, type TaskId } from '../../base/ids.js'
 import { Lifecycle } from '../../base/lifecycle.js'
+import { spokenName } from '../../wire/object-content.js'
 import { ResultInput, type StoredResult, type TaskRecord } from './task-record.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 import type { Turn } from './turn.js'
@@ -110,8 +111,8 @@ export class TaskTable<Owner> {
   }
 
   #tell({ taskId, options, function: fn }: TaskRecord<Owner>, text: string): void {
-    const name = options.name === '' ? Buffer.from(fn.value.name).toString() : options.name
-    this.#turn.log('debug', text, { task: idToHex(taskId), name })
+    const name = options.name === '' ? spokenName(fn.value.name) : options.name
+    this.#turn.log('debug', text, taskLogFields(taskId, name))
   }
 
   /** Throws if the table disagrees with itself. */

@@ -1,6 +1,7 @@
 // The time and the way out, for as long as one event is handled. Held by all parts of the
 // machine, so that neither is passed through every call.
 
+import type { LogFields } from '../../base/logger.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
 import type { TaskId } from '../../base/ids.js'
@@ -47,11 +48,7 @@ export class Turn<Owner> {
   }
 
   /** Writes a log line. */
-  log(
-    level: 'debug' | 'info' | 'warn',
-    text: string,
-    fields: Readonly<Record<string, string | number | boolean>>,
-  ): void {
+  log(level: 'debug' | 'info' | 'warn', text: string, fields: LogFields): void {
     this.#act({ type: 'log', level, text, fields })
   }
 }

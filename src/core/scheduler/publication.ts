@@ -3,7 +3,7 @@
 // Each step of a task is a line of the log, too, where lines for DEBUG are written.
 
 import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
-import { identity, idToHex } from '../../base/ids.js'
+import { identity, taskLogFields } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
@@ -15,7 +15,9 @@ import type {
   WorkerHeartbeat,
   WorkerStatus,
 } from '../../wire/message.js'
-import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
+import { spokenName } from '../../wire/object-content.js'
+import { decodeProfileResult } from '../../wire/profile.js'
+import type { ClientEntry, ObjectEntry, TaskEntry, WorkerEntry } from './entries.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
 import { activeCount } from './worker-pool.js'
@@ -25,14 +27,26 @@ const DISCONNECTED = latin1ToBytes('disconnected')
 const NO_WORKER = identity('')
 const UNKNOWN_FUNCTION = latin1ToBytes('<Unknown>')
 
-/** A task has got a new status. The worker is named only while it runs. */
+/** Length of a profile result. */
+const PROFILE_BYTES = 16
+
+/** How a task has ended, beside its status. */
+export interface TaskEnd {
+  readonly metadata: Uint8Array
+  /** The worker that had it last. */
+  readonly worker: WorkerEntry | undefined
+}
+
+const NOT_ENDED: TaskEnd = { metadata: NO_BYTES, worker: undefined }
+
+/** A task has got a new status. Monitors are told its worker only while it runs. */
 export function publishTask(
   state: SchedulerState,
   task: TaskEntry,
   status: TaskStatus,
-  metadata: Uint8Array = NO_BYTES,
+  end: TaskEnd = NOT_ENDED,
 ): void {
-  if (state.options.tellsTasks === true) tellTask(state, task, status)
+  if (state.options.tellsTasks === true) tellTask(state, { task, status, end })
   if (!state.output.hasSubscribers) return
   state.output.publish({
     kind: 'stateTask',
@@ -40,31 +54,58 @@ export function publishTask(
     functionName: nameOf(task),
     status,
     worker: status === 'running' && task.worker !== undefined ? task.worker.identity : NO_WORKER,
-    metadata,
+    metadata: end.metadata,
   })
 }
 
 const STEPS: Readonly<Record<TaskStatus, string>> = {
   inactive: 'task waits for a worker',
   running: 'task sent to a worker',
-  canceling: 'task is being canceled',
+  canceling: 'task is being cancelled',
   success: 'task succeeded',
   failed: 'task failed',
-  canceled: 'task canceled',
+  canceled: 'task cancelled',
   notFound: 'task not found',
   workerDied: 'task failed: too many workers were lost with it',
   noWorker: 'task refused: too many tasks wait',
 }
 
-function tellTask(state: SchedulerState, task: TaskEntry, status: TaskStatus): void {
-  const worker = status === 'running' ? { worker: task.worker?.identity } : {}
-  const owner = task.client === undefined ? {} : { client: task.client.identity }
-  state.output.log('debug', STEPS[status], { ...taskFields(task), ...owner, ...worker })
+/** Why there is no result, as far as a scheduler knows: it never looks into an error. */
+const CAUSES: Partial<Readonly<Record<TaskStatus, string>>> = {
+  failed: 'error',
+  workerDied: 'worker died',
+}
+
+/** A step of a task. */
+interface Step {
+  readonly task: TaskEntry
+  readonly status: TaskStatus
+  readonly end: TaskEnd
+}
+
+function tellTask(state: SchedulerState, { task, status, end }: Step): void {
+  const worker = (task.worker ?? end.worker)?.identity
+  const durationMs = durationOf(end.metadata)
+  const cause = CAUSES[status]
+  state.output.log('debug', STEPS[status], {
+    ...taskFields(task),
+    ...(task.client === undefined ? {} : { client: task.client.identity }),
+    ...(worker === undefined ? {} : { worker }),
+    ...(durationMs === undefined ? {} : { durationMs }),
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+
+/** In milliseconds, to the microsecond. */
+function durationOf(metadata: Uint8Array): number | undefined {
+  if (metadata.byteLength !== PROFILE_BYTES) return undefined
+  const profile = decodeProfileResult(metadata)
+  return profile && Math.round(profile.durationSeconds * 1e6) / 1e3
 }
 
 /** What a line about a task says of it. */
 export function taskFields(task: TaskEntry): LogFields {
-  return { task: idToHex(task.id), name: Buffer.from(nameOf(task)).toString() }
+  return taskLogFields(task.id, titleOf(task.extra?.name ?? '', task.function))
 }
 
 /** The same of one that is not taken. */
@@ -73,8 +114,12 @@ export function refusedFields(
   { identity: client }: ClientEntry,
   { taskId, name, funcObjectId }: Task,
 ): LogFields {
-  const called = name === '' ? state.objects.get(funcObjectId)?.name : Buffer.from(name)
-  return { task: idToHex(taskId), name: Buffer.from(called ?? UNKNOWN_FUNCTION).toString(), client }
+  return { ...taskLogFields(taskId, titleOf(name, state.objects.get(funcObjectId))), client }
+}
+
+/** For people: '' where neither the task nor its function has a name. */
+function titleOf(name: string, fn: ObjectEntry | undefined): string {
+  return name === '' && fn !== undefined ? spokenName(fn.name) : name
 }
 
 /** The name that the task came with, or that of its function. */

@@ -177,6 +177,23 @@ for (const [title, lose] of [
   })
 }
 
+test('that a worker is lost is a warning, that it leaves is not', () => {
+  const scheduler = withPeers({ workers: ['V', 'W', 'X'] })
+  scheduler.actions()
+  scheduler.receive('V', { kind: 'disconnectRequest', worker: peer('V') })
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
+  for (const at of [30_000, 61_000]) scheduler.receive('C', clientHeartbeat()).moveTo(at)
+  const lines = scheduler.logActions().filter(({ text }) => text.startsWith('worker'))
+  assert.deepEqual(
+    lines.map(({ level, text, fields }) => [level, text, fields['worker']]),
+    [
+      ['info', 'worker disconnected', 'V'],
+      ['warn', 'worker lost its connection', 'W'],
+      ['warn', 'worker timed out', 'X'],
+    ],
+  )
+})
+
 test('a worker that gives a task back uninvited gets it, or another, again', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   scheduler.receive('C', task('t', 'C')).actions()

@@ -134,7 +134,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         return onClientDisconnect(state, from, message)
       default:
         state.output.log('warn', 'ignored a message that no peer should send', {
-          from,
+          peer: from,
           kind: message.kind,
         })
     }

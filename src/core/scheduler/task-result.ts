@@ -43,7 +43,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   pool.release(task, next === 'inactive' && cause === 'gaveUp' ? worker.movedAt : state.now)
   if (cause === 'retried') retry(state, task, message)
   else if (next === 'inactive') waitInFront(state, task)
-  else endTask(state, task, readableResult(state, task, message))
+  else endTask(state, task, readableResult(state, task, message), worker)
 }
 
 /** Whether a worker answers that it drops a task, or that it does not have or has begun it. */
@@ -85,7 +85,7 @@ function ignore(state: SchedulerState, from: Identity, message: TaskResult, text
   const { taskId, status, attempt } = message
   const task = state.tasks.get(taskId)
   const about = task === undefined ? { task: idToHex(taskId) } : taskFields(task)
-  state.output.log('debug', text, { ...about, worker: from, status, attempt })
+  state.output.log('debug', text, { ...about, worker: from, status, attempt: attempt + 1 })
   state.objects.drop(message.results)
 }
 

@@ -147,7 +147,9 @@ export function takeTasksBack(
     if (next === 'inactive') {
       if (task.runtime === 'javascript') countAttempt(task)
       waitInFront(state, task)
-    } else endTask(state, task, statusResult(task.id, isWornOut ? 'workerDied' : 'canceled'))
+    } else {
+      endTask(state, task, statusResult(task.id, isWornOut ? 'workerDied' : 'canceled'), lost)
+    }
   }
 }
 
@@ -284,11 +286,18 @@ function leaveFamily(state: SchedulerState, task: TaskEntry, status: TaskStatus)
   else cancelChildren(state, task)
 }
 
-/** The task leaves the tables; its client, if it is still there, gets the result. */
-export function endTask(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
+/**
+ * The task leaves the tables; its client, if it is still there, gets the result. `worker` had it.
+ */
+export function endTask(
+  state: SchedulerState,
+  task: TaskEntry,
+  result: TaskResult,
+  worker?: WorkerEntry,
+): void {
   count(state, result.status)
   state.tasks.delete(task.id)
-  publishTask(state, task, result.status, result.metadata)
+  publishTask(state, task, result.status, { metadata: result.metadata, worker })
   task.client?.tasks.delete(task)
   if (task.node === undefined) answer(state, task.client, result)
   else task.node.graph.onEnded(task, result)

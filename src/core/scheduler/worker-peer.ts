@@ -50,7 +50,8 @@ export type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | '
 
 /** Forgets a worker, with the clients inside of it, and lets its tasks wait for another. */
 export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
-  state.output.log('info', `worker ${end}`, {
+  const isLost = end === 'lost its connection' || end === 'timed out'
+  state.output.log(isLost ? 'warn' : 'info', `worker ${end}`, {
     worker: worker.identity,
     tasksTakenBack: worker.assigned.size,
   })
@@ -64,7 +65,6 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
     // Where it lives on, it finds out, and begins anew. (At the end of all, it will in any case.)
     if (end !== 'shut down') state.output.disconnect(guest.identity, 'its worker has gone')
   }
-  const isLost = end === 'lost its connection' || end === 'timed out'
   takeTasksBack(state, tasks, isLost ? worker : undefined)
 }
 

@@ -1,9 +1,10 @@
 // Gets the objects that tasks need from the scheduler to the processor: docs/protocol.md#objects.
 
-import { asBuffer, totalBytes } from '../../base/bytes.js'
+import { totalBytes } from '../../base/bytes.js'
 import { identity, type ObjectId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { ObjectInstruction, ObjectRequest, ObjectResponse } from '../../wire/message.js'
+import { spokenName } from '../../wire/object-content.js'
 import { ObjectTable } from './object-table.js'
 import type { Output } from './output.js'
 import type { WorkerTask } from './worker-task.js'
@@ -169,8 +170,7 @@ const CLEAR: ObjectInstruction = {
 
 /** The name of a function; empty for what has none of its own. */
 function nameFrom(bytes: Uint8Array | undefined): string {
-  const name = bytes === undefined ? '' : asBuffer(bytes).toString('utf8', 0, MAX_NAME_BYTES)
-  return name.startsWith('<') ? '' : name
+  return bytes === undefined ? '' : spokenName(bytes, MAX_NAME_BYTES)
 }
 
 function deletionOf(objectIds: readonly ObjectId[]): ObjectInstruction {

@@ -16,7 +16,7 @@ const STEPS: Readonly<Record<TaskCause, string>> = {
   answered: 'the processor is done with a task',
   requeued: 'task waits for a processor again',
   blamed: 'task failed: its processor ended',
-  cancelled: 'task canceled',
+  cancelled: 'task cancelled',
   timedOut: 'task has run for too long',
   disconnected: 'task has lost its scheduler',
   sentAgain: 'task sent again while it runs',

@@ -2,8 +2,8 @@
 
 import { copyOf } from '../../base/bytes.js'
 import {
-  idToHex,
   objectIdOf,
+  taskLogFields,
   taskPhrase,
   type Identity,
   type ObjectId,
@@ -159,9 +159,9 @@ export function describeTask(task: WorkerTask): string {
   return taskPhrase(task.id, titleOf(task))
 }
 
-/** What a line about a task says of it. */
+/** What a line about a task says of it. Attempts count from 1, as in `currentTask()`. */
 export function fieldsOf(task: WorkerTask): LogFields {
-  return { task: idToHex(task.id), name: titleOf(task), attempt: task.attempt }
+  return { ...taskLogFields(task.id, titleOf(task)), attempt: task.attempt + 1 }
 }
 
 /** Higher priority first, then the order of arrival. */
