@@ -30,10 +30,11 @@ export async function compile() {
   if (result.code === 0) {
     removeOrphans()
     // Not before the packages are installed: it is made with the compiler.
-    const { writeRequireEntries } = await import('./require-entry.mjs')
-    writeRequireEntries()
     const { writeBundles } = await import('./bundle.mjs')
     await writeBundles()
+    // They load what is in `dist` by then.
+    const { writeRequireEntries } = await import('./require-entry.mjs')
+    writeRequireEntries()
     makeCommandsExecutable()
   }
   return result

@@ -1,6 +1,5 @@
 // The client: what users submit with. Everything it does is done elsewhere; this is its face.
 
-import '../runtime/refuse-bundling.js'
 import type { ComboOptions } from '../cluster/combo-options.js'
 import { defaultSerializer, ownCopies } from '../serializer/process-serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'

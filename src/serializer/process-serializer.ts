@@ -1,6 +1,8 @@
 // The serializer of this process with all that it works with, and what users may tell it. There is
 // one: what is registered holds for every client, and a class is one class in all messages.
 
+// Before anything is made that a bundler may have broken.
+import './refuse-bundling.js'
 import { hostname } from 'node:os'
 import { ConfigError } from '../base/errors.js'
 import { ClassCodecs, type AnyClass, type ClassCodecOptions } from './class/class-codecs.js'
