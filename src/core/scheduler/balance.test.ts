@@ -221,6 +221,23 @@ test('a cancel of the client during a balance recall ends the task once, as canc
   }
 })
 
+test('the answer to a recall of an attempt that failed says nothing of the next attempt', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))
+  for (const id of ['a', 'b']) scheduler.receive('C', { ...task(id, 'C'), retries: 1 })
+  scheduler.receive('X', workerHeartbeat()).actions()
+  assert.deepEqual(recalled(scheduler), ['b'])
+  // It had begun when it was asked for, and fails before the worker hears of that.
+  scheduler.receive('X', { kind: 'disconnectRequest', worker: peer('X') }).actions()
+  scheduler.receive('W', result('a')).receive('W', result('b', 'failed'))
+  assert.deepEqual(scheduler.lines(), ['C <- result a success', 'W <- task b'])
+  scheduler.receive('C', cancel('b', true))
+  assert.deepEqual(scheduler.lines(), ['W <- cancel b by force'])
+  assert.deepEqual(scheduler.receive('W', result('b', 'notFound')).lines(), [])
+  scheduler.receive('W', result('b', 'canceled'))
+  assert.deepEqual(scheduler.lines(), ['C <- result b canceled'])
+})
+
 test('a child whose parent ends during a balance recall is cancelled, and told so', () => {
   const scheduler = withPeers({ clients: ['C', 'N'], workers: ['W'] })
   scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))

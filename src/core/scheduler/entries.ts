@@ -77,6 +77,8 @@ export interface WorkerEntry extends HeapItem {
    * they, and all before them, are not about the new tasks.
    */
   owed: Map<TaskId, number> | undefined
+  /** The same for earlier attempts of tasks: these answers can only be that it has none. */
+  late: Map<TaskId, number> | undefined
   /** Clients that live inside of its tasks. Invariant: each has this worker as its host. */
   readonly guests: Set<ClientEntry>
 }

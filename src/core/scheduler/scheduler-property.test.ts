@@ -274,9 +274,9 @@ class World {
     const held = this.held.get(name)
     const id = held?.[at % Math.max(held.length, 1)]
     if (id === undefined) return
-    // Who drops what it was asked for has answered that.
+    // Who drops what it was asked for, or says that it goes on, has answered that.
     const status = this.#plausible(id, how)
-    if (status === 'canceled') this.#forgetAsked(name, id)
+    if (status === 'canceled' || status === 'notFound') this.#forgetAsked(name, id)
     this.#say(name, result(id, status, took))
   }
 

@@ -24,10 +24,15 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
     const text = 'ignored the result of a task that this worker does not have'
     ignore(state, from, message, text)
     takeOwed(state.workers.get(from), message)
+    takeLate(state.workers.get(from), message)
     return
   }
   if (takeOwed(worker, message)) {
     ignore(state, from, message, 'ignored the result of a task whose id was used before')
+    return
+  }
+  if (takeLate(worker, message)) {
+    ignore(state, from, message, 'ignored an answer about an earlier attempt')
     return
   }
   if (isGivenUp(message) && goesOn(task, message.status, state.now)) return
@@ -39,6 +44,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   const cause = causeOf(task, message.status)
   if (cause !== 'gaveUp') measure(pool, task, message.metadata)
   const next = state.lifecycle.next(task.id, task.state, cause)
+  if (cause === 'retried') expectLate(worker, task)
   // What a worker gives back tells nothing of how it gets on.
   pool.release(task, next === 'inactive' && cause === 'gaveUp' ? worker.movedAt : state.now)
   if (cause === 'retried') retry(state, task, message)
@@ -71,6 +77,25 @@ function takeOwed(worker: WorkerEntry | undefined, message: TaskResult): boolean
   if (owed > 1) worker?.owed?.set(message.taskId, owed - 1)
   else worker?.owed?.delete(message.taskId)
   return true
+}
+
+/** A task is tried again before its worker has answered all that it was asked about this attempt. */
+function expectLate(worker: WorkerEntry, { id, extra }: TaskEntry): void {
+  if (extra === undefined || extra.unanswered === 0) return
+  worker.late ??= new Map()
+  worker.late.set(id, (worker.late.get(id) ?? 0) + extra.unanswered)
+}
+
+/**
+ * Whether a worker answers that it did not have an attempt any more: it may have another one since.
+ * Before any result of that it has answered.
+ */
+function takeLate(worker: WorkerEntry | undefined, { taskId, status }: TaskResult): boolean {
+  const count = worker?.late?.get(taskId)
+  if (count === undefined) return false
+  if (status === 'notFound' && count > 1) worker?.late?.set(taskId, count - 1)
+  else worker?.late?.delete(taskId)
+  return status === 'notFound'
 }
 
 /** Whether a worker that tells attempts tells of another one than it was given. */

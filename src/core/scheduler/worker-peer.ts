@@ -108,6 +108,7 @@ function addWorker(
     load: 0,
     held: new Set(),
     owed: undefined,
+    late: undefined,
     guests: new Set(),
   }
   state.nextWorkerSequence += 1
