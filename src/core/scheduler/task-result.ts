@@ -79,7 +79,7 @@ function takeOwed(worker: WorkerEntry | undefined, message: TaskResult): boolean
   return true
 }
 
-/** A task is tried again before its worker has answered all that it was asked about this attempt. */
+/** A task is tried again before its worker has answered all that it was asked of this attempt. */
 function expectLate(worker: WorkerEntry, { id, extra }: TaskEntry): void {
   if (extra === undefined || extra.unanswered === 0) return
   worker.late ??= new Map()
