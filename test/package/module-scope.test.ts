@@ -42,7 +42,8 @@ async function answers(
 ): Promise<void> {
   const project = await PackedProject.make(t, { 'package.json': '{}', [path]: text })
   for (const name of ['zod', 'pino']) await project.link(name, join(PEERS, name))
-  const { code, output } = await project.node([...flags, path])
+  // tsx keeps what it has compiled.
+  const { code, output } = await project.node([...flags, path], { TMPDIR: project.folder })
   assert.equal(code, 0, output)
   const [, json = ''] = /^answers: (.*)$/m.exec(output) ?? []
   assert.deepEqual(JSON.parse(json), MODULE_SCOPE_ANSWERS)
