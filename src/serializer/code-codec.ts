@@ -164,6 +164,7 @@ function readName(reader: ByteReader): CodeName {
     isOnce: false,
     isConstant,
     isCell,
+    isInitialized: true,
     isNeverUndefined: false,
     literal: undefined,
     origin: undefined,
@@ -171,6 +172,7 @@ function readName(reader: ByteReader): CodeName {
     wrappedSpecifier: undefined,
     isPrivateStore: false,
     witness: undefined,
+    changes: undefined,
     line,
   }
   const free = { name: source, binding, line, members: undefined, calledMembers: [] }

@@ -99,6 +99,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     isOnce: true,
     isConstant: isConstant && !isCell,
     isCell,
+    isInitialized: true,
     isNeverUndefined: false,
     literal: undefined,
     origin: undefined,
@@ -106,6 +107,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     wrappedSpecifier: undefined,
     isPrivateStore: content.kind === 'privateStore',
     witness: undefined,
+    changes: undefined,
     line: 0,
   }
   const free = {

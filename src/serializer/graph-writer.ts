@@ -93,15 +93,14 @@ export class GraphWriter {
         return false
       }
       if (error instanceof Stop && context.remake()) return false
-      throw failureAt([...rootPath(value), ...pathTo(context.place)], error)
+      throw failureAt([...rootPath(value), ...pathTo(context.place)], error, context.notRemade)
     }
   }
 }
 
-function failureAt(path: readonly string[], error: unknown): SerializeError {
-  if (error instanceof Stop || error instanceof Blame) {
-    return serializeErrorAt(path, error.refusal.reason)
-  }
+function failureAt(path: readonly string[], error: unknown, notRemade: string): SerializeError {
+  if (error instanceof Stop) return serializeErrorAt(path, error.refusal.reason + notRemade)
+  if (error instanceof Blame) return serializeErrorAt(path, error.refusal.reason)
   if (error instanceof SerializeError) {
     return serializeErrorAt([...path, ...error.path], reasonOf(error), error.cause)
   }

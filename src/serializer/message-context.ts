@@ -42,6 +42,8 @@ export class MessageContext implements UnitContext {
   readonly views: ModuleViews = new ModuleViews()
   /** What the last message with code says of what can be made once for all tasks. */
   sharing: Sharing = { isSteady: false, attachments: [] }
+  /** Why `remake` has made nothing again: the end of a reason. */
+  notRemade = ''
   readonly #tools: WriterTools
   #options: MessageOptions = { strictness: 'strict' }
   /** Functions of this message, for all its rounds. */
@@ -207,8 +209,11 @@ export class MessageContext implements UnitContext {
    * where it arrives. Returns whether there was one: then the message must be written again.
    */
   remake(): boolean {
+    this.notRemade = ''
     for (const { fn, name } of capturesOn(this.place)) {
-      if (!this.#tools.analyst.remake(fn, name)) continue
+      const answer = this.#tools.analyst.remake(fn, name)
+      if (typeof answer === 'string') this.notRemade ||= `; ${answer}`
+      if (answer !== true) continue
       this.#parts.clear()
       this.#analyzed.clear()
       return true

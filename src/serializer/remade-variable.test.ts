@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
+import { counts, registry } from './registry.kit.js'
+import { Keeper, mark, markedBlobs, show, steadyBlobs } from './remade-variable.kit.js'
 import { TwoSides } from './two-sides.kit.js'
 
 const sides = new TwoSides()
@@ -19,6 +21,13 @@ changed.enterWith(1)
 const target = new EventTarget()
 let reassigned = new Blob(['a'])
 reassigned = new Blob(['b'])
+
+const shown = { first: new Blob(['abc']), level: 1 }
+const showLevel = show({ owner: shown })
+const marked = { first: new Blob(['abc']), level: 1 }
+const isMarked = mark(marked).marked
+const isMarkedThere = mark(markedBlobs).marked
+const hidden = { first: new Blob(['abc']), list: [1] }
 
 test('a constant is made again from its initializer where its value cannot travel', async () => {
   const copy = sides.send(() => blob.text())
@@ -60,4 +69,37 @@ test('what may have changed since, or is at work, is refused as before', () => {
   const local = new Blob(['a'])
   assert.throws(() => sides.send(() => local.size), /a Blob cannot travel/)
   assert.throws(() => sides.send(blob), /a Blob cannot travel/)
+})
+
+test('what another module is given, or imports, is looked at there', () => {
+  assert.deepEqual([isMarked, isMarkedThere, showLevel()], [true, true, 1])
+  assert.throws(
+    () => sides.send(() => marked.first.size),
+    /marked is not made again on the worker because remade-variable\.kit\.js:\d+ may change it/,
+  )
+  assert.throws(
+    () => sides.send(() => markedBlobs.first.size),
+    /markedBlobs is not made again on the worker because remade-variable\.kit\.js:\d+ may/,
+  )
+  assert.equal(sides.send(() => shown.first.size)(), 3)
+  assert.equal(sides.send(() => steadyBlobs.first.size)(), 3)
+})
+
+test('what has changed in a way that no text shows is refused, also when it was sent before', () => {
+  const size = (): number => hidden.first.size + hidden.list.length
+  assert.equal(sides.send(size)(), 4)
+  const changed = /is not made again on the worker because it has been changed since/
+  for (const [key, part] of Object.entries({ list: [1, 2], other: 1, first: 1 })) {
+    new Keeper(hidden).change(key, part)
+    if (key === 'first') assert.equal(sides.send(() => hidden.list.length)(), 2)
+    else assert.throws(() => sides.send(size), changed)
+  }
+  const keys = (): string[] => [...Object.keys(registry), ...counts.keys()]
+  assert.deepEqual(sides.send(keys)(), [])
+  new Keeper(registry).change('blob', new Blob(['a']))
+  assert.throws(() => sides.send(keys), changed)
+  new Keeper(registry).change('blob', 1)
+  assert.deepEqual(sides.send(keys)(), ['blob'])
+  counts.set('blob', new Blob(['a']))
+  assert.throws(() => sides.send(keys), /counts is not made again on the worker because .* chan/)
 })

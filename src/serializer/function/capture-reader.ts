@@ -15,6 +15,7 @@ import type {
   FunctionSite,
 } from '../source/function-site.js'
 import type { CellKeys } from './cell-keys.js'
+import type { DeadZones } from './dead-zones.js'
 import type { Capture } from './function-parts.js'
 import type { LiveExports } from './live-export.js'
 import { ModuleObjects } from './module-object.js'
@@ -45,6 +46,7 @@ export interface CaptureReaderOptions {
   readonly cells: CellKeys
   readonly remade: RemadeVariables
   readonly live: LiveExports
+  readonly deadZones: DeadZones
   /** Called with each `require` that is found, and the file that has it. */
   readonly onRequire: (require: AnyFunction, url: string) => void
 }
@@ -53,6 +55,9 @@ type Content = Capture['content']
 
 /** What a variable holds. */
 type Found = Omit<ReadCapture, 'capture'> & { readonly content: Content }
+
+/** What a variable shows. */
+type Seen = { readonly value: unknown } | 'uninitialized'
 
 /** Reads captured variables. */
 export class CaptureReader {
@@ -64,7 +69,9 @@ export class CaptureReader {
   }
 
   /** The code of a function, in which variables of other modules that change are cells, too. */
-  codeOf({ code, codeWith }: FunctionSite, url: string): FunctionCode {
+  codeOf({ code, codeWith }: FunctionSite, owner: CaptureOwner): FunctionCode {
+    const { url } = owner
+    for (const { free } of code.names) this.#checkRemade(owner, free)
     const imported = code.names.filter(
       ({ free: { binding } }) =>
         this.#remadeOf(binding, url) !== undefined ||
@@ -76,9 +83,7 @@ export class CaptureReader {
   /** What the name stands for; undefined if it is a global. */
   read(owner: CaptureOwner, name: CodeName): ReadCapture | undefined {
     const { free } = name
-    const scope = owner.view.scopes.findIndex(({ variables }) =>
-      Object.hasOwn(variables, free.name),
-    )
+    const scope = scopeOf(owner, free)
     if (scope < 0 && free.binding === undefined) return undefined
     const step = captureText(free.name, owner.url, free.line)
     const cell = this.#remadeOf(free.binding, owner.url)
@@ -88,7 +93,9 @@ export class CaptureReader {
         ? { kind: 'refusal', refusal: refuseHidden(free.name, true) }
         : { kind: 'value', value: cell }
       const capture = { name: name.name, step, content }
-      return { capture, isConstant: true, partialUse: undefined }
+      const variable = this.#variableOf(free.binding, owner.url)
+      const isConstant = variable === undefined || !this.#options.remade.isOpen(variable)
+      return { capture, isConstant, partialUse: undefined }
     }
     const { content, ...about } = this.#contentOf(owner, name, scope)
     return { capture: { name: name.name, step, content }, ...about }
@@ -101,6 +108,15 @@ export class CaptureReader {
   ): Declaration | undefined {
     if (binding.kind !== 'import') return { binding, script }
     return binding.origin && this.#options.scripts.declarationOf(binding.origin, url)
+  }
+
+  /** What is made again must still be as it was: that shows only where the function sees it. */
+  #checkRemade(owner: CaptureOwner, free: FreeName): void {
+    const { remade } = this.#options
+    const variable = remade.version === 0 ? undefined : this.#variableOf(free.binding, owner.url)
+    if (variable === undefined || !remade.isOpen(variable)) return
+    const seen = this.look(owner, free)
+    if (seen !== undefined && seen !== 'uninitialized') remade.check(variable, seen.value)
   }
 
   #remadeOf(binding: Binding | undefined, url: string): MadeCell | undefined {
@@ -128,16 +144,28 @@ export class CaptureReader {
     }
     if (scope < 0)
       return changing({ kind: 'refusal', refusal: refuseHidden(free.name, name.isEarly) })
+    const seen = this.#look(owner, free, scope)
+    if (seen === 'uninitialized') {
+      return changing({ kind: 'refusal', refusal: refuseUninitialized(free.name) })
+    }
+    return this.#valueContent(owner, name, { value: seen.value, scope })
+  }
+
+  /** What a variable holds, as far as a function sees it; undefined if it does not. */
+  look(owner: CaptureOwner, free: FreeName): Seen | undefined {
+    const scope = scopeOf(owner, free)
+    return scope < 0 ? undefined : this.#look(owner, free, scope)
+  }
+
+  #look({ fn, view }: CaptureOwner, { name, binding }: FreeName, scope: number): Seen {
     let value: unknown
     try {
-      value = owner.view.scopes[scope]?.variables[free.name]
+      value = view.scopes[scope]?.variables[name]
     } catch {
-      return changing({ kind: 'refusal', refusal: refuseUninitialized(free.name) })
+      return 'uninitialized'
     }
-    if (value === undefined && isInDeadZone(binding)) {
-      return changing({ kind: 'refusal', refusal: refuseUninitialized(free.name) })
-    }
-    return this.#valueContent(owner, name, { value, scope })
+    const isDead = value === undefined && binding && this.#options.deadZones.has(fn, binding)
+    return isDead === true ? 'uninitialized' : { value }
   }
 
   #imported(binding: Binding, url: string): Content | undefined {
@@ -238,19 +266,16 @@ export class CaptureReader {
   }
 }
 
+function scopeOf({ view }: CaptureOwner, { name }: FreeName): number {
+  return view.scopes.findIndex(({ variables }) => Object.hasOwn(variables, name))
+}
+
 function constant(content: Content): Found {
   return { content, isConstant: true, partialUse: undefined }
 }
 
 function changing(content: Content): Found {
   return { content, isConstant: false, partialUse: undefined }
-}
-
-/** Node 20 shows `undefined` for what is not initialised yet. */
-function isInDeadZone(binding: Binding | undefined): boolean {
-  if (binding === undefined || !binding.isConstant) return false
-  const { kind, isNeverUndefined } = binding
-  return kind === 'class' || ((kind === 'const' || kind === 'let') && isNeverUndefined)
 }
 
 /** `module` of a CommonJS file, of which only `exports` can be meant. */

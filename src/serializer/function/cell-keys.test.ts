@@ -12,6 +12,7 @@ const count: Binding = {
   isOnce: false,
   isConstant: false,
   isCell: true,
+  isInitialized: true,
   isNeverUndefined: true,
   literal: undefined,
   origin: undefined,
@@ -19,6 +20,7 @@ const count: Binding = {
   isModuleObject: false,
   isPrivateStore: false,
   witness: undefined,
+  changes: undefined,
   line: 0,
 }
 

@@ -196,7 +196,7 @@ function unite(cells: readonly CapturedCell[]): void {
 }
 
 /** The function if nothing of it runs before its entry; of a class, such methods. */
-function* enterable(fn: AnyFunction): Generator<AnyFunction> {
+export function* enterable(fn: AnyFunction): Generator<AnyFunction> {
   const text = Function.prototype.toString.call(fn)
   const parsed = parseFunctionText(text, true) ?? parseFunctionText(text, false)
   if (parsed === undefined) return

@@ -195,6 +195,25 @@ test('a variable that is not initialised yet is refused', () => {
   assert(content.kind === 'value' && content.value === later)
 })
 
+test('a variable that may hold undefined is not taken for one that is not initialised', () => {
+  const kit = new TestAnalyst()
+  const constant = (): unknown => laterItem
+  const variable = (): unknown => laterLet
+  const withDefault = (item = laterItem): unknown => item
+  assert.match(kit.reason(constant), /variable laterItem .*not initialised yet/)
+  assert.match(kit.reason(variable), /variable laterLet .*not initialised yet/)
+  const laterItem = [1].at(5)
+  let laterLet = [2].at(5)
+  let late: number | undefined
+  for (const fn of [constant, variable, withDefault, (): unknown => late]) {
+    const [capture] = kit.source(fn).captures
+    assert(capture !== undefined && 'value' in capture.content)
+    assert.equal(capture.content.value, undefined)
+  }
+  laterLet = late = 1
+  assert.equal(laterLet + late, 2)
+})
+
 test('a bound function is its target, its this and its arguments', () => {
   const kit = new TestAnalyst()
   const self = { rate }

@@ -8,12 +8,15 @@ import type { ExportsOf, ModuleNames } from '../module/module-names.js'
 import type { ExportReference, RuntimeRole } from '../module/reference.js'
 import { isNative, ownValue, type AnyFunction, type NativeNames } from '../native-names.js'
 import { leadsToProxy } from '../prototype-chain.js'
+import { placeText } from '../path.js'
 import { Refusal, refuseClass } from '../refusal.js'
 import type { FunctionCode, FunctionSite } from '../source/function-site.js'
 import { CaptureReader, type ReadCapture } from './capture-reader.js'
 import { CellKeys } from './cell-keys.js'
 import { classPartsOf } from './class-parts.js'
+import { ChangeFinder } from './change-finder.js'
 import { CompilerFunctions } from './compiler-function.js'
+import { DeadZones } from './dead-zones.js'
 import type { ExplicitFunctions } from './explicit-function.js'
 import type { FunctionAnalyst, FunctionParts, SourceParts } from './function-parts.js'
 import {
@@ -26,7 +29,7 @@ import {
 import { LiveExports } from './live-export.js'
 import { namedSiteOf, type NamedSite } from './member-keys.js'
 import { PromisifiedFunctions } from './promisified.js'
-import { isAtWork, type MakerFunction, RemadeVariables } from './remade-variables.js'
+import { isAtWork, looksLike, type MakerFunction, RemadeVariables } from './remade-variables.js'
 import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './script-table.js'
 import { TextParts } from './text-parts.js'
 
@@ -96,16 +99,19 @@ export class SourceAnalyst implements FunctionAnalyst {
     return this.#namedParts(fn) ?? this.#inspectedParts(fn)
   }
 
-  remake(fn: AnyFunction, name: string): boolean {
+  remake(fn: AnyFunction, name: string): boolean | string {
     const tools = this.#tools
     const owner = this.#remade.makerOf(fn) ?? (tools && this.#ownerOf(fn, tools))
     const found = owner?.site.code.names.find((each) => each.name === name)
     const free = found?.isEarly === true ? undefined : found?.free
     if (tools === undefined || owner === undefined || free?.binding === undefined) return false
     const declared = tools.captures.declarationOf(free.binding, owner)
-    if (declared === undefined) return false
-    if (isAtWork(valueIn(owner.view, free.name))) return false
-    return this.#remake(declared, owner, tools)
+    const seen = tools.captures.look(owner, free)
+    if (declared === undefined || seen === 'uninitialized') return false
+    const made = this.#remake(declared, owner, tools, seen)
+    return typeof made === 'string'
+      ? `${free.name} is not made again on the worker because ${made}`
+      : made
   }
 
   referenceOf(object: object): ExportReference | undefined {
@@ -247,7 +253,7 @@ export class SourceAnalyst implements FunctionAnalyst {
   #read(found: Found, { captures }: Tools): Read {
     const { named, url } = found
     const site = named?.site ?? found.site
-    const code = captures.codeOf(site, url)
+    const code = captures.codeOf(site, found)
     const reads: ReadCapture[] = []
     for (const name of code.names) {
       const capture = named?.captures.get(name.name)
@@ -267,22 +273,40 @@ export class SourceAnalyst implements FunctionAnalyst {
     return { fn, site, script, view: inspector.functionView(fn), url: script.script.url }
   }
 
-  /** The variables that the expression uses and that nobody sees are made again, too. */
-  #remake({ binding, script }: Declaration, owner: MakerFunction, tools: Tools): boolean {
+  /**
+   * The variables that the expression uses and that nobody sees are made again, too. A text says
+   * why it must not be.
+   */
+  #remake(
+    declared: Declaration,
+    owner: MakerFunction,
+    tools: Tools,
+    seen?: { readonly value: unknown },
+  ): boolean | string {
+    const { binding, script } = declared
     if (!binding.isOnce || this.#remade.cellOf(binding) !== undefined) return false
-    const site = script.analysis?.remakingSite(binding.name)
-    if (site === undefined) return false
+    const { analysis } = script
+    const site = analysis?.remakingSite(binding.name)
+    if (analysis === undefined || site === undefined) return false
+    const shape = analysis.shapeOf(binding.name)
+    if (seen !== undefined && isAtWork(seen.value))
+      return 'a socket or thread of it is at work here'
+    const change = tools.changes.changeOf(declared)
+    if (change !== undefined) return `${placeText(change.url, change.line)} may change it`
+    if (seen !== undefined && !looksLike(seen.value, shape)) return 'it has been changed since'
     const { url } = script.script
     const view = script === owner.script ? owner.view : { location: undefined, scopes: [] }
     const maker = { fn: owner.fn, site, script, view, url }
-    this.#remade.add(binding, maker)
+    this.#remade.add(binding, maker, shape)
     for (const name of site.code.names) {
       const content = tools.captures.read(maker, name)?.capture.content
       if (content?.kind !== 'refusal') continue
       const hidden = name.free.binding && tools.captures.declarationOf(name.free.binding, maker)
-      if (hidden !== undefined && this.#remake(hidden, maker, tools)) continue
+      const isLater = tools.captures.look(maker, name.free) === 'uninitialized'
+      const made = hidden !== undefined && !isLater && this.#remake(hidden, maker, tools)
+      if (made === true) continue
       this.#remade.remove(binding)
-      return false
+      return made
     }
     return true
   }
@@ -295,15 +319,17 @@ export class SourceAnalyst implements FunctionAnalyst {
     if (inspector === undefined) return undefined
     const scripts = new ScriptTable(inspector)
     const cells = new CellKeys(inspector)
+    const changes = new ChangeFinder(scripts, inspector)
     const captures = new CaptureReader({
       modules: this.#options.modules,
       scripts,
       cells,
       remade: this.#remade,
       live: this.#live,
+      deadZones: new DeadZones(inspector),
       onRequire: (require, url) => this.#requires.set(require, url),
     })
-    return (this.#tools = { inspector, scripts, cells, captures })
+    return (this.#tools = { inspector, scripts, cells, captures, changes })
   }
 }
 
@@ -321,6 +347,7 @@ interface Tools {
   readonly scripts: ScriptTable
   readonly cells: CellKeys
   readonly captures: CaptureReader
+  readonly changes: ChangeFinder
 }
 
 interface Found {
@@ -342,16 +369,6 @@ function sourceParts(
   const classParts = site.classSite && classPartsOf(fn, site.classSite, inspector)
   if (classParts instanceof Refusal) return classParts
   return { kind: 'source', code, url, captures: reads.map(({ capture }) => capture), classParts }
-}
-
-/** What a variable holds, as far as a function sees it. */
-function valueIn({ scopes }: FunctionView, name: string): unknown {
-  const scope = scopes.find(({ variables }) => Object.hasOwn(variables, name))
-  try {
-    return scope?.variables[name]
-  } catch {
-    return undefined
-  }
 }
 
 function runtimeParts({ kind, url }: RuntimeRole): FunctionParts {

@@ -80,8 +80,9 @@ export interface FunctionAnalyst {
   /**
    * Called when what a captured variable holds cannot travel. If the variable is a constant that
    * can be made again where it arrives, `partsOf` gives it so from now on: then the answer is true.
+   * A text says why not, for people; false: it is nothing that could be.
    */
-  remake(fn: AnyFunction, name: string): boolean
+  remake(fn: AnyFunction, name: string): boolean | string
   /** What can be imported instead of sending an object: a module as a whole. Never throws. */
   referenceOf(object: object): ExportReference | undefined
   /** How the exports are read that a module changes, by name, for its namespace. */

@@ -8,7 +8,7 @@ import { MessagePort, Worker } from 'node:worker_threads'
 import { MadeCell } from '../cell.js'
 import type { FunctionView } from '../inspect/function-view.js'
 import type { AnyFunction } from '../native-names.js'
-import type { Binding, FunctionSite } from '../source/function-site.js'
+import type { Binding, FunctionSite, Shape } from '../source/function-site.js'
 import type { KnownScript } from './script-table.js'
 
 /** A function that makes a value again: what it is made of, though nobody calls it here. */
@@ -26,7 +26,7 @@ const MAX_LOOKS = 5_000
 
 /** The variables of a process that are made again. */
 export class RemadeVariables {
-  readonly #cells = new WeakMap<Binding, MadeCell>()
+  readonly #cells = new WeakMap<Binding, { readonly cell: MadeCell; readonly shape: Shape }>()
   readonly #makers = new WeakMap<AnyFunction, MakerFunction>()
   #count = 0
 
@@ -37,7 +37,18 @@ export class RemadeVariables {
 
   /** What stands for a variable, if it is one of these. */
   cellOf(variable: Binding): MadeCell | undefined {
-    return this.#count === 0 ? undefined : this.#cells.get(variable)
+    return this.#count === 0 ? undefined : this.#cells.get(variable)?.cell
+  }
+
+  /** Whether it must be looked at each time: it may have got something since. */
+  isOpen(variable: Binding): boolean {
+    return this.#cells.get(variable)?.shape !== undefined
+  }
+
+  /** No longer is one of these, if what it holds now looks different. */
+  check(variable: Binding, value: unknown): void {
+    const known = this.#cells.get(variable)
+    if (known !== undefined && !looksLike(value, known.shape)) this.remove(variable)
   }
 
   /** What a function stands for that is `make` of a cell. */
@@ -45,10 +56,11 @@ export class RemadeVariables {
     return this.#count === 0 ? undefined : this.#makers.get(fn)
   }
 
-  add(variable: Binding, maker: MakerFunction): void {
+  /** `shape`: of its initializer. */
+  add(variable: Binding, maker: MakerFunction, shape: Shape): void {
     const cell = new MadeCell()
     this.#makers.set(cell.make, maker)
-    this.#cells.set(variable, cell)
+    this.#cells.set(variable, { cell, shape })
     this.#count += 1
   }
 
@@ -56,6 +68,28 @@ export class RemadeVariables {
     this.#cells.delete(variable)
     this.#count += 1
   }
+}
+
+/** Whether a value still looks like the text that it was made from, as far as that tells. */
+export function looksLike(value: unknown, shape: Shape): boolean {
+  if (shape === undefined) return true
+  if (shape.kind === 'literal') return Object.is(value, shape.value)
+  if (!isObject(value) || types.isProxy(value)) return false
+  if (shape.kind === 'size') {
+    return (types.isMap(value) || types.isSet(value)) && value.size === shape.size
+  }
+  const properties = new Map<PropertyKey, PropertyDescriptor>()
+  for (const key of Reflect.ownKeys(value)) {
+    const property = Object.getOwnPropertyDescriptor(value, key)
+    if (property !== undefined && (key !== 'length' || !Array.isArray(value))) {
+      properties.set(key, property)
+    }
+  }
+  if (properties.size !== shape.keys.size) return false
+  return [...shape.keys].every(([key, inner]) => {
+    const property = properties.get(key)
+    return property !== undefined && (inner === undefined || looksLike(property.value, inner))
+  })
 }
 
 /** Whether something in the value is at work in this process: a socket, a server, a thread. */

@@ -151,6 +151,11 @@ export class Inspector {
     return this.#scripts.byUrl(url)
   }
 
+  /** The scripts of the user's files: not those of packages and of Node. */
+  userScripts(): readonly Script[] {
+    return this.#scripts.ofUser()
+  }
+
   /**
    * The variable that `name` is in the body of a function (variable-finder.ts); undefined where it
    * cannot be had.

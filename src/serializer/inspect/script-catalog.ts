@@ -52,6 +52,12 @@ export class ScriptCatalog {
     return this.#withUrl(url)
   }
 
+  /** The scripts of the user's files that there are by now. */
+  ofUser(): readonly Script[] {
+    if (this.#hasNewScripts()) this.refresh()
+    return [...this.#scripts.values()].filter(({ isOfUser }) => isOfUser)
+  }
+
   /** Learns of all scripts that there are by now. */
   refresh(): void {
     this.#whileEnabled(() => {})

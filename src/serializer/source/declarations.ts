@@ -10,29 +10,29 @@ type Kind = Binding['kind']
 
 /** Declares the names in a pattern. */
 export function declarePattern(pattern: Node, kind: Kind, scope: Scope): void {
+  for (const { name, start } of namesIn(pattern)) {
+    const variable = scope.declare(name, kind, start)
+    if (kind === 'const' || kind === 'import') variable.isFixed = true
+  }
+}
+
+/** The names that a pattern gives something to. */
+export function namesIn(pattern: Node): readonly acorn.Identifier[] {
   switch (pattern.type) {
-    case 'Identifier': {
-      const variable = scope.declare(pattern.name, kind, pattern.start)
-      if (kind === 'const' || kind === 'import') variable.isFixed = true
-      return
-    }
+    case 'Identifier':
+      return [pattern]
     case 'ObjectPattern':
-      for (const property of pattern.properties) {
-        declarePattern(property.type === 'Property' ? property.value : property, kind, scope)
-      }
-      return
+      return pattern.properties.flatMap((each) =>
+        namesIn(each.type === 'Property' ? each.value : each),
+      )
     case 'ArrayPattern':
-      for (const element of pattern.elements) {
-        if (element !== null) declarePattern(element, kind, scope)
-      }
-      return
+      return pattern.elements.flatMap((each) => (each === null ? [] : namesIn(each)))
     case 'RestElement':
-      declarePattern(pattern.argument, kind, scope)
-      return
+      return namesIn(pattern.argument)
     case 'AssignmentPattern':
-      declarePattern(pattern.left, kind, scope)
-      break
+      return namesIn(pattern.left)
     default:
+      return []
   }
 }
 

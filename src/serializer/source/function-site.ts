@@ -24,6 +24,8 @@ export interface Binding {
   readonly isConstant: boolean
   /** Assigned by a function inside the one that declares it: closures can change it. */
   readonly isCell: boolean
+  /** Its declaration gives it something. */
+  readonly isInitialized: boolean
   /** Its initializer can never be `undefined` (a literal, a function, `new`, …). */
   readonly isNeverUndefined: boolean
   /** What a constant holds whose initializer is a literal; undefined: it is no such thing. */
@@ -47,9 +49,51 @@ export interface Binding {
    * tells which of them a function has captured.
    */
   readonly witness: string | undefined
+  /** What the script does to what it holds; undefined if nothing. */
+  readonly changes: Changes | undefined
   /** Line of the declaration in the script, from 0. */
   readonly line: number
 }
+
+/**
+ * How what a variable holds is changed in place (variable-changes.ts). A level says what: 0 the
+ * object itself, 1 what that holds, and so on.
+ */
+export interface Changes {
+  /** The deepest level, and the line, from 0; undefined if nothing in its script does. */
+  readonly own: { readonly line: number; readonly level: number } | undefined
+  /** Functions of other modules that are given the value, or something `distance` levels around. */
+  readonly givenTo: readonly GivenTo[]
+  /** Of a function at the top of its script: the variables of each parameter. */
+  readonly parameters: readonly (readonly ParameterChanges[])[] | undefined
+}
+
+/** A function of another module that is given a value, or something around it. */
+export interface GivenTo {
+  readonly origin: ImportOrigin
+  /** Which argument it is in, and how many levels down. */
+  readonly index: number
+  readonly distance: number
+  readonly line: number
+  /** The value counts as changed if nothing is known of the function. */
+  readonly isSuspect: boolean
+}
+
+/** A variable of a parameter, and at what distance it has what the function is given. */
+export interface ParameterChanges {
+  readonly changes: Changes | undefined
+  readonly distance: number
+}
+
+/**
+ * What an expression shows of the value that it makes: an array or object by its keys, a map or set
+ * by its size, a literal; undefined: nothing.
+ */
+export type Shape =
+  | { readonly kind: 'keys'; readonly keys: ReadonlyMap<string, Shape> }
+  | { readonly kind: 'size'; readonly size: number }
+  | { readonly kind: 'literal'; readonly value: LiteralValue }
+  | undefined
 
 /** A value that is written in the text. */
 export type LiteralValue = string | number | bigint | boolean

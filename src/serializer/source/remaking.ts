@@ -4,11 +4,14 @@
 // on the moment or the process is asked.
 
 import { isBuiltin } from 'node:module'
+import type * as acorn from 'acorn'
+import type { Shape } from './function-site.js'
+import { calleeName, literalOf } from './initializer.js'
 import type { Scope, Variable } from './scope.js'
 import { staticName, type Node } from './syntax.js'
 
 /** Globals that say the same in each process, and whose functions change nothing. */
-const STEADY_GLOBALS: ReadonlySet<string> = new Set(
+export const STEADY_GLOBALS: ReadonlySet<string> = new Set(
   (
     'undefined NaN Infinity Object Array Number String Boolean BigInt RegExp JSON Map Set Intl ' +
     'URL URLSearchParams TextEncoder TextDecoder Headers Blob File Buffer ArrayBuffer DataView ' +
@@ -23,13 +26,6 @@ const UNSTEADY: ReadonlySet<string> = new Set(['random', 'Now', 'setPrototypeOf'
 
 /** Modules of Node whose functions only make something. */
 const STEADY_MODULES = /^(?:node:)?(?:util|path|url|string_decoder|async_hooks|querystring)$/
-
-/** Methods that are called for what they do elsewhere: their object stays as it is. */
-const HARMLESS: RegExp = new RegExp(
-  '^(?:trace|debug|info|warn|error|fatal|log|silly|verbose|http|flush|test|' +
-    '(?:safe)?parse(?:Async)?|(?:validate|assert|check)[a-z]*)$',
-  'i',
-)
 
 /**
  * Whether evaluating the expression again, elsewhere and later, gives a value like that which the
@@ -85,6 +81,50 @@ function isRemakable(node: Node, scope: Scope): boolean {
   }
 }
 
+/** What the expression shows of the value that it makes. */
+export function shapeOf(node: Node, scope: Scope): Shape {
+  switch (node.type) {
+    case 'Literal':
+    case 'TemplateLiteral': {
+      const value = literalOf(node)
+      return value === undefined ? undefined : { kind: 'literal', value }
+    }
+    case 'ArrayExpression': {
+      const { elements } = node
+      if (elements.some((each) => each?.type === 'SpreadElement' || each === null)) return undefined
+      const shapes = elements.map((each, at) => [`${at}`, each && shapeOf(each, scope)] as const)
+      return { kind: 'keys', keys: new Map(shapes.map(([at, shape]) => [at, shape ?? undefined])) }
+    }
+    case 'ObjectExpression': {
+      const keys = new Map<string, Shape>()
+      for (const each of node.properties) {
+        const name = each.type === 'Property' ? staticName(each.key, each.computed) : undefined
+        if (each.type !== 'Property' || name === undefined || name === '__proto__') return undefined
+        keys.set(name, each.kind === 'init' ? shapeOf(each.value, scope) : undefined)
+      }
+      return { kind: 'keys', keys }
+    }
+    case 'CallExpression':
+    case 'NewExpression':
+      return shapeOfMade(node, scope)
+    default:
+      return undefined
+  }
+}
+
+/** `new Map()`, `new Set([a])`, `Object.freeze({ a })`. */
+function shapeOfMade(node: acorn.CallExpression | acorn.NewExpression, scope: Scope): Shape {
+  const name = rootNameOf(node)
+  const [first, ...others] = node.arguments
+  if (name === undefined || scope.find(name) !== undefined || others.length > 0) return undefined
+  if (node.type === 'CallExpression') {
+    const isFrozen = name === 'Object' && ['freeze', 'seal'].includes(calleeName(node.callee) ?? '')
+    return isFrozen && first !== undefined ? shapeOf(first, scope) : undefined
+  }
+  if ((name !== 'Map' && name !== 'Set') || first !== undefined) return undefined
+  return { kind: 'size', size: 0 }
+}
+
 /** What the member `a.b.c` or the call `a.b()` begins with: the name `a`. */
 export function rootNameOf(node: Node): string | undefined {
   switch (node.type) {
@@ -108,23 +148,8 @@ export function rootNameOf(node: Node): string | undefined {
   }
 }
 
-/** The object that a statement `x.method(…)` may change, by its name. */
-export function changedBy(call: Node, parent: Node | undefined): string | undefined {
-  if (call.type !== 'CallExpression') return undefined
-  const { callee, arguments: parameters } = call
-  if (callee.type !== 'MemberExpression') return undefined
-  const method = staticName(callee.property, callee.computed) ?? ''
-  const isOfObject = callee.object.type === 'Identifier' && callee.object.name === 'Object'
-  if (isOfObject && /^(?:assign|define|setPrototypeOf)/.test(method)) {
-    const [first] = parameters
-    return first === undefined ? undefined : rootNameOf(first)
-  }
-  const isStatement = parent?.type === 'ExpressionStatement' || parent?.type === 'AwaitExpression'
-  return isStatement && !HARMLESS.test(method) ? rootNameOf(callee) : undefined
-}
-
 /** Whether that belongs to a package, the language, or a variable that can be made again. */
-function isSteady(callee: Node, scope: Scope): boolean {
+export function isSteady(callee: Node, scope: Scope): boolean {
   const name = rootNameOf(callee)
   if (name === undefined) return false
   const variable = scope.find(name)
@@ -138,7 +163,7 @@ function isSteadyVariable({ origin, wrappedSpecifier, initializer }: Variable): 
 }
 
 /** Of Node's own modules and the user's, calls may do anything. */
-function isPackage(specifier: string): boolean {
+export function isPackage(specifier: string): boolean {
   if (specifier.includes('/node_modules/')) return true
   return !/^(?:\.{0,2}\/|#|[a-z]+:|~\/|@\/)/i.test(specifier) && !isBuiltin(specifier)
 }

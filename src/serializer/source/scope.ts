@@ -1,7 +1,7 @@
 // Scopes and the variables declared in them, while a tree is walked. What is kept of them
 // afterwards is small: see `variable-facts.ts`.
 
-import type { Binding, ImportOrigin, LiteralValue } from './function-site.js'
+import type { Binding, GivenTo, ImportOrigin, LiteralValue, Shape } from './function-site.js'
 
 /**
  * `outside` is what surrounds a text that is looked at alone. `name` has the name that a function
@@ -18,6 +18,13 @@ export type ScopeKind =
   | 'class'
   | 'with'
   | 'name'
+
+/** An expression from which a value can be made again. */
+export interface Initializer {
+  readonly start: number
+  readonly end: number
+  readonly shape: Shape
+}
 
 /** A variable and what has been seen of it. */
 export class Variable {
@@ -56,9 +63,15 @@ export class Variable {
   /** The module that a compiler's stand-in for a namespace was made of. */
   wrappedSpecifier: string | undefined
   /** Where the expression stands that it can be made again from, if it can (remaking.ts). */
-  initializer: { readonly start: number; readonly end: number } | undefined
-  /** Something in the script may change what it holds. */
-  isChanged = false
+  initializer: Initializer | undefined
+  /** Where something in the script may change what it holds. */
+  changedAt: number | undefined
+  /** On which level, at most: see variable-changes.ts. */
+  changedLevel = 0
+  /** Functions of other modules that are given it. */
+  givenTo: ForeignCall[] | undefined
+  /** Of a function: the variables of each parameter. */
+  parameters: readonly (readonly Held[])[] | undefined
   /** What is told about it once all is known. */
   binding: Binding | undefined
 
@@ -69,6 +82,15 @@ export class Variable {
     this.scope = scope
   }
 }
+
+/** A variable whose value is at this distance from that of another: see variable-changes.ts. */
+export interface Held {
+  readonly variable: Variable
+  readonly distance: number
+}
+
+/** A call, by its offset in place of its line. */
+export type ForeignCall = Omit<GivenTo, 'line'> & { readonly at: number }
 
 /** One scope. */
 export class Scope {

@@ -2,7 +2,7 @@
 // here knows a value or asks V8.
 
 import { bindingOf, isNeverAssigned } from './binding.js'
-import type { Binding, FunctionSite, RuntimeName } from './function-site.js'
+import type { Binding, FunctionSite, RuntimeName, Shape } from './function-site.js'
 import { isRequire } from './initializer.js'
 import { LineIndex } from './line-index.js'
 import type { ExportTarget } from './module-exports.js'
@@ -23,12 +23,15 @@ export interface ScriptAnalysis {
   offsetAt(line: number, column: number): number
   /** A variable declared at the top of the script. */
   binding(name: string): Binding | undefined
+  /** The variables that the script imports. */
+  imports(): readonly Binding[]
   /**
    * A function without parameters that makes what a constant at the top of the script holds;
-   * undefined where that cannot be told, or something may have changed it since (remaking.ts). The
-   * same object at each call.
+   * undefined where that cannot be told (remaking.ts). The same object at each call.
    */
   remakingSite(name: string): FunctionSite | undefined
+  /** What the text says that a constant looked like at first, where `remakingSite` gives one. */
+  shapeOf(name: string): Shape
   /**
    * What a module exports, but for `export *`. The local name `*default*` stands for the value of
    * `export default` without a name, which is no variable. Empty for a CommonJS file.
@@ -99,12 +102,18 @@ class Analysis implements ScriptAnalysis {
     return variable?.scope.isTop === true ? bindingOf(variable, this.#lineIndex()) : undefined
   }
 
+  imports(): readonly Binding[] {
+    const variables = [...(this.#facts.top.variables?.values() ?? [])]
+    return variables
+      .filter(({ kind }) => kind === 'import')
+      .map((variable) => bindingOf(variable, this.#lineIndex()))
+  }
+
   remakingSite(name: string): FunctionSite | undefined {
     const known = this.#remaking.get(name)
     if (known !== undefined) return known
     const variable = this.#facts.top.find(name)
-    if (variable?.initializer === undefined || variable.isChanged) return undefined
-    if (!isNeverAssigned(variable)) return undefined
+    if (variable?.initializer === undefined || !isNeverAssigned(variable)) return undefined
     const { start, end } = variable.initializer
     const { scope } = variable
     const site = this.#makeSite(
@@ -117,6 +126,10 @@ class Analysis implements ScriptAnalysis {
     if (!isSteady) return undefined
     this.#remaking.set(name, site)
     return site
+  }
+
+  shapeOf(name: string): Shape {
+    return this.#facts.top.find(name)?.initializer?.shape
   }
 
   siteAt(offset: number, text: string): FunctionSite | undefined {

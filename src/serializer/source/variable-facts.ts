@@ -19,17 +19,20 @@ import {
 } from './initializer.js'
 import { setImportOrigins } from './module-exports.js'
 import { kindOf, placeOf } from './place.js'
-import { changedBy, makesValue, rootNameOf } from './remaking.js'
+import { makesValue, shapeOf } from './remaking.js'
 import type { Scope, Variable } from './scope.js'
 import { ScopeWalk, type Access, type WalkListener } from './scope-walk.js'
 import {
   isClassNode,
+  isFunction,
   saysStrict,
   staticName,
   statementsOf,
+  type FunctionNode,
   type Node,
   type RootNode,
 } from './syntax.js'
+import { VariableChanges } from './variable-changes.js'
 
 /** What a CommonJS file is given. */
 export const WRAPPER_NAMES: readonly string[] = [
@@ -59,6 +62,7 @@ export class VariableFacts implements WalkListener {
   readonly #walk: ScopeWalk
   readonly #source: string
   readonly #tops: ReadonlySet<Node>
+  readonly #changes = new VariableChanges()
   readonly roots: Map<number, RootFacts> = new Map()
   /** The innermost scope whose variables the script has once. */
   top: Scope
@@ -76,9 +80,11 @@ export class VariableFacts implements WalkListener {
     declareBody(program.body, this.top)
     setImportOrigins(program, this.top)
     this.#walk.visit(program)
+    this.#changes.finish()
   }
 
   onScope(node: Node, scope: Scope): void {
+    if (isFunction(node)) this.#declareParameters(node, scope)
     if (!this.#tops.has(node)) return
     scope.isTop = true
     this.top = scope
@@ -86,6 +92,15 @@ export class VariableFacts implements WalkListener {
       const isGiven = variable.kind === 'parameter' && WRAPPER_NAMES.includes(variable.name)
       if (isGiven) variable.kind = 'wrapper'
     }
+  }
+
+  /** Of a function that is known by the name of a variable. */
+  #declareParameters(node: FunctionNode, scope: Scope): void {
+    const parent = this.#walk.ancestors.at(-1)
+    const named = parent?.type === 'VariableDeclarator' && parent.init === node ? parent : node
+    const id = 'id' in named ? named.id : undefined
+    const fn = id?.type === 'Identifier' ? this.#walk.scope.find(id.name) : undefined
+    if (fn !== undefined) this.#changes.declare(fn, node, scope)
   }
 
   onRoot(node: RootNode): void {
@@ -116,16 +131,7 @@ export class VariableFacts implements WalkListener {
   }
 
   onTarget(node: acorn.MemberExpression): void {
-    this.#change(rootNameOf(node))
-  }
-
-  onCall(node: acorn.CallExpression): void {
-    this.#change(changedBy(node, this.#walk.ancestors.at(-1)))
-  }
-
-  #change(name: string | undefined): void {
-    const variable = name === undefined ? undefined : this.#walk.scope.find(name)
-    if (variable !== undefined) variable.isChanged = true
+    this.#changes.target(node, this.#walk.scope)
   }
 
   onName(node: acorn.Identifier, access: Access, value: Node | undefined): void {
@@ -141,8 +147,9 @@ export class VariableFacts implements WalkListener {
   }
 
   #read(node: acorn.Identifier, variable: Variable): void {
+    const { ancestors, scope } = this.#walk
+    this.#changes.read(node, { variable, scope, ancestors })
     if (variable.hasOtherUse) return
-    const { ancestors } = this.#walk
     if (!isPrivateUse(node, ancestors.at(-1), ancestors.at(-2))) variable.hasOtherUse = true
   }
 
@@ -171,8 +178,10 @@ export class VariableFacts implements WalkListener {
     variable.isModuleObject = isModuleValue(value, scope)
     variable.wrappedSpecifier = wrappedSpecifierOf(value)
     const isAtTop = variable.scope.isTop && variable.scope === scope
-    if (isAtTop && makesValue(value, scope))
-      variable.initializer = { start: value.start, end: value.end }
+    if (isAtTop && makesValue(value, scope)) {
+      const { start, end } = value
+      variable.initializer = { start, end, shape: shapeOf(value, scope) }
+    }
   }
 
   /** `const { a: { b } } = require('x')`. */

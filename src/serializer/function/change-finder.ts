@@ -1,0 +1,79 @@
+// Whether something in a program may have changed, in place, what a variable holds: in its own
+// script, in functions of other modules that are given it, and in modules that import it.
+
+import type { Inspector } from '../inspect/inspector.js'
+import type { Changes, GivenTo } from '../source/function-site.js'
+import type { Declaration, ScriptTable } from './script-table.js'
+
+/** Where a value may be changed. */
+export interface ChangePlace {
+  readonly url: string
+  /** From 0. */
+  readonly line: number
+}
+
+/** Finds such places. */
+export class ChangeFinder {
+  readonly #scripts: ScriptTable
+  readonly #inspector: Pick<Inspector, 'userScripts'>
+
+  constructor(scripts: ScriptTable, inspector: Pick<Inspector, 'userScripts'>) {
+    this.#scripts = scripts
+    this.#inspector = inspector
+  }
+
+  /** The first that is found; undefined if there is none. */
+  changeOf(declaration: Declaration): ChangePlace | undefined {
+    const { binding, script } = declaration
+    return this.#within(binding.changes, script.script.url, 0) ?? this.#elsewhere(declaration)
+  }
+
+  /** `distance`: what is asked for is so many levels down in what these changes are about. */
+  #within(
+    changes: Changes | undefined,
+    url: string,
+    distance: number,
+    seen: Set<Changes> = new Set(),
+  ): ChangePlace | undefined {
+    if (changes === undefined || seen.has(changes)) return undefined
+    seen.add(changes)
+    const { own, givenTo } = changes
+    if (own !== undefined && own.level >= distance) return { url, line: own.line }
+    for (const call of givenTo) {
+      const found = this.#byCall(call, url, distance, seen)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #byCall(
+    { origin, index, distance, line, isSuspect }: GivenTo,
+    url: string,
+    outer: number,
+    seen: Set<Changes>,
+  ): ChangePlace | undefined {
+    const fn = this.#scripts.declarationOf(origin, url)
+    const parameters = fn?.binding.changes?.parameters
+    if (fn === undefined || parameters === undefined) return isSuspect ? { url, line } : undefined
+    for (const each of parameters[Math.min(index, parameters.length - 1)] ?? []) {
+      const inner = outer + distance + each.distance
+      const found = this.#within(each.changes, fn.script.script.url, inner, seen)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #elsewhere({ binding, script: { script } }: Declaration): ChangePlace | undefined {
+    const file = /([^/\\]+?)(?:\.\w+)?$/.exec(script.url)?.[1] ?? script.url
+    for (const { id, url, source } of this.#inspector.userScripts()) {
+      if (url === script.url || !(source.includes(binding.name) || source.includes(file))) continue
+      for (const imported of this.#scripts.get(id)?.analysis?.imports() ?? []) {
+        if (imported.changes === undefined || imported.origin === undefined) continue
+        if (this.#scripts.declarationOf(imported.origin, url)?.binding !== binding) continue
+        const found = this.#within(imported.changes, url, 0)
+        if (found !== undefined) return found
+      }
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,7 @@
+// For tests: constants of another module that are empty at first.
+
+/** Changed while the program runs. */
+export const registry: Record<string, unknown> = {}
+
+/** The same, and has one from the start. */
+export const counts: Map<string, unknown> = new Map()
