@@ -114,6 +114,7 @@ function options(exported, url) {
     legalComments: 'none',
     logLevel: 'warning',
     define: { 'import.meta.url': '__url' },
+    inject: [join(COMPILED, 'runtime/real-timers.js')],
     plugins: [placesOf(exported, url)],
   }
 }

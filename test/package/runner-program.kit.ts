@@ -8,6 +8,9 @@ let client
 beforeAll(async () => { client = await Client.local({ workers: 2 }) }, 120_000)
 afterAll(() => client.close(), 120_000)
 
+// Jest has none for ES modules.
+const runner = globalThis.vi ?? (typeof jest === 'undefined' ? undefined : jest)
+const testWithFakes = runner === undefined ? test.skip : test
 const rate = 2
 class Point {
   #hidden = 1
@@ -81,6 +84,23 @@ test('tasks that submit tasks, and graphs', async () => {
 test('objects at the top of a module', async () => {
   expect(await inTasks(client)).toEqual(${JSON.stringify(MODULE_SCOPE_ANSWERS)})
 })
+
+testWithFakes('fake timers of the runner leave the client alone', async () => {
+  const { setTimeout: real } = globalThis
+  runner.useFakeTimers()
+  try {
+    expect(setTimeout).not.toBe(real)
+    expect(await client.submit((n) => n * rate, 4)).toBe(8)
+    expect(await client.map((n) => n + rate, [1, 2])).toEqual([3, 4])
+    const slow = client.with({ timeoutMs: 100 }).submit(() => { for (;;); })
+    await expect(slow).rejects.toThrow(TaskTimeoutError)
+    const other = await Client.local({ workers: 1 })
+    expect(await other.submit(() => new Promise((resolve) => setTimeout(resolve, 1, 'later')))).toBe('later')
+    await other.close()
+  } finally {
+    runner.useRealTimers()
+  }
+}, 20_000)
 
 test('globals and what the language has go by their names', async () => {
   const { Array: list, Map: map, TypeError: error, Uint8Array: bytes, URL: url, setTimeout: later, parseInt: parse } = globalThis
