@@ -5,11 +5,17 @@
 import { performance as clock } from 'node:perf_hooks'
 import timers from 'node:timers'
 
+/** As Node has it. */
 export const setTimeout: typeof timers.setTimeout = timers.setTimeout
+/** As Node has it. */
 export const clearTimeout: typeof timers.clearTimeout = timers.clearTimeout
+/** As Node has it. */
 export const setInterval: typeof timers.setInterval = timers.setInterval
+/** As Node has it. */
 export const clearInterval: typeof timers.clearInterval = timers.clearInterval
+/** As Node has it. */
 export const setImmediate: typeof timers.setImmediate = timers.setImmediate
+/** As the global was. */
 export const queueMicrotask: typeof globalThis.queueMicrotask = globalThis.queueMicrotask
 
 /** So much of it as the library uses. */

@@ -172,7 +172,6 @@ function readName(reader: ByteReader): CodeName {
     wrappedSpecifier: undefined,
     isPrivateStore: false,
     witness: undefined,
-    changes: undefined,
     line,
   }
   const free = { name: source, binding, line, members: undefined, calledMembers: [] }

@@ -107,7 +107,6 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     wrappedSpecifier: undefined,
     isPrivateStore: content.kind === 'privateStore',
     witness: undefined,
-    changes: undefined,
     line: 0,
   }
   const free = {

@@ -210,12 +210,13 @@ export class MessageContext implements UnitContext {
    */
   remake(): boolean {
     this.notRemade = ''
-    for (const { fn, name } of capturesOn(this.place)) {
-      const answer = this.#tools.analyst.remake(fn, name)
+    for (const { fn, name, member } of capturesOn(this.place)) {
+      const answer = this.#tools.analyst.remake(fn, name, member)
       if (typeof answer === 'string') this.notRemade ||= `; ${answer}`
       if (answer !== true) continue
       this.#parts.clear()
       this.#analyzed.clear()
+      this.views.clear()
       return true
     }
     return false

@@ -77,13 +77,24 @@ export function outermostFunction(place: Place): QueueItem | undefined {
   return found
 }
 
+/** A captured variable, and the property of it that leads on. */
+export interface CaptureStep {
+  readonly fn: AnyFunction
+  readonly name: string
+  readonly member: string | undefined
+}
+
 /** The captured variables on the way to a place, the nearest to it first. */
-export function* capturesOn(place: Place): Generator<{ fn: AnyFunction; name: string }> {
+export function* capturesOn(place: Place): Generator<CaptureStep> {
   for (let unit: Place | undefined = place; unit !== undefined; unit = unit.origin) {
+    let inner: Step | undefined
     let { step }: Place = unit
     for (let holder = unit.holder; holder !== undefined; { step, holder } = holder) {
-      if (holder.kind !== 'function' || !(step instanceof NamedStep)) continue
-      yield { fn: holder.object as AnyFunction, name: step.name }
+      if (holder.kind === 'function' && step instanceof NamedStep) {
+        const member = typeof inner === 'string' ? inner : undefined
+        yield { fn: holder.object as AnyFunction, name: step.name, member }
+      }
+      inner = step
     }
   }
 }

@@ -62,6 +62,8 @@ test('imports: of Node, of packages, of files beside the test, inside of tasks',
   expect(await client.submit(add, 1, 2)).toBe(3)
   expect(await client.submit(() => add(1, 2) + square(3))).toBe(12)
   expect(await client.submit(square, 3)).toBe(9)
+  expect(await client.submit((value) => shape.parse(value), { size: 2 })).toEqual({ size: 2 })
+  expect(await client.submit(() => [0, 1].map((n) => size.safeParse(n).success))).toEqual([false, true])
   expect(await client.submit(async () => (await import('runner-package')).add(1, 2))).toBe(3)
   expect(await client.submit(async () => (await import('scaler-ts')).currentTask().attempt)).toBe(1)
 })
@@ -118,10 +120,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { add } from 'runner-package'
 import { Client, TaskTimeoutError, currentClient, currentTask } from 'scaler-ts'
-import { Shape, square } from './own.js'
+import { Shape, shape, size, square } from './own.js'
 `
 
 const OWN = `
+import { z } from 'zod'
+export const size = z.number().refine((n) => (n > 0 ? true : false))
+export const shape = z.object({ size, name: z.string().optional() })
 export const square = (n) => {
   if (n > 100) { return undefined }
   return n * n

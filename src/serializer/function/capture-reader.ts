@@ -14,9 +14,12 @@ import type {
   FunctionCode,
   FunctionSite,
 } from '../source/function-site.js'
+import { COVERAGE } from '../source/remaking.js'
 import type { CellKeys } from './cell-keys.js'
+import type { CompilerFunctions } from './compiler-function.js'
 import type { DeadZones } from './dead-zones.js'
 import type { Capture } from './function-parts.js'
+import { exportsOf } from './loaded-file.js'
 import type { LiveExports } from './live-export.js'
 import { ModuleObjects } from './module-object.js'
 import type { RemadeVariables } from './remade-variables.js'
@@ -37,6 +40,7 @@ export interface CaptureOwner {
   readonly view: FunctionView
   /** URL or path of its file. */
   readonly url: string
+  readonly script: KnownScript | undefined
 }
 
 /** What captures are read with. */
@@ -47,6 +51,7 @@ export interface CaptureReaderOptions {
   readonly remade: RemadeVariables
   readonly live: LiveExports
   readonly deadZones: DeadZones
+  readonly compilers: CompilerFunctions
   /** Called with each `require` that is found, and the file that has it. */
   readonly onRequire: (require: AnyFunction, url: string) => void
 }
@@ -55,6 +60,9 @@ type Content = Capture['content']
 
 /** What a variable holds. */
 type Found = Omit<ReadCapture, 'capture'> & { readonly content: Content }
+
+/** For a module of which nothing but what is made again is known. */
+const EMPTY = {}
 
 /** What a variable shows. */
 type Seen = { readonly value: unknown } | 'uninitialized'
@@ -93,7 +101,7 @@ export class CaptureReader {
         ? { kind: 'refusal', refusal: refuseHidden(free.name, true) }
         : { kind: 'value', value: cell }
       const capture = { name: name.name, step, content }
-      const variable = this.#variableOf(free.binding, owner.url)
+      const variable = this.#remadeVariable(free.binding, owner.url)
       const isConstant = variable === undefined || !this.#options.remade.isOpen(variable)
       return { capture, isConstant, partialUse: undefined }
     }
@@ -113,16 +121,22 @@ export class CaptureReader {
   /** What is made again must still be as it was: that shows only where the function sees it. */
   #checkRemade(owner: CaptureOwner, free: FreeName): void {
     const { remade } = this.#options
-    const variable = remade.version === 0 ? undefined : this.#variableOf(free.binding, owner.url)
+    const variable = this.#remadeVariable(free.binding, owner.url)
     if (variable === undefined || !remade.isOpen(variable)) return
     const seen = this.look(owner, free)
     if (seen !== undefined && seen !== 'uninitialized') remade.check(variable, seen.value)
   }
 
   #remadeOf(binding: Binding | undefined, url: string): MadeCell | undefined {
-    const { remade } = this.#options
-    const variable = remade.version === 0 ? undefined : this.#variableOf(binding, url)
-    return variable && remade.cellOf(variable)
+    const variable = this.#remadeVariable(binding, url)
+    return variable && this.#options.remade.cellOf(variable)
+  }
+
+  /** The variable, if any may be made again: of which of several equal modules does not matter. */
+  #remadeVariable(binding: Binding | undefined, url: string): Binding | undefined {
+    if (binding === undefined || this.#options.remade.version === 0) return undefined
+    if (binding.kind !== 'import' || binding.origin === undefined) return binding
+    return this.#options.scripts.declarationOf(binding.origin, url)?.binding
   }
 
   /** Whether what is constant is still enough: a module may have got other functions. */
@@ -138,6 +152,14 @@ export class CaptureReader {
     if (imported !== undefined) return constant(imported)
     const wrapped = scope < 0 ? this.#wrapped(binding, owner.url) : undefined
     if (wrapped !== undefined) return constant(wrapped)
+    if (scope < 0 && binding?.kind === 'function' && COVERAGE.test(free.name)) {
+      const value = this.#options.compilers.counters()
+      return constant(
+        name.isCell ? { kind: 'cell', key: binding, value } : { kind: 'value', value },
+      )
+    }
+    const module = scope < 0 ? this.#hiddenModule(owner, free) : undefined
+    if (module !== undefined) return changing(module)
     // What nobody keeps beside the function cannot be seen, but may be in the text.
     if (scope < 0 && binding?.literal !== undefined) {
       return constant({ kind: 'value', value: binding.literal })
@@ -182,6 +204,18 @@ export class CaptureReader {
     return reference === undefined ? undefined : { kind: 'reference', reference }
   }
 
+  /** A module that no function keeps, as far as its exports are known. */
+  #hiddenModule(owner: CaptureOwner, { binding, members }: FreeName): Content | undefined {
+    const { script } = owner
+    if (binding === undefined || members === undefined || script === undefined) return undefined
+    const url = this.#options.scripts.moduleOf(binding, script)?.script.url
+    const module = url === undefined ? undefined : (exportsOf(url) ?? EMPTY)
+    if (module === undefined) return undefined
+    const content = this.#moduleContent(module, members, { binding, owner })
+    const isThere = (name: string): boolean => name in module || content.getters?.has(name) === true
+    return members.every(isThere) ? content : undefined
+  }
+
   #valueContent(
     owner: CaptureOwner,
     { free, isCell }: CodeName,
@@ -195,7 +229,7 @@ export class CaptureReader {
     const isModule = binding?.isModuleObject === true || isOwnModule(binding)
     const keys = isCell ? undefined : this.#modules.keysOf(value, free, isModule)
     if (keys !== undefined) {
-      const content = this.#moduleContent(value as object, keys.names, { binding, url: owner.url })
+      const content = this.#moduleContent(value as object, keys.names, { binding, owner })
       const partialUse = keys.isPartial ? free : undefined
       const isConstant = binding?.isConstant === true && content.getters === undefined
       return { content, isConstant, partialUse }
@@ -215,19 +249,40 @@ export class CaptureReader {
       : changing(content)
   }
 
-  /** A namespace shows the values of now, and shares variables that its module changes with it. */
+  /**
+   * A namespace shows the values of now, and shares variables that its module changes with it. What
+   * is made again on the other side is read there.
+   */
   #moduleContent(
     module: object,
     names: readonly string[],
-    { binding, url }: { readonly binding: Binding | undefined; readonly url: string },
+    { binding, owner }: { readonly binding: Binding | undefined; readonly owner: CaptureOwner },
   ): Content & { readonly kind: 'members' } {
     const origin = types.isModuleNamespaceObject(module) ? binding?.origin : undefined
-    const getters =
+    const getters = new Map(
       origin &&
-      this.#getters(module, names, (name) =>
-        this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, url),
-      )
-    return { kind: 'members', module, names, ...(getters && getters.size > 0 ? { getters } : {}) }
+        this.#getters(module, names, (name) =>
+          this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, owner.url),
+        ),
+    )
+    for (const name of names) {
+      const cell = this.#remadeMember(binding, owner, { module, name })
+      if (cell !== undefined) getters.set(name, this.#options.live.getterOfMade(name, cell))
+    }
+    return { kind: 'members', module, names, ...(getters.size > 0 ? { getters } : {}) }
+  }
+
+  #remadeMember(
+    binding: Binding | undefined,
+    { script }: CaptureOwner,
+    { module, name }: { readonly module: object; readonly name: string },
+  ): MadeCell | undefined {
+    const { remade, scripts } = this.#options
+    if (binding === undefined || script === undefined || remade.version === 0) return undefined
+    const variable = scripts.memberOf(binding, script, name)?.binding
+    if (variable === undefined) return undefined
+    if (remade.isOpen(variable)) remade.check(variable, Reflect.get(module, name))
+    return remade.cellOf(variable)
   }
 
   /**

@@ -20,7 +20,6 @@ const count: Binding = {
   isModuleObject: false,
   isPrivateStore: false,
   witness: undefined,
-  changes: undefined,
   line: 0,
 }
 

@@ -2,8 +2,8 @@
 // script, in functions of other modules that are given it, and in modules that import it.
 
 import type { Inspector } from '../inspect/inspector.js'
-import type { Changes, GivenTo } from '../source/function-site.js'
-import type { Declaration, ScriptTable } from './script-table.js'
+import type { Binding, Changes, GivenTo } from '../source/function-site.js'
+import type { Declaration, KnownScript, ScriptTable } from './script-table.js'
 
 /** Where a value may be changed. */
 export interface ChangePlace {
@@ -25,7 +25,8 @@ export class ChangeFinder {
   /** The first that is found; undefined if there is none. */
   changeOf(declaration: Declaration): ChangePlace | undefined {
     const { binding, script } = declaration
-    return this.#within(binding.changes, script.script.url, 0) ?? this.#elsewhere(declaration)
+    const own = script.analysis?.changesOf(binding.name)
+    return this.#within(own, script.script.url, 0) ?? this.#elsewhere(declaration)
   }
 
   /** `distance`: what is asked for is so many levels down in what these changes are about. */
@@ -52,8 +53,8 @@ export class ChangeFinder {
     outer: number,
     seen: Set<Changes>,
   ): ChangePlace | undefined {
-    const fn = this.#scripts.declarationOf(origin, url)
-    const parameters = fn?.binding.changes?.parameters
+    const fn = this.#scripts.functionOf(origin, url)
+    const parameters = fn?.script.analysis?.changesOf(fn.binding.name)?.parameters
     if (fn === undefined || parameters === undefined) return isSuspect ? { url, line } : undefined
     for (const each of parameters[Math.min(index, parameters.length - 1)] ?? []) {
       const inner = outer + distance + each.distance
@@ -63,17 +64,38 @@ export class ChangeFinder {
     return undefined
   }
 
-  #elsewhere({ binding, script: { script } }: Declaration): ChangePlace | undefined {
+  #elsewhere(declaration: Declaration): ChangePlace | undefined {
+    const { binding } = declaration
+    const { script } = declaration.script
     const file = /([^/\\]+?)(?:\.\w+)?$/.exec(script.url)?.[1] ?? script.url
+    const name = binding.name.replace(/^exports\./, '')
     for (const { id, url, source } of this.#inspector.userScripts()) {
-      if (url === script.url || !(source.includes(binding.name) || source.includes(file))) continue
-      for (const imported of this.#scripts.get(id)?.analysis?.imports() ?? []) {
-        if (imported.changes === undefined || imported.origin === undefined) continue
-        if (this.#scripts.declarationOf(imported.origin, url)?.binding !== binding) continue
-        const found = this.#within(imported.changes, url, 0)
-        if (found !== undefined) return found
+      if (url === script.url || !(source.includes(name) || source.includes(file))) continue
+      const importer = this.#scripts.get(id)
+      for (const imported of importer?.analysis?.imports() ?? []) {
+        const change = importer && this.#byImport(declaration, name, imported, importer)
+        if (change !== undefined) return change
       }
     }
     return undefined
+  }
+
+  /** `name`: of the export, in case that all of the module is imported. */
+  #byImport(
+    { binding }: Declaration,
+    name: string,
+    imported: Binding,
+    importer: KnownScript,
+  ): ChangePlace | undefined {
+    const { origin } = imported
+    const { url } = importer.script
+    const isWhole = origin === undefined || origin.path.length === 0
+    const found = isWhole
+      ? this.#scripts.memberOf(imported, importer, name)
+      : this.#scripts.declarationOf(origin, url)
+    if (found?.binding !== binding) return undefined
+    const changes = importer.analysis?.changesOf(imported.name)
+    if (!isWhole) return this.#within(changes, url, 0)
+    return this.#within(changes, url, 1) ?? this.#within(changes?.members.get(name), url, 0)
   }
 }

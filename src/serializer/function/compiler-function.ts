@@ -3,6 +3,7 @@
 
 import { compileFunction } from 'node:vm'
 import { ownValue, type AnyFunction } from '../native-names.js'
+import { COVERAGE } from '../source/remaking.js'
 
 interface Known {
   readonly name: RegExp
@@ -41,7 +42,7 @@ const OF_TYPESCRIPT: Known = {
 
 /** The counters of Istanbul, which tests with coverage have: those of a worker go nowhere. */
 const COUNTERS: Known = {
-  name: /^cov_[0-9a-z]+$/,
+  name: COVERAGE,
   word: /\bactualCoverage\b/,
   text: `return function () {
   const branches = new Proxy({}, { get: () => ({}) })
@@ -60,6 +61,15 @@ export class CompilerFunctions {
     const known = [OF_BABEL, OF_TYPESCRIPT, COUNTERS].find((each) => each.name.test(name))
     if (known === undefined) return undefined
     if (!known.word.test(Function.prototype.toString.call(fn))) return undefined
+    return this.#make(known)
+  }
+
+  /** What stands for the counters of a script that nobody sees. */
+  counters(): AnyFunction {
+    return this.#make(COUNTERS)
+  }
+
+  #make(known: Known): AnyFunction {
     const made =
       this.#made.get(known) ??
       (Reflect.apply(compileFunction(known.text), undefined, []) as AnyFunction)

@@ -10,7 +10,7 @@ import { isNative, ownValue, type AnyFunction, type NativeNames } from '../nativ
 import { leadsToProxy } from '../prototype-chain.js'
 import { placeText } from '../path.js'
 import { Refusal, refuseClass } from '../refusal.js'
-import type { FunctionCode, FunctionSite } from '../source/function-site.js'
+import type { FreeName, FunctionCode, FunctionSite } from '../source/function-site.js'
 import { CaptureReader, type ReadCapture } from './capture-reader.js'
 import { CellKeys } from './cell-keys.js'
 import { classPartsOf } from './class-parts.js'
@@ -99,18 +99,23 @@ export class SourceAnalyst implements FunctionAnalyst {
     return this.#namedParts(fn) ?? this.#inspectedParts(fn)
   }
 
-  remake(fn: AnyFunction, name: string): boolean | string {
+  remake(fn: AnyFunction, name: string, member?: string): boolean | string {
     const tools = this.#tools
     const owner = this.#remade.makerOf(fn) ?? (tools && this.#ownerOf(fn, tools))
     const found = owner?.site.code.names.find((each) => each.name === name)
     const free = found?.isEarly === true ? undefined : found?.free
     if (tools === undefined || owner === undefined || free?.binding === undefined) return false
-    const declared = tools.captures.declarationOf(free.binding, owner)
-    const seen = tools.captures.look(owner, free)
-    if (declared === undefined || seen === 'uninitialized') return false
+    const { captures, scripts } = tools
+    const used =
+      member === undefined ? undefined : scripts.memberOf(free.binding, owner.script, member)
+    const declared = used ?? captures.declarationOf(free.binding, owner)
+    const whole = captures.look(owner, free)
+    if (declared === undefined || whole === 'uninitialized') return false
+    const seen = used === undefined || whole === undefined ? whole : memberIn(whole.value, member)
     const made = this.#remake(declared, owner, tools, seen)
+    const what = used === undefined ? free.name : member
     return typeof made === 'string'
-      ? `${free.name} is not made again on the worker because ${made}`
+      ? `${what} is not made again on the worker because ${made}`
       : made
   }
 
@@ -281,14 +286,16 @@ export class SourceAnalyst implements FunctionAnalyst {
     declared: Declaration,
     owner: MakerFunction,
     tools: Tools,
-    seen?: { readonly value: unknown },
+    seen?: Seen,
   ): boolean | string {
     const { binding, script } = declared
     if (!binding.isOnce || this.#remade.cellOf(binding) !== undefined) return false
     const { analysis } = script
     const site = analysis?.remakingSite(binding.name)
-    if (analysis === undefined || site === undefined) return false
-    const shape = analysis.shapeOf(binding.name)
+    const initializer = analysis?.initializerOf(binding.name)
+    if (site === undefined || initializer === undefined) return false
+    if (!initializer.needs.every((each) => tools.scripts.isRemakable(script, each))) return false
+    const { shape } = initializer
     if (seen !== undefined && isAtWork(seen.value))
       return 'a socket or thread of it is at work here'
     const change = tools.changes.changeOf(declared)
@@ -298,17 +305,35 @@ export class SourceAnalyst implements FunctionAnalyst {
     const view = script === owner.script ? owner.view : { location: undefined, scopes: [] }
     const maker = { fn: owner.fn, site, script, view, url }
     this.#remade.add(binding, maker, shape)
-    for (const name of site.code.names) {
-      const content = tools.captures.read(maker, name)?.capture.content
-      if (content?.kind !== 'refusal') continue
-      const hidden = name.free.binding && tools.captures.declarationOf(name.free.binding, maker)
-      const isLater = tools.captures.look(maker, name.free) === 'uninitialized'
-      const made = hidden !== undefined && !isLater && this.#remake(hidden, maker, tools)
+    for (const { free } of site.code.names) {
+      const made = this.#isSeen(maker, free, tools) || this.#remakeHidden(maker, free, tools)
       if (made === true) continue
       this.#remade.remove(binding)
       return made
     }
     return true
+  }
+
+  #isSeen(maker: MakerFunction, free: FreeName, { captures }: Tools): boolean {
+    const name = maker.site.code.names.find((each) => each.free === free)
+    return name === undefined || captures.read(maker, name)?.capture.content.kind !== 'refusal'
+  }
+
+  /** A variable that nobody sees, or the exports that are used of a module that nobody sees. */
+  #remakeHidden(maker: MakerFunction, free: FreeName, tools: Tools): boolean | string {
+    const { captures, scripts } = tools
+    const { binding, members = [] } = free
+    if (binding === undefined || captures.look(maker, free) === 'uninitialized') return false
+    if (scripts.moduleOf(binding, maker.script) === undefined || binding.kind === 'import') {
+      const hidden = captures.declarationOf(binding, maker)
+      return hidden !== undefined && this.#remake(hidden, maker, tools)
+    }
+    for (const member of members) {
+      const hidden = scripts.memberOf(binding, maker.script, member)
+      const made = hidden !== undefined && this.#remake(hidden, maker, tools)
+      if (typeof made === 'string') return made
+    }
+    return this.#isSeen(maker, free, tools)
   }
 
   #inspection(): Tools | undefined {
@@ -327,6 +352,7 @@ export class SourceAnalyst implements FunctionAnalyst {
       remade: this.#remade,
       live: this.#live,
       deadZones: new DeadZones(inspector),
+      compilers: this.#compilers,
       onRequire: (require, url) => this.#requires.set(require, url),
     })
     return (this.#tools = { inspector, scripts, cells, captures, changes })
@@ -369,6 +395,17 @@ function sourceParts(
   const classParts = site.classSite && classPartsOf(fn, site.classSite, inspector)
   if (classParts instanceof Refusal) return classParts
   return { kind: 'source', code, url, captures: reads.map(({ capture }) => capture), classParts }
+}
+
+/** What a variable holds. */
+interface Seen {
+  readonly value: unknown
+}
+
+/** An export of a module: reading it runs nothing but what compilers write. */
+function memberIn(module: unknown, name: string = ''): Seen | undefined {
+  if (typeof module !== 'object' || module === null) return undefined
+  return { value: Reflect.get(module, name) }
 }
 
 function runtimeParts({ kind, url }: RuntimeRole): FunctionParts {

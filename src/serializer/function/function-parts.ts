@@ -80,9 +80,10 @@ export interface FunctionAnalyst {
   /**
    * Called when what a captured variable holds cannot travel. If the variable is a constant that
    * can be made again where it arrives, `partsOf` gives it so from now on: then the answer is true.
-   * A text says why not, for people; false: it is nothing that could be.
+   * A text says why not, for people; false: it is nothing that could be. `member`: the property of
+   * what it holds that cannot travel, which is a variable of its own if that is a module.
    */
-  remake(fn: AnyFunction, name: string): boolean | string
+  remake(fn: AnyFunction, name: string, member?: string): boolean | string
   /** What can be imported instead of sending an object: a module as a whole. Never throws. */
   referenceOf(object: object): ExportReference | undefined
   /** How the exports are read that a module changes, by name, for its namespace. */

@@ -2,11 +2,11 @@
 // would send the whole module.
 
 import { types } from 'node:util'
-import { createRequire } from 'node:module'
 import { ownValue, type AnyFunction } from '../native-names.js'
 import { prototypesFrom } from '../prototype-chain.js'
 import type { FreeName } from '../source/function-site.js'
 import { usesOwner } from '../source/own-this.js'
+import { LOADED, type LoadedModule } from './loaded-file.js'
 
 /** How a function uses a variable. */
 export type ModuleUse = Pick<FreeName, 'members' | 'calledMembers'>
@@ -97,23 +97,13 @@ function memberOf(module: object, name: string): unknown {
   return undefined
 }
 
-interface LoadedModule {
-  readonly exports: unknown
-  readonly loaded: boolean
-}
-
 /** The exports of the CommonJS files that are loaded. */
 class LoadedObjects {
-  readonly #cache: Readonly<Record<string, LoadedModule | undefined>>
   readonly #objects = new WeakSet<object>()
   /** They may still get other exports. */
   #pending: readonly LoadedModule[] = []
   #count = 0
   #newest: LoadedModule | undefined
-
-  constructor() {
-    this.#cache = createRequire(import.meta.url).cache
-  }
 
   has(value: object): boolean {
     this.#refresh()
@@ -122,14 +112,14 @@ class LoadedObjects {
 
   /** What is loaded, also once more, becomes the last. */
   #refresh(): void {
-    const filenames = Object.keys(this.#cache)
-    const newest = this.#cache[filenames.at(-1) ?? '']
+    const filenames = Object.keys(LOADED)
+    const newest = LOADED[filenames.at(-1) ?? '']
     const isSame = filenames.length === this.#count && newest === this.#newest
     if (isSame && this.#pending.every(({ loaded }) => !loaded)) return
     this.#count = filenames.length
     this.#newest = newest
     const pending: LoadedModule[] = []
-    for (const entry of Object.values(this.#cache)) {
+    for (const entry of Object.values(LOADED)) {
       if (entry?.loaded === false) pending.push(entry)
       else this.#add(entry?.exports)
     }

@@ -1,6 +1,6 @@
 // What is told about a variable once a whole script has been walked.
 
-import type { Binding, Changes, ImportOrigin } from './function-site.js'
+import type { Binding, ImportOrigin } from './function-site.js'
 import type { LineIndex } from './line-index.js'
 import type { Scope, Variable } from './scope.js'
 
@@ -25,28 +25,8 @@ function makeBinding(variable: Variable, lines: LineIndex): Binding {
     wrappedSpecifier: isConstant ? variable.wrappedSpecifier : undefined,
     isPrivateStore: isPrivateStore(variable),
     witness: witnessOf(variable),
-    changes: changesOf(variable, lines),
     line: lines.lineOf(variable.position),
   })
-}
-
-function changesOf(variable: Variable, lines: LineIndex): Changes | undefined {
-  const { changedAt, changedLevel, givenTo = [], parameters, scope } = variable
-  const isFunction = parameters !== undefined && scope.isTop && !variable.isAssigned
-  if (changedAt === undefined && givenTo.length === 0 && !isFunction) return undefined
-  return {
-    own:
-      changedAt === undefined ? undefined : { line: lines.lineOf(changedAt), level: changedLevel },
-    givenTo: givenTo.map(({ at, ...call }) => ({ ...call, line: lines.lineOf(at) })),
-    parameters: isFunction
-      ? parameters.map((each) =>
-          each.map((held) => ({
-            distance: held.distance,
-            changes: changesOf(held.variable, lines),
-          })),
-        )
-      : undefined,
-  }
 }
 
 /** The specifier means nothing if `require` may be another function. */

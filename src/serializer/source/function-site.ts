@@ -49,8 +49,6 @@ export interface Binding {
    * tells which of them a function has captured.
    */
   readonly witness: string | undefined
-  /** What the script does to what it holds; undefined if nothing. */
-  readonly changes: Changes | undefined
   /** Line of the declaration in the script, from 0. */
   readonly line: number
 }
@@ -64,6 +62,8 @@ export interface Changes {
   readonly own: { readonly line: number; readonly level: number } | undefined
   /** Functions of other modules that are given the value, or something `distance` levels around. */
   readonly givenTo: readonly GivenTo[]
+  /** The same for the exports of a module that it holds. */
+  readonly members: ReadonlyMap<string, Changes | undefined>
   /** Of a function at the top of its script: the variables of each parameter. */
   readonly parameters: readonly (readonly ParameterChanges[])[] | undefined
 }

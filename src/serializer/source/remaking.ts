@@ -7,8 +7,8 @@ import { isBuiltin } from 'node:module'
 import type * as acorn from 'acorn'
 import type { Shape } from './function-site.js'
 import { calleeName, literalOf } from './initializer.js'
-import type { Scope, Variable } from './scope.js'
-import { staticName, type Node } from './syntax.js'
+import type { ImportedName, Initializer, Scope, Variable } from './scope.js'
+import { eachChild, isFunction, staticName, type Node } from './syntax.js'
 
 /** Globals that say the same in each process, and whose functions change nothing. */
 export const STEADY_GLOBALS: ReadonlySet<string> = new Set(
@@ -27,12 +27,15 @@ const UNSTEADY: ReadonlySet<string> = new Set(['random', 'Now', 'setPrototypeOf'
 /** Modules of Node whose functions only make something. */
 const STEADY_MODULES = /^(?:node:)?(?:util|path|url|string_decoder|async_hooks|querystring)$/
 
+/** The function of a script by which it counts what it has run, where istanbul has been at it. */
+export const COVERAGE: RegExp = /^cov_[0-9a-z]+$/
+
 /**
  * Whether evaluating the expression again, elsewhere and later, gives a value like that which the
  * variable has. A part of something else is that one's.
  */
 export function makesValue(node: Node, scope: Scope): boolean {
-  if (node.type === 'Identifier') return false
+  if (node.type === 'Identifier' || isFunction(node)) return false
   return isRemakable(node, scope) && (node.type !== 'MemberExpression' || isSteady(node, scope))
 }
 
@@ -59,6 +62,8 @@ function isRemakable(node: Node, scope: Scope): boolean {
       return (!node.computed || isRemakable(node.key, scope)) && isRemakable(node.value, scope)
     case 'SpreadElement':
       return isRemakable(node.argument, scope)
+    case 'UpdateExpression':
+      return COVERAGE.test(rootNameOf(node.argument) ?? '')
     case 'UnaryExpression':
       return node.operator !== 'delete' && isRemakable(node.argument, scope)
     case 'BinaryExpression':
@@ -153,13 +158,63 @@ export function isSteady(callee: Node, scope: Scope): boolean {
   const name = rootNameOf(callee)
   if (name === undefined) return false
   const variable = scope.find(name)
-  return variable === undefined ? STEADY_GLOBALS.has(name) : isSteadyVariable(variable)
+  if (variable === undefined) return STEADY_GLOBALS.has(name)
+  return isSteadyVariable(variable) || importedIn(callee, scope) !== undefined
 }
 
+/** Methods of literals may be the user's own functions, which may do anything. */
 function isSteadyVariable({ origin, wrappedSpecifier, initializer }: Variable): boolean {
   const specifier = origin?.specifier ?? wrappedSpecifier
-  if (specifier === undefined) return initializer !== undefined
+  if (specifier === undefined) return initializer !== undefined && !isLiteral(initializer)
   return isPackage(specifier) || STEADY_MODULES.test(specifier)
+}
+
+function isLiteral({ shape }: Initializer): boolean {
+  return shape?.kind === 'keys'
+}
+
+/**
+ * The exports of the user's own modules whose methods the expression calls: it only makes a value
+ * where these can be made again, too.
+ */
+export function importsCalledIn(node: Node, scope: Scope): readonly ImportedName[] {
+  const found: ImportedName[] = []
+  const visit = (each: Node): void => {
+    if (isFunction(each)) return
+    const isCall = each.type === 'CallExpression' || each.type === 'NewExpression'
+    const imported = isCall ? importedIn(each.callee, scope) : undefined
+    if (imported !== undefined) found.push(imported)
+    eachChild(each, visit)
+  }
+  visit(node)
+  return found
+}
+
+/** `a` in `a.b()`, or in `module.a.b()`, where that is an export of a module of the user's own. */
+function importedIn(callee: Node, scope: Scope): ImportedName | undefined {
+  const path: string[] = []
+  let node = callee
+  while (node.type !== 'Identifier') {
+    if (node.type === 'MemberExpression') {
+      const name = staticName(node.property, node.computed)
+      if (name === undefined) return undefined
+      path.unshift(name)
+      node = node.object
+    } else if (node.type === 'CallExpression') {
+      if (node.callee.type !== 'MemberExpression') return undefined
+      node = node.callee
+    } else if (node.type === 'ChainExpression') node = node.expression
+    else return undefined
+  }
+  const { name } = node
+  const { origin, wrappedSpecifier, kind } = scope.find(name) ?? {}
+  const specifier = origin?.specifier ?? wrappedSpecifier
+  const isOwn = kind === 'wrapper' && name === 'exports'
+  if (!isOwn && (specifier === undefined || isPackage(specifier) || isBuiltin(specifier)))
+    return undefined
+  const isModule = isOwn || origin === undefined || origin.path.length === 0
+  if (path.length < (isModule ? 2 : 1)) return undefined
+  return { name, member: isModule ? path[0] : undefined }
 }
 
 /** Of Node's own modules and the user's, calls may do anything. */

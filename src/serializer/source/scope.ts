@@ -24,6 +24,14 @@ export interface Initializer {
   readonly start: number
   readonly end: number
   readonly shape: Shape
+  /** Exports of the user's own modules that must be such values, too. */
+  readonly needs: readonly ImportedName[]
+}
+
+/** A name that is imported, or the property of one that holds a module. */
+export interface ImportedName {
+  readonly name: string
+  readonly member: string | undefined
 }
 
 /** A variable and what has been seen of it. */
@@ -68,6 +76,8 @@ export class Variable {
   changedAt: number | undefined
   /** On which level, at most: see variable-changes.ts. */
   changedLevel = 0
+  /** The exports of the module that it holds, by name, as far as something is done to them. */
+  members: Map<string, Variable> | undefined
   /** Functions of other modules that are given it. */
   givenTo: ForeignCall[] | undefined
   /** Of a function: the variables of each parameter. */

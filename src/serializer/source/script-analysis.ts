@@ -2,12 +2,14 @@
 // here knows a value or asks V8.
 
 import { bindingOf, isNeverAssigned } from './binding.js'
-import type { Binding, FunctionSite, RuntimeName, Shape } from './function-site.js'
+import type { Binding, Changes, FunctionSite, RuntimeName } from './function-site.js'
 import { isRequire } from './initializer.js'
 import { LineIndex } from './line-index.js'
 import type { ExportTarget } from './module-exports.js'
 import { parseFunctionText } from './parse.js'
-import type { Scope, Variable } from './scope.js'
+import { COVERAGE } from './remaking.js'
+import type { Initializer, Scope, Variable } from './scope.js'
+import { changesIn } from './script-changes.js'
 import { scriptFactsOf, type ScriptFacts } from './script-facts.js'
 import { siteOf } from './site.js'
 import type { RootFacts } from './variable-facts.js'
@@ -23,21 +25,29 @@ export interface ScriptAnalysis {
   offsetAt(line: number, column: number): number
   /** A variable declared at the top of the script. */
   binding(name: string): Binding | undefined
-  /** The variables that the script imports. */
+  /** The variables that the script imports, and those that hold modules as a whole. */
   imports(): readonly Binding[]
   /**
    * A function without parameters that makes what a constant at the top of the script holds;
    * undefined where that cannot be told (remaking.ts). The same object at each call.
    */
   remakingSite(name: string): FunctionSite | undefined
-  /** What the text says that a constant looked like at first, where `remakingSite` gives one. */
-  shapeOf(name: string): Shape
+  /** What the script does to what a variable at its top holds; undefined if nothing. */
+  changesOf(name: string): Changes | undefined
+  /** What else is known of the expression, where `remakingSite` gives one. */
+  initializerOf(name: string): Pick<Initializer, 'shape' | 'needs'> | undefined
   /**
    * What a module exports, but for `export *`. The local name `*default*` stands for the value of
    * `export default` without a name, which is no variable. Empty for a CommonJS file.
    */
   exportsOf(): ReadonlyMap<string, ExportTarget>
-  /** The specifiers of `export * from '…'`. */
+  /**
+   * The name of the variable behind an export of a CommonJS file, or of a module that a loader has
+   * put into a function; `b.c` for the export `c` of the module that `b` holds. Undefined if it is
+   * not certain.
+   */
+  exportedBy(name: string): string | undefined
+  /** The specifiers of `export * from '…'`, and of what compilers make of it. */
   readonly starExports: readonly string[]
 }
 
@@ -49,7 +59,7 @@ export interface ScriptAnalysis {
  */
 export function analyzeScript(source: string, isModule: boolean): ScriptAnalysis | undefined {
   const facts = scriptFactsOf(source, isModule)
-  return facts === undefined ? undefined : new Analysis(source, facts)
+  return facts === undefined ? undefined : new Analysis(source, isModule, facts)
 }
 
 /**
@@ -76,21 +86,29 @@ export function analyzeText(text: string, isStrict?: boolean): FunctionSite | un
 
 class Analysis implements ScriptAnalysis {
   readonly #source: string
+  readonly #isModule: boolean
   readonly #facts: ScriptFacts
+  #changes: ReadonlyMap<string, Changes> | undefined
   #lines: LineIndex | undefined
   readonly #remaking = new Map<string, FunctionSite>()
 
-  constructor(source: string, facts: ScriptFacts) {
+  constructor(source: string, isModule: boolean, facts: ScriptFacts) {
     this.#source = source
+    this.#isModule = isModule
     this.#facts = facts
   }
 
   get starExports(): readonly string[] {
-    return this.#facts.exports.stars
+    return [...this.#facts.exports.stars, ...this.#facts.exported.stars]
   }
 
   exportsOf(): ReadonlyMap<string, ExportTarget> {
     return this.#facts.exports.byName
+  }
+
+  exportedBy(name: string): string | undefined {
+    const local = this.#facts.exported.byName.get(name)
+    return local === '' ? undefined : local
   }
 
   offsetAt(line: number, column: number): number {
@@ -105,7 +123,9 @@ class Analysis implements ScriptAnalysis {
   imports(): readonly Binding[] {
     const variables = [...(this.#facts.top.variables?.values() ?? [])]
     return variables
-      .filter(({ kind }) => kind === 'import')
+      .filter(({ kind, origin, wrappedSpecifier }) => {
+        return kind === 'import' || origin?.path.length === 0 || wrappedSpecifier !== undefined
+      })
       .map((variable) => bindingOf(variable, this.#lineIndex()))
   }
 
@@ -122,14 +142,21 @@ class Analysis implements ScriptAnalysis {
       start - BEFORE_INITIALIZER.length,
     )
     if (site === undefined || site.obstacles.length > 0) return undefined
-    const isSteady = site.freeNames.every(({ binding }) => binding?.isConstant !== false)
+    const isSteady = site.freeNames.every(
+      ({ name: free, binding }) => binding?.isConstant !== false || COVERAGE.test(free),
+    )
     if (!isSteady) return undefined
     this.#remaking.set(name, site)
     return site
   }
 
-  shapeOf(name: string): Shape {
-    return this.#facts.top.find(name)?.initializer?.shape
+  changesOf(name: string): Changes | undefined {
+    this.#changes ??= changesIn(this.#source, this.#isModule, this.#lineIndex())
+    return this.#changes.get(name)
+  }
+
+  initializerOf(name: string): Initializer | undefined {
+    return this.#facts.top.find(name)?.initializer
   }
 
   siteAt(offset: number, text: string): FunctionSite | undefined {

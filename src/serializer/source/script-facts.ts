@@ -4,10 +4,12 @@
 
 import type * as acorn from 'acorn'
 import { prune } from './binding.js'
+import type { ExportedNames } from './exported-names.js'
 import { moduleExportsOf, type ModuleExports } from './module-exports.js'
 import { attempt, parseScript } from './parse.js'
 import { Scope } from './scope.js'
 import { isFunction, saysStrict, statementsOf, type FunctionNode, type Node } from './syntax.js'
+import type { VariableChanges } from './variable-changes.js'
 import { VariableFacts, WRAPPER_NAMES, type RootFacts } from './variable-facts.js'
 
 /** What is kept of a script. */
@@ -17,15 +19,29 @@ export interface ScriptFacts {
   /** The scope with what the script declares at its top. */
   readonly top: Scope
   readonly exports: ModuleExports
+  /** What a file exports that is no ES module: exported name to local name. */
+  readonly exported: Pick<ExportedNames, 'byName' | 'stars'>
 }
 
-/** Undefined if the script cannot be parsed, or is nested too deep to be walked. */
-export function scriptFactsOf(source: string, isModule: boolean): ScriptFacts | undefined {
+/**
+ * Undefined if the script cannot be parsed, or is nested too deep to be walked. `changes`: learns
+ * what it does to its variables.
+ */
+export function scriptFactsOf(
+  source: string,
+  isModule: boolean,
+  changes?: VariableChanges,
+): ScriptFacts | undefined {
   const program = parseScript(source, isModule)
-  return program && attempt(() => factsOf(program, source, isModule))
+  return program && attempt(() => factsOf(program, source, isModule, changes))
 }
 
-function factsOf(program: acorn.Program, source: string, isModule: boolean): ScriptFacts {
+function factsOf(
+  program: acorn.Program,
+  source: string,
+  isModule: boolean,
+  changes: VariableChanges | undefined,
+): ScriptFacts {
   const only = isModule ? undefined : onlyFunctionOf(program)
   const wrapper = only ?? (isModule ? undefined : calledFunctionOf(program))
   const isWrapper = wrapper !== undefined && (wrapper !== only || isModuleWrapper(wrapper))
@@ -36,11 +52,13 @@ function factsOf(program: acorn.Program, source: string, isModule: boolean): Scr
   if (kind === 'script' && scope.isTop) {
     for (const name of WRAPPER_NAMES) scope.declare(name, 'wrapper', 0).mayBeUndefined = false
   }
-  const facts = new VariableFacts(scope, source, tops)
+  const facts = new VariableFacts(scope, source, tops, changes)
   facts.run(program)
   const pruned = new Set<Scope>()
   for (const root of facts.roots.values()) prune(root.scope, pruned)
-  return { roots: facts.roots, top: facts.top, exports: moduleExportsOf(program, scope) }
+  const { roots, top } = facts
+  const exports = moduleExportsOf(program, scope)
+  return { roots, top, exports, exported: facts.exported }
 }
 
 /** The function of a script that is nothing else: of `new Function`, or as loaders write it. */

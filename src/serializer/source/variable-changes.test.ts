@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { analysisOf } from './site.kit.js'
-import type { Binding } from './function-site.js'
+import type { Changes } from './function-site.js'
 
 const IMPORTS = `import { z } from 'zod'; import pino from 'pino'; import addFormats from 'ajv-formats';
 import * as formats from 'ajv-formats'; import { help } from './help.js'; let ws\n`
 
-function bindingIn(text: string, name: string): Binding {
-  const binding = analysisOf(IMPORTS + text).binding(name)
-  assert.ok(binding !== undefined, text)
-  return binding
+function changesIn(text: string, name: string = 'x'): Changes | undefined {
+  return analysisOf(IMPORTS + text).changesOf(name)
 }
 
 /** Each with the line, from 0, that changes it. */
@@ -63,16 +61,16 @@ const UNCHANGED: readonly string[] = [
 
 test('what changes what a variable holds, and what another holds that has it, is found', () => {
   for (const [line, text] of CHANGED) {
-    assert.equal(bindingIn(text, 'x').changes?.own?.line, line, text)
+    assert.equal(changesIn(text)?.own?.line, line, text)
   }
 })
 
 test('what only uses it, keeps it, or changes something around it does not', () => {
-  for (const text of UNCHANGED) assert.equal(bindingIn(text, 'x').changes?.own, undefined, text)
+  for (const text of UNCHANGED) assert.equal(changesIn(text)?.own, undefined, text)
 })
 
 test('a level says how deep the change goes', () => {
-  const levelOf = (text: string): number | undefined => bindingIn(text, 'x').changes?.own?.level
+  const levelOf = (text: string): number | undefined => changesIn(text)?.own?.level
   assert.equal(levelOf('const x = {}; x.y = 1'), 0)
   assert.equal(levelOf('const x = {}; x.a.b.c = 1; x.y = 1'), 2)
   assert.equal(levelOf('const x = {}; const { a } = x; a.b = 1'), 1)
@@ -81,12 +79,10 @@ test('a level says how deep the change goes', () => {
 
 test('functions of other modules that are given it are named, and what those here do to theirs', () => {
   const origin = { specifier: './help.js', form: 'import', path: ['help'] }
-  const given = bindingIn('const x = z.object()\nconst y = { x }\nconst r = help(1, y)', 'x')
-  assert.deepEqual(given.changes?.givenTo, [
-    { origin, index: 1, distance: 1, line: 4, isSuspect: true },
-  ])
-  const fn = bindingIn('export function set(a, { b }, ...c) { b.x = 1; c[0].x = 1 }', 'set')
-  const levels = fn.changes?.parameters?.map((each) =>
+  const given = changesIn('const x = z.object()\nconst y = { x }\nconst r = help(1, y)')
+  assert.deepEqual(given?.givenTo, [{ origin, index: 1, distance: 1, line: 4, isSuspect: true }])
+  const fn = changesIn('export function set(a, { b }, ...c) { b.x = 1; c[0].x = 1 }', 'set')
+  const levels = fn?.parameters?.map((each) =>
     each.map(({ distance, changes }) => [distance, changes?.own?.level]),
   )
   assert.deepEqual(levels, [[[0, undefined]], [[-1, 0]], [[1, 1]]])

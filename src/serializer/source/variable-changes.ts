@@ -11,7 +11,7 @@ import type * as acorn from 'acorn'
 import { namesIn } from './declarations.js'
 import { calleeName } from './initializer.js'
 import { isPackage, isSteady, rootNameOf, STEADY_GLOBALS } from './remaking.js'
-import type { ForeignCall, Held, Scope, Variable } from './scope.js'
+import { type ForeignCall, type Held, type Scope, Variable } from './scope.js'
 import { isFunction, staticName, type FunctionNode, type Node } from './syntax.js'
 
 /** Functions and methods that are called for what they do elsewhere: nothing here changes. */
@@ -44,6 +44,8 @@ interface Reached {
   readonly distance: number
   /** It is, or has, a function that returns it, or what a function returned. */
   readonly isReturned?: boolean
+  /** It is what a function made of it, which may be something else. */
+  readonly isResult?: boolean
 }
 
 /** A change on so deep a level counts as one on this. */
@@ -75,15 +77,29 @@ export class VariableChanges {
 
   /** `x.y = …`, `delete x.y`. */
   target(node: acorn.MemberExpression, scope: Scope): void {
-    const variable = rootIn(node, scope)
-    if (variable !== undefined) this.#change(variable, depthOf(node) - 1, node.start)
+    const whole = rootIn(node, scope)
+    const member = whole && exportOf(whole, firstMemberOf(node))
+    const depth = depthOf(node)
+    // `exports.a = …` is how a variable begins.
+    if (whole?.kind === 'wrapper' && depth === 1) return
+    if (member !== undefined) this.#change(member, Math.max(0, depth - 2), node.start)
+    else if (whole !== undefined) this.#change(whole, depth - 1, node.start)
   }
 
   /** A name is read. */
-  read(name: acorn.Identifier, use: Use): void {
-    const { ancestors } = use
+  read(name: acorn.Identifier, whole: Use): void {
+    const { ancestors } = whole
     let reached: Reached | undefined = { node: name, distance: 0 }
-    for (let index = ancestors.length - 1; index >= 0; index -= 1) {
+    let index = ancestors.length - 1
+    const parent = ancestors[index]
+    const isMember = parent?.type === 'MemberExpression' && parent.object === name
+    const member = isMember ? exportOf(whole.variable, parent) : undefined
+    const use = member === undefined ? whole : { ...whole, variable: member }
+    if (isMember && member !== undefined) {
+      reached = { node: parent, distance: 0 }
+      index -= 1
+    }
+    for (; index >= 0; index -= 1) {
       const parent = ancestors[index]
       reached = parent && this.#pass(parent, reached, index, use)
       if (reached === undefined) return
@@ -97,10 +113,10 @@ export class VariableChanges {
   finish(): void {
     for (const { variable, fn, index, at, isSuspect, distance } of this.#given) {
       const parameters = fn.isAssigned ? undefined : fn.parameters
-      if (parameters === undefined && isSuspect) this.#change(variable, 0, at)
+      if (parameters === undefined && isSuspect) this.#change(variable, levelAt(distance), at)
       const last = (parameters?.length ?? 0) - 1
       for (const each of parameters?.[Math.min(index, last)] ?? []) {
-        this.#hold(each.variable, { variable, distance: distance + each.distance })
+        this.hold(each.variable, { variable, distance: distance + each.distance })
       }
     }
     for (const holder of this.#changed) {
@@ -192,22 +208,25 @@ export class VariableChanges {
 
   #passCall(
     call: acorn.CallExpression,
-    { node, distance, isReturned = false }: Reached,
+    { node, distance, isReturned = false, isResult = false }: Reached,
     unused: boolean,
     use: Use,
   ): Reached | undefined {
     const { variable, scope } = use
     const { callee } = call
     const name = calleeName(callee) ?? ''
-    const result = { node: call, distance }
+    const result = { node: call, distance, isResult: true }
     if (callee === node) {
-      if (callee.type !== 'MemberExpression') return { ...result, isReturned: true }
+      if (callee.type !== 'MemberExpression') {
+        return { node: call, distance, isReturned: true, isResult }
+      }
+      if (isResult) return undefined
       const isChange = CHANGING.test(name) || (unused && !HARMLESS.test(name))
       if (isChange && distance < 0) this.#change(variable, -distance - 1, call.start)
       return undefined
     }
     if (isReturned) return undefined
-    if (HARMLESS.test(name)) return result
+    if (HARMLESS.test(name)) return undefined
     const target = rootIn(callee, scope)
     if (target === undefined && isOfLanguage(rootNameOf(callee))) {
       const isFirst = call.arguments[0] === node
@@ -217,7 +236,7 @@ export class VariableChanges {
     }
     if (callee.type === 'MemberExpression' && !isOfModule(callee, target)) {
       // An object may keep what its methods are given.
-      if (target !== undefined) this.#hold(target, { variable, distance: distance + 1 })
+      if (target !== undefined) this.hold(target, { variable, distance: distance + 1 })
       return result
     }
     const isSuspect = unused || (scope.owner.isTop && !isSteady(callee, scope))
@@ -233,7 +252,7 @@ export class VariableChanges {
     } else if (origin !== undefined && !isPackage(origin.specifier)) {
       const path = callee.type === 'Identifier' ? origin.path : [...origin.path, name]
       this.#giveAway(variable, { ...about, origin: { ...origin, path } })
-    } else if (isSuspect) this.#change(variable, 0, call.start)
+    } else if (isSuspect) this.#change(variable, levelAt(distance), call.start)
     return result
   }
 
@@ -243,19 +262,20 @@ export class VariableChanges {
       for (const { id } of left.declarations) this.#assign(id, { node, distance }, use)
     } else if (left.type === 'MemberExpression') {
       const holder = rootIn(left, scope)
-      if (holder === undefined || holder.kind === 'wrapper') return
-      this.#hold(holder, { variable, distance: distance + depthOf(left) })
+      if (holder === undefined) return
+      this.hold(holder, { variable, distance: distance + depthOf(left) })
     } else {
       const isWhole = left.type === 'Identifier'
       for (const { name } of namesIn(left)) {
         const holder = scope.find(name)
         if (holder === undefined) continue
-        this.#hold(holder, { variable, distance: isWhole ? distance : distance - 1 })
+        this.hold(holder, { variable, distance: isWhole ? distance : distance - 1 })
       }
     }
   }
 
-  #hold(holder: Variable, held: Held): void {
+  /** Whatever has the first variable's value has that of the other in it. */
+  hold(holder: Variable, held: Held): void {
     if (holder === held.variable) return
     const known = this.#held.get(holder)
     if (known === undefined) this.#held.set(holder, [held])
@@ -274,10 +294,38 @@ function parameterOf(pattern: Node, scope: Scope): readonly Held[] {
   })
 }
 
+/** An export of a module that a variable holds, as a variable of its own. */
+function exportOf(
+  variable: Variable,
+  member: acorn.MemberExpression | undefined,
+): Variable | undefined {
+  const { origin, wrappedSpecifier, kind, scope } = variable
+  const isExports = kind === 'wrapper' && variable.name === 'exports'
+  if (!isExports && wrappedSpecifier === undefined && origin?.path.length !== 0) return undefined
+  const name = member && staticName(member.property, member.computed)
+  if (name === undefined) return undefined
+  if (isExports) return scope.variables?.get(`exports.${name}`)
+  variable.members ??= new Map()
+  const known = variable.members.get(name) ?? new Variable(name, 'import', variable.position, scope)
+  variable.members.set(name, known)
+  return known
+}
+
+/** `a.b` in `a.b.c`. */
+function firstMemberOf(node: Node): acorn.MemberExpression | undefined {
+  if (node.type !== 'MemberExpression') return undefined
+  return node.object.type === 'Identifier' ? node : firstMemberOf(node.object)
+}
+
 /** The variable that a member, or a call, begins with. */
 function rootIn(node: Node, scope: Scope): Variable | undefined {
   const name = rootNameOf(node)
   return name === undefined ? undefined : scope.find(name)
+}
+
+/** The level of what a function gets and may change. */
+function levelAt(distance: number): number {
+  return Math.max(0, -distance)
 }
 
 /** How many properties are in `a.b.c`. */

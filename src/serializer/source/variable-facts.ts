@@ -3,6 +3,7 @@
 
 import type * as acorn from 'acorn'
 import { declareBody } from './declarations.js'
+import { assignedValue, ExportedNames } from './exported-names.js'
 import type { FunctionSite } from './function-site.js'
 import {
   isNeverUndefined,
@@ -19,7 +20,7 @@ import {
 } from './initializer.js'
 import { setImportOrigins } from './module-exports.js'
 import { kindOf, placeOf } from './place.js'
-import { makesValue, shapeOf } from './remaking.js'
+import { importsCalledIn, makesValue, shapeOf } from './remaking.js'
 import type { Scope, Variable } from './scope.js'
 import { ScopeWalk, type Access, type WalkListener } from './scope-walk.js'
 import {
@@ -32,7 +33,7 @@ import {
   type Node,
   type RootNode,
 } from './syntax.js'
-import { VariableChanges } from './variable-changes.js'
+import type { VariableChanges } from './variable-changes.js'
 
 /** What a CommonJS file is given. */
 export const WRAPPER_NAMES: readonly string[] = [
@@ -62,16 +63,26 @@ export class VariableFacts implements WalkListener {
   readonly #walk: ScopeWalk
   readonly #source: string
   readonly #tops: ReadonlySet<Node>
-  readonly #changes = new VariableChanges()
+  readonly #changes: VariableChanges | undefined
+  readonly exported: ExportedNames = new ExportedNames((variable, value, exports) => {
+    this.#setInitializer(variable, value)
+    this.#changes?.hold(exports, { variable, distance: 1 })
+  })
   readonly roots: Map<number, RootFacts> = new Map()
   /** The innermost scope whose variables the script has once. */
   top: Scope
 
   /** `tops`: functions and blocks whose variables the script has once, too. */
-  constructor(top: Scope, source: string, tops: ReadonlySet<Node>) {
+  constructor(
+    top: Scope,
+    source: string,
+    tops: ReadonlySet<Node>,
+    changes: VariableChanges | undefined,
+  ) {
     this.#walk = new ScopeWalk(top, this)
     this.#source = source
     this.#tops = tops
+    this.#changes = changes
     this.top = top
   }
 
@@ -80,11 +91,11 @@ export class VariableFacts implements WalkListener {
     declareBody(program.body, this.top)
     setImportOrigins(program, this.top)
     this.#walk.visit(program)
-    this.#changes.finish()
+    this.#changes?.finish()
   }
 
   onScope(node: Node, scope: Scope): void {
-    if (isFunction(node)) this.#declareParameters(node, scope)
+    if (this.#changes !== undefined && isFunction(node)) this.#declareParameters(node, scope)
     if (!this.#tops.has(node)) return
     scope.isTop = true
     this.top = scope
@@ -99,8 +110,12 @@ export class VariableFacts implements WalkListener {
     const parent = this.#walk.ancestors.at(-1)
     const named = parent?.type === 'VariableDeclarator' && parent.init === node ? parent : node
     const id = 'id' in named ? named.id : undefined
-    const fn = id?.type === 'Identifier' ? this.#walk.scope.find(id.name) : undefined
-    if (fn !== undefined) this.#changes.declare(fn, node, scope)
+    const exported =
+      parent?.type === 'AssignmentExpression' && parent.left.type === 'MemberExpression'
+        ? `exports.${staticName(parent.left.property, parent.left.computed) ?? ''}`
+        : ''
+    const fn = this.#walk.scope.find(id?.type === 'Identifier' ? id.name : exported)
+    if (fn !== undefined) this.#changes?.declare(fn, node, scope)
   }
 
   onRoot(node: RootNode): void {
@@ -131,7 +146,13 @@ export class VariableFacts implements WalkListener {
   }
 
   onTarget(node: acorn.MemberExpression): void {
-    this.#changes.target(node, this.#walk.scope)
+    const { scope, ancestors } = this.#walk
+    this.#changes?.target(node, scope)
+    this.exported.target(node, ancestors, scope)
+  }
+
+  onCall(node: acorn.CallExpression): void {
+    this.exported.call(node, this.#walk.scope)
   }
 
   onName(node: acorn.Identifier, access: Access, value: Node | undefined): void {
@@ -148,7 +169,7 @@ export class VariableFacts implements WalkListener {
 
   #read(node: acorn.Identifier, variable: Variable): void {
     const { ancestors, scope } = this.#walk
-    this.#changes.read(node, { variable, scope, ancestors })
+    this.#changes?.read(node, { variable, scope, ancestors })
     if (variable.hasOtherUse) return
     if (!isPrivateUse(node, ancestors.at(-1), ancestors.at(-2))) variable.hasOtherUse = true
   }
@@ -177,11 +198,15 @@ export class VariableFacts implements WalkListener {
     if (from !== undefined) setOrigin(variable, from, [])
     variable.isModuleObject = isModuleValue(value, scope)
     variable.wrappedSpecifier = wrappedSpecifierOf(value)
-    const isAtTop = variable.scope.isTop && variable.scope === scope
-    if (isAtTop && makesValue(value, scope)) {
-      const { start, end } = value
-      variable.initializer = { start, end, shape: shapeOf(value, scope) }
-    }
+    if (variable.scope === scope) this.#setInitializer(variable, assignedValue(value))
+  }
+
+  #setInitializer(variable: Variable, value: Node): void {
+    const { scope } = this.#walk
+    if (!variable.scope.isTop || !makesValue(value, scope)) return
+    const { start, end } = value
+    const needs = importsCalledIn(value, scope)
+    variable.initializer = { start, end, shape: shapeOf(value, scope), needs }
   }
 
   /** `const { a: { b } } = require('x')`. */

@@ -1,0 +1,37 @@
+// CommonJS files that Node has loaded: V8 forgets the text of one that has left no function.
+
+import { readFileSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+/** An entry of Node's. */
+export interface LoadedModule {
+  readonly exports: unknown
+  readonly loaded: boolean
+}
+
+/** All of them, by path. */
+export const LOADED: Readonly<Record<string, LoadedModule | undefined>> = createRequire(
+  import.meta.url,
+).cache
+
+/** What such a file exports, if that is an object. */
+export function exportsOf(url: string): object | undefined {
+  const exports = LOADED[pathOf(url)]?.exports
+  return typeof exports === 'object' && exports !== null ? exports : undefined
+}
+
+/** Its text, as long as it must be the one that was loaded. */
+export function textOfFile(url: string): string | undefined {
+  const path = pathOf(url)
+  if (LOADED[path] === undefined || !/\.c?js$/.test(path)) return undefined
+  try {
+    return statSync(path).mtimeMs < performance.timeOrigin ? readFileSync(path, 'utf8') : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function pathOf(url: string): string {
+  return url.startsWith('file:') ? fileURLToPath(url) : url
+}
