@@ -15,6 +15,11 @@ export class ByteTail {
     this.#tail = Buffer.from(all.subarray(-this.#limitBytes))
   }
 
+  /** Forgets all. */
+  clear(): void {
+    this.#tail = Buffer.alloc(0)
+  }
+
   /** The end as text. Where it begins inside a character, that character is left out. */
   toString(): string {
     const isCut = this.#tail.length === this.#limitBytes

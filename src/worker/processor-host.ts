@@ -289,8 +289,12 @@ class RunningProcessor implements ProcessorHost {
       return
     }
     if (message === undefined) return
-    if (message.kind === 'taskResult') this.#handler?.onResult(message)
-    else if (message.kind === 'taskUpdate') this.#handler?.onUpdate(message)
+    if (message.kind === 'taskResult') {
+      // What it has said says nothing of the end of another task.
+      this.#stderr.clear()
+      this.#handler?.onResult(message)
+    }
+    if (message.kind === 'taskUpdate') this.#handler?.onUpdate(message)
     else if (message.kind === 'processorInitialized') this.#onReady()
   }
 

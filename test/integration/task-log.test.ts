@@ -223,6 +223,15 @@ test('a ProcessorDiedError says which function, how, and the last line on stderr
     return error.message.replace(/^task [0-9a-f]+ /, '')
   }
   const forever = (): Promise<never> => new Promise(() => {})
+  await client.submit(() => process.stderr.write('words of a task that has ended\n'))
+  assert.equal(
+    await messageOf(
+      client.submit(function isSilent() {
+        process.exit(4)
+      }),
+    ),
+    '(isSilent): the process that ran it exited with code 4',
+  )
   assert.equal(
     await messageOf(
       client.submit(function leaves() {
