@@ -19,6 +19,10 @@ export interface StopperHooks {
 
 const EXIT_FAILURE = 1
 const EXIT_SIGNAL = 128
+/** `timeout` and the like send a signal to the process and to its group: that is one, in ms. */
+const SAME_SIGNAL_MS = 3
+/** How long a command may take to say that a second signal ends it. */
+const LAST_WORDS_MS = 500
 /** How long a command that has lost its parent may take to end in good order. */
 const ORPHAN_GRACE_MS = 5_000
 
@@ -28,6 +32,7 @@ export class Stopper {
   readonly #hadTerminal = process.stdin.isTTY === true
   #running: RunningCommand | undefined
   #isStopping = false
+  #first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined
 
   /** From now on a signal ends the process: at once while nothing is running yet. */
   constructor(hooks: StopperHooks) {
@@ -65,8 +70,18 @@ export class Stopper {
 
   #onSignal(signal: NodeJS.Signals): void {
     const running = this.#running
-    if (this.#isStopping || running === undefined) process.exit(codeOf(signal))
+    if (running === undefined) process.exit(codeOf(signal))
+    if (this.#isStopping) return this.#stopAtOnce(signal)
+    this.#first = { signal, at: performance.now() }
     void this.#stop(running, false, signal)
+  }
+
+  #stopAtOnce(signal: NodeJS.Signals): void {
+    const { signal: first, at = 0 } = this.#first ?? {}
+    if (signal === first && performance.now() - at < SAME_SIGNAL_MS) return
+    setTimeout(() => process.exit(codeOf(signal)), LAST_WORDS_MS)
+    this.#hooks.onStopped(`${signal}, the second signal`)
+    void this.#hooks.exit(codeOf(signal))
   }
 
   async #stop(

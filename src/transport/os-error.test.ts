@@ -20,7 +20,7 @@ test('an address that cannot be bound is told in one line, with what it means', 
       'tcp://[::1]:8516',
       'EADDRINUSE',
       'listen EADDRINUSE: address already in use ::1:8516',
-      'EADDRINUSE: address already in use ::1:8516',
+      'EADDRINUSE: address already in use ::1:8516; another program listens there',
     ],
     [
       'tcp://192.0.2.1:8516',

@@ -25,6 +25,7 @@ export function codeOf(error: unknown): string | undefined {
 
 /** What the system's word for it means, where that is not plain. */
 const BIND_HINTS: Readonly<Record<string, (address: string) => string>> = {
+  EADDRINUSE: () => '; another program listens there',
   EADDRNOTAVAIL: () => '; no interface of this machine has that address',
   ENOTFOUND: () => '; there is no host of that name',
   EACCES: (address) => (isPrivileged(address) ? '; ports below 1024 need privileges' : ''),

@@ -143,7 +143,8 @@ class UnstartedProcessor implements ProcessorHost {
   serve({ handler }: ProcessorService): void {
     this.#served = new Promise((resolve) => {
       setImmediate(() => {
-        const stderr = `the process could not be started: ${this.#error.message}`
+        const { message } = this.#error
+        const stderr = `the process could not be started: ${message}${adviceFor(message)}`
         handler.onExit({ stderr }, 'nothing')
         resolve()
       })
@@ -393,6 +394,11 @@ class RunningProcessor implements ProcessorHost {
       this.#child.kill(signal)
     }
   }
+}
+
+function adviceFor(message: string): string {
+  const isOut = /\bE[MN]FILE\b/.test(message)
+  return isOut ? ' (no file descriptors are left; raise the limit of open files, ulimit -n)' : ''
 }
 
 function closing(stream: Readable | null): Promise<void> {

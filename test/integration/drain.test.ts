@@ -88,9 +88,13 @@ test('a second signal ends at once, and what ran there runs elsewhere', async (t
   const { path, leaving } = stage
   const futures = await occupyBoth(stage)
   leaving.signal('SIGTERM')
-  await leaving.line(isLeavingLine)
+  // Twice the same at once is what some that send it do: that is one.
   leaving.signal('SIGTERM')
-  assert.deepEqual(await leaving.ended, { code: 143, signal: null })
+  await leaving.line(isLeavingLine)
+  leaving.signal('SIGINT')
+  const last = await leaving.line(({ message }) => String(message).endsWith(': stopped'))
+  assert.equal(last['reason'], 'SIGINT, the second signal')
+  assert.deepEqual(await leaving.ended, { code: 130, signal: null })
   assert.equal(begunIn(path).length, 2)
   writeFileSync(`${path}.go`, '')
   assert.deepEqual(await Promise.all(futures), ['left', 'right'])

@@ -157,9 +157,9 @@ test('the second signal ends all at once, whatever the script does', async (t) =
   )
   command.child.kill('SIGTERM')
   await command.line((line) => 'heard' in line)
-  command.child.kill('SIGTERM')
+  command.child.kill('SIGINT')
   const [code] = (await once(command.child, 'exit')) as [number]
-  assert.equal(code, 143)
+  assert.equal(code, 130)
   await until(() => !isAlive(scriptPid))
 })
 

@@ -94,9 +94,9 @@ export class Waiting {
   /** Writes to the log what has lasted for too long. Called now and then. */
   tell(state: Circumstances): void {
     for (const runtime of ['javascript', 'python'] as const) {
-      if (!this.#unserved[runtime].isDue(state.now, PATIENCE_MS)) continue
-      const reason = reasonFor(state, runtime)
-      const fields = { reason, runtime, tasks: state.pools[runtime].waiting }
+      const tasks = state.pools[runtime].waiting
+      if (tasks === 0 || !this.#unserved[runtime].isDue(state.now, PATIENCE_MS)) continue
+      const fields = { reason: reasonFor(state, runtime), runtime, tasks }
       state.output.log('warn', 'tasks wait: no connected worker can run them', fields)
     }
   }
