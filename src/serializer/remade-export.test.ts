@@ -123,6 +123,15 @@ exports.tasks = [() => own_1.list.blobs.length, () => own_1.twice.size, () => ow
   ])
 })
 
+test('what only looks like a module is not taken for one', () => {
+  const files = {
+    own: `exports.blob = new Blob(['abc'])`,
+    main: `const wrap = ({ blob }) => ({ blob: blob.slice(1) }); const made = wrap(require("./own.cjs"))
+const own_1 = require("./own.cjs"); exports.tasks = [() => own_1.blob.size, () => made.blob.size]`,
+  }
+  assert.deepEqual(refusals('wrapped', files), ['sent', ''])
+})
+
 test('what a function of the user makes is not made again', () => {
   const files = {
     own: `exports.make = () => 1; exports.lib = { make: () => 1 }; exports.set = new Set([1])`,

@@ -106,6 +106,8 @@ test('when the time is over it ends, and what ran there runs elsewhere', async (
   const { path, leaving } = stage
   const futures = await occupyBoth(stage)
   leaving.signal('SIGINT')
+  const line = await leaving.line(({ message }) => message === 'leaves though tasks still run')
+  assert.deepEqual([line['name'], line['tasks'], line['attempt']], ['hold', 1, 1])
   assert.deepEqual(await leaving.ended, { code: 130, signal: null })
   assert.equal(begunIn(path).length, 2)
   writeFileSync(`${path}.go`, '')

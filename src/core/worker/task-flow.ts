@@ -126,13 +126,11 @@ export class TaskFlow {
     return this.#tasks.size === 0 && this.#dispatcher.isEmpty
   }
 
-  /** How many tasks the processor has that somebody may want. */
-  get runningCount(): number {
-    let count = 0
-    for (const { state } of this.#tasks.values()) {
-      if (state === 'dispatched' || state === 'abandoned') count += 1
-    }
-    return count
+  /** The tasks that the processor has and that somebody may want. */
+  get running(): readonly WorkerTask[] {
+    return [...this.#tasks.values()].filter(
+      ({ state }) => state === 'dispatched' || state === 'abandoned',
+    )
   }
 
   /** What a scheduler that has not sent it yet may want: what runs, and results. */

@@ -18,6 +18,7 @@ import { causeOf } from './processor-death.js'
 import { ProcessorSlot } from './processor-slot.js'
 import { TaskFlow } from './task-flow.js'
 import { Tidying } from './tidying.js'
+import { fieldsOf } from './worker-task.js'
 
 const NO_RESOURCE = { cpu: 0, rss: 0 }
 
@@ -80,7 +81,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   /** How many tasks a worker still runs that was told to leave. */
   get drainingCount(): number {
-    return this.#departure.phase === 'draining' ? this.#flow.runningCount : 0
+    return this.#departure.phase === 'draining' ? this.#flow.running.length : 0
   }
 
   handle(event: WorkerEvent, now: InstantMs, act: Act): void {
@@ -274,10 +275,11 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   #checkDrained(now: InstantMs): void {
-    const { isIdle, runningCount } = this.#flow
+    const { isIdle, running } = this.#flow
     if (!isIdle && !this.#departure.isOver(now)) return
-    if (runningCount > 0) {
-      const fields = { tasks: runningCount, afterMs: this.#options.drainMs }
+    const [first] = running
+    if (first !== undefined) {
+      const fields = { tasks: running.length, afterMs: this.#options.drainMs, ...fieldsOf(first) }
       this.#output.log('warn', 'leaves though tasks still run', fields)
     }
     if (this.#isConnected) this.#leave(now, { isPatient: true })

@@ -272,14 +272,30 @@ export class CaptureReader {
     return { kind: 'members', module, names, ...(getters.size > 0 ? { getters } : {}) }
   }
 
+  /** What stands behind a property of a module; undefined if the object is something else. */
+  memberOf(
+    binding: Binding,
+    script: KnownScript,
+    { module, name }: { readonly module: unknown; readonly name: string },
+  ): Declaration | undefined {
+    const { scripts } = this.#options
+    const url = scripts.moduleOf(binding, script)?.script.url
+    if (url === undefined) return undefined
+    // What looks like a compiler's `wrap(require('x'))` may be anything that is made of a module.
+    const exports = exportsOf(url)
+    const isIt = exports === undefined || !isObject(module) || module === EMPTY
+    if (!isIt && Reflect.get(module, name) !== Reflect.get(exports, name)) return undefined
+    return scripts.memberOf(binding, script, name)
+  }
+
   #remadeMember(
     binding: Binding | undefined,
     { script }: CaptureOwner,
     { module, name }: { readonly module: object; readonly name: string },
   ): MadeCell | undefined {
-    const { remade, scripts } = this.#options
+    const { remade } = this.#options
     if (binding === undefined || script === undefined || remade.version === 0) return undefined
-    const variable = scripts.memberOf(binding, script, name)?.binding
+    const variable = this.memberOf(binding, script, { module, name })?.binding
     if (variable === undefined) return undefined
     if (remade.isOpen(variable)) remade.check(variable, Reflect.get(module, name))
     return remade.cellOf(variable)
@@ -336,6 +352,10 @@ function changing(content: Content): Found {
 /** `module` of a CommonJS file, of which only `exports` can be meant. */
 function isOwnModule(binding: Binding | undefined): boolean {
   return binding?.kind === 'wrapper' && binding.name === 'module'
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function isWeak(value: unknown): value is WeakMap<object, unknown> | WeakSet<object> {

@@ -105,13 +105,17 @@ export class SourceAnalyst implements FunctionAnalyst {
     const found = owner?.site.code.names.find((each) => each.name === name)
     const free = found?.isEarly === true ? undefined : found?.free
     if (tools === undefined || owner === undefined || free?.binding === undefined) return false
-    const { captures, scripts } = tools
-    const used =
-      member === undefined ? undefined : scripts.memberOf(free.binding, owner.script, member)
-    const declared = used ?? captures.declarationOf(free.binding, owner)
+    const { captures } = tools
     const whole = captures.look(owner, free)
-    if (declared === undefined || whole === 'uninitialized') return false
-    const seen = used === undefined || whole === undefined ? whole : memberIn(whole.value, member)
+    if (whole === 'uninitialized') return false
+    const module = whole?.value
+    const used =
+      member === undefined
+        ? undefined
+        : captures.memberOf(free.binding, owner.script, { module, name: member })
+    const declared = used ?? captures.declarationOf(free.binding, owner)
+    if (declared === undefined) return false
+    const seen = used === undefined || whole === undefined ? whole : memberIn(module, member)
     const made = this.#remake(declared, owner, tools, seen)
     const what = used === undefined ? free.name : member
     return typeof made === 'string'

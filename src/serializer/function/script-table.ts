@@ -30,6 +30,8 @@ export class ScriptTable {
   readonly #inspector: Inspector
   readonly #known = new Map<string, KnownScript>()
   readonly #byUrl = new Map<string, KnownScript>()
+  /** Where specifiers have led: by the URL of the script, and the specifier. */
+  readonly #found = new Map<string, string>()
   /** Texts that a program evaluates have no file: there can be any number of them. */
   readonly #passing = new Map<string, WeakRef<KnownScript>>()
   readonly #gone = new FinalizationRegistry<string>((id) => this.#passing.delete(id))
@@ -176,10 +178,15 @@ export class ScriptTable {
     return this.#exported(origin.specifier, script.url, imported, hopsLeft - 1)
   }
 
+  /** A place where nothing is takes V8 long to tell: those that were found are asked first. */
   #loadedFrom(specifier: string, parentUrl: string): KnownScript | undefined {
-    for (const url of candidates(specifier, parentUrl)) {
+    const key = `${parentUrl} ${specifier}`
+    const found = this.#found.get(key)
+    for (const url of found === undefined ? candidates(specifier, parentUrl) : [found]) {
       const known = this.#loaded(url)
-      if (known !== undefined) return known
+      if (known === undefined) continue
+      this.#found.set(key, url)
+      return known
     }
     return undefined
   }
