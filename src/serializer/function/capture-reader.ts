@@ -57,6 +57,7 @@ export interface CaptureReaderOptions {
 }
 
 type Content = Capture['content']
+type Members = Content & { readonly kind: 'members' }
 
 /** What a variable holds. */
 type Found = Omit<ReadCapture, 'capture'> & { readonly content: Content }
@@ -211,7 +212,7 @@ export class CaptureReader {
     const url = this.#options.scripts.moduleOf(binding, script)?.script.url
     const module = url === undefined ? undefined : (exportsOf(url) ?? EMPTY)
     if (module === undefined) return undefined
-    const content = this.#moduleContent(module, members, { binding, owner })
+    const { content } = this.#moduleContent(module, members, { binding, owner })
     const isThere = (name: string): boolean => name in module || content.getters?.has(name) === true
     return members.every(isThere) ? content : undefined
   }
@@ -229,9 +230,10 @@ export class CaptureReader {
     const isModule = binding?.isModuleObject === true || isOwnModule(binding)
     const keys = isCell ? undefined : this.#modules.keysOf(value, free, isModule)
     if (keys !== undefined) {
-      const content = this.#moduleContent(value as object, keys.names, { binding, owner })
+      const found = this.#moduleContent(value as object, keys.names, { binding, owner })
+      const { content, isSteady } = found
       const partialUse = keys.isPartial ? free : undefined
-      const isConstant = binding?.isConstant === true && content.getters === undefined
+      const isConstant = binding?.isConstant === true && isSteady
       return { content, isConstant, partialUse }
     }
     const variable = this.#variableOf(binding, owner.url)
@@ -251,13 +253,13 @@ export class CaptureReader {
 
   /**
    * A namespace shows the values of now, and shares variables that its module changes with it. What
-   * is made again on the other side is read there.
+   * is made again on the other side is read there. `isSteady`: it will be the same the next time.
    */
   #moduleContent(
     module: object,
     names: readonly string[],
     { binding, owner }: { readonly binding: Binding | undefined; readonly owner: CaptureOwner },
-  ): Content & { readonly kind: 'members' } {
+  ): { readonly content: Members; readonly isSteady: boolean } {
     const origin = types.isModuleNamespaceObject(module) ? binding?.origin : undefined
     const getters = new Map(
       origin &&
@@ -265,11 +267,15 @@ export class CaptureReader {
           this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, owner.url),
         ),
     )
+    let isSteady = getters.size === 0
     for (const name of names) {
-      const cell = this.#remadeMember(binding, owner, { module, name })
-      if (cell !== undefined) getters.set(name, this.#options.live.getterOfMade(name, cell))
+      const made = this.#remadeMember(binding, owner, { module, name })
+      if (made === undefined) continue
+      getters.set(name, this.#options.live.getterOfMade(name, made.cell))
+      if (made.isOpen) isSteady = false
     }
-    return { kind: 'members', module, names, ...(getters.size > 0 ? { getters } : {}) }
+    const content: Members = { kind: 'members', module, names }
+    return { content: getters.size > 0 ? { ...content, getters } : content, isSteady }
   }
 
   /** What stands behind a property of a module; undefined if the object is something else. */
@@ -292,13 +298,15 @@ export class CaptureReader {
     binding: Binding | undefined,
     { script }: CaptureOwner,
     { module, name }: { readonly module: object; readonly name: string },
-  ): MadeCell | undefined {
+  ): { readonly cell: MadeCell; readonly isOpen: boolean } | undefined {
     const { remade } = this.#options
     if (binding === undefined || script === undefined || remade.version === 0) return undefined
     const variable = this.memberOf(binding, script, { module, name })?.binding
     if (variable === undefined) return undefined
-    if (remade.isOpen(variable)) remade.check(variable, Reflect.get(module, name))
-    return remade.cellOf(variable)
+    const isOpen = remade.isOpen(variable)
+    if (isOpen) remade.check(variable, Reflect.get(module, name))
+    const cell = remade.cellOf(variable)
+    return cell && { cell, isOpen }
   }
 
   /**
