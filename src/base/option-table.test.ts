@@ -84,7 +84,7 @@ test('a value that is not allowed is refused: the option, the bound, and what wa
     ['mode', 'slwo', 'expected fast, slow or off, got "slwo"; is it slow?'],
     ['mode', {}, 'expected fast, slow or off, got an object'],
     ['items', 'a,b', 'expected a list of texts, got "a,b"'],
-    ['items', ['a', 1], 'expected a list of texts, got an array'],
+    ['items', ['a', 1], 'expected a list of texts, got a list with 1'],
   ]
   for (const [name, value, why] of bad) {
     assert.throws(() => checkOptions('test', TABLE, { [name]: value }), {

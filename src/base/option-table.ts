@@ -126,10 +126,17 @@ export function checkValue(
       )
     case 'list':
       if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return [...value]
-      throw new ConfigError(`option ${name}: expected a list of texts, got ${show(value)}`)
+      throw new ConfigError(`option ${name}: expected a list of texts, got ${shownList(value)}`)
     case 'object':
       return value
   }
+}
+
+/** Of a list the first that does not belong there. */
+function shownList(value: unknown): string {
+  if (!Array.isArray(value)) return show(value)
+  const wrong: unknown = value.find((item) => typeof item !== 'string')
+  return `a list with ${show(wrong)}`
 }
 
 function orList(words: readonly string[]): string {

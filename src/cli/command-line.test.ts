@@ -129,6 +129,14 @@ for (const [what, line, message] of WRONG) {
   })
 }
 
+test('a list of words ends before an address, also one that lacks its beginning', () => {
+  for (const address of ['tcp://127.0.0.1:2345', '127.0.0.1:2345', 'host.example:1', '*:2345']) {
+    const [words, options] = read(['--logging-paths', 'a.log', 'b:log', address])
+    assert.deepEqual(words, [address])
+    assert.deepEqual(Object.values(options), [['a.log', 'b:log']])
+  }
+})
+
 test('what stands behind a script is the business of the script', () => {
   const positionals: readonly Positional[] = [
     { name: 'file', description: '' },

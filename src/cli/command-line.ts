@@ -111,12 +111,12 @@ class CommandLineReader {
     return word
   }
 
-  /** Words up to the next flag or address. */
+  /** Words up to the next flag or address, also one that lacks its `tcp://`. */
   #takeList(): readonly string[] {
     const values: string[] = []
     for (;;) {
       const word = this.#words[this.#next]
-      if (word === undefined || isFlagLike(word) || word.includes('://')) return values
+      if (word === undefined || isFlagLike(word) || isAddressLike(word)) return values
       values.push(word)
       this.#next += 1
     }
@@ -173,6 +173,11 @@ class CommandLineReader {
     const names = found.map(({ key }) => `--${key}`).join(', ')
     throw new ConfigError(`option ${name} is ambiguous: ${names}`)
   }
+}
+
+/** Of no path of a log and no option of Node. */
+function isAddressLike(word: string): boolean {
+  return word.includes('://') || /^[\w.*-]+:\d+$/.test(word)
 }
 
 /** `-5` is a number, `-` the standard input. */

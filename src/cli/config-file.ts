@@ -2,10 +2,10 @@
 // is checked, whichever command reads it: a slip in another section would show only later.
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from '../base/errors.js'
 import { nearestHint } from '../base/option-table.js'
 import { tomlPosition } from '../runtime/toml-position.js'
+import { parseToml } from '../runtime/toml-text.js'
 import type { CommandDefinition } from './command-definition.js'
 import type { Given } from './command-line.js'
 import { ALIASES } from './command-list.js'
@@ -80,7 +80,7 @@ class ConfigFileReader {
   read(definitions: readonly CommandDefinition[]): ConfigFile {
     const commands = new Map<string, ReadonlyMap<string, Given>>()
     const known = definitions.filter(hasSection).map(({ name }) => name)
-    for (const [section, content] of Object.entries(this.#parse())) {
+    for (const [section, content] of Object.entries(parseToml(this.#path, this.#text))) {
       if (!isTable(content)) {
         const sections = known.map((name) => `[${name}]`).join(', ')
         throw this.#error([section], `${section} stands in no section; there are ${sections}`)
@@ -92,22 +92,13 @@ class ConfigFileReader {
         throw this.#error([section], `there is no section [${section}]${hint}`)
       }
       if (commands.has(name)) {
-        throw this.#error([section], `[${section}] is another name of a section that is there`)
+        const alias = [...ALIASES.keys()].find((each) => ALIASES.get(each) === name) ?? section
+        const what = `[${alias}] is another name of [${name}]; keep one of them`
+        throw this.#error([section], what)
       }
       commands.set(name, this.#readSection(section, content, definition))
     }
     return commands
-  }
-
-  #parse(): Readonly<Record<string, unknown>> {
-    try {
-      return parse(this.#text)
-    } catch (error) {
-      if (!(error instanceof TomlError)) throw error
-      const what = (error.message.split('\n', 1)[0] ?? '').replace(/^Invalid TOML document: /, '')
-      const where = `${this.#path}:${error.line}:${error.column}`
-      throw new ConfigError(`${where}: ${what}`, { cause: error })
-    }
   }
 
   #readSection(

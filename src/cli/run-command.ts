@@ -147,7 +147,9 @@ class CommandRun {
   async #openLog(settings: Settings): Promise<Logger> {
     if (!this.#definition.hasLog) return silentLogger
     const { openLogger } = await import('../runtime/open-logger.js')
-    this.#log = await openLogger(valuesOf(LOGGING_OPTIONS, valuesOfSettings(settings)))
+    this.#log = await openLogger(valuesOf(LOGGING_OPTIONS, valuesOfSettings(settings)), {
+      calledAs: this.#calledAs,
+    })
     return startLog(this.#log, givenOf(settings))
   }
 

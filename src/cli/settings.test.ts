@@ -152,7 +152,7 @@ const WRONG_FILES: readonly (readonly [string | Uint8Array, string])[] = [
   ['protected = true\n', 'FILE:1:1: protected stands in no section; there are [scheduler], '],
   [
     '[cluster]\nnum-of-workers = 1\n[worker]\nnum-of-workers = 1\n',
-    'FILE:3:1: [worker] is another name of a section that is there',
+    'FILE:3:1: [worker] is another name of [cluster]; keep one of them',
   ],
   [
     '[scheduler]\nprotected = true\nper-worker-queue-size = 1\nper_worker_queue_size = 2\n',

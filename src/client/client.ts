@@ -17,7 +17,7 @@ import type { GraphHint, NodeValue } from './graph/graph-types.js'
 import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map-future.js'
 import type { ObjectReference } from './object-reference.js'
 import type { SendObjectOptions } from './object-references.js'
-import { blameCaller, captureSite } from './submit-site.js'
+import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
 import { Submitter } from './submitter.js'
 import {
   changeTaskSettings,
@@ -105,7 +105,7 @@ export class Client implements AsyncDisposable {
    * Rejects with `ConfigError` as the constructor throws it. Nothing is left then.
    */
   static connect(address?: string, options: ClientOptions = {}): Promise<Client> {
-    return Client.#connected(() => new Client(address, options))
+    return asCalled(captureSite(1), () => Client.#connected(() => new Client(address, options)))
   }
 
   /** As `connect`, for one who only looks whether all is well: no line at INFO. @internal */
@@ -135,7 +135,11 @@ export class Client implements AsyncDisposable {
    * when all workers are ready. Options are those of `SchedulerClusterCombo.start` and of the
    * client; where both have one of the same name, it is for both.
    */
-  static async local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
+  static local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
+    return asCalled(captureSite(1), () => Client.#local(options))
+  }
+
+  static async #local(options: ComboOptions & ClientOptions): Promise<Client> {
     const { SchedulerClusterCombo } = await import('../cluster/combo.js')
     const { COMBO_OPTIONS } = await import('../cluster/combo-options.js')
     const split = splitClientOptions<ComboOptions>(options, COMBO_OPTIONS)
@@ -230,8 +234,12 @@ export class Client implements AsyncDisposable {
    * closing a view closes the client. Throws `ConfigError` for a bad option.
    */
   with(options: TaskOptions): Client {
-    const settings = changeTaskSettings(this.#settings, options)
-    return new Client(new ClientView(this.#session, settings))
+    try {
+      const settings = changeTaskSettings(this.#settings, options)
+      return new Client(new ClientView(this.#session, settings))
+    } catch (error) {
+      throw blameCaller(error, captureSite(1))
+    }
   }
 
   /**
@@ -241,7 +249,7 @@ export class Client implements AsyncDisposable {
    * `ClientClosedError`.
    */
   clear(): Promise<void> {
-    return this.#session.clear()
+    return asCalled(captureSite(1), () => this.#session.clear())
   }
 
   /**
@@ -271,13 +279,17 @@ export class Client implements AsyncDisposable {
    * `timeoutMs`, and with `ClientClosedError`.
    */
   shutdown(): Promise<void> {
-    return this.#session.shutdown()
+    return asCalled(captureSite(1), () => this.#session.shutdown())
   }
 }
 
 function openView(given: string | undefined, options: ClientOptions): ClientView {
-  const address = addressOrDefault(given)
-  return newView({ address, settings: checkClientOptions(options, defaultOutput(address)) })
+  try {
+    const address = addressOrDefault(given)
+    return newView({ address, settings: checkClientOptions(options, defaultOutput(address)) })
+  } catch (error) {
+    throw blameCaller(error, captureSite(2))
+  }
 }
 
 function newView(setup: ConnectionSetup): ClientView {

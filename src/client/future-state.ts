@@ -12,7 +12,7 @@ import type { ClientConnection } from './client-connection.js'
 import type { FutureHome } from './future-home.js'
 import { outcomeError, storedResultError } from './outcome-error.js'
 import type { Cancellable } from './signal-watch.js'
-import { moveToSite, placeError, type SubmitSite } from './submit-site.js'
+import { moveToSite, placeError, type CallSite } from '../runtime/call-site.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
 import type { TaskProfile } from './task-profile.js'
 import type { WaitingState } from './waiting-text.js'
@@ -48,7 +48,7 @@ const NOTHING: TaskReport = { metadata: NO_BYTES, worker: identity(''), failedTa
 export class FutureState implements TaskOwner, Cancellable {
   readonly taskId: TaskId
   #home: FutureHome
-  #site: SubmitSite | undefined
+  #site: CallSite | undefined
   #status: Status = 'open'
   #isObserved = false
   /** The value, or the error; while cancelling, the reason. */
@@ -61,7 +61,7 @@ export class FutureState implements TaskOwner, Cancellable {
   #progress: ProgressReport | undefined
 
   /** The process stays alive until it has ended. */
-  constructor(taskId: TaskId, home: FutureHome, site: SubmitSite | undefined) {
+  constructor(taskId: TaskId, home: FutureHome, site: CallSite | undefined) {
     this.taskId = taskId
     this.#home = home
     this.#site = site

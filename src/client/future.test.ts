@@ -14,7 +14,7 @@ import {
   WorkerDiedError,
 } from '../base/errors.js'
 import type { Future } from './future.js'
-import { REMOTE_SEPARATOR } from './submit-site.js'
+import { REMOTE_SEPARATOR } from '../runtime/call-site.js'
 import { testClient, turn, until, type TestClient } from './memory-link.test.kit.js'
 
 const double = (x: number): number => 2 * x

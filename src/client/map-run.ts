@@ -19,7 +19,7 @@ import { MapResults, type MapConsumerActions, type MapEnd } from './map-results.
 import { outcomeError, type OutcomeDetails } from './outcome-error.js'
 import type { Cancellable } from './signal-watch.js'
 import type { SubmitContext } from './submit-context.js'
-import { blameCaller, moveToSite, placeError, type SubmitSite } from './submit-site.js'
+import { blameCaller, moveToSite, placeError, type CallSite } from '../runtime/call-site.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
 
 /** Inputs pulled in one turn of the event loop, so that results are handled in between. */
@@ -42,7 +42,7 @@ export interface MapSetup {
   readonly isBounded: boolean
   /** Wants to see how far the map is. */
   readonly watcher: MapWatcher | undefined
-  readonly site: SubmitSite
+  readonly site: CallSite
 }
 
 /** One map. */

@@ -9,9 +9,8 @@ import { taskScopes } from '../runtime/task-scope.js'
 import { deserializeError } from '../serializer/error-codec.js'
 import type { PendingImport } from '../serializer/module/reference.js'
 import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
-import { sourceMapUrlAt } from '../serializer/process-serializer.js'
+import { sourcePositions } from '../serializer/process-serializer.js'
 import type { Serializer } from '../serializer/serializer.js'
-import { SourcePositions } from './source-position.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
 
 /** A task that returned or threw. */
@@ -25,7 +24,6 @@ export interface FinishedTask extends TaskReport {
 /** The results of one client. */
 export class ResultReader {
   readonly #serializer: Serializer
-  readonly #positions = new SourcePositions({ sourceMapUrlAt })
   /** Tasks whose result cannot be read yet. */
   readonly #late = new Map<TaskId, FinishedTask>()
 
@@ -85,7 +83,7 @@ export class ResultReader {
     const error = deserializeError(payload)
     const pending = pendingImportOf(error)
     if (pending !== undefined) throw pending
-    this.#positions.apply(error)
+    sourcePositions.apply(error)
     return error
   }
 

@@ -27,7 +27,7 @@ import { MapResults } from './map-results.js'
 import { MapRun } from './map-run.js'
 import { ObjectReferences } from './object-references.js'
 import { SubmitContexts, type SubmitContext } from './submit-context.js'
-import { OWN_FRAMES, blameCaller, captureSite, type SubmitSite } from './submit-site.js'
+import { OWN_FRAMES, blameCaller, captureSite, type CallSite } from '../runtime/call-site.js'
 import type { TaskSettings } from './task-options.js'
 
 /**
@@ -174,7 +174,7 @@ export class Submitter {
   #inputSources(
     input: unknown,
     index: number,
-    { isSpread, site }: { readonly isSpread: boolean; readonly site: SubmitSite },
+    { isSpread, site }: { readonly isSpread: boolean; readonly site: CallSite },
   ): readonly ArgumentSource[] {
     if (isSpread && !Array.isArray(input)) {
       throw new TypeError(`starmap: input ${index} must be an array of arguments`)
@@ -194,7 +194,7 @@ interface SubmitCall {
   readonly args: readonly unknown[]
   readonly context: SubmitContext
   /** Undefined: there are too many unfinished tasks to keep it. */
-  readonly site: SubmitSite | undefined
+  readonly site: CallSite | undefined
 }
 
 function checkFunction(fn: unknown): void {

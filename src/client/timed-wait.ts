@@ -6,7 +6,7 @@ import { checkNames } from '../base/option-table.js'
 import { numberOption } from '../base/option.js'
 import type { FutureState } from './future-state.js'
 import { signalWatches } from './signal-watch.js'
-import { blameCaller, captureSite, type SubmitSite } from './submit-site.js'
+import { blameCaller, captureSite, type CallSite } from '../runtime/call-site.js'
 
 /** How long to wait for a result. */
 export interface ResultOptions {
@@ -53,7 +53,7 @@ interface Race {
   readonly promise: Promise<unknown>
   readonly limit: number | undefined
   readonly signal: AbortSignal | undefined
-  readonly site: SubmitSite
+  readonly site: CallSite
 }
 
 function raced(state: FutureState, { promise, limit, signal, site }: Race): Promise<unknown> {

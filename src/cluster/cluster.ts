@@ -1,5 +1,6 @@
 // The workers of one machine: an agent in this process and one processor process per worker.
 
+import { asCalled, captureSite } from '../runtime/call-site.js'
 import { checkOptions, optionsIn } from '../base/option-table.js'
 import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
 import { Agent, type AgentEnd } from '../worker/agent.js'
@@ -31,7 +32,11 @@ export class Cluster implements AsyncDisposable {
    * that takes as long as `deathTimeoutMs`, then it rejects with `DisconnectedError`. Rejects with
    * `ConfigError` for a bad option or address. Nothing is left when it rejects.
    */
-  static async start(options: ClusterStartOptions): Promise<Cluster> {
+  static start(options: ClusterStartOptions): Promise<Cluster> {
+    return asCalled(captureSite(1), () => Cluster.#start(options))
+  }
+
+  static async #start(options: ClusterStartOptions): Promise<Cluster> {
     checkOptions('cluster', CLUSTER_START_OPTIONS, options)
     const own: AgentOptions = optionsIn(AGENT_OPTIONS, options)
     checkAgentOptions(own)

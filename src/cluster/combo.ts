@@ -1,6 +1,7 @@
 // Scheduler and workers on this machine, started from code: one process for the scheduler, one for
 // the agent, one processor per worker. None of them outlives this process.
 
+import { asCalled, captureSite } from '../runtime/call-site.js'
 import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
 import { serveLocally } from '../runtime/local-address.js'
 import { localAddress } from '../transport/address.js'
@@ -52,7 +53,11 @@ export class SchedulerClusterCombo implements AsyncDisposable {
    * Starts everything; resolves when all workers are ready. Rejects with `ConfigError` for a bad
    * option and with an error that says why when a part cannot start; nothing is left then.
    */
-  static async start(options: ComboOptions = {}): Promise<SchedulerClusterCombo> {
+  static start(options: ComboOptions = {}): Promise<SchedulerClusterCombo> {
+    return asCalled(captureSite(1), () => SchedulerClusterCombo.#start(options))
+  }
+
+  static async #start(options: ComboOptions): Promise<SchedulerClusterCombo> {
     const orders = checkComboOptions(options)
     const log = await openCodeLog(options)
     const { scheduler, agent } = newParts(log)

@@ -20,6 +20,8 @@ export interface LogStreams {
   readonly stdout?: LogStream
   /** Takes what has to be said about the log itself, too. */
   readonly stderr?: LogStream
+  /** Whose log it is, for what is said about it: `scaler cluster`. */
+  readonly calledAs?: string
 }
 
 /** An open output. */
@@ -56,7 +58,7 @@ const OPEN_FLAGS =
  * error with the system's as its `cause` if the path cannot be opened.
  */
 export function openOutput(path: string, streams: LogStreams): LogOutput {
-  const complain = complainTo(streams.stderr)
+  const complain = complainTo(streams)
   const name = STANDARD.get(path)
   if (name === undefined) return new FileOutput(path, openFile(path), complain)
   const given = streams[name]
@@ -84,11 +86,12 @@ function isFileLike(fd: number): boolean {
 }
 
 /** Tells what is wrong with the log itself: on stderr, if it still takes anything. */
-function complainTo(stderr: LogStream | undefined): (text: string) => void {
+function complainTo({ stderr, calledAs }: LogStreams): (text: string) => void {
   return (text) => {
+    const line = calledAs === undefined ? `${text}\n` : `${calledAs}: ${text}\n`
     try {
-      if (stderr === undefined) writeSync(STDERR, `${text}\n`)
-      else stderr.write(`${text}\n`)
+      if (stderr === undefined) writeSync(STDERR, line)
+      else stderr.write(line)
     } catch {
       // Nobody is left to be told.
     }

@@ -11,7 +11,6 @@
 //   format = "json"                # "auto": text on a terminal, JSON lines elsewhere
 
 import { readFile } from 'node:fs/promises'
-import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from '../base/errors.js'
 import type { LogFields, LogLevel } from '../base/logger.js'
 import { show } from '../base/option.js'
@@ -19,6 +18,7 @@ import { nearestHint } from '../base/option-table.js'
 import { fileTrouble } from './file-trouble.js'
 import { logLevel } from './log-level.js'
 import { tomlPosition, type TomlPath } from './toml-position.js'
+import { parseToml } from './toml-text.js'
 
 /** Where lines go. */
 export interface OutputDescription {
@@ -76,7 +76,7 @@ class LoggingFile {
   }
 
   describe(): LogDescription {
-    const root = this.#parse()
+    const root = parseToml(this.#path, this.#text)
     this.#checkKeys(root, [], ['level', 'fields', 'output'])
     const level = this.#level(root, [], 'info')
     const outputs = root['output'] ?? [{ path: DEFAULT_PATH }]
@@ -84,17 +84,6 @@ class LoggingFile {
     return {
       outputs: outputs.map((output: unknown, index) => this.#output(output, index, level)),
       fields: this.#fields(root['fields'] ?? {}),
-    }
-  }
-
-  #parse(): Table {
-    try {
-      return parse(this.#text)
-    } catch (error) {
-      if (!(error instanceof TomlError)) throw error
-      const what = (error.message.split('\n')[0] ?? '').replace(/^Invalid TOML document: /, '')
-      const where = `${this.#path}:${error.line}:${error.column}`
-      throw new ConfigError(`${where}: ${what}`, { cause: error })
     }
   }
 

@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { ProtocolError } from '../base/errors.js'
 import { bytesToLatin1 } from '../base/bytes.js'
+import { asCalled, captureSite } from '../runtime/call-site.js'
 import { schedulerId, type Identity } from '../base/ids.js'
 import { logsTasks, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
@@ -28,6 +29,8 @@ import {
   type SchedulerStartOptions,
 } from './scheduler-options.js'
 
+/** Why a scheduler ends that was told to by its own program. */
+const CLOSED = 'closed'
 /** How often the monitors are told the state of everything. */
 const STATUS_INTERVAL_MS = 1000
 
@@ -56,6 +59,7 @@ export class Scheduler implements AsyncDisposable {
   )
   readonly #places = new PeerPlaces()
   readonly #sampler = new ProcessSampler()
+  readonly #machine: SchedulerMachine
   readonly #outputGate = new OutputGate({
     send: (client, frame) => this.#router?.send(client, frame),
     queuedBytes: (client) => this.#router?.queuedBytes(client) ?? 0,
@@ -71,6 +75,7 @@ export class Scheduler implements AsyncDisposable {
     if (!(machine instanceof SchedulerMachine)) {
       throw new TypeError('new Scheduler() starts nothing; use await Scheduler.start(options)')
     }
+    this.#machine = machine
     this.#log = log
     this.#logger = log.logger
     this.ended = new Promise((resolve) => {
@@ -89,7 +94,11 @@ export class Scheduler implements AsyncDisposable {
    * `ConfigError` for a bad option or address, and with the system's error when it cannot bind;
    * nothing is left then.
    */
-  static async start(options: SchedulerStartOptions): Promise<Scheduler> {
+  static start(options: SchedulerStartOptions): Promise<Scheduler> {
+    return asCalled(captureSite(1), () => Scheduler.#start(options))
+  }
+
+  static async #start(options: SchedulerStartOptions): Promise<Scheduler> {
     const checked = checkSchedulerOptions(options)
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
     const log = await openCodeLog(options)
@@ -119,7 +128,7 @@ export class Scheduler implements AsyncDisposable {
 
   /** Ends. Peers are told nothing, as by any scheduler: they find out. Safe to call twice. */
   close(): Promise<void> {
-    return this.#finish({ reason: 'closed', isFailure: false })
+    return this.#finish({ reason: CLOSED, isFailure: false })
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -259,8 +268,17 @@ export class Scheduler implements AsyncDisposable {
     return this.#closing
   }
 
+  /** Clients that are there go on with another scheduler at this address, as workers do. */
+  #tellWhoWaits(): void {
+    const { clients, tasks: unfinishedTasks } = this.#machine.counts
+    if (clients === 0) return
+    const text = 'clients are still connected; they wait for a scheduler at this address'
+    this.#logger.info(text, { clients, unfinishedTasks })
+  }
+
   async #close(end: SchedulerEnd): Promise<void> {
     this.#driver.stop()
+    if (end.reason === CLOSED) this.#tellWhoWaits()
     this.#malformed.close()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])

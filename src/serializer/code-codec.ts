@@ -93,7 +93,7 @@ function writeName(writer: ByteWriter, { name, free, isCell, isEarly }: CodeName
   }
   writer.text(name)
   writer.text(free.name === name ? '' : free.name)
-  writer.varint(free.line)
+  writer.varint(free.place.line)
 }
 
 /** Reads the code behind its length, as a text that stands for it. Throws `DeserializeError`. */
@@ -174,7 +174,8 @@ function readName(reader: ByteReader): CodeName {
     witness: undefined,
     line,
   }
-  const free = { name: source, binding, line, members: undefined, calledMembers: [] }
+  const place = { line, column: 0 }
+  const free = { name: source, binding, place, members: undefined, calledMembers: [] }
   const isAssigned = (flags & NAME_ASSIGNED) !== 0
   return {
     name,

@@ -8,7 +8,7 @@ import type {
 } from './function/function-parts.js'
 import { NativeNames, type AnyFunction } from './native-names.js'
 import { Refusal } from './refusal.js'
-import type { Binding, CodeName, FunctionCode } from './source/function-site.js'
+import type { Binding, CodeName, FunctionCode, TextPlace } from './source/function-site.js'
 
 /** A captured variable: its name, what it holds, and what the code says of it. */
 export interface GivenCapture {
@@ -52,6 +52,10 @@ export class FakeAnalyst implements FunctionAnalyst {
     return name === undefined
       ? new Refusal(`function ${fn.name}`, 'nobody told', 'tell')
       : { kind: 'native', name }
+  }
+
+  placeOf(url: string, { line }: TextPlace): string {
+    return `${url}:${line + 1}`
   }
 
   settle(): 'certain' | 'again' | Refusal {
@@ -119,7 +123,7 @@ function codeName({ name, content, isEarly = false, isConstant = true }: GivenCa
     depth: 0,
     moduleDepth: 0,
     rootDepth: 0,
-    line: 0,
+    place: { line: 0, column: 0 },
   }
   return { name, free, isCell, isEarly }
 }

@@ -15,6 +15,7 @@ import { Lineages } from './lineage.js'
 import type { MessageUnits, Shipment } from './message-frame.js'
 import type { ExportReference } from './module/reference.js'
 import { ModuleViews } from './module-views.js'
+import { readText } from './path.js'
 import { ownValue, type AnyFunction, type NativeNames } from './native-names.js'
 import { PrivateEntries } from './private-entries.js'
 import { capturesOn, type Place } from './queue-item.js'
@@ -250,7 +251,7 @@ export class MessageContext implements UnitContext {
       const capture = parts.captures.find(
         ({ content }) => 'value' in content && content.value === value,
       )
-      if (capture !== undefined) return capture.step
+      if (capture !== undefined) return readText(capture.step)
     }
     return undefined
   }

@@ -31,16 +31,28 @@ export function reasonOf(error: SerializeError): string {
   return inner === '' ? error.message : error.message.slice(inner.length + 2)
 }
 
+/** Text that is made when it is read: of most captures nobody wants to know. */
+export type LazyText = string | (() => string)
+
+/** That text. */
+export function readText(text: LazyText): string {
+  return typeof text === 'string' ? text : text()
+}
+
 /** A captured variable, or anything else that is no property, on the way to a value. */
 export class NamedStep {
   /** On the way to something else that is a function: `helper`. */
   readonly name: string
-  /** In full: `db (captured at app.ts:12)`. */
-  readonly text: string
+  readonly #text: LazyText
 
-  constructor(name: string, text: string = name) {
+  constructor(name: string, text: LazyText = name) {
     this.name = name
-    this.text = text
+    this.#text = text
+  }
+
+  /** In full: `db (captured at app.ts:12)`. */
+  get text(): string {
+    return readText(this.#text)
   }
 }
 
@@ -73,9 +85,8 @@ export function placeText(location: string, line: number): string | undefined {
   return file === '' ? undefined : `${file}:${line + 1}`
 }
 
-/** A captured variable in full: `db (captured at app.ts:12)`. Its first use is at that place. */
-export function captureText(name: string, location: string, line: number): string {
-  const place = placeText(location, line)
+/** A captured variable in full: `db (captured at app.ts:12)`. Its first use is at `place`. */
+export function captureText(name: string, place: string | undefined): string {
   return place === undefined ? name : `${name} (captured at ${place})`
 }
 

@@ -16,6 +16,7 @@ import { ModuleNames } from './module/module-names.js'
 import { ModulePolicy } from './module/module-policy.js'
 import { NativeNames, type AnyFunction } from './native-names.js'
 import type { Serializer } from './serializer.js'
+import type { SourcePositions } from './source-position.js'
 
 class ProcessSerializer {
   readonly policy = new ModulePolicy()
@@ -126,13 +127,8 @@ export function task(
   return own.explicit.withCaptures(target, about)
 }
 
-/**
- * What a script of this process says of its source map, by its place as stack frames have it; empty
- * if nothing. Where a program evaluates what a bundler gave it, no file has that.
- */
-export function sourceMapUrlAt(place: string): string {
-  return own.analyst.sourceMapUrlAt(place)
-}
+/** Where the code of this process was written. */
+export const sourcePositions: SourcePositions = own.analyst.positions
 
 /**
  * For a processor: the classes that it got are its clients', and go back as such. `known` says what

@@ -8,7 +8,7 @@ import type { FunctionFactory, FunctionInstance } from './function/function-fact
 import { CAPTURE_ABSENT, CAPTURE_CONSTANT } from './function-writer.js'
 import type { ExportReference } from './module/reference.js'
 import type { AnyFunction } from './native-names.js'
-import { captureText } from './path.js'
+import { captureText, placeText } from './path.js'
 import { prototypeOf } from './prototype-chain.js'
 
 /** A function and how it was made. */
@@ -74,7 +74,7 @@ function capturesOf({ factory, instance, constants, references }: MadeFunction):
     const reference = references.get(index)
     const content: Capture['content'] =
       reference === undefined ? contentOf(value) : { kind: 'reference', reference }
-    const step = captureText(name.free.name, url, name.free.line)
+    const step = captureText(name.free.name, placeText(url, name.free.place.line))
     captures.push({ name: name.name, step, content })
   }
   return captures

@@ -51,6 +51,8 @@ export interface ConnectionSetup {
 
 /** The least time between two calls of `onProgress`. */
 const PROGRESS_INTERVAL_MS = 1000
+/** The peer has gone, noticed while reading or while writing. */
+const LEFT_CODES: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE'])
 
 /** PONGs that wait for a place between messages, at most. */
 const MAX_CONTROL_FRAMES = 64
@@ -368,7 +370,7 @@ export class Connection {
   }
 
   readonly #onError = (error: Error): void => {
-    if (codeOf(error) === 'ECONNRESET') this.#hasLeft ||= this.#mayLeave
+    if (LEFT_CODES.has(codeOf(error))) this.#hasLeft ||= this.#mayLeave
     this.#reason ??= describeError(error)
   }
 

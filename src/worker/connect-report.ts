@@ -6,6 +6,11 @@ import { Recurrence } from '../base/recurrence.js'
 /** Each reason is told at once, and then so often while it lasts. */
 const INTERVAL_MS = 60_000
 
+/** What answers is a publisher. */
+const MONITORS = /cannot talk to a "X?PUB"/
+const MONITORS_HINT =
+  'this is the address for monitors; workers need the one for clients and workers'
+
 /** Shared by all workers of an agent, for they connect to the same address. */
 export class ConnectReport {
   readonly #address: string
@@ -25,7 +30,13 @@ export class ConnectReport {
       this.#recurrences.set(reason, recurrence)
     }
     const attempts = recurrence.note(performance.now())
-    const fields = { address: this.#address, reason, ...(attempts > 1 ? { attempts } : {}) }
+    const hint = MONITORS.test(reason) ? { hint: MONITORS_HINT } : {}
+    const fields = {
+      address: this.#address,
+      reason,
+      ...hint,
+      ...(attempts > 1 ? { attempts } : {}),
+    }
     const level = attempts > 0 ? 'warn' : 'debug'
     logger[level]('cannot connect to the scheduler; trying again', fields)
   }

@@ -2,13 +2,18 @@
 // those who only look whether somebody listens.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Client } from 'scaler-ts'
 import { runCommand, startCommand, type LogLine, type RunningCommand } from '../package/command.js'
 import { until } from './condition.js'
 import { greeting, ready } from './transport-harness.js'
+
+/** Where programs find this package by its name. */
+const FOLDER = fileURLToPath(new URL('.', import.meta.url))
 
 interface Stage {
   readonly scheduler: RunningCommand
@@ -120,6 +125,48 @@ test('a worker that is killed is a warning', async (t) => {
   cluster.child.kill('SIGKILL')
   const isLoss = ({ message }: LogLine): boolean => message === 'worker lost its connection'
   assert.equal((await scene.scheduler.line(isLoss))['level'], 'warn')
+})
+
+test('a client that is killed is told twice, with what it has left unfinished', async (t) => {
+  const scene = await stage(t, 'DEBUG')
+  const program = `import { Client } from 'scaler-ts'
+    const client = await Client.connect(${JSON.stringify(scene.address)})
+    client.submit(() => 1).catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 1e6))`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: FOLDER })
+  t.after(() => child.kill('SIGKILL'))
+  await scene.scheduler.line(({ message }) => message === 'task waits for a worker')
+  child.kill('SIGKILL')
+  const lost = await scene.scheduler.line(({ message }) => message === 'client lost its connection')
+  assert.deepEqual([lost['level'], lost['unfinishedTasks']], ['info', 1])
+  const gone = await scene.scheduler.line(({ message }) => message === 'client timed out')
+  assert.deepEqual([gone['level'], gone['unfinishedTasks']], ['warn', 1])
+  const hasRefused = scene.lines().some(({ message }) => String(message).includes('refused'))
+  assert.equal(hasRefused, false)
+})
+
+test('a scheduler that is stopped says who waits for the next', async (t) => {
+  const scene = await stage(t, 'DEBUG')
+  const client = await Client.connect(scene.address)
+  t.after(() => client.close())
+  const future = client.submit(() => 1)
+  future.catch(() => {})
+  await scene.scheduler.line(({ message }) => message === 'task waits for a worker')
+  scene.scheduler.child.kill('SIGTERM')
+  const line = await scene.scheduler.line(({ message }) => {
+    return String(message).includes('still connected')
+  })
+  assert.deepEqual([line['clients'], line['unfinishedTasks']], [1, 1])
+})
+
+test('workers with the address for monitors are told which one they need', async (t) => {
+  const scene = await stage(t)
+  const { monitorAddress } = await scene.scheduler.line((line) => 'monitorAddress' in line)
+  const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', String(monitorAddress)])
+  const isFailure = ({ message }: LogLine): boolean => String(message).startsWith('cannot connect')
+  const line = await cluster.line(isFailure)
+  assert.equal(line['level'], 'warn')
+  assert.match(String(line['hint']), /^this is the address for monitors/)
 })
 
 test('an HTTP client that leaves at once is logged nevertheless', async (t) => {

@@ -96,14 +96,22 @@ const UNCAUGHT: Readonly<Record<string, string>> = {
   'a processor dies': `await client.submit(() => process.exit(3))`,
   'a wait is over': `await client.submit(() => new Promise(() => {})).result({ timeoutMs: 1 })`,
   'a task is cancelled': `const f = client.submit(() => new Promise(() => {})); f.cancel(); await f`,
+  'an option of a view is wrong': `client.with({ tiemoutMs: 1 })`,
+  'an option of connect is wrong': `await Client.connect('tcp://127.0.0.1:1', { tiemoutMs: 1 })`,
+  'an address is wrong': `new Client('127.0.0.1:1')`,
+  'nobody is there': `await Client.connect('tcp://127.0.0.1:1', { timeoutMs: 1 })`,
+  'an option of local is wrong': `await Client.local({ wrokers: 1 })`,
+  'an option of a combo is wrong': `await SchedulerClusterCombo.start({ wrokers: 1 })`,
+  'an option of a cluster is wrong': `await Cluster.start({ address: 'tcp://127.0.0.1:1', wrokers: 1 })`,
+  'an option of a scheduler is wrong': `await Scheduler.start({ address: 'tcp:/x' })`,
   'an input of a map is refused': `await client.map((x) => x, [new WeakMap()])`,
 }
 
 for (const [what, code] of Object.entries(UNCAUGHT)) {
   test(`an error that nobody catches is not headed by a line of ours: ${what}`, async () => {
-    const program = `import { Client } from 'scaler-ts'
-      const client = await Client.local({ workers: 1 })
+    const program = `import { Client, Cluster, Scheduler, SchedulerClusterCombo } from 'scaler-ts'
       process.exitCode = 7
+      ${code.includes('client.') ? 'const client = await Client.local({ workers: 1 })' : ''}
       ${code}`
     const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: FOLDER })
     const [stderr, [exitCode]] = await Promise.all([

@@ -258,7 +258,10 @@ test('a full disk takes no scheduler down', { skip: !hasFull }, async (t) => {
   scheduler.child.kill('SIGTERM')
   const end = await scheduler.ended
   assert.equal(end.code, 143)
-  assert.match(end.stderr, /^cannot write the log to \/dev\/full: no space left[^\n]*\n$/)
+  assert.match(
+    end.stderr,
+    /^scaler_scheduler: cannot write the log to \/dev\/full: no space left[^\n]*\n$/,
+  )
 })
 
 test('what cannot be printed is exit code 1', { skip: !hasFull }, async (t) => {

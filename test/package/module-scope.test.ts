@@ -66,3 +66,30 @@ test('TypeScript by tsx, as an ES module', { skip }, async (t) => {
 test('TypeScript by tsx, as CommonJS', { skip }, async (t) => {
   await answers(t, ['program.ts', TYPED], ['--import', pathToFileURL(TSX).href])
 })
+
+const REFUSED = `import { explainSerialization } from 'scaler-ts'
+
+interface Row {
+  readonly id: number
+}
+
+const rows = new WeakMap<object, Row>()
+
+function rowOf(key: object): Row | undefined {
+  // A comment.
+  return rows.get(key)
+}
+
+console.log(explainSerialization(rowOf))
+`
+
+test('what is said of TypeScript names the lines as they were written', { skip }, async (t) => {
+  for (const name of ['program.mts', 'program.ts']) {
+    const project = await PackedProject.make(t, { 'package.json': '{}', [name]: REFUSED })
+    const words = ['--import', pathToFileURL(TSX).href, name]
+    const { code, output } = await project.node(words, { TMPDIR: project.folder })
+    assert.equal(code, 0, output)
+    assert.ok(output.includes(`/${name}:9\n`), output)
+    assert.ok(output.includes(`rows (captured at ${name}:11): CANNOT TRAVEL`), output)
+  }
+})

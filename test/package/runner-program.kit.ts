@@ -57,6 +57,15 @@ test('errors are of the classes that the test knows', async () => {
   await expect(endless).rejects.toThrow(TaskTimeoutError)
 })
 
+test('what cannot travel is named with the line that uses it', async () => {
+  const refused = new WeakMap()
+  const error = await client.submit(() => refused.has({})).catch((reason) => reason)
+  const lines = readFileSync(expect.getState().testPath, 'utf8').split('\\n')
+  const line = lines.findIndex((text) => text.includes('refused' + '.has')) + 1
+  const name = basename(expect.getState().testPath)
+  expect(error.message).toContain('refused (captured at ' + name + ':' + line + ')')
+})
+
 test('imports: of Node, of packages, of files beside the test, inside of tasks', async () => {
   expect(await client.submit((path) => basename(path), '/a/b')).toBe('b')
   expect(await client.submit(add, 1, 2)).toBe(3)

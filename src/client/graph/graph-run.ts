@@ -7,7 +7,7 @@ import type { EndListener } from '../future-state.js'
 import { Future } from '../future.js'
 import type { Cancellable } from '../signal-watch.js'
 import type { SubmitContext } from '../submit-context.js'
-import { blameCaller, type SubmitSite } from '../submit-site.js'
+import { blameCaller, type CallSite } from '../../runtime/call-site.js'
 import type { GraphFutures } from './graph-futures.js'
 import { toRecord } from './graph-keys.js'
 import type { NodeNames } from './node-names.js'
@@ -16,7 +16,7 @@ import type { NodeNames } from './node-names.js'
 export interface GraphRunSetup {
   readonly connection: ClientConnection
   readonly graphId: TaskId
-  readonly site: SubmitSite
+  readonly site: CallSite
   readonly context: SubmitContext
   readonly names: NodeNames
   readonly futures: GraphFutures

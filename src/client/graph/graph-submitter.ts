@@ -15,7 +15,7 @@ import { GraphFutures } from './graph-futures.js'
 import { checkGraph, checkKeys } from './graph-keys.js'
 import { prepareGraph, type PreparedGraph } from './graph-preparation.js'
 import { GraphRun } from './graph-run.js'
-import { blameCaller } from '../submit-site.js'
+import { blameCaller } from '../../runtime/call-site.js'
 import type { GraphCall, GraphParts } from './graph-tools.js'
 import { NodeNames } from './node-names.js'
 

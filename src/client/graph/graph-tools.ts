@@ -6,7 +6,7 @@ import type { FunctionObjects } from '../function-objects.js'
 import type { FutureHome } from '../future-home.js'
 import type { TaskIds } from '../ids.js'
 import type { SubmitContext } from '../submit-context.js'
-import type { SubmitSite } from '../submit-site.js'
+import type { CallSite } from '../../runtime/call-site.js'
 
 /** What all views of one client share to submit with. */
 export interface GraphParts {
@@ -21,5 +21,5 @@ export interface GraphParts {
 /** One call of `get`. */
 export interface GraphCall {
   readonly context: SubmitContext
-  readonly site: SubmitSite
+  readonly site: CallSite
 }

@@ -12,6 +12,9 @@ import { forgetRoom, holdsBack } from './room.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
 import { cancelOrphans, cancelTask } from './task.js'
 
+/** Why a client is forgotten that was silent for too long. */
+const TIMED_OUT = 'timed out'
+
 /** Registers or refreshes a client, and answers: always, or it falls silent for good. */
 export function onClientHeartbeat(
   state: SchedulerState,
@@ -89,6 +92,7 @@ export function clientOf(
  */
 export function onClientLost(state: SchedulerState, client: ClientEntry): void {
   client.isConnected = false
+  tellOf(state, client, 'lost its connection')
   forgetRoom(state, client)
   if (client.host !== undefined) state.pools[client.runtime].queue.park(client)
 }
@@ -102,10 +106,7 @@ function clearOut(state: SchedulerState, host: WorkerEntry): void {
 
 /** Cancels what a client has unfinished and frees what it stored. */
 export function removeClient(state: SchedulerState, client: ClientEntry, reason: string): void {
-  state.output.log(levelOf(client), `client ${reason}`, {
-    client: client.identity,
-    unfinishedTasks: client.tasks.size,
-  })
+  tellOf(state, client, reason)
   client.hasLeft = true
   forgetRoom(state, client)
   moveIn(client, undefined)
@@ -135,7 +136,7 @@ export function dropSilentClients(state: SchedulerState, now: InstantMs): void {
   for (const client of state.clients.values()) {
     const silence = now - client.lastSeen
     if (silence <= state.options.clientTimeoutMs || isInBusyWorker(client)) continue
-    removeClient(state, client, 'timed out')
+    removeClient(state, client, TIMED_OUT)
     state.output.disconnect(client.identity, 'silent for too long')
   }
 }
@@ -154,6 +155,14 @@ function moveIn(client: ClientEntry, host: WorkerEntry | undefined): void {
   client.host?.guests.delete(client)
   client.host = host
   host?.guests.add(client)
+}
+
+/** That it has gone without a word is a warning where it has tasks: they are cancelled with it. */
+function tellOf(state: SchedulerState, client: ClientEntry, what: string): void {
+  const { identity, tasks } = client
+  const isLoss = what === TIMED_OUT && tasks.size > 0
+  const level = isLoss ? 'warn' : levelOf(client)
+  state.output.log(level, `client ${what}`, { client: identity, unfinishedTasks: tasks.size })
 }
 
 /** How loudly is said that it comes and goes. */

@@ -58,7 +58,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     return earliest(workAt, earliest(this.#balancer.deadline, earliest(claims.deadline, letGoAt)))
   }
 
-  /** How much the tables hold. For tests and simulation: all zero once everybody has left. */
+  /** How much the tables hold: all zero once everybody has left. */
   get counts(): Readonly<Record<'clients' | 'tasks' | 'graphs' | 'objects', number>> {
     const { clients, tasks, graphWork, objects } = this.#state
     const graphs = graphWork.graphs.size

@@ -7,7 +7,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { DisconnectRequest, WorkerHeartbeat } from '../../wire/message.js'
 import { ourEcho } from './echo.js'
 import type { WorkerEntry } from './entries.js'
-import { publishWorker } from './publication.js'
+import { publishWorker, taskFields } from './publication.js'
 import { onReturn } from './return.js'
 import { Silence, type SilenceBounds } from './silence.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
@@ -51,9 +51,11 @@ export type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | '
 /** Forgets a worker, with the clients inside of it, and lets its tasks wait for another. */
 export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
   const isLost = end === 'lost its connection' || end === 'timed out'
+  const { first: oldest } = worker.assigned
   state.output.log(isLost ? 'warn' : 'info', `worker ${end}`, {
     worker: worker.identity,
     tasksTakenBack: worker.assigned.size,
+    ...(oldest === undefined ? {} : taskFields(oldest)),
   })
   state.workers.delete(worker.identity)
   const tasks = state.pools[worker.runtime].remove(worker)

@@ -13,6 +13,7 @@ import type {
   FreeName,
   FunctionCode,
   FunctionSite,
+  TextPlace,
 } from '../source/function-site.js'
 import { COVERAGE } from '../source/remaking.js'
 import type { CellKeys } from './cell-keys.js'
@@ -52,6 +53,8 @@ export interface CaptureReaderOptions {
   readonly live: LiveExports
   readonly deadZones: DeadZones
   readonly compilers: CompilerFunctions
+  /** In short, for people: `app.ts:12`. Undefined if there is no file. */
+  readonly placeOf: (url: string, place: TextPlace) => string | undefined
   /** Called with each `require` that is found, and the file that has it. */
   readonly onRequire: (require: AnyFunction, url: string) => void
 }
@@ -92,9 +95,10 @@ export class CaptureReader {
   /** What the name stands for; undefined if it is a global. */
   read(owner: CaptureOwner, name: CodeName): ReadCapture | undefined {
     const { free } = name
+    const { placeOf } = this.#options
     const scope = scopeOf(owner, free)
     if (scope < 0 && free.binding === undefined) return undefined
-    const step = captureText(free.name, owner.url, free.line)
+    const step = (): string => captureText(free.name, placeOf(owner.url, free.place))
     const cell = this.#remadeOf(free.binding, owner.url)
     if (cell !== undefined) {
       // Such a value is made when it is first used: a computed key would need it before.

@@ -2,14 +2,12 @@
 // script, in functions of other modules that are given it, and in modules that import it.
 
 import type { Inspector } from '../inspect/inspector.js'
-import type { Binding, Changes, GivenTo } from '../source/function-site.js'
+import type { Binding, Changes, GivenTo, TextPlace } from '../source/function-site.js'
 import type { Declaration, KnownScript, ScriptTable } from './script-table.js'
 
 /** Where a value may be changed. */
-export interface ChangePlace {
+export interface ChangePlace extends TextPlace {
   readonly url: string
-  /** From 0. */
-  readonly line: number
 }
 
 /** Finds such places. */
@@ -39,7 +37,8 @@ export class ChangeFinder {
     if (changes === undefined || seen.has(changes)) return undefined
     seen.add(changes)
     const { own, givenTo } = changes
-    if (own !== undefined && own.level >= distance) return { url, line: own.line }
+    if (own !== undefined && own.level >= distance)
+      return { url, line: own.line, column: own.column }
     for (const call of givenTo) {
       const found = this.#byCall(call, url, distance, seen)
       if (found !== undefined) return found
@@ -48,14 +47,15 @@ export class ChangeFinder {
   }
 
   #byCall(
-    { origin, index, distance, line, isSuspect }: GivenTo,
+    { origin, index, distance, line, column, isSuspect }: GivenTo,
     url: string,
     outer: number,
     seen: Set<Changes>,
   ): ChangePlace | undefined {
     const fn = this.#scripts.functionOf(origin, url)
     const parameters = fn?.script.analysis?.changesOf(fn.binding.name)?.parameters
-    if (fn === undefined || parameters === undefined) return isSuspect ? { url, line } : undefined
+    if (fn === undefined || parameters === undefined)
+      return isSuspect ? { url, line, column } : undefined
     for (const each of parameters[Math.min(index, parameters.length - 1)] ?? []) {
       const inner = outer + distance + each.distance
       const found = this.#within(each.changes, fn.script.script.url, inner, seen)

@@ -3,7 +3,7 @@
 
 import type { ExportReference } from '../module/reference.js'
 import type { AnyFunction } from '../native-names.js'
-import { textOf } from '../path.js'
+import { readText, textOf } from '../path.js'
 import { Refusal } from '../refusal.js'
 import type { Capture, FunctionAnalyst, SourceParts } from './function-parts.js'
 
@@ -81,7 +81,7 @@ class Explanation {
 
   #sourceLine(label: string, parts: SourceParts): Line {
     const { code, url, captures, classParts } = parts
-    const place = url === '' ? '' : `, ${url}:${code.line + 1}`
+    const place = url === '' ? '' : `, ${this.#options.analyst.placeOf(url, code)}`
     const children = captures.map((capture) => this.#captureLine(capture))
     const parent = classParts?.parent
     if (parent !== undefined && parent !== null)
@@ -90,7 +90,8 @@ class Explanation {
     return { label, what: `${kind}, ${sizeText(code.expression.length)}${place}`, children }
   }
 
-  #captureLine({ step, content }: Capture): Line {
+  #captureLine({ step: text, content }: Capture): Line {
+    const step = readText(text)
     switch (content.kind) {
       case 'reference':
         return leaf(step, `imported, ${referenceText(content.reference)}`)

@@ -4,6 +4,7 @@ import * as path from 'node:path'
 import { test } from 'node:test'
 import { callbackify } from 'node:util'
 import { runInThisContext } from 'node:vm'
+import { readText } from '../path.js'
 import type { AnyFunction } from '../native-names.js'
 import { Refusal } from '../refusal.js'
 import * as kits from './analyst.kit.js'
@@ -29,7 +30,7 @@ test('a captured constant is a value, and the parts of an unchanged function are
   assert(content.kind === 'value' && content.value === table)
   assert.equal(kit.source(fn).code, kit.source(fn).code)
   assert.equal(
-    kit.source(fn).captures[0]?.step.replace(/:\d+\)$/, ''),
+    readText(kit.source(fn).captures[0]?.step ?? '').replace(/:\d+\)$/, ''),
     'rate (captured at function-analyst.test.js',
   )
 })
@@ -302,7 +303,7 @@ test('an export by its module’s URL is a reference, and runs here, too', async
   const parts = kit.parts(fn)
   assert(parts.kind === 'reference')
   assert.deepEqual(parts.reference.path, ['captureText'])
-  assert.equal(await fn('db', 'app.ts', 2), 'db (captured at app.ts:3)')
+  assert.equal(await fn('db', 'app.ts:3'), 'db (captured at app.ts:3)')
 })
 
 test('wrong arguments of task name what is wrong', () => {

@@ -10,7 +10,8 @@ import { isNative, ownValue, type AnyFunction, type NativeNames } from '../nativ
 import { leadsToProxy } from '../prototype-chain.js'
 import { placeText } from '../path.js'
 import { Refusal, refuseClass } from '../refusal.js'
-import type { FreeName, FunctionCode, FunctionSite } from '../source/function-site.js'
+import type { FreeName, FunctionCode, FunctionSite, TextPlace } from '../source/function-site.js'
+import { SourcePositions } from '../source-position.js'
 import { CaptureReader, type ReadCapture } from './capture-reader.js'
 import { CellKeys } from './cell-keys.js'
 import { classPartsOf } from './class-parts.js'
@@ -65,6 +66,11 @@ interface Read {
 
 /** The analyst of the default serializer. */
 export class SourceAnalyst implements FunctionAnalyst {
+  /** Where the code of this process was written. */
+  readonly positions: SourcePositions = new SourcePositions({
+    // What a program evaluates is in no file. Only scripts whose functions have travelled matter.
+    sourceMapUrlAt: (place) => this.#tools?.scripts.sourceMapUrlAt(place) ?? '',
+  })
   readonly #options: AnalystOptions
   readonly #known = new WeakMap<AnyFunction, Known>()
   readonly #references = new WeakMap<AnyFunction, { parts: FunctionParts; policyVersion: number }>()
@@ -134,12 +140,11 @@ export class SourceAnalyst implements FunctionAnalyst {
     return tools.captures.gettersOf(namespace as Readonly<Record<string, unknown>>)
   }
 
-  /**
-   * What a script of this process says of its source map, by its place as stack frames have it;
-   * empty if nothing. Only where functions have been taken apart: others have not travelled.
-   */
-  sourceMapUrlAt(place: string): string {
-    return this.#tools?.scripts.sourceMapUrlAt(place) ?? ''
+  placeOf(url: string, place: TextPlace): string {
+    const written = this.positions.written(url, place)
+    return written === undefined
+      ? `${url}:${place.line + 1}`
+      : `${written.source.href}:${written.line + 1}`
   }
 
   settle(functions: Iterable<AnyFunction>): 'certain' | 'again' | Refusal {
@@ -197,6 +202,14 @@ export class SourceAnalyst implements FunctionAnalyst {
     return parts
   }
 
+  /** In short: `app.ts:12`; undefined if there is no file. */
+  #shortPlace(url: string, place: TextPlace): string | undefined {
+    const written = this.positions.written(url, place)
+    return written === undefined
+      ? placeText(url, place.line)
+      : placeText(written.source.href, written.line)
+  }
+
   #inspectedParts(fn: AnyFunction): FunctionParts | Refusal {
     const tools = this.#inspection()
     if (tools === undefined) return this.#texts.partsOf(fn, undefined)
@@ -214,7 +227,8 @@ export class SourceAnalyst implements FunctionAnalyst {
     const site = this.#known.get(fn)?.site ?? this.#siteOf(fn, view.location, script)
     const named = site && namedSiteOf(fn, site)
     const [obstacle] = (named?.site ?? site)?.obstacles ?? []
-    if (site === undefined || obstacle !== undefined) return refuseObstacle(fn, obstacle, url)
+    if (site === undefined || obstacle !== undefined)
+      return refuseObstacle(fn, obstacle, obstacle && this.#shortPlace(url, obstacle))
     return this.#readParts({ fn, site, named, view, url, script }, tools)
   }
 
@@ -303,7 +317,7 @@ export class SourceAnalyst implements FunctionAnalyst {
     if (seen !== undefined && isAtWork(seen.value))
       return 'a socket or thread of it is at work here'
     const change = tools.changes.changeOf(declared)
-    if (change !== undefined) return `${placeText(change.url, change.line)} may change it`
+    if (change !== undefined) return `${this.#shortPlace(change.url, change)} may change it`
     if (seen !== undefined && !looksLike(seen.value, shape)) return 'it has been changed since'
     const { url } = script.script
     const view = script === owner.script ? owner.view : { location: undefined, scopes: [] }
@@ -357,6 +371,7 @@ export class SourceAnalyst implements FunctionAnalyst {
       live: this.#live,
       deadZones: new DeadZones(inspector),
       compilers: this.#compilers,
+      placeOf: (url, place) => this.#shortPlace(url, place),
       onRequire: (require, url) => this.#requires.set(require, url),
     })
     return (this.#tools = { inspector, scripts, cells, captures, changes })

@@ -1,10 +1,11 @@
 // What a function is made of at this moment: everything that its copy needs. Types only: the
 // analyst (`function-analyst.ts`) answers, `graph-writer.ts` asks.
 
+import type { LazyText } from '../path.js'
 import type { ExportReference } from '../module/reference.js'
 import type { AnyFunction } from '../native-names.js'
 import type { Refusal } from '../refusal.js'
-import type { FunctionCode } from '../source/function-site.js'
+import type { FunctionCode, TextPlace } from '../source/function-site.js'
 
 /** A function or class, taken apart. */
 export type FunctionParts =
@@ -38,7 +39,7 @@ export interface SourceParts {
 export interface Capture {
   readonly name: string
   /** For messages: `rate (captured at app.ts:12)`. */
-  readonly step: string
+  readonly step: LazyText
   readonly content:
     | { readonly kind: 'value'; readonly value: unknown }
     /** Imported where it arrives. */
@@ -94,4 +95,6 @@ export interface FunctionAnalyst {
    * now; when not, `partsOf` gives certain ones from now on and the shipment must be written again.
    */
   settle(functions: Iterable<AnyFunction>): 'certain' | 'again' | Refusal
+  /** `url:line`, counted from 1, of what stands at a place of a script: where it was written. */
+  placeOf(url: string, place: TextPlace): string
 }

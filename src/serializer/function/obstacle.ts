@@ -1,7 +1,6 @@
 // Why a function cannot travel, for its user: what, why, and a way out.
 
 import { ownValue, type AnyFunction } from '../native-names.js'
-import { placeText } from '../path.js'
 import { Refusal } from '../refusal.js'
 import type { FreeName, FunctionSite, Obstacle } from '../source/function-site.js'
 
@@ -33,13 +32,12 @@ const TEXTS: Readonly<Record<Obstacle, readonly [why: string, wayOut: string]>> 
 export function refuseObstacle(
   fn: AnyFunction,
   obstacle: FunctionSite['obstacles'][number] | undefined,
-  url: string,
+  place: string | undefined,
 ): Refusal {
   if (obstacle === undefined) {
     return new Refusal(titleOf(fn), 'its text cannot be read', 'write it as an ordinary function')
   }
   const [why, wayOut] = TEXTS[obstacle.kind]
-  const place = placeText(url, obstacle.line)
   return new Refusal(titleOf(fn), place === undefined ? why : `${why} (${place})`, wayOut)
 }
 

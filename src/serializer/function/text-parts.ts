@@ -38,7 +38,7 @@ export class TextParts {
     const named = plain && namedSiteOf(fn, plain)
     const site = named?.site ?? plain
     const [obstacle] = site?.obstacles ?? []
-    if (site === undefined || obstacle !== undefined) return refuseObstacle(fn, obstacle, '')
+    if (site === undefined || obstacle !== undefined) return refuseObstacle(fn, obstacle, undefined)
     const captured = given ?? {}
     const missing = site.freeNames.filter(
       ({ name, isOnlyTypeof }) =>

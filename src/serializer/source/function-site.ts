@@ -53,13 +53,19 @@ export interface Binding {
   readonly line: number
 }
 
+/** Where something stands in a script; both count from 0. */
+export interface TextPlace {
+  readonly line: number
+  readonly column: number
+}
+
 /**
  * How what a variable holds is changed in place (variable-changes.ts). A level says what: 0 the
  * object itself, 1 what that holds, and so on.
  */
 export interface Changes {
-  /** The deepest level, and the line, from 0; undefined if nothing in its script does. */
-  readonly own: { readonly line: number; readonly level: number } | undefined
+  /** The deepest level, and where; undefined if nothing in its script does. */
+  readonly own: (TextPlace & { readonly level: number }) | undefined
   /** Functions of other modules that are given the value, or something `distance` levels around. */
   readonly givenTo: readonly GivenTo[]
   /** The same for the exports of a module that it holds. */
@@ -69,12 +75,11 @@ export interface Changes {
 }
 
 /** A function of another module that is given a value, or something around it. */
-export interface GivenTo {
+export interface GivenTo extends TextPlace {
   readonly origin: ImportOrigin
   /** Which argument it is in, and how many levels down. */
   readonly index: number
   readonly distance: number
-  readonly line: number
   /** The value counts as changed if nothing is known of the function. */
   readonly isSuspect: boolean
 }
@@ -132,8 +137,8 @@ export interface FreeName {
   readonly moduleDepth: number
   /** The same if nobody but a worker calls the function. */
   readonly rootDepth: number
-  /** Line of its first use in the script, from 0. */
-  readonly line: number
+  /** Its first use. */
+  readonly place: TextPlace
 }
 
 /** Something in the text of a function that means nothing outside of its place. */
@@ -212,7 +217,7 @@ export interface RuntimeName {
 export interface FunctionSite {
   readonly kind: 'function' | 'arrow' | 'method' | 'getter' | 'setter' | 'class'
   /** What keeps it from travelling alone. */
-  readonly obstacles: readonly { readonly kind: Obstacle; readonly line: number }[]
+  readonly obstacles: readonly (TextPlace & { readonly kind: Obstacle })[]
   readonly freeNames: readonly FreeName[]
   /** Throws nothing; of no use while there are obstacles. The same object at each call. */
   readonly code: FunctionCode

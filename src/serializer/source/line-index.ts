@@ -1,5 +1,7 @@
 // From offsets in a text to lines and columns as V8 counts them, and back.
 
+import type { TextPlace } from './function-site.js'
+
 const LINE_END = /\r\n?|[\n\u2028\u2029]/g
 
 /** The lines of one text. */
@@ -27,6 +29,11 @@ export class LineIndex {
   /** The column of an offset, from 0. */
   columnOf(offset: number): number {
     return offset - (this.#starts[this.lineOf(offset)] ?? 0)
+  }
+
+  /** Both of an offset. */
+  placeOf(offset: number): TextPlace {
+    return { line: this.lineOf(offset), column: this.columnOf(offset) }
   }
 
   /** The offset of a line and column, both from 0. */

@@ -1,7 +1,14 @@
 // Scopes and the variables declared in them, while a tree is walked. What is kept of them
 // afterwards is small: see `variable-facts.ts`.
 
-import type { Binding, GivenTo, ImportOrigin, LiteralValue, Shape } from './function-site.js'
+import type {
+  Binding,
+  GivenTo,
+  ImportOrigin,
+  LiteralValue,
+  Shape,
+  TextPlace,
+} from './function-site.js'
 
 /**
  * `outside` is what surrounds a text that is looked at alone. `name` has the name that a function
@@ -100,7 +107,7 @@ export interface Held {
 }
 
 /** A call, by its offset in place of its line. */
-export type ForeignCall = Omit<GivenTo, 'line'> & { readonly at: number }
+export type ForeignCall = Omit<GivenTo, keyof TextPlace> & { readonly at: number }
 
 /** One scope. */
 export class Scope {

@@ -126,7 +126,7 @@ test('lines are those that V8 counts', () => {
   const site = siteIn(source, '() =>\n  a + c')
   assert.deepEqual([site.line, site.column], [4, 17])
   assert.deepEqual(
-    site.freeNames.map(({ line, binding }) => [line, binding?.line]),
+    site.freeNames.map(({ place, binding }) => [place.line, binding?.line]),
     [
       [5, 0],
       [5, 2],

@@ -28,9 +28,8 @@ function changesOf(variable: Variable, lines: LineIndex): Changes | undefined {
   const isOpen = changedAt !== undefined || givenTo.length > 0
   if (!isOpen && !isFunction && members === undefined) return undefined
   return {
-    own:
-      changedAt === undefined ? undefined : { line: lines.lineOf(changedAt), level: changedLevel },
-    givenTo: givenTo.map(({ at, ...call }) => ({ ...call, line: lines.lineOf(at) })),
+    own: changedAt === undefined ? undefined : { ...lines.placeOf(changedAt), level: changedLevel },
+    givenTo: givenTo.map(({ at, ...call }) => ({ ...call, ...lines.placeOf(at) })),
     members: new Map([...(members ?? [])].map(([name, each]) => [name, changesOf(each, lines)])),
     parameters: isFunction
       ? parameters.map((each) =>

@@ -129,7 +129,7 @@ test('how a name is used is known', () => {
   assert.equal(free('() => x').isAssigned, false)
   assert.equal(free('() => { x = 1 }').isAssigned, true)
   assert.equal(free('() => { x.y = 1 }').isAssigned, false)
-  assert.equal(free('() => {\n\n x }').line, 2)
+  assert.equal(free('() => {\n\n x }').place.line, 2)
 })
 
 test('the properties that are read are known, if nothing else is used', () => {
@@ -221,7 +221,7 @@ test('in a text alone, what it assigns is a cell and nothing has a binding', () 
   assert.equal(named?.code.expression, 'function f() { return f }')
   const changing = analyzeText('function f() { f = 1 }')
   assert.equal(changing?.code.expression, 'function  () { f.v = 1 }')
-  assert.deepEqual(analyzeText('() => this')?.obstacles, [{ kind: 'this', line: 0 }])
+  assert.deepEqual(analyzeText('() => this')?.obstacles, [{ kind: 'this', line: 0, column: 6 }])
 })
 
 test('a text alone counts as strict if it can be and nobody knows', () => {

@@ -4,7 +4,14 @@
 import { classSiteOf, computedKeys, computedMembersOf, isPure } from './class-text.js'
 import { inPlaceOf, type Edit } from './edit.js'
 import { codeOf, type CodeParts } from './function-code.js'
-import type { Binding, FreeName, FunctionCode, FunctionSite, RuntimeName } from './function-site.js'
+import type {
+  Binding,
+  FreeName,
+  FunctionCode,
+  FunctionSite,
+  RuntimeName,
+  TextPlace,
+} from './function-site.js'
 import type { LineIndex } from './line-index.js'
 import { attempt, parseFunctionText, type ParsedText } from './parse.js'
 import { readDepthsOf, type NameDepth } from './read-depth.js'
@@ -91,12 +98,13 @@ function analyse(text: string, place: SitePlace, isNamed: boolean): Analysis | u
   const found = attempt(() => usesOf(parsed, place))
   if (found === undefined) return undefined
   const { uses, lostName } = found
-  const lineOf = (position: number): number => lines.lineOf(place.start + position - parsed.offset)
+  const placeOf = (position: number): TextPlace =>
+    lines.placeOf(place.start + position - parsed.offset)
   const isGlobal = (name: string): boolean =>
     place.binding(name) === undefined && place.isScriptKnown
   const depths = readDepthsOf(parsed, isStrict, isGlobal)
   const freeNames = [...uses.byName].map(([name, all]) =>
-    freeNameOf(all, place.binding(name), { lineOf, depth: depths.byName.get(name) }),
+    freeNameOf(all, place.binding(name), { placeOf, depth: depths.byName.get(name) }),
   )
   const runtimeKinds = new Map<string, RuntimeName['kind']>()
   for (const { name } of freeNames) {
@@ -114,10 +122,9 @@ function analyse(text: string, place: SitePlace, isNamed: boolean): Analysis | u
     lostName,
     exposesItself: depths.exposesItself,
     memberEdits,
-    line: lines.lineOf(place.start),
-    column: lines.columnOf(place.start),
+    ...lines.placeOf(place.start),
   }
-  return { parsed, freeNames, obstacles: obstaclesOf(parts, place, lineOf), parts }
+  return { parsed, freeNames, obstacles: obstaclesOf(parts, place, placeOf), parts }
 }
 
 /** Puts names of captured values in the place of computed names of members. */
@@ -164,10 +171,12 @@ function usesOf(
   return { uses: new SiteUses(parsed, isStrict), lostName: undefined }
 }
 
+type PlaceOf = (position: number) => TextPlace
+
 function freeNameOf(
   uses: readonly Use[],
   binding: Binding | undefined,
-  about: { readonly lineOf: (position: number) => number; readonly depth: NameDepth | undefined },
+  about: { readonly placeOf: PlaceOf; readonly depth: NameDepth | undefined },
 ): FreeName {
   const [first] = uses
   const members = uses.map(memberOf)
@@ -184,7 +193,7 @@ function freeNameOf(
     depth: about.depth?.depth ?? 0,
     moduleDepth: about.depth?.moduleDepth ?? 0,
     rootDepth: about.depth?.rootDepth ?? 0,
-    line: about.lineOf(first?.node.start ?? 0),
+    place: about.placeOf(first?.node.start ?? 0),
   }
 }
 
@@ -207,7 +216,7 @@ function calledMemberOf({ node, parent, around }: Use): string | undefined {
 function obstaclesOf(
   { parsed: { root }, uses, freeNames }: CodeParts,
   { hasNoThis, isInWith, isScriptKnown }: SitePlace,
-  lineOf: (position: number) => number,
+  placeOf: PlaceOf,
 ): FunctionSite['obstacles'] {
   const found = [...uses.obstacles]
   if (!hasNoThis) {
@@ -226,5 +235,5 @@ function obstaclesOf(
   }
   return found
     .toSorted((a, b) => a.position - b.position)
-    .map(({ kind, position }) => ({ kind, line: lineOf(position) }))
+    .map(({ kind, position }) => ({ kind, ...placeOf(position) }))
 }

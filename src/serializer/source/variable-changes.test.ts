@@ -80,7 +80,9 @@ test('a level says how deep the change goes', () => {
 test('functions of other modules that are given it are named, and what those here do to theirs', () => {
   const origin = { specifier: './help.js', form: 'import', path: ['help'] }
   const given = changesIn('const x = z.object()\nconst y = { x }\nconst r = help(1, y)')
-  assert.deepEqual(given?.givenTo, [{ origin, index: 1, distance: 1, line: 4, isSuspect: true }])
+  assert.deepEqual(given?.givenTo, [
+    { origin, index: 1, distance: 1, line: 4, column: 10, isSuspect: true },
+  ])
   const fn = changesIn('export function set(a, { b }, ...c) { b.x = 1; c[0].x = 1 }', 'set')
   const levels = fn?.parameters?.map((each) =>
     each.map(({ distance, changes }) => [distance, changes?.own?.level]),

@@ -1,11 +1,11 @@
-// Where in the user's program a task was submitted, for the stack of its error: below a remote
-// error's own frames nothing would lead back to the program that waits for it.
+// Where the user's program has called this library, for the stack of the error that it gets: the
+// library's own frames, and those of a worker, do not lead back to the program.
 
 import { dropFrames } from '../base/error-stack.js'
 import { ScalerError } from '../base/errors.js'
 
 /** A stack, formatted only when it is read, and what the task is called. */
-export interface SubmitSite {
+export interface CallSite {
   readonly stack?: string | undefined
   /** So many of the first frames are the library's. */
   readonly ownFrames: number
@@ -25,8 +25,8 @@ export const OWN_FRAMES = 2
  * Where the user's program called a method of the library, `ownFrames` above the caller of this:
  * usually that of the client that calls it.
  */
-export function captureSite(ownFrames: number = OWN_FRAMES, taskName = ''): SubmitSite {
-  const site: SubmitSite = { ownFrames, taskName }
+export function captureSite(ownFrames: number = OWN_FRAMES, taskName = ''): CallSite {
+  const site: CallSite = { ownFrames, taskName }
   Error.captureStackTrace(site, captureSite)
   return site
 }
@@ -35,7 +35,7 @@ export function captureSite(ownFrames: number = OWN_FRAMES, taskName = ''): Subm
  * An error of this library about what a call was given: from now on its stack begins where the
  * user's program has made the call. Others stay as they are.
  */
-export function blameCaller(error: unknown, site: SubmitSite): unknown {
+export function blameCaller(error: unknown, site: CallSite): unknown {
   if (error instanceof ScalerError) {
     dropFrames(error)
     moveToSite(error, site)
@@ -43,14 +43,27 @@ export function blameCaller(error: unknown, site: SubmitSite): unknown {
   return error
 }
 
+/**
+ * Runs what the user's program has called. An error of this library, also one with which the
+ * promise rejects, has a stack that begins where the call was made; so Node prints no line of the
+ * library above one that nobody catches.
+ */
+export async function asCalled<R>(site: CallSite, run: () => R | PromiseLike<R>): Promise<R> {
+  try {
+    return await run()
+  } catch (error) {
+    throw blameCaller(error, site)
+  }
+}
+
 /** Shows in the stack of an error where the task was submitted; `isLocal`: it was made here. */
-export function placeError(error: unknown, site: SubmitSite, isLocal: boolean): void {
+export function placeError(error: unknown, site: CallSite, isLocal: boolean): void {
   if (isLocal) moveToSite(error, site)
   else addSite(error, site)
 }
 
 /** Puts the frames of `site` above those that a remote error brought along. */
-export function addSite(error: unknown, site: SubmitSite): void {
+export function addSite(error: unknown, site: CallSite): void {
   replaceStack(error, site, (header, frames, remote) =>
     remote === '' ? `${header}\n${frames}` : `${header}\n${frames}\n${REMOTE_SEPARATOR}\n${remote}`,
   )
@@ -59,13 +72,13 @@ export function addSite(error: unknown, site: SubmitSite): void {
 /**
  * Puts the frames of `site` in place of those of an error that was made deep inside the library.
  */
-export function moveToSite(error: unknown, site: SubmitSite): void {
+export function moveToSite(error: unknown, site: CallSite): void {
   replaceStack(error, site, (header, frames) => `${header}\n${frames}`)
 }
 
 function replaceStack(
   error: unknown,
-  site: SubmitSite,
+  site: CallSite,
   build: (header: string, localFrames: string, otherFrames: string) => string,
 ): void {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  addSite,
-  captureSite,
-  moveToSite,
-  REMOTE_SEPARATOR,
-  type SubmitSite,
-} from './submit-site.js'
+import { addSite, captureSite, moveToSite, REMOTE_SEPARATOR, type CallSite } from './call-site.js'
 
-function publicMethod(): SubmitSite {
+function publicMethod(): CallSite {
   return innerMethod()
 }
 
-function innerMethod(): SubmitSite {
+function innerMethod(): CallSite {
   return captureSite()
 }
 
@@ -22,7 +16,7 @@ test('the stack of a submit begins where the program called the library', () => 
   addSite(error, publicMethod())
   const lines = (error.stack ?? '').split('\n')
   assert.deepEqual(lines.slice(0, 2), ['Error: one', 'two'])
-  assert.match(lines[2] ?? '', /^ {4}at .*submit-site\.test/)
+  assert.match(lines[2] ?? '', /^ {4}at .*call-site\.test/)
   assert.doesNotMatch(error.stack ?? '', /publicMethod|innerMethod/)
   assert.deepEqual(lines.slice(-2), [REMOTE_SEPARATOR, '    at remote (task.js:1:1)'])
 })
@@ -40,7 +34,7 @@ test('the frames of an error made inside the library are replaced', () => {
   error.stack = 'Error: inside\n    at inner (library.js:1:1)'
   moveToSite(error, publicMethod())
   assert.doesNotMatch(error.stack ?? '', /library/)
-  assert.match(error.stack ?? '', /submit-site\.test/)
+  assert.match(error.stack ?? '', /call-site\.test/)
 })
 
 test('what has no stack, or one that cannot be changed, stays as it is', () => {

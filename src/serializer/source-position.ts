@@ -26,6 +26,13 @@ interface Mapping {
   readonly base: string
 }
 
+/** A place in what somebody has written; line and column from 0. */
+export interface WrittenPlace {
+  readonly source: URL
+  readonly line: number
+  readonly column: number
+}
+
 /** Where maps are looked for beside files. */
 export interface MapSources {
   /**
@@ -73,17 +80,31 @@ export class SourcePositions {
 
   /** `place:line:column` as written, in the form that `place` has. Lines and columns from 1. */
   #originOf(place: string, line: number, column: number): string | undefined {
+    const origin = this.written(place, { line: line - 1, column: column - 1 })
+    if (origin === undefined) return undefined
+    const { source } = origin
+    const shown = place.startsWith('file:') || source.protocol !== 'file:'
+    const written = shown ? source.href : fileURLToPath(source)
+    return `${written}:${origin.line + 1}:${origin.column + 1}`
+  }
+
+  /**
+   * Where what stands at a place of a loaded script was written; undefined if nobody knows, as of
+   * what was written there. Lines and columns from 0.
+   */
+  written(
+    place: string,
+    { line, column }: { readonly line: number; readonly column: number },
+  ): WrittenPlace | undefined {
     const mapping = this.#mappingOf(place)
     if (mapping === undefined) return undefined
     try {
-      const entry = mapping.map.findEntry(line - 1, column - 1)
+      const entry = mapping.map.findEntry(line, Math.max(column, 0))
       // It gives the last one before; one of an earlier line says nothing about this one.
-      if (!('originalSource' in entry) || entry.generatedLine !== line - 1) return undefined
+      if (!('originalSource' in entry) || entry.generatedLine !== line) return undefined
       const { sourceRoot } = mapping.map.payload as Partial<SourceMapPayload>
       const source = sourceUrl(entry.originalSource, sourceRoot ?? '', mapping.base)
-      const shown = place.startsWith('file:') || source.protocol !== 'file:'
-      const written = shown ? source.href : fileURLToPath(source)
-      return `${written}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
+      return { source, line: entry.originalLine, column: entry.originalColumn }
     } catch {
       return undefined
     }
