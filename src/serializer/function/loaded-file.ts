@@ -10,21 +10,26 @@ export interface LoadedModule {
   readonly loaded: boolean
 }
 
+type RequireCache = Readonly<Record<string, LoadedModule | undefined>>
+
+let known: RequireCache | undefined
+
 /** All of them, by path. */
-export const LOADED: Readonly<Record<string, LoadedModule | undefined>> = createRequire(
-  import.meta.url,
-).cache
+export function requireCache(): RequireCache {
+  // Not when this file is loaded: in some bundles there is no `require`, and others say so.
+  return (known ??= createRequire(import.meta.url).cache)
+}
 
 /** What such a file exports, if that is an object. */
 export function exportsOf(url: string): object | undefined {
-  const exports = LOADED[pathOf(url)]?.exports
+  const exports = requireCache()[pathOf(url)]?.exports
   return typeof exports === 'object' && exports !== null ? exports : undefined
 }
 
 /** Its text, as long as it must be the one that was loaded. */
 export function textOfFile(url: string): string | undefined {
   const path = pathOf(url)
-  if (LOADED[path] === undefined || !/\.c?js$/.test(path)) return undefined
+  if (requireCache()[path] === undefined || !/\.c?js$/.test(path)) return undefined
   try {
     return statSync(path).mtimeMs < performance.timeOrigin ? readFileSync(path, 'utf8') : undefined
   } catch {

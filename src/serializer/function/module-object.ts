@@ -6,7 +6,7 @@ import { ownValue, type AnyFunction } from '../native-names.js'
 import { prototypesFrom } from '../prototype-chain.js'
 import type { FreeName } from '../source/function-site.js'
 import { usesOwner } from '../source/own-this.js'
-import { LOADED, type LoadedModule } from './loaded-file.js'
+import { requireCache, type LoadedModule } from './loaded-file.js'
 
 /** How a function uses a variable. */
 export type ModuleUse = Pick<FreeName, 'members' | 'calledMembers'>
@@ -112,14 +112,14 @@ class LoadedObjects {
 
   /** What is loaded, also once more, becomes the last. */
   #refresh(): void {
-    const filenames = Object.keys(LOADED)
-    const newest = LOADED[filenames.at(-1) ?? '']
+    const filenames = Object.keys(requireCache())
+    const newest = requireCache()[filenames.at(-1) ?? '']
     const isSame = filenames.length === this.#count && newest === this.#newest
     if (isSame && this.#pending.every(({ loaded }) => !loaded)) return
     this.#count = filenames.length
     this.#newest = newest
     const pending: LoadedModule[] = []
-    for (const entry of Object.values(LOADED)) {
+    for (const entry of Object.values(requireCache())) {
       if (entry?.loaded === false) pending.push(entry)
       else this.#add(entry?.exports)
     }
