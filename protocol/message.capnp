@@ -268,6 +268,9 @@ struct WaitingTasks $extension {
 
   forMS @2 :UInt32;
   # How long that has been the reason, in milliseconds; 0 where it is not measured.
+
+  needs @3 :Text;
+  # What they ask for that nobody offers: `gpu=1, linux`. Only with the reason noCapability.
 }
 
 struct SchedulerReport $extension {
@@ -330,6 +333,9 @@ struct WorkerHeartbeat {
 
   isLeaving @10 :Bool $extension;
   # It takes no further tasks and gives back what it has not begun.
+
+  agentId @11 :Text $extension;
+  # The same for all workers that share their units (docs/protocol.md#capabilities); absent: none do.
 }
 
 struct WorkerHeartbeatEcho {

@@ -19,6 +19,11 @@ export class IndexedHeap<T extends HeapItem> {
     return this.#items.length
   }
 
+  /** All items, in no order that means anything. */
+  get items(): readonly T[] {
+    return this.#items
+  }
+
   /** The item that ranks first. */
   get first(): T | undefined {
     return this.#items[0]

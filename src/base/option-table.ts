@@ -6,6 +6,13 @@ import { ConfigError } from './errors.js'
 import { hintAt } from './nearest-name.js'
 import { booleanOption, numberOption, show } from './option.js'
 
+/** `isRecord`: in code also names with whole numbers; -1 for a name alone. `['a', 'b=2']` then. */
+export interface ListType {
+  readonly kind: 'list'
+  readonly separator: 'commas' | 'words'
+  readonly isRecord?: boolean
+}
+
 /** What an option takes. */
 export type OptionType =
   /** A whole number. */
@@ -17,7 +24,7 @@ export type OptionType =
   | { readonly kind: 'text' }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
   /** Texts: separated by commas (`'commas'`), or as words of a command line (`'words'`). */
-  | { readonly kind: 'list'; readonly separator: 'commas' | 'words' }
+  | ListType
   /** What only code can give: a function, an object. The owner of the table checks it. */
   | { readonly kind: 'object' }
 
@@ -125,11 +132,26 @@ export function checkValue(
           (typeof value === 'string' ? hintAt(value, type.choices) : ''),
       )
     case 'list':
+      if (type.isRecord === true && isRecord(value)) return textsOf(name, value)
       if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return [...value]
       throw new ConfigError(`option ${name}: expected a list of texts, got ${shownList(value)}`)
     case 'object':
       return value
   }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function textsOf(option: string, record: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(record).map(([name, value]) => {
+    const number = numberOption(`${option}.${name}`, value as number, -1, {
+      min: -1,
+      max: Number.MAX_SAFE_INTEGER,
+    })
+    return number === -1 ? name : `${name}=${number}`
+  })
 }
 
 /** Of a list the first that does not belong there. */

@@ -164,7 +164,9 @@ export class ClientConnection {
   waitingOf(id: TaskId): WaitingState | undefined {
     const reason = this.#machine.waitingReasonOf(id)
     if (reason === undefined) return undefined
-    return { reason, text: describeWaiting(reason, this.address, this.#machine.linkTrouble).what }
+    const { linkTrouble, waitingCause } = this.#machine
+    const detail = reason === 'no-capability' ? waitingCause?.needs : linkTrouble
+    return { reason, text: describeWaiting(reason, this.address, detail).what }
   }
 
   /** Why tasks of this client can only wait, and have for some time, if that is so. */

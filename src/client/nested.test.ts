@@ -33,6 +33,7 @@ class Scope implements TaskScope {
     attempt: 1,
     signal: new AbortController().signal,
     log: silentLogger,
+    capabilities: {},
     setProgress: () => {},
   }
   open = 0

@@ -156,7 +156,12 @@ function checkCapabilities(capabilities: unknown): readonly TaskCapability[] {
   }
   return Object.entries(capabilities).map(([name, amount]) => {
     const bounds = { min: -1, max: Number.MAX_SAFE_INTEGER }
-    if (amount === undefined) throw new ConfigError(`option capabilities.${name}: no number`)
+    if (amount === undefined || amount === 0) {
+      const got = amount === 0 ? '0' : 'no number'
+      throw new ConfigError(
+        `option capabilities.${name}: expected -1 or a number from 1, got ${got}`,
+      )
+    }
     return { name, value: numberOption(`capabilities.${name}`, amount, -1, bounds) }
   })
 }

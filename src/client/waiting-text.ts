@@ -15,7 +15,9 @@ interface WaitingText {
   readonly advice: string
 }
 
-/** Why tasks wait for the scheduler at `address`. `detail`: what its connection says, or ''. */
+/** Why tasks wait for the scheduler at `address`. `detail`: what its connection says, what the
+ * tasks ask for that nobody offers, or ''.
+ */
 export function describeWaiting(reason: WaitingReason, address: string, detail = ''): WaitingText {
   switch (reason) {
     case 'no-scheduler':
@@ -35,8 +37,8 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
       }
     case 'no-capability':
       return {
-        what: `no worker of the scheduler at ${address} has the capabilities that are asked for`,
-        advice: 'start one that has them, or ask for others',
+        what: `no worker of the scheduler at ${address} has what they ask for${named(detail)}`,
+        advice: 'start one that has it (scaler_cluster --capabilities …), or ask for less',
       }
     case 'all-busy':
       return {
@@ -51,6 +53,10 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
     case 'dependency':
       return { what: 'it needs the result of a task that has not ended', advice: '' }
   }
+}
+
+function named(needs: string): string {
+  return needs === '' ? '' : `: ${needs}`
 }
 
 /** Emits the process warning that tasks wait. */

@@ -18,6 +18,12 @@ export interface TaskContext {
   readonly name: string
   /** 1 for the first run, 2 for the second one, … */
   readonly attempt: number
+  /**
+   * By name what the task has of the `capabilities` that it was submitted with: the numbers of its
+   * units, from 0, which no other task on the same host has meanwhile; none of what it only needs
+   * the name of. `{ gpu: [0] }`.
+   */
+  readonly capabilities: Readonly<Record<string, readonly number[]>>
   /** Aborts when the task is cancelled or has run for too long; the reason says which. */
   readonly signal: AbortSignal
   /** Goes to the log of the worker, with the task's id. */

@@ -44,8 +44,12 @@ export const PLAIN_RESULT: Pick<
 }
 
 /** A heartbeat of a worker that has nothing from before and stays. */
-export const PLAIN_HEARTBEAT: Pick<WorkerHeartbeat, 'capabilities' | 'tasks' | 'isLeaving'> = {
+export const PLAIN_HEARTBEAT: Pick<
+  WorkerHeartbeat,
+  'capabilities' | 'tasks' | 'isLeaving' | 'agentId'
+> = {
   capabilities: [],
   tasks: [],
   isLeaving: false,
+  agentId: '',
 }

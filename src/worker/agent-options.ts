@@ -1,13 +1,16 @@
 // The options of an agent: names, defaults and bounds, checked in one place for code and commands.
 
 import { counted } from '../base/counted.js'
+import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { availableParallelism, hostname } from 'node:os'
 import { ConfigError } from '../base/errors.js'
 import { silentLogger, type Logger } from '../base/logger.js'
 import { loggerOption, show } from '../base/option.js'
 import { checkOptions, type OptionTable } from '../base/option-table.js'
+import { HostUnits } from '../core/worker/host-units.js'
 import { parseConnectAddress } from '../transport/address.js'
+import type { TaskCapability } from '../wire/message.js'
 import type { ProcessorOptions } from './spawn-processor.js'
 
 /** What an agent can be told. Times are in milliseconds, sizes in bytes. */
@@ -18,6 +21,12 @@ export interface AgentOptions {
   readonly workers: number
   /** One per worker, without `|`. Default: the host's name up to the first dot, for each. */
   readonly workerNames?: readonly string[] | undefined
+  /**
+   * What tasks may ask for with `capabilities`: `['linux', 'gpu=2']`, or `{ linux: -1, gpu: 2 }`.
+   * Of a number, so many units can be used at a time, by all workers together; 0 to 100,000. A name
+   * alone (-1) is had in any number. At most 64. Nothing.
+   */
+  readonly capabilities?: readonly string[] | Readonly<Record<string, number>> | undefined
   /** 2,000: how often each worker tells the scheduler that it lives. 10 to 3,600,000. */
   readonly heartbeatIntervalMs?: number | undefined
   /**
@@ -82,6 +91,9 @@ export interface AgentOptions {
 export interface CheckedAgentOptions {
   readonly address: string
   readonly names: readonly string[]
+  /** The same for all workers. */
+  readonly agentId: string
+  readonly units: HostUnits
   readonly heartbeatIntervalMs: number
   readonly deathTimeoutMs: number
   readonly drainMs: number
@@ -97,6 +109,9 @@ export interface CheckedAgentOptions {
 }
 
 const MAX_NAME_LENGTH = 128
+const MAX_CAPABILITIES = 64
+const MAX_UNITS = 100_000
+const CAPABILITY = /^([^\s,=\p{C}]{1,128})(?:=(\d+(?:\.\d+)?))?$/u
 const UP_TO_AN_HOUR = { kind: 'duration', min: 0, max: 3_600_000 } as const
 
 /** The options of an agent, for code and commands. */
@@ -116,6 +131,11 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
     defaultText: 'the name of the host',
     flag: 'worker-names',
     short: ['-wn'],
+  },
+  capabilities: {
+    type: { kind: 'list', separator: 'commas', isRecord: true },
+    description: 'what tasks may ask for: names, and how many of each (gpu=2), by commas',
+    flag: 'capabilities',
   },
   heartbeatIntervalMs: {
     type: { kind: 'duration', min: 10, max: 3_600_000 },
@@ -198,14 +218,17 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
 /** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value. */
 export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   const checked = checkOptions('agent', AGENT_OPTIONS, options)
-  const { workers, workerNames, execArgv = [], env, cwd, killDelayMs, logger, ...rest } = checked
+  const { workers, workerNames, capabilities, ...others } = checked
+  const { execArgv = [], env, cwd, killDelayMs, logger, ...rest } = others
   if (rest.address === undefined)
     throw new ConfigError('option address: expected text, got nothing')
   if (workers === undefined) throw new ConfigError('option workers: expected a number, got nothing')
   parseConnectAddress(rest.address)
   return {
-    ...(rest as Omit<CheckedAgentOptions, 'names' | 'processor' | 'logger'>),
+    ...(rest as Omit<CheckedAgentOptions, OwnChecks>),
     names: checkNames(workerNames, workers),
+    agentId: randomBytes(8).toString('hex'),
+    units: new HostUnits(checkCapabilities((capabilities ?? []) as readonly string[])),
     processor: {
       execArgv,
       env: checkEnv(env),
@@ -214,6 +237,31 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
     },
     logger: loggerOption('logger', logger) ?? silentLogger,
   }
+}
+
+/** What is not taken over as it is given. */
+type OwnChecks = 'names' | 'agentId' | 'units' | 'processor' | 'logger'
+
+/** `linux`, or `gpu=2`. */
+function checkCapabilities(texts: readonly string[]): readonly TaskCapability[] {
+  const found = new Map<string, number>()
+  const wrong = (why: string, got: string): ConfigError => {
+    return new ConfigError(`option capabilities: expected ${why}, got ${JSON.stringify(got)}`)
+  }
+  for (const text of texts) {
+    const [, name, number] = CAPABILITY.exec(text) ?? []
+    if (name === undefined) throw wrong('names such as linux, or gpu=2 with a number', text)
+    const value = number === undefined ? -1 : Number(number)
+    if (!Number.isInteger(value) || value > MAX_UNITS) {
+      throw wrong(`a whole number of ${name} from 0 to ${MAX_UNITS}`, text)
+    }
+    if (found.has(name)) throw wrong('each name once', text)
+    found.set(name, value)
+  }
+  if (found.size > MAX_CAPABILITIES) {
+    throw new ConfigError(`option capabilities: expected at most ${MAX_CAPABILITIES} names`)
+  }
+  return [...found].map(([name, value]) => ({ name, value }))
 }
 
 function checkNames(names: readonly string[] | undefined, count: number): readonly string[] {

@@ -117,6 +117,11 @@ export class AgentWorker {
     await this.ended
   }
 
+  /** Units have come free that a task may wait for. */
+  nudge(): void {
+    if (!this.#isFinished) this.#driver.handle({ type: 'tick' })
+  }
+
   /** How many tasks it still runs though it was told to leave. */
   get drainingCount(): number {
     return this.#isFinished ? 0 : this.#machine.drainingCount
@@ -179,7 +184,7 @@ export class AgentWorker {
         return this.#send(this.#measured(action.heartbeat))
       case 'dispatch':
         this.#spares.expectTasks()
-        return this.#processor?.send(action.bytes)
+        return this.#processor?.send(action.bytes, action.units)
       case 'tellProcessor':
         return this.#processor?.send(encodeFrame(action.message))
       case 'sendOutput':
@@ -287,6 +292,7 @@ export class AgentWorker {
     this.#driver.stop()
     this.#settleReady?.reject(new DisconnectedError(`the worker has ended: ${reason}`))
     void Promise.all([this.#socket.close(), this.#processor?.end()]).then(() => {
+      this.#machine.giveUnitsBack()
       this.#resolveEnded({ reason, isFailure })
     })
   }
@@ -304,6 +310,8 @@ function newMachine(
     heartbeatIntervalMs: settings.heartbeatIntervalMs,
     deathTimeoutMs: settings.deathTimeoutMs,
     drainMs: settings.drainMs,
+    units: settings.units,
+    agentId: settings.agentId,
     inlineLimitBytes: settings.inlineLimitBytes,
     cancelGraceMs: settings.cancelGraceMs,
     objectCacheBytes: settings.objectCacheBytes,

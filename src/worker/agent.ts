@@ -67,6 +67,12 @@ export class Agent {
    * One worker a turn: starting a process takes a while, and those that run must not wait for all.
    */
   async #start(settings: CheckedAgentOptions): Promise<void> {
+    settings.units.listen(() => {
+      // Not within the turn of the worker that had them.
+      setImmediate(() => {
+        for (const worker of this.#workers) worker.nudge()
+      })
+    })
     const sampler = new ProcessSampler()
     const report = new ConnectReport(settings.address)
     const spares = this.#spares

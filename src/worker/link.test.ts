@@ -89,7 +89,7 @@ test('a length that is not followed by so many bytes costs little memory', () =>
 
 test('an unknown kind is refused at once', () => {
   for (const chunks of [
-    [Buffer.from([1, 0, 0, 0, 10, 0])],
+    [Buffer.from([1, 0, 0, 0, 11, 0])],
     [Buffer.from([1, 0, 0, 0]), Buffer.from([77, 0])],
     [Buffer.from('this is not a frame')],
   ]) {

@@ -51,6 +51,9 @@ export const KIND_END = 8
 /** The processor has nothing to do, and shall collect garbage (collect-frame.ts). */
 export const KIND_COLLECT = 9
 
+/** The units that the next task has (units-frame.ts). */
+export const KIND_UNITS = 10
+
 const HEADER_BYTES = 5
 const MAX_LENGTH = 2 ** 32 - 1
 
@@ -219,6 +222,6 @@ export class FrameParser {
 }
 
 function checkKind(kind: number | undefined): number {
-  if (kind !== undefined && kind <= KIND_COLLECT) return kind
+  if (kind !== undefined && kind <= KIND_UNITS) return kind
   throw new ProtocolError(`a frame of the unknown kind ${kind}`)
 }

@@ -6,6 +6,7 @@ import type { Duplex, Readable } from 'node:stream'
 import type { ProcessorDeath } from '../base/errors.js'
 import type { Logger } from '../base/logger.js'
 import type { LastRun, RunStatus } from '../core/worker/events.js'
+import type { Units } from '../core/worker/host-units.js'
 import type { OutgoingFrame } from '../transport/socket.js'
 import {
   decode,
@@ -28,6 +29,7 @@ import {
   KIND_LOG,
   KIND_MESSAGE,
   KIND_STOP,
+  KIND_UNITS,
   LIFELINE_FD,
   OUTBOX_FD,
 } from './link.js'
@@ -37,6 +39,7 @@ import { OutputBatch } from './output-batch.js'
 import { OutputLog } from './output-log.js'
 import { spawnProcessor, type ProcessorOptions } from './spawn-processor.js'
 import { encodeStop, type StopOrder } from './stop-frame.js'
+import { encodeUnits } from './units-frame.js'
 
 /** What is kept of stderr for `ProcessorDiedError`, in bytes. */
 const STDERR_TAIL_BYTES = 4096
@@ -98,8 +101,11 @@ export interface ProcessorHost {
   readonly isGone: boolean
   /** From now on it works for this worker. Once, and before anything is sent. */
   serve(service: ProcessorService): void
-  /** Passes on a message in its bytes. Large pieces must not be changed afterwards. */
-  send(frame: OutgoingFrame): void
+  /**
+   * Passes on a message in its bytes. Large pieces must not be changed afterwards. `units`: those
+   * of the task that the message is.
+   */
+  send(frame: OutgoingFrame, units?: Units): void
   /** Has it skip or stop a task. */
   stop(order: StopOrder): void
   /** Asks how far a task is: `onStatus` follows, even while user code runs. */
@@ -225,7 +231,8 @@ class RunningProcessor implements ProcessorHost {
     })
   }
 
-  send(frame: OutgoingFrame): void {
+  send(frame: OutgoingFrame, units?: Units): void {
+    if (units !== undefined) this.#link.send(KIND_UNITS, encodeUnits(units))
     this.#link.send(KIND_MESSAGE, frame)
   }
 

@@ -3,6 +3,7 @@
 
 import { DeserializeError, MissingObjectError } from '../base/errors.js'
 import { idToHex, objectIdOf, type ObjectId } from '../base/ids.js'
+import { NO_UNITS, type Units } from '../core/worker/host-units.js'
 import { SerializerIds } from '../core/worker/serializer-ids.js'
 import { timeLimitOf } from '../core/worker/time-limit.js'
 import { nameWorker } from '../serializer/process-serializer.js'
@@ -11,13 +12,14 @@ import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../wire/task-flags.js'
 import { decodeCollect } from './collect-frame.js'
 import { pickledRuntimeError } from './foreign-error.js'
 import { decodeHost, type HostFacts } from './host-frame.js'
-import { KIND_COLLECT, KIND_HOST, KIND_MESSAGE, KIND_STOP } from './link.js'
+import { KIND_COLLECT, KIND_HOST, KIND_MESSAGE, KIND_STOP, KIND_UNITS } from './link.js'
 import { serializerIdOf } from './object-id.js'
 import { serializeFailure } from './own-frames.js'
 import { decodeStop } from './stop-frame.js'
 import { StoredObject, type ObjectStore } from './stored-object.js'
 import type { RunnableTask } from './task-call.js'
 import type { TaskRunner } from './task-runner.js'
+import { decodeUnits } from './units-frame.js'
 
 const NO_OBJECT = new StoredObject([])
 
@@ -28,6 +30,8 @@ export class Processor {
   readonly #collect: (aboveBytes: number) => void
   readonly #serializerIds = new SerializerIds(serializerIdOf)
   #workersTimeoutMs = 0
+  /** Those of the next task. */
+  #units: Units = NO_UNITS
 
   /** `collect`: collects garbage, if this process holds more memory than so many bytes. */
   constructor(
@@ -44,6 +48,7 @@ export class Processor {
   onFrame(kind: number, bytes: Buffer): void {
     if (kind === KIND_MESSAGE) this.#onMessage(decode(bytes))
     else if (kind === KIND_HOST) this.#onHost(decodeHost(bytes))
+    else if (kind === KIND_UNITS) this.#units = decodeUnits(bytes)
     else if (kind === KIND_COLLECT) this.#collect(decodeCollect(bytes))
     else if (kind === KIND_STOP) {
       const { id, reason } = decodeStop(bytes)
@@ -60,7 +65,9 @@ export class Processor {
   #onMessage(message: Message): void {
     switch (message.kind) {
       case 'task':
-        return this.#runner.add(this.#runnableOf(message))
+        this.#runner.add(this.#runnableOf(message))
+        this.#units = NO_UNITS
+        return
       case 'objectResponse':
         return this.#objects.store(message.objectContent)
       case 'objectInstruction':
@@ -102,6 +109,7 @@ export class Processor {
       name: task.name,
       priority,
       attempt: task.attempt,
+      units: this.#units,
       ...timeLimitOf(task.timeoutMs, this.#workersTimeoutMs),
       isProfiled: profiling,
       output: task.output,

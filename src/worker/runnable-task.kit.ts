@@ -1,6 +1,7 @@
 // A task for tests of the processor, with as little in it as can be.
 
 import { identity, taskId } from '../base/ids.js'
+import { NO_UNITS } from '../core/worker/host-units.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
 import { StoredObject } from './stored-object.js'
 import type { RunnableTask } from './task-call.js'
@@ -21,6 +22,7 @@ export function runnableTask(
     name: '',
     priority: 0,
     attempt: 0,
+    units: NO_UNITS,
     timeoutMs: 0,
     isWorkersLimit: false,
     shared: undefined,

@@ -65,7 +65,9 @@ export class TaskBoard {
     this.#handler = handler
   }
 
-  /** A task starts, `startedMs` after the process did. */
+  /**
+   * A task starts, `startedMs` after the process did: in the future, if its time does not run yet.
+   */
   enter(dispatchNumber: number, startedMs: number, isProfiled: boolean): BoardSlot {
     const slot = this.#free.pop() ?? this.#newSlot()
     this.#started += 1
@@ -77,6 +79,11 @@ export class TaskBoard {
     Atomics.store(this.#cells, at, isProfiled ? IS_STARTED | IS_PROFILED : IS_STARTED)
     if (isProfiled) this.#countProfiled(1)
     return slot
+  }
+
+  /** The time of the task runs from here on. */
+  begin(slot: BoardSlot, startedMs: number): void {
+    Atomics.store(this.#cells, cellOf(slot) + 2, startedMs)
   }
 
   /** The task has asked for its abort signal. */

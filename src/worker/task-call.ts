@@ -3,6 +3,7 @@
 
 import { DeserializeError, SerializeError } from '../base/errors.js'
 import type { Identity, TaskId } from '../base/ids.js'
+import type { Units } from '../core/worker/host-units.js'
 import type { TimeLimit } from '../core/worker/time-limit.js'
 import { textOf, withPathPrefix } from '../serializer/path.js'
 import { pendingImportOf } from '../serializer/pending-read.js'
@@ -26,6 +27,8 @@ export interface RunnableTask extends TimeLimit {
   readonly priority: number
   /** How often it was begun before. */
   readonly attempt: number
+  /** What it was given of the capabilities that it needs. */
+  readonly units: Units
   readonly isProfiled: boolean
   /** Where what it prints goes. */
   readonly output: OutputPlace

@@ -2,6 +2,7 @@
 
 import { idToHex, type TaskId } from '../base/ids.js'
 import type { Logger, LogLevel } from '../base/logger.js'
+import type { Units } from '../core/worker/host-units.js'
 import type { TaskContext } from '../runtime/task-scope.js'
 import type { LogWords } from './log-frame.js'
 
@@ -16,7 +17,7 @@ export interface ContextRun {
   readonly id: TaskId
   readonly name: string
   readonly signal: AbortSignal
-  readonly task: { readonly attempt: number }
+  readonly task: { readonly attempt: number; readonly units: Units }
   setProgress(progress: Progress): void
   log(level: LogLevel, words: LogWords): void
 }
@@ -40,6 +41,10 @@ export class OwnContext implements TaskContext {
 
   get attempt(): number {
     return this.#run.task.attempt + 1
+  }
+
+  get capabilities(): Units {
+    return this.#run.task.units
   }
 
   get signal(): AbortSignal {

@@ -51,6 +51,11 @@ export class TaskMeter {
     this.#now = now
   }
 
+  /** The time now, in milliseconds since the point that it counts from. */
+  get now(): number {
+    return this.#now()
+  }
+
   /** When the last task ended, or the last turn began. */
   get endedAt(): number {
     return this.#endedAt

@@ -21,6 +21,8 @@ export interface RunHandler {
   readonly host: TaskHost
   /** It has submitted something, or something of that has ended. */
   onChildren(run: TaskRun): void
+  /** It has been read, and its function is called next. */
+  onRead(run: TaskRun): void
   /** It has asked for its abort signal. */
   onListen(run: TaskRun): void
   onProgress(run: TaskRun): void
@@ -121,6 +123,7 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
   read(): void {
     this.#call = readCall(this.task)
     this.#identities?.begin()
+    if (this.task.timeoutMs > 0) this.#handler.onRead(this)
   }
 
   /** Calls the function; must have been read. */

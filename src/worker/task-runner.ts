@@ -28,6 +28,12 @@ import { serializeResult, type RunnableTask, type TaskCall } from './task-call.j
 import type { TaskMeter } from './task-meter.js'
 import { TaskRun, type RunHandler } from './task-run.js'
 
+/**
+ * What a task needs may take so long to be imported or read before its time runs: the time that it
+ * may take is that of its function. In a new process that may be much longer.
+ */
+const MAX_READ_MS = 10_000
+
 /** A turn of the event loop is not kept longer, in milliseconds. */
 const MAX_BURST_MS = 5
 
@@ -162,6 +168,10 @@ export class TaskRunner implements RunHandler, Stage {
     if (run.isPending) this.#note(run)
   }
 
+  onRead(run: TaskRun): void {
+    this.#board.begin(run.slot, this.#meter.now)
+  }
+
   onListen(run: TaskRun): void {
     this.#board.listen(run.slot)
   }
@@ -207,7 +217,8 @@ export class TaskRunner implements RunHandler, Stage {
     this.#current = run
     this.#noteOutput(task)
     this.#meter.start(run)
-    run.slot = this.#board.enter(run.dispatchNumber, run.startedAt, run.isProfiled)
+    const leewayMs = task.timeoutMs > 0 ? MAX_READ_MS : 0
+    run.slot = this.#board.enter(run.dispatchNumber, run.startedAt + leewayMs, run.isProfiled)
     if (task.refusal !== undefined) return this.#finish(run, 'failed', task.refusal)
     try {
       return this.#end(

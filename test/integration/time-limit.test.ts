@@ -1,8 +1,15 @@
-// The time that workers allow to any task.
+// The time that a task may take: its own limit, and that which workers allow to any.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { Client, SchedulerClusterCombo, TaskTimeoutError, type ComboOptions } from 'scaler-ts'
+import {
+  Client,
+  currentTask,
+  registerClass,
+  SchedulerClusterCombo,
+  TaskTimeoutError,
+  type ComboOptions,
+} from 'scaler-ts'
 
 async function setUp(context: TestContext, options: ComboOptions): Promise<Client> {
   const cluster = await SchedulerClusterCombo.start({ workers: 1, cancelGraceMs: 0, ...options })
@@ -67,4 +74,38 @@ test('a task waits its turn for as long as it takes: only what runs is timed', a
     }),
   )
   assert.equal((await Promise.all(naps)).length, 30)
+})
+
+class SlowToRead {
+  readonly value: number
+  constructor(value: number) {
+    this.value = value
+  }
+}
+
+registerClass(SlowToRead, {
+  serialize: ({ value }) => value,
+  deserialize: (value) => {
+    for (const end = Date.now() + 500; Date.now() < end;);
+    return new SlowToRead(value as number)
+  },
+})
+
+test('the time that a task needs to be read does not count', async (context) => {
+  const client = await setUp(context, {})
+  const slow = new SlowToRead(7)
+  assert.equal(
+    await client.with({ timeoutMs: 100 }).submit(({ value }: SlowToRead) => value, slow),
+    7,
+  )
+})
+
+test('an attempt in a new process has all of its time', async (context) => {
+  const client = await setUp(context, { spareProcessors: 0 })
+  const attempt = (): number => {
+    const count = currentTask().attempt
+    for (; count < 3;);
+    return count
+  }
+  assert.equal(await client.with({ timeoutMs: 100, retries: 2 }).submit(attempt), 3)
 })

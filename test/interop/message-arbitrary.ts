@@ -139,6 +139,7 @@ const waitingTasks: fc.Arbitrary<WaitingTasks> = fc.record({
   reason: fc.constantFrom(...WAIT_REASON),
   tasks: uint32,
   forMS: uint32,
+  needs: text,
 })
 
 /** A message of any kind, with values in the range of their fields and without `bytes`. */
@@ -232,6 +233,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     capabilities,
     tasks: fc.oneof(fc.constant<readonly TaskId[]>([]), list(taskIds)),
     isLeaving: bool,
+    agentId: text,
   }),
   fc.record({
     kind: fc.constant('workerHeartbeatEcho' as const),

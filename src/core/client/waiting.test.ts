@@ -24,7 +24,7 @@ function say(harness: Harness, reason?: WaitReason, forMS = 0, tasks = 1): Clien
     schedulerId: schedulerId('S1'),
     features: OUR_FEATURES,
     reports: [],
-    waiting: reason === undefined ? [] : [{ reason, tasks, forMS }],
+    waiting: reason === undefined ? [] : [{ reason, tasks, forMS, needs: '' }],
   })
 }
 

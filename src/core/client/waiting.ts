@@ -26,6 +26,8 @@ const ECHO_MS = 1_000
 export interface WaitingCause {
   readonly reason: WaitingReason
   readonly since: InstantMs
+  /** What the tasks ask for that nobody offers, with `no-capability`. */
+  readonly needs?: string
 }
 
 /** What the parts know of waiting. */
@@ -84,6 +86,8 @@ export class Waiting<Owner> {
   /** A task has run: there are workers. */
   onResult(): void {
     const told = this.#told
+    // Others may run while what one needs is not there.
+    if (told?.reason === 'no-capability') return this.#forget(told.reason)
     if (told !== undefined && isBlocking(told.reason)) this.#told = undefined
     this.#forget(undefined)
   }
@@ -106,11 +110,11 @@ export class Waiting<Owner> {
     }
     const reason = waitingReasonOf(worst.reason)
     const since = now - worst.forMS
-    this.#told = { reason, since, tasks: worst.tasks }
+    this.#told = { reason, since, tasks: worst.tasks, needs: worst.needs }
     this.#forget(reason)
     if (!isBlocking(reason) || this.#warned.has(reason)) return
     const leftMs = PATIENCE_MS - (now - since)
-    if (leftMs <= 0) this.#warn(this.#told, worst.tasks + this.#heldCount)
+    if (leftMs <= 0) this.#warn(this.#told, worst.tasks + this.#heldCount, worst.needs)
     else this.#askAt = now + leftMs
   }
 

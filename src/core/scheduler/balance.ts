@@ -13,7 +13,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { Runtime, TaskEntry, TaskExtra, WorkerEntry } from './entries.js'
 import type { SchedulerState } from './state.js'
 import { extraOf } from './task-extra.js'
-import { activeCount } from './worker-pool.js'
+import { activeCount, type WorkerPool } from './worker-pool.js'
 
 /** Most tasks that are asked for in one turn. */
 const MAX_AT_ONCE = 1000
@@ -139,7 +139,8 @@ function askBack(state: SchedulerState, { givers, ...all }: Survey): number {
 /** Asks one worker for so many tasks, as far as it has them. Returns how many that are. */
 function askOne(state: SchedulerState, worker: WorkerEntry, wanted: number): number {
   if (wanted <= 0) return 0
-  const fresh = youngestOf(worker, wanted, (extra) => extra?.recall === 'refused')
+  const pool = state.pools[worker.runtime]
+  const fresh = youngestOf(pool, worker, wanted, (extra) => extra?.recall === 'refused')
   const tasks = fresh.length > 0 ? fresh : askedBefore(state, worker, wanted)
   if (tasks.length > 0) recall(state, worker, tasks)
   return tasks.length
@@ -168,13 +169,13 @@ export function sharesOf(
 
 /** What a worker did not give back, and may be asked for again. */
 function askedBefore(
-  { now, options }: SchedulerState,
+  { now, options, pools }: SchedulerState,
   worker: WorkerEntry,
   wanted: number,
 ): readonly TaskEntry[] {
   const { loadBalanceMs, loadBalanceTriggerTimes = DEFAULT_TRIGGER_TIMES } = options
   const since = now - loadBalanceTriggerTimes * loadBalanceMs
-  return youngestOf(worker, wanted, (extra) => {
+  return youngestOf(pools[worker.runtime], worker, wanted, (extra) => {
     return extra?.recall === 'refused' && extra.refusedAt > since
   })
 }
@@ -193,9 +194,10 @@ function prolongFirst({ now, pools }: SchedulerState, worker: WorkerEntry): void
 /**
  * The tasks that a worker got last and, as far as is known, has not begun. The first of all is
  * taken for begun, unless another one is known to be: that had its objects sooner, or was more
- * urgent. `isRefused`: it has said so, and is believed.
+ * urgent. `isRefused`: it has said so, and is believed. What no other worker could run stays.
  */
 function youngestOf(
+  pool: WorkerPool,
   worker: WorkerEntry,
   wanted: number,
   isRefused: (extra: TaskExtra | undefined) => boolean,
@@ -212,7 +214,8 @@ function youngestOf(
     const isBegun = task.extra?.hasWaited === true || isRefused(task.extra)
     isOneBegun ||= isBegun
     const isFirst = seen === count && !isOneBegun
-    if (!isBegun && !isFirst && task.state === 'running') tasks.push(task)
+    const isFree = !isBegun && !isFirst && task.state === 'running'
+    if (isFree && pool.mayMove(task)) tasks.push(task)
   }
   return tasks
 }

@@ -12,6 +12,7 @@ import type {
   TaskResult,
   WorkerHeartbeat,
 } from '../../wire/message.js'
+import type { Requirement } from './requirement.js'
 import type { Silence } from './silence.js'
 import type { TaskState } from './task-state.js'
 
@@ -79,8 +80,26 @@ export interface WorkerEntry extends HeapItem {
   owed: Map<TaskId, number> | undefined
   /** The same for earlier attempts of tasks: these answers can only be that it has none. */
   late: Map<TaskId, number> | undefined
+  /** What it offers to tasks that ask for it; undefined: nothing. */
+  readonly offer: Offer | undefined
   /** Clients that live inside of its tasks. Invariant: each has this worker as its host. */
   readonly guests: Set<ClientEntry>
+}
+
+/** What a worker offers to tasks that ask for it. */
+export interface Offer {
+  /** By name: how many units its agent has, or -1 where there is no number. */
+  readonly units: ReadonlyMap<string, number>
+  readonly supply: Supply
+}
+
+/** The units of one agent, shared by its workers (placement.ts). */
+export interface Supply {
+  /** Invariant: each has this supply in its offer. */
+  readonly workers: Set<WorkerEntry>
+  readonly totals: Map<string, number>
+  /** What tasks have. More than the total after some have come back that others were given. */
+  readonly used: Map<string, number>
 }
 
 /** An unfinished task. */
@@ -111,6 +130,8 @@ export interface TaskEntry {
 export interface TaskExtra {
   /** Shown by monitors; empty: they show the name of its function. */
   readonly name: string
+  /** What its worker must offer; undefined: nothing. */
+  readonly requirement: Requirement | undefined
   /** How often it may still be run again after it has failed. */
   retriesLeft: number
   /** It is given up when so many workers were lost with it. */

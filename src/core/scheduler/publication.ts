@@ -15,11 +15,11 @@ import type {
   WorkerHeartbeat,
   WorkerStatus,
 } from '../../wire/message.js'
-import { spokenName } from '../../wire/object-content.js'
 import { decodeProfileResult } from '../../wire/profile.js'
-import type { ClientEntry, ObjectEntry, TaskEntry, WorkerEntry } from './entries.js'
+import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
+import { taskFields, titleOf } from './task-fields.js'
 import { activeCount } from './worker-pool.js'
 
 const CONNECTED = latin1ToBytes('connected')
@@ -103,23 +103,13 @@ function durationOf(metadata: Uint8Array): number | undefined {
   return profile && Math.round(profile.durationSeconds * 1e6) / 1e3
 }
 
-/** What a line about a task says of it. */
-export function taskFields(task: TaskEntry): LogFields {
-  return taskLogFields(task.id, titleOf(task.extra?.name ?? '', task.function))
-}
-
-/** The same of one that is not taken. */
+/** What a line says of a task that is not taken. */
 export function refusedFields(
   state: SchedulerState,
   { identity: client }: ClientEntry,
   { taskId, name, funcObjectId }: Task,
 ): LogFields {
   return { ...taskLogFields(taskId, titleOf(name, state.objects.get(funcObjectId))), client }
-}
-
-/** For people: '' where neither the task nor its function has a name. */
-function titleOf(name: string, fn: ObjectEntry | undefined): string {
-  return name === '' && fn !== undefined ? spokenName(fn.name) : name
 }
 
 /** The name that the task came with, or that of its function. */

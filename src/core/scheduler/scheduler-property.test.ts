@@ -1,12 +1,14 @@
 // Random lives of a cluster against some promises: while its client stays, a task ends exactly once
 // for it, whatever workers do; no two workers have it, whoever comes back; a worker that leaves gets
 // nothing new; and once a task has not come to its end, nothing that it began is given to a worker
-// any more. When everybody has left, the tables are empty.
+// any more; and no agent's units are given to more tasks than they are enough for. When everybody
+// has left, the tables are empty.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { identity, taskId } from '../../base/ids.js'
+import type { Task, WorkerHeartbeat } from '../../wire/message.js'
 import type { SchedulerAction } from './events.js'
 import {
   cancel,
@@ -38,6 +40,14 @@ const options = {
   retries: fc.nat(2),
   limit: fc.nat(3),
   mayHaveRun: fc.boolean(),
+  gpus: fc.constantFrom(undefined, undefined, undefined, -1, 1, 1, 2),
+}
+
+/** What workers offer: the first two are of one agent. */
+const OFFERS: Readonly<Record<string, { readonly agentId: string; readonly gpus: number }>> = {
+  W0: { agentId: 'A', gpus: 2 },
+  W1: { agentId: 'A', gpus: 2 },
+  W2: { agentId: 'B', gpus: 1 },
 }
 
 const step = fc.oneof(
@@ -101,6 +111,7 @@ interface Step {
   readonly retries: number
   readonly limit: number
   readonly mayHaveRun: boolean
+  readonly gpus: number | undefined
   readonly seconds: number
   readonly status: 'success' | 'failed' | 'canceled' | 'notFound'
 }
@@ -132,6 +143,8 @@ class World {
   readonly #doomed = new Set<string>()
   /** Clients that have lost their connection. */
   readonly #homeless = new Set<string>()
+  /** What tasks need. */
+  readonly #gpus = new Map<string, number>()
   #serial = 0
 
   constructor(seen: Map<string, number>) {
@@ -163,7 +176,7 @@ class World {
         this.#say(move.client, { kind: 'clientDisconnect', disconnectType: 'disconnect' })
         return this.#sayHello(move.client)
       case 'again':
-        return id === undefined ? undefined : this.#say(move.client, task(id, move.client))
+        return id === undefined ? undefined : this.#say(move.client, this.#task(id, move.client))
       case 'cancel':
         if (id === undefined) return
         this.#doom(id)
@@ -177,7 +190,7 @@ class World {
         return this.#lose(move.worker)
       case 'retire':
         if (this.held.has(move.worker)) this.#leaving.add(move.worker)
-        return this.#say(move.worker, { ...workerHeartbeat(), isLeaving: true })
+        return this.#say(move.worker, { ...this.#heartbeat(move.worker), isLeaving: true })
       case 'finish':
         return this.#finish(move.worker, move.at, move.status, move.seconds)
       case 'answer':
@@ -191,7 +204,7 @@ class World {
         )
       case 'time':
         // Peers that live say so in time; this is about work, not about silence.
-        for (const name of this.held.keys()) this.#say(name, workerHeartbeat())
+        for (const name of this.held.keys()) this.#say(name, this.#heartbeat(name))
         for (const name of CLIENTS) this.#say(name, clientHeartbeat())
         this.scheduler.moveTo(this.scheduler.now + move.at)
         return this.#observe()
@@ -212,6 +225,25 @@ class World {
     }
   }
 
+  #task(id: string, source: string, priority = 0): Task {
+    const value = this.#gpus.get(id)
+    const capabilities = value === undefined ? [] : [{ name: 'gpu', value }]
+    return { ...task(id, source, priority), capabilities }
+  }
+
+  #heartbeat(name: string): WorkerHeartbeat {
+    const { agentId = '', gpus = 0 } = OFFERS[name] ?? {}
+    return { ...workerHeartbeat(), agentId, capabilities: [{ name: 'gpu', value: gpus }] }
+  }
+
+  /** Whether the agent of a worker has as many units as its tasks have been given. */
+  #hasUnits(name: string): boolean {
+    const { agentId, gpus = 0 } = OFFERS[name] ?? {}
+    const held = [...this.held].filter(([other]) => OFFERS[other]?.agentId === agentId)
+    const needs = held.flatMap(([, ids]) => ids.map((id) => Math.max(this.#gpus.get(id) ?? 0, 0)))
+    return needs.reduce((sum, count) => sum + count, 0) <= gpus
+  }
+
   #sayHello(name: string): void {
     this.#say(name, clientHeartbeat())
     this.#say(name, instruction('create', name, ['f']))
@@ -223,8 +255,9 @@ class World {
     if (this.#doomed.has(parent)) this.#doomed.add(fresh)
     const siblings = this.#children.get(parent) ?? []
     if (parent !== '') this.#children.set(parent, [...siblings, fresh])
+    if (move.gpus !== undefined) this.#gpus.set(fresh, move.gpus)
     this.#say(move.client, {
-      ...task(fresh, move.client, move.priority),
+      ...this.#task(fresh, move.client, move.priority),
       parentTaskId: taskId(parent),
       retries: move.retries,
       workerDeathLimit: move.limit,
@@ -256,7 +289,7 @@ class World {
 
   #join(name: string, tasks: readonly string[]): void {
     if (!this.held.has(name)) this.held.set(name, [])
-    this.#say(name, { ...workerHeartbeat(), tasks: tasks.map(taskId) })
+    this.#say(name, { ...this.#heartbeat(name), tasks: tasks.map(taskId) })
   }
 
   #lose(name: string): void {
@@ -380,6 +413,9 @@ class World {
       assert.ok(!this.#leaving.has(name) || isReturn, `${name} is leaving and got ${id}`)
       assert.ok(!this.#doomed.has(id), `${id} was begun although its end was certain`)
       this.held.get(name)?.push(id)
+      const isCounted = (this.#gpus.get(id) ?? 0) > 0
+      if (isCounted) this.#count('with units')
+      assert.ok(!isCounted || isReturn || this.#hasUnits(name), `${name} has too few units`)
     }
   }
 }
@@ -403,7 +439,7 @@ test('property: each task ends exactly once for its client, and nothing is left 
     }),
     { numRuns: 700 },
   )
-  for (const what of ['recalled', 'given back', 'kept', 'came back', 'stopped']) {
+  for (const what of ['recalled', 'given back', 'kept', 'came back', 'stopped', 'with units']) {
     assert.ok((seen.get(what) ?? 0) > 5, `${what} only ${seen.get(what) ?? 0} times`)
   }
 })

@@ -265,7 +265,9 @@ function describeMessage(message: Message): string {
     case 'objectResponse':
       return `${message.responseType} ${message.objectContent.objectIds.join(' ')}`
     case 'clientHeartbeatEcho': {
-      const why = message.waiting.map(({ reason, tasks, forMS }) => ` ${reason} ${tasks} ${forMS}`)
+      const why = message.waiting.map(({ reason, tasks, forMS, needs }) => {
+        return ` ${reason} ${tasks} ${forMS}${needs === '' ? '' : ` (${needs})`}`
+      })
       return `echo ${message.schedulerId}${why.join('')}`.trimEnd()
     }
     case 'workerHeartbeatEcho':

@@ -14,6 +14,8 @@ import { GraphWork } from './graph-work.js'
 import { ObjectTable } from './object-table.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { Output } from './output.js'
+import { Supplies } from './placement.js'
+import { Requirements } from './requirement.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 import { Waiting } from './waiting.js'
 import { checkLoad, WorkerPool } from './worker-pool.js'
@@ -38,6 +40,8 @@ export class SchedulerState {
   readonly claims: Claims = new Claims()
   readonly graphWork: GraphWork
   readonly waiting: Waiting = new Waiting()
+  readonly requirements: Requirements = new Requirements()
+  readonly supplies: Supplies = new Supplies()
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
   /** Messages per kind since the start. */
   readonly received: Map<Message['kind'], number> = new Map()
@@ -87,6 +91,7 @@ export class SchedulerState {
     this.objects.checkInvariants()
     this.claims.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
     this.graphWork.checkInvariants()
+    this.supplies.checkInvariants()
     let inactive = 0
     for (const task of this.tasks.values()) {
       if (task.state === 'inactive' && task.client?.hasLeft !== true) inactive += 1

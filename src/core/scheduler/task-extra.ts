@@ -5,6 +5,7 @@ import { assert } from '../../base/assert.js'
 import { ProtocolError } from '../../base/errors.js'
 import { decode, encode, type Task } from '../../wire/message.js'
 import type { TaskEntry, TaskExtra } from './entries.js'
+import type { Requirement } from './requirement.js'
 
 /** So many workers are lost with a task that asks for nothing else: it runs again three times. */
 const DEFAULT_DEATH_LIMIT = 4
@@ -12,16 +13,23 @@ const DEFAULT_DEATH_LIMIT = 4
 /** The field for it has 32 bits. */
 const MAX_ATTEMPT = 2 ** 32 - 1
 
+/** What a task says of itself. */
+type TaskOwn = Pick<Task, 'name' | 'retries' | 'workerDeathLimit' | 'attempt'>
+
 /** What a task has beside the usual; made when it is first needed. */
 export function extraOf(task: TaskEntry): TaskExtra {
-  return (task.extra ??= newExtra('', 0, 0, 0))
+  return (task.extra ??= newExtra({ name: '', retries: 0, workerDeathLimit: 0, attempt: 0 }))
 }
 
 /** The options that a task came with; undefined where it has none. */
-export function readExtra(message: Task): TaskExtra | undefined {
+export function readExtra(
+  message: Task,
+  requirement: Requirement | undefined,
+): TaskExtra | undefined {
   const { name, retries, workerDeathLimit, attempt } = message
-  if (name === '' && retries === 0 && workerDeathLimit === 0 && attempt === 0) return undefined
-  return newExtra(name, retries, workerDeathLimit, attempt)
+  const isPlain = name === '' && retries === 0 && workerDeathLimit === 0 && attempt === 0
+  if (isPlain && requirement === undefined) return undefined
+  return newExtra(message, requirement)
 }
 
 /** How often a task may have been begun before, as its next worker is told. */
@@ -45,13 +53,12 @@ export function countAttempt(task: TaskEntry): void {
 }
 
 function newExtra(
-  name: string,
-  retries: number,
-  workerDeathLimit: number,
-  attempt: number,
+  { name, retries, workerDeathLimit, attempt }: TaskOwn,
+  requirement?: Requirement,
 ): TaskExtra {
   return {
     name,
+    requirement,
     retriesLeft: retries,
     deathLimit: workerDeathLimit === 0 ? DEFAULT_DEATH_LIMIT : workerDeathLimit,
     deaths: 0,

@@ -100,14 +100,14 @@ export class TaskQueue {
     return this.#firstLevel?.ring.first?.tasks.first
   }
 
-  /** The first task that fits, among those that come next. */
-  find(isFit: (task: TaskEntry) => boolean): TaskEntry | undefined {
+  /** The first task that fits, among the `most` that come next. */
+  find(isFit: (task: TaskEntry) => boolean, most: number = MAX_LOOKS): TaskEntry | undefined {
     let looks = 0
     for (const { ring } of this.#levels) {
       for (const { tasks } of ring) {
         for (const task of tasks) {
           if (isFit(task)) return task
-          if ((looks += 1) >= MAX_LOOKS) return undefined
+          if ((looks += 1) >= most) return undefined
         }
       }
     }

@@ -8,7 +8,7 @@ import type { TaskUpdate } from '../../wire/message.js'
 import type { TaskEntry } from './entries.js'
 import type { SchedulerState } from './state.js'
 import { extraOf } from './task-extra.js'
-import { taskFields } from './publication.js'
+import { taskFields } from './task-fields.js'
 
 /** A worker tells what a task is doing. Only the worker that has the task is listened to. */
 export function onTaskUpdate(state: SchedulerState, from: Identity, message: TaskUpdate): void {

@@ -221,7 +221,7 @@ export function sendStatus(
   state.output.send(client.identity, statusResult(id, status))
 }
 
-/** Undefined when the flags are malformed: they would bring a 1.9.9 worker down. */
+/** Undefined when the flags are malformed, which would bring a 1.9.9 worker down, and the like. */
 export function newTask(
   state: SchedulerState,
   client: ClientEntry,
@@ -229,6 +229,8 @@ export function newTask(
 ): TaskEntry | undefined {
   const priority = priorityOf(message.metadata)
   if (priority === undefined || (client.runtime === 'python' && priority < 0)) return undefined
+  const requirement = state.requirements.of(message.capabilities)
+  if (requirement === 'refused') return undefined
   return {
     id: message.taskId,
     client,
@@ -240,7 +242,7 @@ export function newTask(
     expectedSeconds: 0,
     worker: undefined,
     place: undefined,
-    extra: readExtra(message),
+    extra: readExtra(message, requirement),
     node: undefined,
   }
 }

@@ -7,7 +7,9 @@ import type { WaitingTasks } from '../../wire/message.js'
 import { waitReasonOf } from '../../wire/wait-reason.js'
 import type { ClientEntry, Runtime } from './entries.js'
 import type { SchedulerCoreOptions } from './options.js'
+import type { Lane } from './lanes.js'
 import type { Output } from './output.js'
+import { taskFields } from './task-fields.js'
 import type { WorkerPool } from './worker-pool.js'
 
 /** So long tasks wait for a worker that could run them before the log says so. */
@@ -19,6 +21,17 @@ const LINE_INTERVAL_MS = 60_000
 /** Clients are told once so large a share of what may be held is free, not of each task. */
 const FREE_SHARE = 8
 
+/** So many lines at once tell of tasks that need what nobody offers; more follow. */
+const MAX_LINES = 10
+
+/** A client is told of so many such needs. */
+const MAX_LACKING = 20
+
+/** So long tasks wait for what their ancestors have before the log says so. */
+const FAMILY_PATIENCE_MS = 3_000
+
+const NOBODY = 'tasks wait: no connected worker can run them'
+const OWN_FAMILY = 'tasks wait for units that the tasks have inside of which they were submitted'
 const NONE: readonly WaitingTasks[] = []
 const MAX_MS = 2 ** 32 - 1
 
@@ -34,6 +47,15 @@ interface Circumstances {
 export function leastRoom({ options }: Circumstances, pool: WorkerPool): number {
   const capacity = options.maxNumberOfTasksWaiting + pool.capacity
   return Math.max(1, Math.floor(capacity / FREE_SHARE))
+}
+
+function elapsed({ now }: Circumstances, since: InstantMs | undefined): number {
+  return since === undefined ? 0 : Math.min(Math.floor(now - since), MAX_MS)
+}
+
+/** What the tasks of a lane need, for people. */
+function needsOf({ requirement, isServed }: Lane): string {
+  return isServed ? `${requirement.key}, beside what their own parents have` : requirement.key
 }
 
 /** Something that lasts for a while, of which the log tells once. */
@@ -75,6 +97,8 @@ export class Waiting {
     python: new Spell(),
   }
 
+  readonly #lanes = new WeakMap<Lane, Spell>()
+
   /** Something may have changed. Called after each event. */
   update(state: Circumstances): void {
     this.#updateRuntime(state, 'javascript')
@@ -94,23 +118,71 @@ export class Waiting {
   /** Writes to the log what has lasted for too long. Called now and then. */
   tell(state: Circumstances): void {
     for (const runtime of ['javascript', 'python'] as const) {
+      this.#tellLanes(state, runtime)
       const tasks = state.pools[runtime].waiting
       if (tasks === 0 || !this.#unserved[runtime].isDue(state.now, PATIENCE_MS)) continue
       const fields = { reason: reasonFor(state, runtime), runtime, tasks }
-      state.output.log('warn', 'tasks wait: no connected worker can run them', fields)
+      state.output.log('warn', NOBODY, fields)
     }
   }
 
   /** Why tasks of a client wait in the scheduler, if any do, or are held back for want of room. */
   of(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
     const { runtime } = client
-    const tasks = state.pools[runtime].waitingOf(client)
-    if (tasks === 0 && !this.holdingBack.has(client)) return NONE
+    const all = state.pools[runtime].waitingOf(client)
+    if (all === 0 && !this.holdingBack.has(client)) return NONE
     const reason = reasonFor(state, runtime)
-    if (tasks === 0 && reason === 'all-busy') return NONE
-    const since = this.#unserved[runtime].since ?? state.now
-    const forMS = Math.min(Math.floor(state.now - since), MAX_MS)
-    return [{ reason: waitReasonOf(reason), tasks, forMS }]
+    const lacking = reason === 'all-busy' ? this.#lacking(state, client) : NONE
+    const tasks = lacking.reduce((left, each) => left - each.tasks, all)
+    if (tasks === 0 && reason === 'all-busy') return lacking
+    const forMS = elapsed(state, this.#unserved[runtime].since)
+    return [...lacking, { reason: waitReasonOf(reason), tasks, forMS, needs: '' }]
+  }
+
+  /** What of a client needs what nobody offers, for the longest first. */
+  #lacking(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
+    const found: WaitingTasks[] = []
+    for (const [lane, spell] of this.#lackingLanes(state, client.runtime)) {
+      const tasks = lane.queue.countOf(client)
+      if (tasks === 0) continue
+      const forMS = elapsed(state, spell.since)
+      found.push({ reason: 'noCapability', tasks, forMS, needs: needsOf(lane) })
+    }
+    return found.toSorted((a, b) => b.forMS - a.forMS).slice(0, MAX_LACKING)
+  }
+
+  #tellLanes(state: Circumstances, runtime: Runtime): void {
+    let lines = 0
+    for (const [lane, spell] of this.#lackingLanes(state, runtime)) {
+      const patience = lane.isServed ? FAMILY_PATIENCE_MS : PATIENCE_MS
+      if (lines >= MAX_LINES || !spell.isDue(state.now, patience)) continue
+      lines += 1
+      const { queue } = lane
+      const fields = { reason: 'no-capability', needs: needsOf(lane), runtime, tasks: queue.size }
+      const first = queue.first === undefined ? {} : taskFields(queue.first)
+      state.output.log('warn', lane.isServed ? OWN_FAMILY : NOBODY, { ...fields, ...first })
+    }
+  }
+
+  /** Tasks that none of the workers that are there could ever run, and since when that was seen. */
+  #lackingLanes(
+    { pools, now }: Circumstances,
+    runtime: Runtime,
+  ): readonly (readonly [Lane, Spell])[] {
+    const found: (readonly [Lane, Spell])[] = []
+    const pool = pools[runtime]
+    for (const lane of pool.queue.all) {
+      const isHopeless = !lane.isServed || lane.isBlockedByAncestors
+      const isLacking = pool.workerCount > 0 && lane.queue.size > 0 && isHopeless
+      let spell = this.#lanes.get(lane)
+      if (spell === undefined) {
+        if (!isLacking) continue
+        this.#lanes.set(lane, (spell = new Spell()))
+      }
+      spell.update(isLacking, now)
+      if (isLacking) found.push([lane, spell])
+    }
+    return found
   }
 
   #updateRuntime(state: Circumstances, runtime: Runtime): void {

@@ -7,12 +7,13 @@ import type { InstantMs } from '../../base/machine.js'
 import type { DisconnectRequest, WorkerHeartbeat } from '../../wire/message.js'
 import { ourEcho } from './echo.js'
 import type { WorkerEntry } from './entries.js'
-import { publishWorker, taskFields } from './publication.js'
+import { publishWorker } from './publication.js'
 import { onReturn } from './return.js'
 import { Silence, type SilenceBounds } from './silence.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
 import { removeClient } from './client-peer.js'
 import { takeTasksBack } from './task.js'
+import { taskFields } from './task-fields.js'
 
 /** Registers or refreshes a worker, and answers: always, or it falls silent for good. */
 export function onWorkerHeartbeat(
@@ -59,6 +60,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   })
   state.workers.delete(worker.identity)
   const tasks = state.pools[worker.runtime].remove(worker)
+  state.supplies.leave(worker, agentOf(worker.identity, worker.heartbeat))
   state.objects.forgetWorker(worker)
   state.claims.forget(worker)
   publishWorker(state, worker, false)
@@ -111,14 +113,21 @@ function addWorker(
     held: new Set(),
     owed: undefined,
     late: undefined,
+    offer: state.supplies.offerOf(agentOf(identity, message), message.capabilities),
     guests: new Set(),
   }
   state.nextWorkerSequence += 1
   state.workers.set(identity, worker)
+  state.supplies.join(worker)
   state.pools[runtime].add(worker)
   state.output.log('info', 'worker connected', { worker: identity, runtime })
   publishWorker(state, worker, true)
   return worker
+}
+
+/** Workers that do not say whose they are have their units to themselves. */
+function agentOf(worker: Identity, { agentId }: WorkerHeartbeat): string {
+  return agentId === '' ? worker : agentId
 }
 
 /** What is kept of a heartbeat must not keep the read buffer that it came in, nor long lists. */

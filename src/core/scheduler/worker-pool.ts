@@ -12,6 +12,8 @@ import { IndexedHeap } from '../../base/indexed-heap.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { extraOf } from './task-extra.js'
+import { Lanes, type Lane } from './lanes.js'
+import { fits, giveUnitsBack, requirementOf, takeUnits } from './placement.js'
 import { TaskQueue } from './task-queue.js'
 
 /** How much measured work a worker holds, in seconds. */
@@ -36,11 +38,13 @@ const NEWEST_WEIGHT = 0.2
 interface Choice {
   readonly task: TaskEntry
   readonly worker: WorkerEntry
+  /** Undefined for a plain task. */
+  readonly lane?: Lane
 }
 
 /** The workers of one runtime. Choosing costs O(log workers). */
 export class WorkerPool {
-  readonly queue: TaskQueue = new TaskQueue()
+  readonly queue: Lanes
   /** Tasks that are not for anybody yet: a worker may come back that has them (claims.ts). */
   readonly held: TaskQueue = new TaskQueue()
   /** Those that may get tasks: not those that leave. */
@@ -54,6 +58,9 @@ export class WorkerPool {
   #stalled: { readonly task: TaskEntry; readonly since: InstantMs } | undefined
   /** How many of them have two or more. */
   #crowdedCount = 0
+  /** How often a task was chosen, and when that was a plain one last. */
+  #turns = 0
+  #plainTurn = 0
 
   /**
    * `nestedPass`: tasks of a priority above 0 are children of tasks that wait for them, and are not
@@ -64,6 +71,10 @@ export class WorkerPool {
     this.#maxTasks = perWorkerQueueSize
     this.#nestedPass = nestedPass
     this.#workers = new IndexedHeap((a, b) => this.#ranksBefore(a, b))
+    this.queue = new Lanes(
+      (a, b) => this.#ranksBefore(a, b),
+      () => this.#workers.items,
+    )
   }
 
   /**
@@ -98,11 +109,13 @@ export class WorkerPool {
   get isLopsided(): boolean {
     const { first } = this.#workers
     if (this.#crowdedCount === 0 || first === undefined) return false
-    return activeCount(first) === 0 && this.queue.first === undefined
+    return activeCount(first) === 0 && this.queue.plain.first === undefined
   }
 
   add(worker: WorkerEntry): void {
-    if (!worker.isLeaving) this.#workers.add(worker)
+    if (worker.isLeaving) return
+    this.#workers.add(worker)
+    this.queue.onWorker(worker)
   }
 
   /** A worker gets nothing new from now on. */
@@ -117,6 +130,7 @@ export class WorkerPool {
     if (!worker.isLeaving) this.#exclude(worker)
     const tasks = [...worker.assigned]
     for (const task of tasks) {
+      if (giveUnitsBack(worker, task)) this.queue.onUnits(worker)
       leave(worker, task)
       forgetStay(worker, task)
     }
@@ -144,17 +158,29 @@ export class WorkerPool {
 
   /** The next task and who shall have it; undefined while there is no task or no room. */
   next(now: InstantMs): Choice | undefined {
-    const { first } = this.queue
+    const { plain } = this.queue
+    const { first } = plain
     this.#now = now
     const choice = this.#choice()
     if (choice?.task === first) this.#stalled = undefined
     else if (first !== undefined && first !== this.#stalled?.task && this.#isKept(first)) {
       this.#stalled = { task: first, since: now }
     }
-    if (choice === undefined) return undefined
-    if (choice.task === this.queue.first) this.queue.take()
-    else this.queue.remove(choice.task)
-    return choice
+    const best = this.queue.isReady ? this.#bestOf(choice) : choice
+    if (best === undefined) return undefined
+    const { task, lane } = best
+    this.#turns += 1
+    if (lane === undefined) this.#plainTurn = this.#turns
+    else lane.turn = this.#turns
+    const queue = lane?.queue ?? plain
+    if (task === queue.first) queue.take()
+    else queue.remove(task)
+    return best
+  }
+
+  /** Whether a worker that has nothing to do could take a task from the one that has it. */
+  mayMove(task: TaskEntry): boolean {
+    return requirementOf(task) === undefined || this.queue.laneOf(task)?.couldTake(task) === true
   }
 
   /** Notes that a worker has got a task. */
@@ -162,6 +188,7 @@ export class WorkerPool {
     task.worker = worker
     task.place = worker.assigned.push(task)
     task.expectedSeconds = expectedSeconds(task)
+    if (takeUnits(worker, task)) this.queue.onUnits(worker)
     this.#load(worker, task, now)
   }
 
@@ -169,10 +196,11 @@ export class WorkerPool {
   release(task: TaskEntry, now: InstantMs): void {
     const { worker } = task
     assert(worker !== undefined, 'a task is not with its worker')
+    if (giveUnitsBack(worker, task)) this.queue.onUnits(worker)
     leave(worker, task)
     if (task.extra?.isWaiting === true) {
       worker.waitingCount -= 1
-      if (!worker.isLeaving) this.#workers.update(worker)
+      if (!worker.isLeaving) this.#update(worker)
     } else this.#unload(worker, task, now)
     forgetStay(worker, task)
   }
@@ -209,7 +237,7 @@ export class WorkerPool {
     if (more > 0) {
       task.expectedSeconds += more
       worker.load += more
-      if (!worker.isLeaving) this.#workers.update(worker)
+      if (!worker.isLeaving) this.#update(worker)
     }
     if (entry?.averageSeconds === undefined || extra?.hasWaited === true) return
     entry.averageSeconds = Math.max(entry.averageSeconds, seconds)
@@ -224,6 +252,7 @@ export class WorkerPool {
     if (entry === undefined || task.extra?.hasWaited === true) return
     const newest = Math.min(seconds, MAX_TASK_SECONDS)
     const average = entry.averageSeconds ?? newest
+    if (entry.averageSeconds === undefined) this.queue.onMeasured()
     entry.averageSeconds = average + NEWEST_WEIGHT * (newest - average)
   }
 
@@ -233,6 +262,11 @@ export class WorkerPool {
     this.queue.checkInvariants()
     this.held.checkInvariants()
     assert(this.#choice() === undefined, 'a task waits while a worker has room')
+    for (const lane of this.queue.all) {
+      const isStuck = lane.queue.first !== undefined && lane.first !== undefined
+      const isIdle = lane.first !== undefined && activeCount(lane.first) === 0
+      assert(!isStuck || !isIdle, 'a task waits while a worker that fits has nothing to do')
+    }
   }
 
   /** Throws if `workers`, which are all of this runtime, are not what the pool counts. */
@@ -251,6 +285,12 @@ export class WorkerPool {
     this.#assignedCount -= count
     if (count >= 2) this.#crowdedCount -= 1
     this.#workers.remove(worker)
+    this.queue.onGone(worker)
+  }
+
+  #update(worker: WorkerEntry): void {
+    this.#workers.update(worker)
+    if (worker.offer !== undefined) this.queue.onMoved(worker)
   }
 
   /** A worker has one more task to run. */
@@ -261,7 +301,7 @@ export class WorkerPool {
     if (worker.isLeaving) return
     this.#assignedCount += 1
     if (activeCount(worker) === 2) this.#crowdedCount += 1
-    this.#workers.update(worker)
+    this.#update(worker)
   }
 
   /** A worker has one task less to run. */
@@ -273,12 +313,12 @@ export class WorkerPool {
     if (worker.isLeaving) return
     this.#assignedCount -= 1
     if (count === 1) this.#crowdedCount -= 1
-    this.#workers.update(worker)
+    this.#update(worker)
   }
 
   #choice(): Choice | undefined {
     const worker = this.#workers.first
-    const task = this.queue.first
+    const task = this.queue.plain.first
     if (worker === undefined || task === undefined) return undefined
     if (avoidedBy(task) === worker) return this.#choiceBeside(task, worker)
     return this.#hasRoom(worker, task) ? { task, worker: this.#nearest(task, worker) } : undefined
@@ -292,9 +332,36 @@ export class WorkerPool {
     const second = this.#hasWaitedInVain(task) ? undefined : this.#workers.second
     const worker = second ?? avoided
     if (this.#hasRoom(worker, task)) return { task, worker: this.#nearest(task, worker) }
-    const other = this.queue.find((next) => avoidedBy(next) !== avoided)
+    const other = this.queue.plain.find((next) => avoidedBy(next) !== avoided)
     if (other === undefined) return undefined
     return this.#hasRoom(avoided, other) ? { task: other, worker: avoided } : undefined
+  }
+
+  /** The same among the tasks that need something, too: by priority, then one of each in turn. */
+  #bestOf(plain: Choice | undefined): Choice | undefined {
+    let best = plain
+    let turn = this.#plainTurn
+    for (const lane of this.queue.ready) {
+      const task = lane.queue.first
+      const worker = task && this.#workerIn(lane, task)
+      if (task === undefined || worker === undefined) {
+        this.queue.settle(lane)
+        continue
+      }
+      const more = best === undefined ? 1 : task.priority - best.task.priority
+      if (more < 0 || (more === 0 && lane.turn >= turn)) continue
+      best = { task, worker, lane }
+      turn = lane.turn
+    }
+    return best
+  }
+
+  /** Who shall have the next task of a lane: rather not the worker of its parent. */
+  #workerIn(lane: Lane, task: TaskEntry): WorkerEntry | undefined {
+    const { first, second } = lane
+    const others = avoidedBy(task) === first ? [second, first] : [first]
+    const worker = others.find((each) => each !== undefined && this.#hasRoom(each, task))
+    return worker && this.#nearest(task, worker)
   }
 
   /** Whether the worker that would have room is that of its parent. */
@@ -321,7 +388,7 @@ export class WorkerPool {
     for (const holder of input.holders) {
       if ((looks -= 1) < 0) break
       if (holder.runtime !== task.runtime || holder.isLeaving) continue
-      if (!this.#hasRoom(holder, task)) continue
+      if (!this.#hasRoom(holder, task) || !fits(holder, task)) continue
       if (holder !== first && avoidedBy(task) === holder) continue
       if (isAnyoneIdle && activeCount(holder) > 0) continue
       if (nearest === undefined || this.#ranksBefore(holder, nearest)) nearest = holder

@@ -5,6 +5,7 @@ import type { TaskId } from '../../base/ids.js'
 import { IndexedHeap } from '../../base/indexed-heap.js'
 import type { InstantMs } from '../../base/machine.js'
 import { DispatchWindow } from './dispatch-window.js'
+import type { HostUnits } from './host-units.js'
 import { runsBefore, type WorkerTask } from './worker-task.js'
 
 /** So long a suspect that waits has the processor for itself and what it waits for. */
@@ -22,7 +23,13 @@ export class Dispatcher {
   readonly #unanswered = new Map<TaskId, WorkerTask>()
   /** Invariant: the unanswered tasks that do not wait. */
   readonly #window = new DispatchWindow()
+  readonly #units: HostUnits | undefined
   #dispatchCount = 0
+
+  /** `units`: those of its agent. */
+  constructor(units?: HostUnits) {
+    this.#units = units
+  }
 
   /** How many tasks wait for their turn. */
   get queuedCount(): number {
@@ -89,6 +96,17 @@ export class Dispatcher {
    */
   hasRoomFor(task: WorkerTask, isOneByOne: boolean): boolean {
     if (this.#unanswered.has(task.id)) return false
+    return this.#hasPlaceFor(task, isOneByOne)
+  }
+
+  /** Gives a task the units that it needs. False while there are too few. */
+  takeUnits(task: WorkerTask): boolean {
+    if (task.needs.length === 0 || this.#units === undefined) return true
+    task.grant ??= this.#units.take(this, task.needs)
+    return task.grant !== undefined
+  }
+
+  #hasPlaceFor(task: WorkerTask, isOneByOne: boolean): boolean {
     if (this.#window.count === 0) return true
     if (isOneByOne) return false
     if (this.#window.hasRoomFor(task)) return true
@@ -127,9 +145,21 @@ export class Dispatcher {
   /** The processor is done with the task. */
   take(task: WorkerTask): void {
     this.#unanswered.delete(task.id)
+    this.#giveUnitsBack(task)
     this.#suspectsOut.delete(task)
     if (!task.isWaiting) this.#window.remove(task)
     task.isWaiting = false
+  }
+
+  /** The worker has ended. */
+  giveAllUnitsBack(): void {
+    this.#units?.giveBackAll(this)
+  }
+
+  #giveUnitsBack(task: WorkerTask): void {
+    const { grant } = task
+    task.grant = undefined
+    if (grant !== undefined) this.#units?.giveBack(this, grant)
   }
 
   /** A call of the task's function took so long. */
@@ -140,6 +170,7 @@ export class Dispatcher {
   /** The processor is gone: what it had not answered, in order. */
   takeAll(): WorkerTask[] {
     const tasks = [...this.#unanswered.values()]
+    for (const task of tasks) this.#giveUnitsBack(task)
     this.#unanswered.clear()
     this.#suspectsOut.clear()
     this.#window.clear()
@@ -155,6 +186,8 @@ export class Dispatcher {
     let last = -1
     for (const [id, task] of this.#unanswered) {
       assert(task.id === id, 'an unanswered task is kept under the id of another')
+      const hasUnits = task.needs.length === 0 || task.grant !== undefined
+      assert(hasUnits || this.#units === undefined, 'a task runs without its units')
       assert(task.state !== 'queued' && task.state !== 'fetching', 'a waiting task was handed over')
       assert(task.dispatchNumber > last, 'tasks were handed over out of order')
       last = task.dispatchNumber

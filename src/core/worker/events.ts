@@ -3,6 +3,7 @@
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
+import type { Units } from './host-units.js'
 import type {
   Message,
   OutputStream,
@@ -139,8 +140,8 @@ export type WorkerAction =
     }
   /** Start the next processor; what is told to it may be written before it is ready. */
   | { readonly type: 'startProcessor'; readonly processor: ProcessorNumber }
-  /** Hand a Task to the processor, in its bytes. */
-  | { readonly type: 'dispatch'; readonly bytes: Uint8Array }
+  /** Hand a Task to the processor, in its bytes; `units`: what it was given, if it needs some. */
+  | { readonly type: 'dispatch'; readonly bytes: Uint8Array; readonly units: Units | undefined }
   /** Pass the processor an ObjectResponse or ObjectInstruction. */
   | { readonly type: 'tellProcessor'; readonly message: Message }
   /** Have the processor skip a task that it has not begun, or have one stopped that it has. */

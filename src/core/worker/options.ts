@@ -2,6 +2,7 @@
 // that are pure or come from the outside's luck.
 
 import type { Identity, ObjectId } from '../../base/ids.js'
+import type { HostUnits } from './host-units.js'
 
 /** Settings of one worker. Times are in milliseconds, sizes in bytes. */
 export interface WorkerCoreOptions {
@@ -20,6 +21,10 @@ export interface WorkerCoreOptions {
   readonly drainMs: number
   /** No task may run for longer. Default: 0, any may run for ever. */
   readonly taskTimeoutMs?: number
+  /** Default: it offers nothing. */
+  readonly units?: HostUnits
+  /** The same for all workers of the agent. Default: its units are its own. */
+  readonly agentId?: string
   /** Longer results become objects. */
   readonly inlineLimitBytes: number
   /** A task that listens to its abort signal may go on for so long before force is used. */

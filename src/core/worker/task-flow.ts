@@ -61,7 +61,7 @@ export class TaskFlow {
   readonly #slot: ProcessorSlot
   readonly #serializerIds: SerializerIds
   readonly #tasks: TaskTable
-  readonly #dispatcher = new Dispatcher()
+  readonly #dispatcher: Dispatcher
   readonly #fetcher: Fetcher
   readonly #watch: TaskWatch
   readonly #ends: TaskEnds
@@ -84,6 +84,7 @@ export class TaskFlow {
     this.#answers = answers
     this.#slot = slot
     this.#tasks = new TaskTable(output, options.tellsTasks === true)
+    this.#dispatcher = new Dispatcher(options.units)
     answers.outputs.listenTo(this.#dispatcher)
     this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
@@ -313,8 +314,14 @@ export class TaskFlow {
       else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasSuspects)) {
         if (this.#mayHaveAbandoned) this.#cancelAbandoned(now)
         return
-      } else this.#handOver(task, now)
+      } else if (this.#dispatcher.takeUnits(task)) this.#handOver(task, now)
+      else return
     }
+  }
+
+  /** The worker has ended, with its processor. */
+  giveUnitsBack(): void {
+    this.#dispatcher.giveAllUnitsBack()
   }
 
   /** Throws if the tables disagree. */
@@ -360,7 +367,7 @@ export class TaskFlow {
     this.#tasks.change(task, 'handedOver')
     this.#dispatcher.handOver(task, now)
     this.#slot.onUsed()
-    this.#output.act({ type: 'dispatch', bytes: task.bytes })
+    this.#output.act({ type: 'dispatch', bytes: task.bytes, units: task.grant?.units })
     this.#watch.onHandedOver(task, now)
     this.#beginnings.onHandedOver(now)
   }

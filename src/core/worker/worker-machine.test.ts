@@ -54,6 +54,7 @@ test('the worker registers when its processor is ready and the scheduler is ther
     features: OUR_FEATURES,
     runtime: 'node/20.0.0',
     capabilities: [],
+    agentId: '',
     tasks: [],
     isLeaving: false,
   })

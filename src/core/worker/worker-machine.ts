@@ -94,6 +94,11 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     if (this.#isWorking) this.#tidy(now)
   }
 
+  /** The worker has ended and its processor is gone: others may have the units of its tasks. */
+  giveUnitsBack(): void {
+    this.#flow.giveUnitsBack()
+  }
+
   checkInvariants(): void {
     if (this.#isWorking) this.#flow.checkInvariants()
   }
@@ -357,6 +362,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         features: OUR_FEATURES,
         runtime: this.#options.runtime,
         ...PLAIN_HEARTBEAT,
+        capabilities: this.#options.units?.capabilities ?? PLAIN_HEARTBEAT.capabilities,
+        agentId: this.#options.agentId ?? PLAIN_HEARTBEAT.agentId,
         tasks,
         isLeaving: this.#departure.phase === 'draining',
       },

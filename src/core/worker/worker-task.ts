@@ -12,8 +12,9 @@ import {
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { LogFields } from '../../base/logger.js'
 import type { InstantMs } from '../../base/machine.js'
-import { encode, type OutputPlace, type Task } from '../../wire/message.js'
+import { encode, type OutputPlace, type Task, type TaskCapability } from '../../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../../wire/task-flags.js'
+import type { Grant } from './host-units.js'
 import type { TaskState } from './task-state.js'
 import { timeLimitOf, type TimeLimit } from './time-limit.js'
 
@@ -53,6 +54,10 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   hasPrinted: boolean
   /** The task that has submitted it; empty: none. */
   readonly parentId: TaskId
+  /** What it needs of its worker. */
+  readonly needs: readonly TaskCapability[]
+  /** What it was given of that. Invariant: set while the processor has a task that needs some. */
+  grant: Grant | undefined
   /** So often the scheduler runs it again after it has failed. */
   readonly retries: number
   /** Place among all arrivals at this worker. */
@@ -117,6 +122,8 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
     hasPrinted: false,
     parentId: task.parentTaskId,
     ...timeLimitOf(task.timeoutMs, workersTimeoutMs),
+    needs: mergedNeeds(task.capabilities),
+    grant: undefined,
     retries: task.retries,
     order,
     serializerId,
@@ -173,6 +180,16 @@ export function runsBefore(a: WorkerTask, b: WorkerTask): boolean {
 function priorityOf(metadata: Uint8Array): number {
   const flags = metadata.byteLength === 5 ? decodeTaskFlags(metadata) : DEFAULT_TASK_FLAGS
   return flags.priority
+}
+
+/** A name that stands there twice is needed with the sum of its units. */
+function mergedNeeds(capabilities: readonly TaskCapability[]): readonly TaskCapability[] {
+  if (capabilities.length < 2) return capabilities
+  const units = new Map<string, number>()
+  for (const { name, value } of capabilities) {
+    units.set(name, (units.get(name) ?? 0) + Math.max(value, 0))
+  }
+  return [...units].map(([name, value]) => ({ name, value }))
 }
 
 function argumentIdsOf(task: Task): readonly ObjectId[] {

@@ -1054,15 +1054,18 @@ export interface WaitingTasks {
   readonly tasks: number
   /** How long that has been the reason, in milliseconds; 0 where it is not measured. */
   readonly forMS: number
+  /** What they ask for that nobody offers: `gpu=1, linux`. Only with the reason noCapability. */
+  readonly needs: string
 }
 
 /** Reads the struct that was entered last. */
 export function readWaitingTasks(reader: Reader): WaitingTasks {
-  const { structAt, pointersAt } = reader
+  const { structAt, pointersAt, structEnd } = reader
   return {
     reason: nameOf(WAIT_REASON, reader.uint16(structAt, pointersAt), 'WaitingTasks.reason'),
     tasks: reader.uint32(structAt + 4, pointersAt),
     forMS: reader.uint32(structAt + 8, pointersAt),
+    needs: reader.text(pointersAt, structEnd),
   }
 }
 
@@ -1084,8 +1087,8 @@ export function readWaitingTasksList(
 }
 
 /** Words of all that is behind the pointers of the struct. */
-export function measureWaitingTasks(_value: WaitingTasks, _referenceFrom: number): number {
-  return 0
+export function measureWaitingTasks(value: WaitingTasks, _referenceFrom: number): number {
+  return textWords(value.needs)
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
@@ -1093,16 +1096,18 @@ export function measureWaitingTasksList(
   values: readonly WaitingTasks[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 2)
+  let words = structListWords(values.length, 3)
   for (const value of values) words += measureWaitingTasks(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeWaitingTasks(writer: Writer, at: number, value: WaitingTasks): void {
+  const pointersAt = at + 16
   writer.uint16(at, codeOf(WAIT_REASON, value.reason, 'WaitingTasks.reason'))
   writer.uint32(at + 4, value.tasks)
   writer.uint32(at + 8, value.forMS)
+  writer.text(pointersAt, value.needs)
 }
 
 /** Adds a list of the struct behind a pointer. */
@@ -1111,11 +1116,11 @@ export function addWaitingTasksList(
   pointerAt: number,
   values: readonly WaitingTasks[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 2, 0)
+  let at = writer.structList(pointerAt, values.length, 2, 1)
   for (const value of values) {
     writer.zero(at, 2)
     writeWaitingTasks(writer, at, value)
-    at += 16
+    at += 24
   }
 }
 
@@ -1234,6 +1239,8 @@ export interface WorkerHeartbeat {
   readonly tasks: readonly TaskId[]
   /** It takes no further tasks and gives back what it has not begun. Not in 1.9.9. */
   readonly isLeaving: boolean
+  /** The same for all workers that share their units (docs/protocol.md#capabilities); absent: none do. Not in 1.9.9. */
+  readonly agentId: string
   /**
    * Inside of this package the encoded message, if this was decoded from one. In
    * `scaler-ts/protocol` there never is one.
@@ -1260,6 +1267,7 @@ export function readWorkerHeartbeat(
     capabilities: readTaskCapabilityList(reader, pointersAt + 24, structEnd),
     tasks: readIdList(reader, pointersAt + 32, structEnd) as readonly TaskId[],
     isLeaving: reader.bool(structAt, 129, pointersAt),
+    agentId: reader.text(pointersAt + 40, structEnd),
     bytes,
   }
 }
@@ -1271,7 +1279,8 @@ function isExtendedWorkerHeartbeat(value: WorkerHeartbeat): boolean {
     value.runtime.length > 0 ||
     value.capabilities.length > 0 ||
     value.tasks.length > 0 ||
-    value.isLeaving
+    value.isLeaving ||
+    value.agentId.length > 0
   )
 }
 
@@ -1288,14 +1297,15 @@ export function measureWorkerHeartbeat(
     ? words +
         textWords(value.runtime) +
         measureTaskCapabilityList(value.capabilities, referenceFrom) +
-        idListWords(value.tasks)
+        idListWords(value.tasks) +
+        textWords(value.agentId)
     : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeWorkerHeartbeat(value: WorkerHeartbeat, referenceFrom: number): number {
   const isExtended = isExtendedWorkerHeartbeat(value)
-  return (isExtended ? 9 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
+  return (isExtended ? 10 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
@@ -1307,7 +1317,7 @@ export function addWorkerHeartbeat(
   const isExtended = isExtendedWorkerHeartbeat(value)
   writeWorkerHeartbeat(
     writer,
-    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 5 : 2),
+    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 6 : 2),
     value,
     isExtended,
   )
@@ -1333,6 +1343,7 @@ function writeWorkerHeartbeat(
   addTaskCapabilityList(writer, pointersAt + 24, value.capabilities)
   writer.idList(pointersAt + 32, value.tasks)
   writer.bool(at, 129, value.isLeaving)
+  writer.text(pointersAt + 40, value.agentId)
 }
 
 /** The answer to each WorkerHeartbeat: scheduler -> worker. (docs/protocol.md#struct-workerheartbeatecho) */

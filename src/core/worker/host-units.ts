@@ -1,0 +1,95 @@
+// The units that an agent has of its capabilities, by number, and the tasks that have them now. The
+// scheduler gives its workers no more tasks than there are units for; but a new scheduler does not
+// know what runs from before. So here a task waits for its units, and none has those of another.
+
+import { assert } from '../../base/assert.js'
+import type { TaskCapability } from '../../wire/message.js'
+
+/** The numbers of the units that a task has, by capability; none of what it needs the name of. */
+export type Units = Readonly<Record<string, readonly number[]>>
+
+/** One task with its units. */
+export interface Grant {
+  readonly units: Units
+}
+
+/** What a task has that needs nothing. */
+export const NO_UNITS: Units = Object.freeze({})
+
+/** The units of one agent. Shared by its workers. */
+export class HostUnits {
+  /** What the workers offer, in the form of their heartbeats. */
+  readonly capabilities: readonly TaskCapability[]
+  /** Units that nobody has, by name, the lowest number last. */
+  readonly #free = new Map<string, number[]>()
+  /** Those of each worker. */
+  readonly #granted = new Map<object, Set<Grant>>()
+  /** Called when units have come free that somebody wanted. */
+  #onFree: () => void = () => {}
+  #isWanted = false
+
+  constructor(capabilities: readonly TaskCapability[] = []) {
+    this.capabilities = capabilities
+    for (const { name, value } of capabilities) {
+      const numbers = Array.from({ length: Math.max(value, 0) }, (_, index) => index)
+      if (value >= 0) this.#free.set(name, numbers.reverse())
+    }
+  }
+
+  /** `listener` is called when units have come free that `take` had not. */
+  listen(listener: () => void): void {
+    this.#onFree = listener
+  }
+
+  /**
+   * The units that a task of `owner` needs; undefined while there are too few. What the agent does
+   * not count is not counted here.
+   */
+  take(owner: object, needs: readonly TaskCapability[]): Grant | undefined {
+    const isEnough = needs.every(({ name, value }) => {
+      return value <= (this.#free.get(name)?.length ?? Infinity)
+    })
+    if (!isEnough) {
+      this.#isWanted = true
+      return undefined
+    }
+    const units: Record<string, readonly number[]> = {}
+    for (const { name, value } of needs) {
+      const numbers = value > 0 ? (this.#free.get(name)?.splice(-value) ?? []) : []
+      Object.defineProperty(units, name, {
+        value: Object.freeze(numbers.reverse()),
+        enumerable: true,
+      })
+    }
+    const grant = { units: Object.freeze(units) }
+    const grants = this.#granted.get(owner) ?? new Set()
+    this.#granted.set(owner, grants.add(grant))
+    return grant
+  }
+
+  /** A task does not run any more. */
+  giveBack(owner: object, grant: Grant): void {
+    const isHere = this.#granted.get(owner)?.delete(grant) === true
+    assert(isHere, 'units were given back twice')
+    for (const [name, numbers] of Object.entries(grant.units)) {
+      const free = this.#free.get(name)
+      if (free === undefined || numbers.length === 0) continue
+      free.push(...numbers)
+      free.sort((a, b) => b - a)
+    }
+    if (!this.#isWanted) return
+    this.#isWanted = false
+    this.#onFree()
+  }
+
+  /** A worker has ended, with its processor. */
+  giveBackAll(owner: object): void {
+    for (const grant of this.#granted.get(owner) ?? []) this.giveBack(owner, grant)
+    this.#granted.delete(owner)
+  }
+
+  /** How many units of a capability nobody has. */
+  freeOf(name: string): number {
+    return this.#free.get(name)?.length ?? 0
+  }
+}

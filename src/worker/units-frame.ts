@@ -1,0 +1,33 @@
+// The frame by which an agent says which units the next task has: JSON.
+
+import { ProtocolError } from '../base/errors.js'
+import type { Units } from '../core/worker/host-units.js'
+
+/** The units as bytes. */
+export function encodeUnits(units: Units): Uint8Array {
+  return Buffer.from(JSON.stringify(Object.entries(units)))
+}
+
+/** The units again. Throws `ProtocolError`. */
+export function decodeUnits(bytes: Buffer): Units {
+  let entries: unknown
+  try {
+    entries = JSON.parse(bytes.toString())
+  } catch (error) {
+    throw new ProtocolError('units that are not JSON', { cause: error })
+  }
+  if (!Array.isArray(entries) || !entries.every(isEntry)) throw new ProtocolError('wrong units')
+  const units: Record<string, readonly number[]> = {}
+  for (const [name, numbers] of entries) {
+    // A name may be `__proto__`.
+    const value = Object.freeze(numbers)
+    Object.defineProperty(units, name, { value, enumerable: true })
+  }
+  return Object.freeze(units)
+}
+
+function isEntry(entry: unknown): entry is [string, number[]] {
+  if (!Array.isArray(entry) || entry.length !== 2) return false
+  const [name, numbers] = entry as [unknown, unknown]
+  return typeof name === 'string' && Array.isArray(numbers) && numbers.every(Number.isInteger)
+}
