@@ -2,7 +2,13 @@
 
 import type { ClassCheck } from './class/class-check.js'
 import { isKnownError } from './error-class.js'
-import { isNative, ownValue, type AnyFunction, type NativeNames } from './native-names.js'
+import {
+  isFakeDatePrototype,
+  isNative,
+  ownValue,
+  type AnyFunction,
+  type NativeNames,
+} from './native-names.js'
 import type { ObjectKind } from './object-kind.js'
 import { constructorOf, prototypesFrom } from './prototype-chain.js'
 import { type Refusal, refuseClass, refuseHandle } from './refusal.js'
@@ -89,6 +95,7 @@ export class Lineages {
       return isFlat ? 'standard' : { kind: 'object', prototype }
     }
     if (kind === 'error' || kind === 'domException') return this.#ofError(object, prototype)
+    if (kind === 'date' && isFakeDatePrototype(prototype)) return 'standard'
     const constructor = this.#natives.classWith(prototype) ?? constructorOf(prototype)
     if (constructor !== undefined && this.#isStandard(constructor, kind)) return 'standard'
     const refusal = this.#judge(prototype, kind)

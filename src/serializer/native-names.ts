@@ -46,6 +46,18 @@ const LATE_OBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['NativeModule internal/crypto/webcrypto', ['crypto', 'crypto.subtle']],
 ])
 
+const RealDate = Date
+
+/** Whether this is what a test runner has put in the place of `Date`, which it stands for. */
+export function isFakeDate(fn: unknown): boolean {
+  return fn === globalThis.Date && fn !== RealDate
+}
+
+/** The same of a prototype that dates have. */
+export function isFakeDatePrototype(prototype: object): boolean {
+  return globalThis.Date !== RealDate && prototype === globalThis.Date.prototype
+}
+
 /** Whether the text of the function is that of compiled code. */
 export function isNative(fn: AnyFunction): boolean {
   return /\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(fn))

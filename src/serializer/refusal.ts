@@ -23,7 +23,7 @@ const STOP_OTHERWISE =
 
 /** Built-in objects that never travel, by the name of their class. */
 const BY_CLASS: ReadonlyMap<string, readonly [why: string, wayOut: string]> = new Map([
-  ['Promise', ['its outcome is not there yet', 'await it first']],
+  ['Promise', ['only this process can wait for it', 'await it first, and pass what it gives']],
   ['Proxy', ['a copy cannot know what its traps would say', 'pass a plain copy of what it shows']],
   ['WeakMap', ['nothing tells what it holds', 'pass a Map of the entries that are needed']],
   ['WeakSet', ['nothing tells what it holds', 'pass a Set of the values that are needed']],
@@ -54,7 +54,11 @@ export function refuseClass(className: string): Refusal {
 export function refuseHandle(className: string, isThenable: boolean): Refusal {
   const what = instanceOf(className)
   return isThenable
-    ? new Refusal(what, 'its outcome is not there yet', 'await it first')
+    ? new Refusal(
+        what,
+        'only this process can wait for it',
+        'await it first, and pass what it gives',
+      )
     : new Refusal(what, 'what it stands for stays here', 'create it inside the function')
 }
 
