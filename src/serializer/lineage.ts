@@ -3,7 +3,7 @@
 import type { ClassCheck } from './class/class-check.js'
 import { isKnownError } from './error-class.js'
 import {
-  isFakeDatePrototype,
+  isFakeDate,
   isNative,
   ownValue,
   type AnyFunction,
@@ -95,7 +95,7 @@ export class Lineages {
       return isFlat ? 'standard' : { kind: 'object', prototype }
     }
     if (kind === 'error' || kind === 'domException') return this.#ofError(object, prototype)
-    if (kind === 'date' && isFakeDatePrototype(prototype)) return 'standard'
+    if (kind === 'date' && isFakeDate(object)) return 'standard'
     const constructor = this.#natives.classWith(prototype) ?? constructorOf(prototype)
     if (constructor !== undefined && this.#isStandard(constructor, kind)) return 'standard'
     const refusal = this.#judge(prototype, kind)

@@ -48,14 +48,10 @@ const LATE_OBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
 
 const RealDate = Date
 
-/** Whether this is what a test runner has put in the place of `Date`, which it stands for. */
-export function isFakeDate(fn: unknown): boolean {
-  return fn === globalThis.Date && fn !== RealDate
-}
-
-/** The same of a prototype that dates have. */
-export function isFakeDatePrototype(prototype: object): boolean {
-  return globalThis.Date !== RealDate && prototype === globalThis.Date.prototype
+/** Whether a date was made by what a test runner has put in the place of `Date`. */
+export function isFakeDate(date: object): boolean {
+  if (globalThis.Date === RealDate) return false
+  return Object.getPrototypeOf(date) === globalThis.Date.prototype
 }
 
 /** Whether the text of the function is that of compiled code. */

@@ -5,7 +5,7 @@ import { types } from 'node:util'
 import { hasExtraKeys } from './array-form.js'
 import { integrityOf } from './integrity.js'
 import type { Lineage, Lineages } from './lineage.js'
-import type { AnyFunction } from './native-names.js'
+import { isFakeDate, type AnyFunction } from './native-names.js'
 import { kindOf, type ObjectKind } from './object-kind.js'
 import { ownKeysOf, type RecordKeys } from './record-shape.js'
 import { Refusal } from './refusal.js'
@@ -85,6 +85,8 @@ function extraKeys(object: object, kind: ObjectKind): RecordKeys {
     case 'domException':
     case 'arguments':
       return []
+    case 'date':
+      return ownKeysOf(object).filter((key) => key !== 'constructor' || !isFakeDate(object))
     case 'regexp':
       return ownKeysOf(object).filter((key) => key !== 'lastIndex' || !isAtStart(object))
     case 'boxed':

@@ -104,8 +104,8 @@ testWithFakes('fake timers of the runner leave the client alone', async () => {
     expect(await client.submit((n) => n * rate, 4)).toBe(8)
     expect(await client.map((n) => n + rate, [1, 2])).toEqual([3, 4])
     runner.setSystemTime(7_000)
-    const [then, Clock] = [new Date(), Date]
-    expect(await client.submit((date) => [date.getTime(), then.getTime(), new Clock(5).getTime()], new Date())).toEqual([7_000, 7_000, 5])
+    const then = new Date()
+    expect(await client.submit((date) => [date.getTime(), then.getTime()], new Date())).toEqual([7_000, 7_000])
     expect(await client.submit(() => new Date(9))).toEqual(new Date(9))
     const slow = client.with({ timeoutMs: 100 }).submit(() => { for (;;); })
     await expect(slow).rejects.toThrow(TaskTimeoutError)

@@ -6,13 +6,7 @@ import { Inspector } from '../inspect/inspector.js'
 import type { FunctionView } from '../inspect/function-view.js'
 import type { ExportsOf, ModuleNames } from '../module/module-names.js'
 import type { ExportReference, RuntimeRole } from '../module/reference.js'
-import {
-  isFakeDate,
-  isNative,
-  ownValue,
-  type AnyFunction,
-  type NativeNames,
-} from '../native-names.js'
+import { isNative, ownValue, type AnyFunction, type NativeNames } from '../native-names.js'
 import { leadsToProxy } from '../prototype-chain.js'
 import { placeText } from '../path.js'
 import { Refusal, refuseClass } from '../refusal.js'
@@ -105,7 +99,6 @@ export class SourceAnalyst implements FunctionAnalyst {
     if (live !== undefined) return live
     const constant = this.#constantOf(fn)
     if (constant !== undefined) return sourceParts(fn, constant, this.#tools?.inspector)
-    if (isFakeDate(fn)) return { kind: 'native', name: 'Date' }
     if (types.isProxy(fn)) return refuseClass('Proxy')
     const reference = this.#references.get(fn)
     if (reference?.policyVersion === this.#options.modules.version) return reference.parts
