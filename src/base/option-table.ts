@@ -146,7 +146,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function textsOf(option: string, record: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(record).map(([name, value]) => {
-    const number = numberOption(`${option}.${name}`, value as number, -1, {
+    const number = numberOption(`${option}.${name}`, value, -1, {
       min: -1,
       max: Number.MAX_SAFE_INTEGER,
     })

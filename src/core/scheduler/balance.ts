@@ -13,7 +13,8 @@ import type { InstantMs } from '../../base/machine.js'
 import type { Runtime, TaskEntry, TaskExtra, WorkerEntry } from './entries.js'
 import type { SchedulerState } from './state.js'
 import { extraOf } from './task-extra.js'
-import { activeCount, type WorkerPool } from './worker-pool.js'
+import { activeCount } from './worker-load.js'
+import type { WorkerPool } from './worker-pool.js'
 
 /** Most tasks that are asked for in one turn. */
 const MAX_AT_ONCE = 1000

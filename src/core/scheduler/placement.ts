@@ -64,7 +64,7 @@ export class Supplies {
     worker.offer?.supply.workers.add(worker)
   }
 
-  /** A worker has gone, and has no tasks any more. The last one of an agent takes its units along. */
+  /** A worker without tasks has gone. The last one of an agent takes its units along. */
   leave(worker: WorkerEntry, agent: string): void {
     const supply = worker.offer?.supply
     supply?.workers.delete(worker)

@@ -20,7 +20,7 @@ import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
 import { taskFields, titleOf } from './task-fields.js'
-import { activeCount } from './worker-pool.js'
+import { activeCount } from './worker-load.js'
 
 const CONNECTED = latin1ToBytes('connected')
 const DISCONNECTED = latin1ToBytes('disconnected')

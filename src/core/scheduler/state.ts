@@ -18,7 +18,8 @@ import { Supplies } from './placement.js'
 import { Requirements } from './requirement.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task-state.js'
 import { Waiting } from './waiting.js'
-import { checkLoad, WorkerPool } from './worker-pool.js'
+import { checkLoad } from './worker-load.js'
+import { WorkerPool } from './worker-pool.js'
 
 /**
  * For so long after its start a scheduler waits for workers to come back with their tasks: they try
