@@ -11,7 +11,12 @@ export type Units = Readonly<Record<string, readonly number[]>>
 /** One task with its units. */
 export interface Grant {
   readonly units: Units
+  /** Somebody else cannot have the same. */
+  readonly isCounted: boolean
 }
+
+/** So many grants of names alone are remembered. */
+const MAX_NAMED = 1000
 
 /** What a task has that needs nothing. */
 export const NO_UNITS: Units = Object.freeze({})
@@ -20,8 +25,9 @@ export const NO_UNITS: Units = Object.freeze({})
 export class HostUnits {
   /** What the workers offer, in the form of their heartbeats. */
   readonly capabilities: readonly TaskCapability[]
-  /** Units that nobody has, by name, the lowest number last. */
+  /** Units that nobody has, by name: at first the lowest number last, then what came back last. */
   readonly #free = new Map<string, number[]>()
+  readonly #named = new Map<string, Grant>()
   /** Those of each worker. */
   readonly #granted = new Map<object, Set<Grant>>()
   /** Called when units have come free that somebody wanted. */
@@ -53,15 +59,16 @@ export class HostUnits {
       this.#isWanted = true
       return undefined
     }
+    if (needs.every(({ value }) => value <= 0)) return this.#grantOfNames(needs)
     const units: Record<string, readonly number[]> = {}
     for (const { name, value } of needs) {
       const numbers = value > 0 ? (this.#free.get(name)?.splice(-value) ?? []) : []
       Object.defineProperty(units, name, {
-        value: Object.freeze(numbers.reverse()),
+        value: Object.freeze(numbers.sort((a, b) => a - b)),
         enumerable: true,
       })
     }
-    const grant = { units: Object.freeze(units) }
+    const grant = { units: Object.freeze(units), isCounted: true }
     const grants = this.#granted.get(owner) ?? new Set()
     this.#granted.set(owner, grants.add(grant))
     return grant
@@ -69,13 +76,13 @@ export class HostUnits {
 
   /** A task does not run any more. */
   giveBack(owner: object, grant: Grant): void {
+    if (!grant.isCounted) return
     const isHere = this.#granted.get(owner)?.delete(grant) === true
     assert(isHere, 'units were given back twice')
     for (const [name, numbers] of Object.entries(grant.units)) {
       const free = this.#free.get(name)
       if (free === undefined || numbers.length === 0) continue
       free.push(...numbers)
-      free.sort((a, b) => b - a)
     }
     if (!this.#isWanted) return
     this.#isWanted = false
@@ -86,6 +93,19 @@ export class HostUnits {
   giveBackAll(owner: object): void {
     for (const grant of this.#granted.get(owner) ?? []) this.giveBack(owner, grant)
     this.#granted.delete(owner)
+  }
+
+  /** The same for all tasks that need these names and nothing else. */
+  #grantOfNames(needs: readonly TaskCapability[]): Grant {
+    const key = needs.map(({ name }) => name).join('\n')
+    let grant = this.#named.get(key)
+    if (grant === undefined) {
+      const entries = needs.map(({ name }) => [name, Object.freeze([])] as const)
+      grant = { units: Object.freeze(Object.fromEntries(entries)), isCounted: false }
+      if (this.#named.size >= MAX_NAMED) this.#named.clear()
+      this.#named.set(key, grant)
+    }
+    return grant
   }
 
   /** How many units of a capability nobody has. */
