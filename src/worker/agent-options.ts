@@ -1,14 +1,12 @@
 // The options of an agent: names, defaults and bounds, checked in one place for code and commands.
 
 import { counted } from '../base/counted.js'
-import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { availableParallelism, hostname } from 'node:os'
 import { ConfigError } from '../base/errors.js'
 import { silentLogger, type Logger } from '../base/logger.js'
 import { loggerOption, show } from '../base/option.js'
 import { checkOptions, type OptionTable } from '../base/option-table.js'
-import { HostUnits } from '../core/worker/host-units.js'
 import { parseConnectAddress } from '../transport/address.js'
 import type { TaskCapability } from '../wire/message.js'
 import type { ProcessorOptions } from './spawn-processor.js'
@@ -91,9 +89,8 @@ export interface AgentOptions {
 export interface CheckedAgentOptions {
   readonly address: string
   readonly names: readonly string[]
-  /** The same for all workers. */
-  readonly agentId: string
-  readonly units: HostUnits
+  /** As workers say them in their heartbeats. */
+  readonly capabilities: readonly TaskCapability[]
   readonly heartbeatIntervalMs: number
   readonly deathTimeoutMs: number
   readonly drainMs: number
@@ -227,8 +224,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   return {
     ...(rest as Omit<CheckedAgentOptions, OwnChecks>),
     names: checkNames(workerNames, workers),
-    agentId: randomBytes(8).toString('hex'),
-    units: new HostUnits(checkCapabilities((capabilities ?? []) as readonly string[])),
+    capabilities: checkCapabilities((capabilities ?? []) as readonly string[]),
     processor: {
       execArgv,
       env: checkEnv(env),
@@ -240,7 +236,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
 }
 
 /** What is not taken over as it is given. */
-type OwnChecks = 'names' | 'agentId' | 'units' | 'processor' | 'logger'
+type OwnChecks = 'names' | 'capabilities' | 'processor' | 'logger'
 
 /** `linux`, or `gpu=2`. */
 function checkCapabilities(texts: readonly string[]): readonly TaskCapability[] {

@@ -6,6 +6,7 @@ import { DisconnectedError } from '../base/errors.js'
 import type { Identity } from '../base/ids.js'
 import { logsTasks, type Logger } from '../base/logger.js'
 import type { WorkerAction, WorkerEvent } from '../core/worker/events.js'
+import type { HostUnits } from '../core/worker/host-units.js'
 import { WorkerMachine } from '../core/worker/worker-machine.js'
 import { Driver } from '../runtime/driver.js'
 import { OutputGate } from '../runtime/output-gate.js'
@@ -38,6 +39,10 @@ export interface AgentWorkerOptions {
   readonly identity: Identity
   /** Those of the agent. */
   readonly settings: CheckedAgentOptions
+  /** The same for all workers of the agent. */
+  readonly agentId: string
+  /** What all workers of the agent have together. */
+  readonly units: HostUnits
   /** Says which worker speaks. */
   readonly logger: Logger
   /** Watches this process, for all of its workers. */
@@ -82,7 +87,8 @@ export class AgentWorker {
   #resolveEnded: (end: AgentEnd) => void = () => {}
 
   /** Connects and starts its processor. */
-  constructor({ identity, settings, logger, sampler, report, spares }: AgentWorkerOptions) {
+  constructor(options: AgentWorkerOptions) {
+    const { identity, settings, logger, sampler, report, spares } = options
     this.#identity = identity
     this.#spares = spares
     this.#report = report
@@ -97,7 +103,7 @@ export class AgentWorker {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve
     })
-    this.#machine = newMachine(identity, settings, logsTasks(logger))
+    this.#machine = newMachine(options)
     this.#driver = new Driver({
       machine: this.#machine,
       tick: { type: 'tick' },
@@ -298,20 +304,17 @@ export class AgentWorker {
   }
 }
 
-function newMachine(
-  identity: Identity,
-  settings: CheckedAgentOptions,
-  tellsTasks: boolean,
-): WorkerMachine {
+function newMachine(options: AgentWorkerOptions): WorkerMachine {
+  const { identity, settings, logger, agentId, units } = options
   return new WorkerMachine({
     identity,
-    tellsTasks,
+    agentId,
+    units,
+    tellsTasks: logsTasks(logger),
     runtime: `node/${process.versions.node}`,
     heartbeatIntervalMs: settings.heartbeatIntervalMs,
     deathTimeoutMs: settings.deathTimeoutMs,
     drainMs: settings.drainMs,
-    units: settings.units,
-    agentId: settings.agentId,
     inlineLimitBytes: settings.inlineLimitBytes,
     cancelGraceMs: settings.cancelGraceMs,
     objectCacheBytes: settings.objectCacheBytes,

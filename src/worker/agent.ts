@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { identity as identityOf, type Identity } from '../base/ids.js'
+import { HostUnits } from '../core/worker/host-units.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { checkAgentOptions, type AgentOptions, type CheckedAgentOptions } from './agent-options.js'
 import { AgentWorker, type AgentEnd } from './agent-worker.js'
@@ -67,7 +68,9 @@ export class Agent {
    * One worker a turn: starting a process takes a while, and those that run must not wait for all.
    */
   async #start(settings: CheckedAgentOptions): Promise<void> {
-    settings.units.listen(() => {
+    const agentId = randomBytes(8).toString('hex')
+    const units = new HostUnits(settings.capabilities)
+    units.listen(() => {
       // Not within the turn of the worker that had them.
       setImmediate(() => {
         for (const worker of this.#workers) worker.nudge()
@@ -82,7 +85,8 @@ export class Agent {
       const identity = newWorkerIdentity(name)
       const logger = withFields(settings.logger, { worker: identity, index })
       logger.info(`Worker[${index}] started`)
-      const worker = new AgentWorker({ identity, settings, logger, sampler, report, spares })
+      const shared = { settings, agentId, units, sampler, report, spares }
+      const worker = new AgentWorker({ ...shared, identity, logger })
       this.#workers.push(worker)
       void worker.ended.then(({ reason, isFailure }) => {
         logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
