@@ -134,6 +134,75 @@ struct TaskResult {
 
   attempt @7 :UInt32 $extension;
   # That of the Task that this answers.
+
+  attempts @8 :List(TaskAttempt) $extension;
+  # Those before the one that this answers, the oldest first. Set by schedulers.
+}
+
+struct TaskAttempt $extension {
+  # A worker had a task (docs/protocol.md#explanation).
+
+  worker @0 :Data $id(identity);
+  # Which worker.
+
+  outcome @1 :AttemptOutcome;
+  # What came of it.
+
+  agoMS @2 :UInt32;
+  # How long ago the worker was given the task, in milliseconds.
+
+  forMS @3 :UInt32;
+  # For how long it had it, or has had it so far.
+
+  enum AttemptOutcome {
+    # What came of an attempt.
+
+    unfinished @0;  # The worker has the task, and has not begun it as far as is known.
+    running @1;     # It has begun it.
+    failed @2;      # The function failed, and the task was run again.
+    workerLost @3;  # The worker left, or was lost.
+  }
+}
+
+struct TaskInquiry $extension {
+  # What is with a task: client -> scheduler (docs/protocol.md#explanation).
+
+  taskId @0 :Data $id(task);
+  # The task, or a node of a graph of this client.
+}
+
+struct TaskExplanation $extension {
+  # The answer to a TaskInquiry: scheduler -> client.
+
+  taskId @0 :Data $id(task);
+  # That of the question.
+
+  state @1 :ExplainedState;
+  # Where the task is.
+
+  reason @2 :CommonType.WaitReason;
+  # waiting: why.
+
+  needs @3 :Text;
+  # What it asks for that nobody offers: `gpu=1, linux`. Only with the reason noCapability.
+
+  forMS @4 :UInt32;
+  # For how long it has been where it is, in milliseconds; 0 where that is not measured.
+
+  dependsOn @5 :List(Data) $id(task);
+  # The nodes whose results it needs and that have not ended, at most 20. Only with the reason dependency.
+
+  attempts @6 :List(TaskAttempt);
+  # The workers that had it, the oldest first, and the one that has it; at most 20.
+
+  enum ExplainedState {
+    # Where a task is.
+
+    unknown @0;    # The scheduler does not have it (any more).
+    waiting @1;    # It waits for a worker, or for other tasks.
+    assigned @2;   # A worker has it.
+    canceling @3;  # It was cancelled, and its worker has not answered.
+  }
 }
 
 struct TaskUpdate $extension {
@@ -239,6 +308,12 @@ struct ClientHeartbeat {
 
   wantsReport @5 :Bool $extension;
   # The echo shall have a report.
+
+  info @6 :List(Status.PeerInfo) $extension;
+  # In the first heartbeat of a connection: one, of the client's process; else none.
+
+  wantsPeers @7 :Bool $extension;
+  # The report shall tell of workers and clients, too.
 }
 
 struct ClientHeartbeatEcho {
@@ -296,6 +371,59 @@ struct SchedulerReport $extension {
 
   idle @6 :UInt32;
   # Of these those that have nothing to do.
+
+  workerReports @7 :List(WorkerReport);
+  # The workers in the order in which they came, at most 1,000; none unless they were asked for.
+
+  clientReports @8 :List(ClientReport);
+  # The same of the clients; those that only ask for reports are not among them.
+
+  clients @9 :UInt32;
+  # How many such clients there are.
+}
+
+struct WorkerReport $extension {
+  # A worker, as the scheduler knows it.
+
+  worker @0 :Status.WorkerStatus;
+  # The same as for monitors.
+
+  runtime @1 :Text;
+  # What its heartbeats say; empty: Python.
+
+  agentId @2 :Text;
+  # The same for all workers that share their units.
+
+  capabilities @3 :List(CommonType.TaskCapability);
+  # What it offers.
+
+  isLeaving @4 :Bool;
+  # It takes no further tasks.
+
+  info @5 :List(Status.PeerInfo);
+  # One; none of a worker that has said nothing, as those of 1.9.9.
+
+  running @6 :List(Status.RunningTask);
+  # What it said last that it runs.
+}
+
+struct ClientReport $extension {
+  # A client, as the scheduler knows it.
+
+  client @0 :Data $id(identity);
+  # Which client.
+
+  runtime @1 :Text;
+  # What its heartbeats say; empty: Python.
+
+  info @2 :List(Status.PeerInfo);
+  # One; none of a client that has said nothing, as those of 1.9.9.
+
+  tasks @3 :UInt32;
+  # Its unfinished tasks and graphs.
+
+  worker @4 :Data $id(identity);
+  # The worker inside of whose tasks it lives; empty: of none.
 }
 
 struct WorkerHeartbeat {
@@ -336,6 +464,12 @@ struct WorkerHeartbeat {
 
   agentId @11 :Text $extension;
   # The same for all workers that share their units (docs/protocol.md#capabilities); absent: none do.
+
+  info @12 :List(Status.PeerInfo) $extension;
+  # In the first heartbeat of a connection: one, of the worker; else none.
+
+  running @13 :List(Status.RunningTask) $extension;
+  # What it runs and has for a while, as it was begun; at most 32. Only to schedulers with bit 6.
 }
 
 struct WorkerHeartbeatEcho {
@@ -565,5 +699,7 @@ struct Message {
     taskUpdate @24 :TaskUpdate;
     taskRoom @25 :TaskRoom;
     taskOutput @26 :TaskOutput;
+    taskInquiry @27 :TaskInquiry;
+    taskExplanation @28 :TaskExplanation;
   }
 }

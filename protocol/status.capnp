@@ -4,6 +4,7 @@
 @0xa4dfa1212ad2d0f0;
 
 using import "annotation.capnp".id;
+using import "annotation.capnp".extension;
 
 struct Resource {
   # What one process uses.
@@ -13,6 +14,47 @@ struct Resource {
 
   rss @1 :UInt64;
   # Resident memory in bytes.
+}
+
+struct PeerInfo $extension {
+  # What a process of ours is and where (docs/protocol.md#peers).
+
+  name @0 :Text;
+  # What people call it; empty: a client inside of a task.
+
+  host @1 :Text;
+  # The name of its machine, as the machine says it.
+
+  machineId @2 :Text;
+  # The same in all processes on one running system, containers among them; empty: not known.
+
+  pid @3 :UInt32;
+  # Its process id there.
+
+  version @4 :Text;
+  # Of the package: `0.1.0`.
+
+  startedMS @5 :UInt64;
+  # When it began, by its clock: milliseconds since 1970.
+
+  endsMS @6 :UInt64;
+  # When its time is over, by its clock; 0 = it has no limit that is known.
+
+  allocation @7 :Text;
+  # What it was started as part of, for people: the job of a cluster manager; empty: of nothing.
+}
+
+struct RunningTask $extension {
+  # A task that has begun and not ended.
+
+  taskId @0 :Data $id(task);
+  # Which task.
+
+  forMS @1 :UInt32;
+  # For how long it has run, in milliseconds, by the worker.
+
+  name @2 :Text;
+  # What it is called, for people. Empty in heartbeats.
 }
 
 struct ObjectManagerStatus {

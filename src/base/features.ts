@@ -22,6 +22,9 @@ export const FEATURE_OUTPUT = 16
 /** Bit 5: why tasks wait, when they begin, and clients that hold tasks back (TaskRoom). */
 export const FEATURE_WAITING = 32
 
+/** Bit 6: what peers tell of themselves (PeerInfo), and what workers run. */
+export const FEATURE_PEERS = 64
+
 /** All that this version understands. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -29,7 +32,8 @@ export const OUR_FEATURES: number =
   FEATURE_GRAPHS |
   FEATURE_RECOVERY |
   FEATURE_OUTPUT |
-  FEATURE_WAITING
+  FEATURE_WAITING |
+  FEATURE_PEERS
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

@@ -1,7 +1,36 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clockProblem, type Diagnosis } from '../client/connect-outcome.js'
+import type { FoundClient, FoundWorker } from '../client/connect-peers.js'
 import { diagnosisText, problemText } from './doctor-text.js'
+
+const WORKER: FoundWorker = {
+  id: '1|name|2',
+  name: 'name',
+  pid: 1,
+  version: '1.2.2',
+  runtime: 'node/24.0.0',
+  agentId: 'a',
+  capabilities: { linux: -1, gpu: 2 },
+  isLeaving: false,
+  startedAt: '2020-01-01T00:00:00.000Z',
+  endsAt: '2030-01-01T00:00:00.000Z',
+  allocation: '',
+  tasks: 3,
+  running: [{ task: '00', name: 'fib', forMs: 1 }],
+}
+
+const CLIENT: FoundClient = {
+  id: '3|Client|4',
+  name: 'main.mjs',
+  host: 'south',
+  pid: 3,
+  version: '1.2.3',
+  runtime: 'node/20.20.2',
+  startedAt: undefined,
+  tasks: 400,
+  worker: '',
+}
 
 const HEALTHY: Diagnosis = {
   address: 'tcp://h:2345',
@@ -16,6 +45,8 @@ const HEALTHY: Diagnosis = {
     clock: { aheadMs: -2_000, errorMs: 1.2 },
   },
   workers: { total: 3, suitable: 2, idle: 1 },
+  hosts: [{ host: 'north', machineId: 'm', workers: [WORKER, { ...WORKER, running: [] }] }],
+  clients: [CLIENT, { ...CLIENT, worker: '1|name|2' }],
   monitor: { address: 'tcp://h:2347', waitingTasks: 4, runningTasks: 5, objects: 6 },
   task: {
     durationMs: 12.5,
@@ -34,6 +65,8 @@ test('each part that was looked at is a line', () => {
 ok    round trip  0.5 ms (median of 9; 0.25 to 2)
 ok    clock       is 2000 ms behind that here (± 1.2 ms)
 ok    workers     3: 2 of them run JavaScript, 1 idle
+ok    host        north: 2 workers (scaler-ts 1.2.2, node/24.0.0), offer linux; gpu=2, 1 task runs, the first ends at 2030-01-01T00:00:00.000Z
+ok    clients     1: main.mjs on south (pid 3), 400 unfinished tasks, and 1 inside of tasks
 ok    monitor     tcp://h:2347 publishes: 4 tasks wait, 5 are with workers, 6 objects
 ok    task        ran on 1|name|2 (scaler-ts 1.2.2, node/24.0.0) in 12.5 ms
 ok    its clock   agrees with that here (± 1.5 ms)
@@ -54,6 +87,20 @@ test('a clock that is far off is not called well', () => {
   assert.match(text, /^note  scheduler +the clock of the scheduler is 3 days ahead of that here/m)
 })
 
+test('more than five hosts or clients are counted', () => {
+  const hosts = Array.from({ length: 7 }, (_, index) => {
+    return { host: `h${index}`, machineId: '', workers: [WORKER] }
+  })
+  const clients = Array.from({ length: 6 }, () => CLIENT)
+  const text = diagnosisText({ ...HEALTHY, hosts, clients }, false)
+  assert.match(
+    text,
+    /^ok +host +h4: 1 worker \(.*\), offers linux.*\nok +host +2 more hosts with 2 workers$/m,
+  )
+  assert.match(text, /^ok +clients +6: .*; and 1 more$/m)
+  assert.doesNotMatch(text, /h5/)
+})
+
 test('of one there is one', () => {
   const monitor = { address: 'tcp://h:2347', waitingTasks: 1, runningTasks: 1, objects: 1 }
   const text = diagnosisText({ ...HEALTHY, monitor }, false)
@@ -67,6 +114,8 @@ test('what is remarkable is a note, what is fatal is told elsewhere', () => {
     ...HEALTHY,
     scheduler: undefined,
     workers: { total: 0, suitable: 0, idle: 0 },
+    hosts: undefined,
+    clients: undefined,
     monitor: undefined,
     task: undefined,
     problems: [note, fatal],

@@ -9,12 +9,16 @@ import type {
   FoundScheduler,
   WorkerCount,
 } from '../client/connect-outcome.js'
+import type { FoundClient, FoundHost, FoundWorker } from '../client/connect-peers.js'
 import type { TrialTask } from '../client/connect-trial.js'
 
 /** A label and what is told under it. */
 type Line = readonly [label: string, text: string]
 
 const LABEL_WIDTH = 12
+
+/** So many of a kind are named. */
+const MAX_NAMED = 5
 
 /** How a line begins, and its colour on a terminal: green, yellow. */
 const COLORS = { ok: 32, note: 33 } as const
@@ -29,10 +33,12 @@ export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
     const start = color ? `\u001b[${COLORS[mark]}m${shown}\u001b[0m` : shown
     return `${start}  ${label.padEnd(LABEL_WIDTH)}${text}\n`
   }
-  const { address, scheduler, workers, monitor, task, problems } = diagnosis
+  const { address, scheduler, workers, hosts, clients, monitor, task, problems } = diagnosis
   const good = [
     ...(scheduler === undefined ? [] : schedulerLines(scheduler, address)),
     ...(workers === undefined || workers.total === 0 ? [] : [workerLine(workers)]),
+    ...hostLines(hosts ?? []),
+    ...(clients === undefined || clients.length === 0 ? [] : [clientLine(clients)]),
     ...(monitor === undefined ? [] : [monitorLine(monitor)]),
     ...(task === undefined ? [] : taskLines(task)),
   ]
@@ -67,6 +73,62 @@ function schedulerLines(scheduler: FoundScheduler, address: string): readonly Li
 function workerLine({ total, suitable, idle }: WorkerCount): Line {
   const kinds = suitable === undefined ? '' : `${suitable} of them run JavaScript, `
   return ['workers', `${total}: ${kinds}${idle} idle`]
+}
+
+/** One for each host, with what its workers are; more than a few are counted. */
+function hostLines(hosts: readonly FoundHost[]): readonly Line[] {
+  const lines = hosts.slice(0, MAX_NAMED).map((host): Line => ['host', hostText(host)])
+  const more = hosts.slice(MAX_NAMED)
+  const workers = more.reduce((sum, host) => sum + host.workers.length, 0)
+  const rest = `${counted(more.length, 'more host')} with ${counted(workers, 'worker')}`
+  return more.length === 0 ? lines : [...lines, ['host', rest]]
+}
+
+function hostText({ host, workers }: FoundHost): string {
+  const kinds = new Set(workers.map(kindOf))
+  const running = workers.reduce((sum, each) => sum + each.running.length, 0)
+  const offered = new Set(workers.flatMap(offeredBy))
+  const ends = workers.flatMap(({ endsAt }) => endsAt ?? []).toSorted()
+  const parts = [
+    `${counted(workers.length, 'worker')} (${[...kinds].join('; ')})`,
+    offered.size === 0
+      ? ''
+      : `${workers.length === 1 ? 'offers' : 'offer'} ${listed([...offered])}`,
+    running === 0 ? '' : `${counted(running, 'task')} ${running === 1 ? 'runs' : 'run'}`,
+    ends[0] === undefined ? '' : `the first ends at ${ends[0]}`,
+  ]
+  return `${host === '' ? 'unknown' : host}: ${parts.filter((part) => part !== '').join(', ')}`
+}
+
+function kindOf({ version, runtime }: FoundWorker): string {
+  return version === '' ? runtime : `scaler-ts ${version}, ${runtime}`
+}
+
+function offeredBy({ capabilities }: FoundWorker): readonly string[] {
+  return Object.entries(capabilities).map(([name, value]) =>
+    value < 0 ? name : `${name}=${value}`,
+  )
+}
+
+function clientLine(clients: readonly FoundClient[]): Line {
+  const outer = clients.filter(({ worker }) => worker === '')
+  const inner = clients.length - outer.length
+  const inside = inner === 0 ? '' : `, and ${inner} inside of tasks`
+  const names = outer.map(clientText)
+  return ['clients', `${outer.length}${names.length === 0 ? '' : `: ${listed(names)}`}${inside}`]
+}
+
+function clientText({ id, name, host, pid, tasks }: FoundClient): string {
+  const where = host === '' ? '' : ` on ${host} (pid ${pid})`
+  const work = tasks === 0 ? '' : `, ${counted(tasks, 'unfinished task')}`
+  return `${name === '' ? id : name}${where}${work}`
+}
+
+/** The first few, and how many more. */
+function listed(texts: readonly string[]): string {
+  const more = texts.length - MAX_NAMED
+  const named = texts.slice(0, MAX_NAMED).join('; ')
+  return more > 0 ? `${named}; and ${more} more` : named
 }
 
 function monitorLine({ address, waitingTasks, runningTasks, objects }: FoundMonitor): Line {

@@ -20,7 +20,7 @@ export interface StopperHooks {
 const EXIT_FAILURE = 1
 const EXIT_SIGNAL = 128
 /** `timeout` and the like send a signal to the process and to its group: that is one, in ms. */
-const SAME_SIGNAL_MS = 3
+const SAME_SIGNAL_MS = 20
 /** How long a command may take to say that a second signal ends it. */
 const LAST_WORDS_MS = 500
 /** How long a command that has lost its parent may take to end in good order. */

@@ -23,6 +23,7 @@ import { ProgramOutput } from './program-output.js'
 import { ResultReader } from './result-reader.js'
 import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { StoredResults } from './stored-results.js'
+import { Explanations } from './explanations.js'
 import type { TaskOwner } from './task-owner.js'
 import { describeWaiting, warnOfWaiting, type WaitingState } from './waiting-text.js'
 
@@ -74,6 +75,9 @@ export class ClientConnection {
   readonly objectIds: ObjectIds
   readonly feeders: Feeders = new Feeders()
   readonly cancelReasons: CancelReasons = new CancelReasons()
+  readonly explanations: Explanations = new Explanations((taskId) =>
+    this.request({ type: 'explanationWanted', taskId }),
+  )
   readonly #logger: Logger
   readonly #isNested: boolean
   readonly #results: ResultReader
@@ -122,6 +126,8 @@ export class ClientConnection {
       identity: this.identity,
       worker,
       isVisitor: setup.isVisitor === true,
+      // Inside of a task it is that of the task's worker.
+      name: this.#isNested ? '' : settings.name,
       logger: settings.logger,
       machine: this.#machine,
       handler: {
@@ -165,8 +171,14 @@ export class ClientConnection {
     const reason = this.#machine.waitingReasonOf(id)
     if (reason === undefined) return undefined
     const { linkTrouble, waitingCause } = this.#machine
-    const detail = reason === 'no-capability' ? waitingCause?.needs : linkTrouble
-    return { reason, text: describeWaiting(reason, this.address, detail).what }
+    const needs = reason === 'no-capability' ? waitingCause?.needs : undefined
+    const { what: text } = describeWaiting(reason, this.address, needs ?? linkTrouble)
+    return { reason, text, needs }
+  }
+
+  /** The tasks whose results a task needs before it can be sent. */
+  dependenciesOf(id: TaskId): readonly TaskId[] {
+    return this.#machine.dependenciesOf(id)
   }
 
   /** Why tasks of this client can only wait, and have for some time, if that is so. */
@@ -331,6 +343,10 @@ export class ClientConnection {
         return action.owner.end(action.reason, action.detail, action.failedTaskId)
       case 'offerResult':
         return action.owner.offer(action.metadata, action.worker)
+      case 'tellAttempts':
+        return this.explanations.remember(action.owner, action.attempts)
+      case 'explainTask':
+        return this.explanations.answer(action.taskId, action.explanation)
       case 'printOutput':
         return this.#printer.print(action.output)
       case 'endOutput':
@@ -392,6 +408,7 @@ export class ClientConnection {
     this.#hasClosed = true
     for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
     this.#results.endAll('closed', () => true)
+    this.explanations.endAll()
     // Those that wait for room, or for their input, have no task that could tell them.
     this.feeders.close()
     this.#onShutdownAnswer('closed', String(error))

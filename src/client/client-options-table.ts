@@ -50,6 +50,11 @@ export interface ClientOptions {
    * elsewhere. What tasks submit themselves prints where they do.
    */
   readonly output?: 'forward' | 'log' | 'off' | undefined
+  /**
+   * What people see of this client where clients are listed. Default: the file name of the program
+   * (`node` if it has none). 1 to 128 characters, none of them for control.
+   */
+  readonly name?: string | undefined
   /** Silent by default. */
   readonly logger?: Logger | undefined
 }
@@ -104,6 +109,11 @@ export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
     type: { kind: 'choice', choices: ['forward', 'log', 'off'] },
     description: 'where goes what tasks write to stdout and stderr: to the program, or to the log',
     defaultText: 'forward with a cluster of the same process, else log',
+  },
+  name: {
+    type: { kind: 'text' },
+    description: 'what people see of this client',
+    defaultText: 'the file name of the program',
   },
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { basename } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
 import { silentLogger } from '../base/logger.js'
@@ -15,6 +16,7 @@ test('every option has a default', () => {
     reconnect: true,
     maxUnfinishedTasks: 1_000_000,
     output: 'log',
+    name: basename(process.argv[1] ?? ''),
     logger: silentLogger,
   })
   assert.deepEqual(
@@ -42,6 +44,7 @@ const GOOD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
   reconnect: [true, false],
   maxUnfinishedTasks: [1, 2 ** 32 - 1],
   output: ['forward', 'log', 'off'],
+  name: ['a', 'x'.repeat(128), 'Größe 1'],
   logger: [silentLogger],
 }
 const NO_NUMBERS = [NaN, Infinity, 1.5, '1', null, true, {}]
@@ -55,6 +58,7 @@ const BAD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
   reconnect: NO_BOOLEANS,
   maxUnfinishedTasks: [0, -1, 2 ** 32, ...NO_NUMBERS],
   output: ['', 'stdout', 'Forward', 1, true, null, {}],
+  name: ['', 'x'.repeat(129), 'a\nb', 1, true, null, {}],
   logger: [null, {}, 'console', { debug() {}, info() {}, warn() {} }],
 }
 

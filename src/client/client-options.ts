@@ -1,8 +1,9 @@
 // Checks the options of a client; their table is client-options-table.ts.
 
+import { basename } from 'node:path'
 import { ConfigError } from '../base/errors.js'
 import { silentLogger } from '../base/logger.js'
-import { loggerOption, numberOption, type NumberBounds } from '../base/option.js'
+import { loggerOption, numberOption, show, type NumberBounds } from '../base/option.js'
 import { checkNames, checkOptions, optionsIn, type OptionTable } from '../base/option-table.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
 import type { Serializer } from '../serializer/serializer.js'
@@ -32,6 +33,7 @@ export function checkClientOptions(
     ...(rest as ClientSettings),
     timeoutMs,
     output: checked.output ?? output,
+    name: checkName(checked.name),
     heartbeatIntervalMs: checkInterval(given.heartbeatIntervalMs, timeoutMs),
     serializer: checkSerializer(serializer),
     logger: loggerOption('logger', logger) ?? silentLogger,
@@ -61,6 +63,21 @@ function checkInterval(intervalMs: number | undefined, timeoutMs: number): numbe
   const max = Math.min(type.max, Math.max(1, timeoutMs - 1))
   const fallbackMs = Math.min(DEFAULT_INTERVAL_MS, quarterMs)
   return numberOption('heartbeatIntervalMs', intervalMs, fallbackMs, { min: type.min, max })
+}
+
+function checkName(name = programName()): string {
+  if (/^[^\p{Cc}]{1,128}$/u.test(name)) return name
+  const rule = '1 to 128 characters without control characters'
+  throw new ConfigError(`option name: expected ${rule}, got ${show(name)}`)
+}
+
+/** The file that Node was started with. */
+function programName(): string {
+  const [, path = ''] = process.argv
+  const name = basename(path)
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, 128)
+  return name === '' ? 'node' : name
 }
 
 function checkSerializer(serializer: Serializer | undefined): Serializer {

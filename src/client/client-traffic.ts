@@ -9,6 +9,7 @@ import type { ClientMachine } from '../core/client/client-machine.js'
 import type { ClientAction, ClientEvent } from '../core/client/events.js'
 import type { Clock } from '../runtime/clock.js'
 import { Driver } from '../runtime/driver.js'
+import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import type { DealerHandler } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/socket.js'
@@ -46,6 +47,8 @@ export interface TrafficSetup {
   readonly worker: Identity
   /** The scheduler's log says little of a client that only looks whether all is well. */
   readonly isVisitor: boolean
+  /** What the client is called for people. */
+  readonly name: string
   readonly logger: Logger
   readonly machine: ClientMachine<TaskOwner>
   readonly handler: TrafficHandler
@@ -57,6 +60,9 @@ export interface TrafficSetup {
 export class ClientTraffic {
   readonly #worker: Identity
   readonly #isVisitor: boolean
+  readonly #name: string
+  /** Whether the scheduler of this connection was told what this process is. */
+  #isIntroduced = false
   readonly #handler: TrafficHandler
   readonly #logger: Logger
   readonly #driver: Driver<TrafficEvent, TrafficAction>
@@ -80,6 +86,7 @@ export class ClientTraffic {
     const { address, identity, logger, machine, handler, clock } = setup
     this.#worker = setup.worker
     this.#isVisitor = setup.isVisitor
+    this.#name = setup.name
     this.#handler = handler
     this.#logger = logger
     this.#driver = new Driver({
@@ -144,6 +151,7 @@ export class ClientTraffic {
       onConnect: () => {
         this.#isCongested = false
         this.#isFlushWanted = false
+        this.#isIntroduced = false
         this.post({ type: 'connected' })
       },
       onDisconnect: (reason) => {
@@ -226,6 +234,9 @@ export class ClientTraffic {
       runtime: `node/${process.versions.node}`,
       worker: this.#worker,
       wantsReport: this.#isVisitor,
+      wantsPeers: false,
+      info: this.#isIntroduced ? [] : [peerInfo({ name: this.#name })],
     })
+    this.#isIntroduced = true
   }
 }

@@ -11,6 +11,7 @@ import {
   type ConnectFinding,
   type FindingText,
 } from './connect-finding.js'
+import { foundClients, foundHosts } from './connect-peers.js'
 import { readMonitor } from './connect-monitor.js'
 import {
   clockProblem,
@@ -80,6 +81,8 @@ class Examination {
       address: this.#text,
       scheduler: this.#scheduler,
       workers: this.#workers,
+      hosts: this.#report === undefined ? undefined : foundHosts(this.#report),
+      clients: this.#report === undefined ? undefined : foundClients(this.#report),
       monitor: this.#monitor,
       task: this.#task,
       problems: this.#problems,
@@ -92,11 +95,15 @@ class Examination {
 
   async #lookAtScheduler(): Promise<void> {
     const limitMs = this.#options.timeoutMs
-    const probe = new ConnectProbe(this.#address, { limitMs, heartbeats: HEARTBEATS })
+    const probe = new ConnectProbe(this.#address, {
+      limitMs,
+      heartbeats: HEARTBEATS,
+      wantsPeers: true,
+    })
     const finding = await probe.finished
     if (finding.kind !== 'scheduler') return this.#onStranger(finding, probe.elapsedMs)
     const { answer } = finding
-    this.#report = answer.report?.report
+    this.#report = answer.last
     this.#scheduler = foundScheduler(answer, performance.now(), Date.now())
     this.#add(versionProblem(this.#scheduler, packageVersion()))
     this.#add(clockProblem('scheduler', 'the scheduler', this.#scheduler.clock))

@@ -44,6 +44,7 @@ const FINDINGS: readonly (readonly [ConnectFinding, RegExp, boolean])[] = [
         features: 1,
         roundTripsMs: [],
         report: undefined,
+        last: undefined,
       },
     },
     /a scheduler at 127/,

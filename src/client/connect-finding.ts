@@ -47,6 +47,8 @@ export interface SchedulerAnswer {
   readonly roundTripsMs: readonly number[]
   /** What it says of itself; undefined of a 1.9.9 one. */
   readonly report: TimedReport | undefined
+  /** The last that it has said of itself. */
+  readonly last: SchedulerReport | undefined
 }
 
 /** A report, and when it was made: the quickest of several says it best. */

@@ -5,19 +5,26 @@ import { parseConnectAddress } from '../transport/address.js'
 import { encodeError, encodeReady } from '../transport/zmtp/commands.js'
 import { encodeGreeting } from '../transport/zmtp/greeting.js'
 import { ZmtpSession, type Inbox } from '../transport/zmtp/session.js'
-import { decode, encode, type Message, type SchedulerReport } from '../wire/message.js'
+import {
+  decode,
+  encode,
+  type ClientHeartbeat,
+  type Message,
+  type SchedulerReport,
+} from '../wire/message.js'
+import { PLAIN_CLIENT_HEARTBEAT, PLAIN_REPORT } from '../wire/plain.js'
 import type { ConnectFinding } from './connect-finding.js'
 import { ConnectInquiry, type InquiryEvent } from './connect-inquiry.js'
 
 const REMOTE = '127.0.0.1 port 2345'
 const GREETING = encodeGreeting()
-const HEARTBEAT: Message = {
+const HEARTBEAT: ClientHeartbeat = {
   kind: 'clientHeartbeat',
   resource: { cpu: 0, rss: 0 },
   latencyUS: 0,
   features: 1,
   runtime: 'node/1',
-  worker: identity(''),
+  ...PLAIN_CLIENT_HEARTBEAT,
   wantsReport: true,
 }
 
@@ -33,6 +40,7 @@ class Fixture {
       identity: identity('1|Client|2'),
       heartbeats,
       heartbeat: HEARTBEAT,
+      wantsPeers: true,
     })
   }
 
@@ -97,6 +105,7 @@ function report(clockMS: number): SchedulerReport {
     workers: 3,
     suitable: 2,
     idle: 1,
+    ...PLAIN_REPORT,
   }
 }
 
@@ -204,10 +213,16 @@ test('a scheduler answers each heartbeat, and is told good-bye', () => {
       roundTripsMs: [4, 1],
       // That of the quickest answer.
       report: { report: report(2), at: 14.5, roundTripMs: 1 },
+      last: report(2),
     },
   })
-  const kinds = fixture.messages.map(({ kind }) => kind)
-  assert.deepEqual(kinds, ['clientHeartbeat', 'clientHeartbeat', 'clientDisconnect'])
+  const [first, second, last] = fixture.messages
+  assert.deepEqual(
+    [first?.kind, second?.kind, last?.kind],
+    ['clientHeartbeat', 'clientHeartbeat', 'clientDisconnect'],
+  )
+  assert.ok(first?.kind === 'clientHeartbeat' && second?.kind === 'clientHeartbeat')
+  assert.deepEqual([first.wantsPeers, second.wantsPeers], [false, true], 'peers are told once')
 })
 
 test('a 1.9.9 scheduler has no id and no report', () => {

@@ -11,7 +11,14 @@ import { encodeReady, parseCommand } from '../transport/zmtp/commands.js'
 import { headerBytes, writeHeader } from '../transport/zmtp/frame-header.js'
 import { FrameParser } from '../transport/zmtp/frame-parser.js'
 import { encodeGreeting, GREETING_BYTES } from '../transport/zmtp/greeting.js'
-import { decode, encode, type ClientHeartbeatEcho, type Message } from '../wire/message.js'
+import {
+  decode,
+  encode,
+  type ClientHeartbeat,
+  type ClientHeartbeatEcho,
+  type Message,
+  type SchedulerReport,
+} from '../wire/message.js'
 import type { ConnectFinding, TimedReport } from './connect-finding.js'
 import { guessProtocol } from './connect-guess.js'
 
@@ -40,15 +47,19 @@ export interface InquirySetup {
   /** So many heartbeats are sent to a scheduler; 0 = only the handshake is looked at. */
   readonly heartbeats: number
   /** What is sent as one. */
-  readonly heartbeat: Message
+  readonly heartbeat: ClientHeartbeat
+  /** Whether the last one asks for workers and clients. */
+  readonly wantsPeers: boolean
 }
 
 const MECHANISM_AT = 12
 const MECHANISM_END = 32
 const SIGNATURE_END = 9
 const MAJOR = 10
-/** Far more than the handshake and echoes take. */
+/** Far more than the handshake and echoes take, */
 const LIMITS = { maxFrameBytes: 65_536, maxFramesPerMessage: 8 }
+/** and than a thousand workers and clients take. */
+const PEERS_LIMITS = { ...LIMITS, maxFrameBytes: 67_108_864 }
 const NOT_FOUND = new Set(['ENOTFOUND', 'ENODATA', 'EAI_NONAME', 'EAI_NODATA'])
 
 /** One attempt to talk to whoever is there. */
@@ -66,11 +77,14 @@ export class ConnectInquiry {
   #askedAt: InstantMs = 0
   #echo: ClientHeartbeatEcho | undefined
   #report: TimedReport | undefined
+  #last: SchedulerReport | undefined
   #conclusion: ConnectFinding | undefined
 
   constructor(setup: InquirySetup) {
     this.#setup = setup
-    this.#parser = new FrameParser(LIMITS, (body) => this.#onCommand(body))
+    this.#parser = new FrameParser(setup.wantsPeers ? PEERS_LIMITS : LIMITS, (body) =>
+      this.#onCommand(body),
+    )
   }
 
   /** What is known so far, as if nothing more came. */
@@ -202,6 +216,7 @@ export class ConnectInquiry {
     const roundTripMs = this.#now - this.#askedAt
     const [report] = echo.reports
     this.#echo = echo
+    this.#last = report
     this.#roundTripsMs.push(roundTripMs)
     if (report === undefined || roundTripMs >= (this.#report?.roundTripMs ?? Infinity)) return
     this.#report = { report, at: (this.#now + this.#askedAt) / 2, roundTripMs }
@@ -209,13 +224,16 @@ export class ConnectInquiry {
 
   #ask(): void {
     this.#askedAt = this.#now
-    this.#send(this.#setup.heartbeat)
+    const { heartbeat, heartbeats, wantsPeers } = this.#setup
+    const isLast = this.#roundTripsMs.length === heartbeats - 1
+    this.#send(wantsPeers && isLast ? { ...heartbeat, wantsPeers } : heartbeat)
   }
 
   #scheduler(remote: string, echo: ClientHeartbeatEcho): ConnectFinding {
     const { schedulerId, features } = echo
     const roundTripsMs = [...this.#roundTripsMs]
-    const answer = { remote, schedulerId, features, roundTripsMs, report: this.#report }
+    const reports = { report: this.#report, last: this.#last }
+    const answer = { remote, schedulerId, features, roundTripsMs, ...reports }
     return { kind: 'scheduler', answer }
   }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { schedulerId } from '../base/ids.js'
 import { parseConnectAddress } from '../transport/address.js'
 import type { SchedulerReport } from '../wire/message.js'
+import { PLAIN_REPORT } from '../wire/plain.js'
 import {
   clockProblem,
   countWorkers,
@@ -21,6 +22,7 @@ const REPORT: SchedulerReport = {
   workers: 3,
   suitable: 2,
   idle: 1,
+  ...PLAIN_REPORT,
 }
 
 const VIEW = {
@@ -39,6 +41,7 @@ test('round trips are told by their median, and the clock by the moment of the r
     features: 15,
     roundTripsMs: [9, 1, 2.00049],
     report: { report: REPORT, at: 500, roundTripMs: 1 },
+    last: REPORT,
   }
   // Now, at instant 700, it is 1,000,150 here: 200 ms earlier it was 999,950.
   const found = foundScheduler(answer, 700, 1_000_150)
@@ -61,6 +64,7 @@ test('a 1.9.9 scheduler tells nothing of itself', () => {
     features: 0,
     roundTripsMs: [1],
     report: undefined,
+    last: undefined,
   }
   const { kind, version, runtime, clock, id } = foundScheduler(answer, 0, 0)
   assert.deepEqual(
@@ -92,6 +96,7 @@ test('a scheduler of another version is told, and no more', () => {
       features: 1,
       roundTripsMs: [1],
       report: { report: REPORT, at: 0, roundTripMs: 0 },
+      last: REPORT,
     },
     0,
     0,

@@ -8,7 +8,7 @@ import { ProcessSampler } from '../runtime/process-statistics.js'
 import type { Address } from '../transport/address.js'
 import { codeOf, describeError } from '../transport/os-error.js'
 import { openStream } from '../transport/stream.js'
-import type { Message } from '../wire/message.js'
+import type { ClientHeartbeat } from '../wire/message.js'
 import type { ConnectFinding } from './connect-finding.js'
 import { ConnectInquiry, type InquiryAction, type InquiryEvent } from './connect-inquiry.js'
 import { newClientIdentity } from './ids.js'
@@ -19,6 +19,8 @@ export interface ProbeOptions {
   readonly limitMs: number
   /** So many heartbeats a scheduler has to answer; 0 = only the handshake is looked at. */
   readonly heartbeats: number
+  /** Whether the last answer shall tell of workers and clients. */
+  readonly wantsPeers?: boolean
 }
 
 /** One look at an address. Keeps the process alive until it is over. */
@@ -31,7 +33,7 @@ export class ConnectProbe {
   readonly #begun = performance.now()
   #resolve: (finding: ConnectFinding) => void = () => {}
 
-  constructor(address: Address, { limitMs, heartbeats }: ProbeOptions) {
+  constructor(address: Address, { limitMs, heartbeats, wantsPeers = false }: ProbeOptions) {
     this.finished = new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -40,6 +42,7 @@ export class ConnectProbe {
       identity: newClientIdentity(),
       heartbeats,
       heartbeat: newHeartbeat(),
+      wantsPeers,
     })
     this.#timer = setTimeout(() => this.#tell({ type: 'expired' }), limitMs)
     this.#socket = openStream(address)
@@ -98,7 +101,7 @@ export class ConnectProbe {
   }
 }
 
-function newHeartbeat(): Message {
+function newHeartbeat(): ClientHeartbeat {
   return {
     kind: 'clientHeartbeat',
     resource: new ProcessSampler().sample().resource,
@@ -107,6 +110,8 @@ function newHeartbeat(): Message {
     runtime: `node/${process.versions.node}`,
     worker: identity(''),
     wantsReport: true,
+    wantsPeers: false,
+    info: [],
   }
 }
 

@@ -13,7 +13,9 @@ import type { FutureHome } from './future-home.js'
 import { outcomeError, storedResultError } from './outcome-error.js'
 import type { Cancellable } from './signal-watch.js'
 import { moveToSite, placeError, type CallSite } from '../runtime/call-site.js'
+import type { TaskExplanation as SentExplanation } from '../wire/message.js'
 import type { TaskOwner, TaskReport } from './task-owner.js'
+import { explainEnd, explainUnfinished, type TaskExplanation } from './task-explanation.js'
 import type { TaskProfile } from './task-profile.js'
 import type { WaitingState } from './waiting-text.js'
 import { ProgressReport, type ProgressListener, type TaskProgress } from './task-progress.js'
@@ -90,6 +92,25 @@ export class FutureState implements TaskOwner, Cancellable {
   /** Why its task waits; undefined if it does not, or nobody knows. */
   get waiting(): WaitingState | undefined {
     return this.hasEnded ? undefined : this.#home.connection.waitingOf(this.taskId)
+  }
+
+  /** See `Future.explain`. */
+  async explain(): Promise<TaskExplanation> {
+    const { taskId } = this
+    const { connection } = this.#home
+    const sent = this.hasEnded ? undefined : await this.#ask(connection)
+    const { state, profile, waiting } = this
+    if (state === 'done' || state === 'failed' || state === 'cancelled') {
+      return explainEnd({
+        taskId,
+        state,
+        profile,
+        attempts: connection.explanations.attemptsOf(this),
+      })
+    }
+    const dependsOn = connection.dependenciesOf(taskId)
+    const local = { taskId, state, waiting, dependsOn, address: connection.address }
+    return explainUnfinished(local, sent, Date.now())
   }
 
   /** Whether its task has. The value may still have to be fetched. */
@@ -223,6 +244,18 @@ export class FutureState implements TaskOwner, Cancellable {
     if (other.state !== 'cancelled') return this.refuse(error)
     this.#outcome = error instanceof Error ? error.cause : undefined
     this.end('cancelled', '', other.taskId)
+  }
+
+  /** The process stays alive for the answer. */
+  async #ask(connection: ClientConnection): Promise<SentExplanation | undefined> {
+    connection.retain()
+    try {
+      // What was submitted in this turn leaves at its end.
+      if (this.state === 'pending') await new Promise((resolve) => setImmediate(resolve))
+      return await connection.explanations.of(this.taskId)
+    } finally {
+      connection.release()
+    }
   }
 
   /** Whether the value, or the error, is here. */

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { idToHex } from '../base/ids.js'
 import type { FutureState } from './future-state.js'
 import type { RejectionReason } from './rejection-reason.js'
+import type { TaskExplanation } from './task-explanation.js'
 import type { TaskProfile } from './task-profile.js'
 import type { TaskProgress } from './task-progress.js'
 import { waitForOutcome, type ResultOptions } from './timed-wait.js'
@@ -65,6 +66,15 @@ export class Future<T> implements Promise<T> {
 
   get [Symbol.toStringTag](): string {
     return 'Future'
+  }
+
+  /**
+   * Where the task is, why it waits if it does, and which workers had it: as the scheduler knows
+   * it, which is asked, or as this client does where no scheduler answers within five seconds (or
+   * at all, as those of Python Scaler 1.9.9). Never rejects.
+   */
+  explain(): Promise<TaskExplanation> {
+    return this.#state.explain()
   }
 
   /**

@@ -7,6 +7,8 @@ import type { WaitingWarning } from '../core/client/events.js'
 export interface WaitingState {
   readonly reason: WaitingReason
   readonly text: string
+  /** What the task asks for that nobody offers. */
+  readonly needs?: string | undefined
 }
 
 /** What is the matter, and what can be done about it; without a full stop. */

@@ -225,17 +225,14 @@ export class Scheduler implements AsyncDisposable {
     this.#logger[level](text, this.#places.addTo(fields))
   }
 
-  #echo({ workers, suitable, idle, ...echo }: ReportedEcho): Message {
-    const report = {
+  #echo({ report, ...echo }: ReportedEcho): Message {
+    const own = {
       version: packageVersion(),
       runtime: `node/${process.versions.node}`,
       clockMS: Date.now(),
       monitorAddress: this.monitorAddress,
-      workers,
-      suitable,
-      idle,
     }
-    return { ...echo, reports: [report] }
+    return { ...echo, reports: [{ ...own, ...report }] }
   }
 
   /** What is too long for one message is a peer's doing, not a bug of ours: nobody else suffers. */

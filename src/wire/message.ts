@@ -19,17 +19,21 @@ export type {
   ClientManagerStatus,
   ClientManagerStatusPair,
   ObjectManagerStatus,
+  PeerInfo,
   ProcessorStatus,
   Resource,
+  RunningTask,
   TaskManagerStatus,
   WorkerManagerStatus,
   WorkerStatus,
 } from './generated/status.js'
 export type {
   ArgumentType,
+  AttemptOutcome,
   ClientDisconnect,
   ClientHeartbeat,
   ClientHeartbeatEcho,
+  ClientReport,
   ClientShutdownResponse,
   DisconnectRequest,
   DisconnectResponse,
@@ -57,8 +61,11 @@ export type {
   StateWorker,
   Task,
   TaskArgument,
+  TaskAttempt,
   TaskCancel,
   TaskCancelFlags,
+  TaskExplanation,
+  TaskInquiry,
   TaskOutput,
   TaskResult,
   TaskRoom,
@@ -67,6 +74,7 @@ export type {
   WaitingTasks,
   WorkerHeartbeat,
   WorkerHeartbeatEcho,
+  WorkerReport,
 } from './generated/message.js'
 
 /** Which message: the value of `kind`. */

@@ -4,14 +4,23 @@
 
 import { AssertionError } from '../base/assert.js'
 import { ProtocolError } from '../base/errors.js'
-import { schedulerId, identity } from '../base/ids.js'
+import { schedulerId } from '../base/ids.js'
 import {
   decode as decodeMessage,
   encode as encodeMessage,
   encodeFrame as encodeMessageFrame,
   type Message,
+  type SchedulerReport,
+  type WaitingTasks,
 } from './message.js'
-import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from './plain.js'
+import {
+  PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_HEARTBEAT,
+  PLAIN_REPORT,
+  PLAIN_RESULT,
+  PLAIN_TASK,
+  PLAIN_WAITING,
+} from './plain.js'
 
 /** The fields that 1.9.9 does not have. */
 interface ExtensionFields {
@@ -20,7 +29,7 @@ interface ExtensionFields {
   readonly graphTask: 'isOpen'
   readonly workerHeartbeat: keyof typeof PLAIN_HEARTBEAT | 'features' | 'runtime'
   readonly workerHeartbeatEcho: 'schedulerId' | 'features'
-  readonly clientHeartbeat: 'features' | 'runtime' | 'worker' | 'wantsReport'
+  readonly clientHeartbeat: keyof typeof PLAIN_CLIENT_HEARTBEAT | 'features' | 'runtime'
   readonly clientHeartbeatEcho: 'schedulerId' | 'features' | 'reports' | 'waiting'
 }
 
@@ -35,7 +44,7 @@ const EXTENSIONS: { readonly [K in Extended]: ExtensionsOf<K> } = {
   graphTask: { isOpen: false },
   workerHeartbeat: { ...PLAIN_HEARTBEAT, features: 0, runtime: '' },
   workerHeartbeatEcho: { schedulerId: schedulerId(''), features: 0 },
-  clientHeartbeat: { features: 0, runtime: '', worker: identity(''), wantsReport: false },
+  clientHeartbeat: { ...PLAIN_CLIENT_HEARTBEAT, features: 0, runtime: '' },
   clientHeartbeatEcho: { schedulerId: schedulerId(''), features: 0, reports: [], waiting: [] },
 }
 
@@ -51,9 +60,29 @@ export type OutgoingGraphTask = Omit<Outgoing<'graphTask'>, 'graph'> & {
   readonly graph: readonly OutgoingTask[]
 }
 
+/** A report that is to be encoded: what later versions have added may be left out. */
+export type OutgoingReport = Omit<SchedulerReport, keyof typeof PLAIN_REPORT> &
+  Partial<typeof PLAIN_REPORT>
+
+/** Why tasks wait, to be encoded: what later versions have added may be left out. */
+export type OutgoingWaitingTasks = Omit<WaitingTasks, keyof typeof PLAIN_WAITING> &
+  Partial<typeof PLAIN_WAITING>
+
+/** An answer to a client's heartbeat that is to be encoded. */
+export type OutgoingClientEcho = Omit<Outgoing<'clientHeartbeatEcho'>, 'reports' | 'waiting'> & {
+  readonly reports?: readonly OutgoingReport[]
+  readonly waiting?: readonly OutgoingWaitingTasks[]
+}
+
+/** Those that have structs inside of which something may be left out, too. */
+interface Nested {
+  readonly graphTask: OutgoingGraphTask
+  readonly clientHeartbeatEcho: OutgoingClientEcho
+}
+
 /** A message that is to be encoded: fields that 1.9.9 does not have may be left out. */
 export type OutgoingMessage = {
-  [K in Message['kind']]: K extends 'graphTask' ? OutgoingGraphTask : Outgoing<K>
+  [K in Message['kind']]: K extends keyof Nested ? Nested[K] : Outgoing<K>
 }[Message['kind']]
 
 /**
@@ -106,8 +135,21 @@ function checked<T>(outgoing: OutgoingMessage, write: (message: Message) => T): 
 function completed(outgoing: OutgoingMessage): Message {
   const defaults = EXTENSIONS[outgoing.kind as Extended] as object | undefined
   const message = { ...defaults, ...outgoing, bytes: undefined } as unknown as Message
-  if (message.kind !== 'graphTask' || !Array.isArray(message.graph)) return message
-  return { ...message, graph: message.graph.map((task) => ({ ...PLAIN_TASK, ...task })) }
+  if (message.kind === 'graphTask') {
+    return { ...message, graph: eachCompleted(message.graph, PLAIN_TASK) }
+  }
+  if (message.kind !== 'clientHeartbeatEcho') return message
+  const { reports, waiting } = message
+  return {
+    ...message,
+    reports: eachCompleted(reports, PLAIN_REPORT),
+    waiting: eachCompleted(waiting, PLAIN_WAITING),
+  }
+}
+
+/** What is no list is told of where it is written. */
+function eachCompleted<T extends object>(list: readonly T[], defaults: Partial<T>): readonly T[] {
+  return Array.isArray(list) ? list.map((each: T) => ({ ...defaults, ...each })) : list
 }
 
 /** The field that was asked for last before writing failed, as a path. */

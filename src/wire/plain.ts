@@ -2,7 +2,14 @@
 // by hand. (A struct in which all of them say nothing is written as 1.9.9 writes it.)
 
 import { identity, taskId } from '../base/ids.js'
-import type { Task, TaskResult, WorkerHeartbeat } from './message.js'
+import type {
+  ClientHeartbeat,
+  SchedulerReport,
+  Task,
+  TaskResult,
+  WaitingTasks,
+  WorkerHeartbeat,
+} from './message.js'
 
 /** A task that asks for nothing beyond 1.9.9. */
 export const PLAIN_TASK: Pick<
@@ -35,21 +42,45 @@ export const PLAIN_TASK: Pick<
 /** A result that tells nothing beyond 1.9.9. */
 export const PLAIN_RESULT: Pick<
   TaskResult,
-  'inlineResults' | 'worker' | 'failedTaskId' | 'attempt'
+  'inlineResults' | 'worker' | 'failedTaskId' | 'attempt' | 'attempts'
 > = {
   inlineResults: [],
   worker: identity(''),
   failedTaskId: taskId(''),
   attempt: 0,
+  attempts: [],
 }
 
 /** A heartbeat of a worker that has nothing from before and stays. */
 export const PLAIN_HEARTBEAT: Pick<
   WorkerHeartbeat,
-  'capabilities' | 'tasks' | 'isLeaving' | 'agentId'
+  'capabilities' | 'tasks' | 'isLeaving' | 'agentId' | 'info' | 'running'
 > = {
   capabilities: [],
   tasks: [],
   isLeaving: false,
   agentId: '',
+  info: [],
+  running: [],
 }
+
+/** A heartbeat of a client that is in no task and asks for nothing. */
+export const PLAIN_CLIENT_HEARTBEAT: Pick<
+  ClientHeartbeat,
+  'worker' | 'wantsReport' | 'wantsPeers' | 'info'
+> = {
+  worker: identity(''),
+  wantsReport: false,
+  wantsPeers: false,
+  info: [],
+}
+
+/** A report of numbers alone. */
+export const PLAIN_REPORT: Pick<SchedulerReport, 'workerReports' | 'clientReports' | 'clients'> = {
+  workerReports: [],
+  clientReports: [],
+  clients: 0,
+}
+
+/** Tasks that do not wait for a capability. */
+export const PLAIN_WAITING: Pick<WaitingTasks, 'needs'> = { needs: '' }

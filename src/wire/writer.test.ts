@@ -15,7 +15,7 @@ import {
   type Task,
   type WorkerStatus,
 } from './message.js'
-import { PLAIN_RESULT, PLAIN_TASK } from './plain.js'
+import { PLAIN_CLIENT_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from './plain.js'
 
 const TASK: Task = {
   kind: 'task',
@@ -165,8 +165,7 @@ describe('what the format cannot express is refused', () => {
         latencyUS: 0,
         features: 0,
         runtime: long,
-        worker: identity(''),
-        wantsReport: false,
+        ...PLAIN_CLIENT_HEARTBEAT,
       },
       /text of/,
     )

@@ -9,6 +9,7 @@ import { loggerOption, show } from '../base/option.js'
 import { checkOptions, type OptionTable } from '../base/option-table.js'
 import { parseConnectAddress } from '../transport/address.js'
 import type { TaskCapability } from '../wire/message.js'
+import { allocationOf } from './allocation-options.js'
 import type { ProcessorOptions } from './spawn-processor.js'
 
 /** What an agent can be told. Times are in milliseconds, sizes in bytes. */
@@ -25,6 +26,17 @@ export interface AgentOptions {
    * alone (-1) is had in any number. At most 64. Nothing.
    */
   readonly capabilities?: readonly string[] | Readonly<Record<string, number>> | undefined
+  /**
+   * 0: whatever has started the agent ends it after so long; 0 = never, or it is not known. Only
+   * told to the scheduler, which shows it. Default in a job of Slurm: what is left of it
+   * (`SLURM_JOB_END_TIME`). Up to 2^40.
+   */
+  readonly timeLimitMs?: number | undefined
+  /**
+   * What the agent was started as part of, for people. Default: `slurm-ID` in a job of Slurm
+   * (`SLURM_JOB_ID`), else nothing. Up to 128 characters, none of them for control.
+   */
+  readonly allocation?: string | undefined
   /** 2,000: how often each worker tells the scheduler that it lives. 10 to 3,600,000. */
   readonly heartbeatIntervalMs?: number | undefined
   /**
@@ -89,6 +101,9 @@ export interface AgentOptions {
 export interface CheckedAgentOptions {
   readonly address: string
   readonly names: readonly string[]
+  /** By this machine's clock; 0 = no limit is known. */
+  readonly endsMS: number
+  readonly allocation: string
   /** As workers say them in their heartbeats. */
   readonly capabilities: readonly TaskCapability[]
   readonly heartbeatIntervalMs: number
@@ -133,6 +148,18 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
     type: { kind: 'list', separator: 'commas', isRecord: true },
     description: 'what tasks may ask for: names, and how many of each (gpu=2), by commas',
     flag: 'capabilities',
+  },
+  timeLimitMs: {
+    type: { kind: 'duration', min: 0, max: 1_099_511_627_776 },
+    description: 'tell the scheduler that the workers are ended after so long; 0 = never',
+    defaultText: 'what is left of the Slurm job, or 0',
+    flag: 'time-limit-seconds',
+  },
+  allocation: {
+    type: { kind: 'text' },
+    description: 'tell the scheduler what the workers were started as part of',
+    defaultText: 'the id of the Slurm job',
+    flag: 'allocation',
   },
   heartbeatIntervalMs: {
     type: { kind: 'duration', min: 10, max: 3_600_000 },
@@ -215,7 +242,7 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
 /** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value. */
 export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   const checked = checkOptions('agent', AGENT_OPTIONS, options)
-  const { workers, workerNames, capabilities, ...others } = checked
+  const { workers, workerNames, capabilities, timeLimitMs, allocation, ...others } = checked
   const { execArgv = [], env, cwd, killDelayMs, logger, ...rest } = others
   if (rest.address === undefined)
     throw new ConfigError('option address: expected text, got nothing')
@@ -224,6 +251,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   return {
     ...(rest as Omit<CheckedAgentOptions, OwnChecks>),
     names: checkNames(workerNames, workers),
+    ...allocationOf({ timeLimitMs, allocation }, process.env, Date.now()),
     capabilities: checkCapabilities((capabilities ?? []) as readonly string[]),
     processor: {
       execArgv,
@@ -236,7 +264,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
 }
 
 /** What is not taken over as it is given. */
-type OwnChecks = 'names' | 'capabilities' | 'processor' | 'logger'
+type OwnChecks = 'names' | 'endsMS' | 'allocation' | 'capabilities' | 'processor' | 'logger'
 
 /** `linux`, or `gpu=2`. */
 function checkCapabilities(texts: readonly string[]): readonly TaskCapability[] {

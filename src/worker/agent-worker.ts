@@ -19,6 +19,7 @@ import {
   encodeFrame,
   type Message,
   type OutputStream,
+  type PeerInfo,
   type WorkerHeartbeat,
 } from '../wire/message.js'
 import type { CheckedAgentOptions } from './agent-options.js'
@@ -37,6 +38,8 @@ export interface AgentEnd {
 /** What a worker is made of. */
 export interface AgentWorkerOptions {
   readonly identity: Identity
+  /** What the scheduler is told of it. */
+  readonly info: PeerInfo
   /** Those of the agent. */
   readonly settings: CheckedAgentOptions
   /** The same for all workers of the agent. */
@@ -305,9 +308,10 @@ export class AgentWorker {
 }
 
 function newMachine(options: AgentWorkerOptions): WorkerMachine {
-  const { identity, settings, logger, agentId, units } = options
+  const { identity, info, settings, logger, agentId, units } = options
   return new WorkerMachine({
     identity,
+    info,
     agentId,
     units,
     tellsTasks: logsTasks(logger),

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { identity as identityOf, type Identity } from '../base/ids.js'
 import { HostUnits } from '../core/worker/host-units.js'
+import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { checkAgentOptions, type AgentOptions, type CheckedAgentOptions } from './agent-options.js'
 import { AgentWorker, type AgentEnd } from './agent-worker.js'
@@ -76,6 +77,7 @@ export class Agent {
         for (const worker of this.#workers) worker.nudge()
       })
     })
+    const { endsMS, allocation } = settings
     const sampler = new ProcessSampler()
     const report = new ConnectReport(settings.address)
     const spares = this.#spares
@@ -86,7 +88,8 @@ export class Agent {
       const logger = withFields(settings.logger, { worker: identity, index })
       logger.info(`Worker[${index}] started`)
       const shared = { settings, agentId, units, sampler, report, spares }
-      const worker = new AgentWorker({ ...shared, identity, logger })
+      const info = peerInfo({ name, endsMS, allocation })
+      const worker = new AgentWorker({ ...shared, identity, info, logger })
       this.#workers.push(worker)
       void worker.ended.then(({ reason, isFailure }) => {
         logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)

@@ -12,6 +12,7 @@ import { encodeLog, type LogWords } from './log-frame.js'
 import { newResultId } from './object-id.js'
 import type { Outbox } from './outbox.js'
 import { ProgressTeller } from './progress-teller.js'
+import { PLAIN_RESULT } from '../wire/plain.js'
 import type { RunnableTask } from './task-call.js'
 import type { TaskRun } from './task-run.js'
 
@@ -132,6 +133,7 @@ export class RunReports {
       worker: this.#worker,
       failedTaskId: NO_TASK,
       attempt: task.attempt,
+      attempts: PLAIN_RESULT.attempts,
     }
     this.#outbox.add(KIND_MESSAGE, encodeFrame(result))
   }

@@ -132,6 +132,11 @@ export class FakeScheduler {
     })
   }
 
+  /** How often a task has told that it waits for tasks of its own. */
+  waitsOf(id: string): number {
+    return this.updatesOf(id).filter((update) => update === 'waiting').length
+  }
+
   /** The process ids of all processors that workers have told of. */
   get processorIds(): Set<number> {
     const all = this.heartbeats.flatMap(({ heartbeat }) => heartbeat.processors)

@@ -24,6 +24,8 @@ const hello: Readonly<Record<'client' | 'worker', Message>> = {
     runtime: 'node/20.19.0',
     worker: identity(''),
     wantsReport: false,
+    wantsPeers: false,
+    info: [],
   },
   worker: {
     kind: 'workerHeartbeat',

@@ -20,6 +20,8 @@ const heartbeat: Message = {
   runtime: '',
   worker: identity(''),
   wantsReport: false,
+  wantsPeers: false,
+  info: [],
 }
 
 /** A peer that says what a test makes it say. */

@@ -96,7 +96,7 @@ test('when a child ends the processor, its parent runs again, but not for ever',
     return new Promise(() => {})
   }
   const parent = scheduler.submit(once, [path])
-  await until('it waits', () => scheduler.updatesOf(parent.id).length === 1)
+  await until('it waits', () => scheduler.waitsOf(parent.id) === 1)
   const child = scheduler.submit(() => process.exit(3), [], { priority: 1 })
   const { status, value } = await child.outcome
   assert.equal(status, 'failed')
@@ -109,8 +109,7 @@ test('when a child ends the processor, its parent runs again, but not for ever',
   for (; scheduler.isOpen(stubborn.id); deaths += 1) {
     const waits = deaths + 1
     await until('it waits again, or is over', () => {
-      const updates = scheduler.updatesOf(stubborn.id).filter((update) => update === 'waiting')
-      return updates.length >= waits || !scheduler.isOpen(stubborn.id)
+      return scheduler.waitsOf(stubborn.id) >= waits || !scheduler.isOpen(stubborn.id)
     })
     const extension = { parentTaskId: stubborn.taskId }
     const bad = await scheduler.submit(deadly, [], { priority: 1, extension }).outcome
@@ -123,7 +122,7 @@ test('when a child ends the processor, its parent runs again, but not for ever',
 test('an exception in a callback is blamed on the task whose callback it is', async (context) => {
   const { scheduler } = await setUp(context)
   const waiting = scheduler.submit(wait, ['a'])
-  await until('it waits', () => scheduler.updatesOf(waiting.id).length === 1)
+  await until('it waits', () => scheduler.waitsOf(waiting.id) === 1)
   const bomb = scheduler.submit(() => {
     setTimeout(() => {
       throw new Error('from the bomb')
@@ -133,7 +132,7 @@ test('an exception in a callback is blamed on the task whose callback it is', as
   const { status, value } = await bomb.outcome
   assert.equal(status, 'failed')
   assert.match((value as { stderr?: string }).stderr ?? '', /from the bomb/)
-  await until('the other runs again', () => scheduler.updatesOf(waiting.id).length === 2)
+  await until('the other runs again', () => scheduler.waitsOf(waiting.id) === 2)
   assert.equal((await scheduler.submit(release, ['a']).outcome).value, 'released')
   assert.equal((await waiting.outcome).status, 'success')
 })
@@ -143,7 +142,7 @@ test('a waiting task that is cancelled frees its place, and its neighbours run o
   const tasks = ['a', 'b'].map((name) => scheduler.submit(wait, [name]))
   const [a, b] = tasks
   assert.ok(a !== undefined && b !== undefined)
-  await until('both wait', () => tasks.every(({ id }) => scheduler.updatesOf(id).length === 1))
+  await until('both wait', () => tasks.every(({ id }) => scheduler.waitsOf(id) === 1))
   scheduler.cancel(a.id, true)
   assert.equal((await a.outcome).status, 'canceled')
   await scheduler.submit(release, ['b']).outcome

@@ -81,7 +81,7 @@ test('a busy loop beside waiting tasks is ended, and those run again', async (co
     return 'done'
   }
   const waiting = scheduler.submit(wait, [path])
-  await until('it waits', () => scheduler.updatesOf(waiting.id).length === 1)
+  await until('it waits', () => scheduler.waitsOf(waiting.id) === 1)
   const loop = async (file: string): Promise<never> => {
     const { writeFileSync } = await import('node:fs')
     writeFileSync(file, '')
@@ -91,7 +91,7 @@ test('a busy loop beside waiting tasks is ended, and those run again', async (co
   await until('the loop runs', () => existsSync(`${path}.loop`))
   scheduler.cancel(stuck.id, true)
   // It waited, counts again for what it is, and waits again.
-  await until('it waits again', () => scheduler.updatesOf(waiting.id).length === 3)
+  await until('it waits again', () => scheduler.waitsOf(waiting.id) === 2)
   const { writeFileSync } = await import('node:fs')
   writeFileSync(path, '')
   assert.equal((await waiting.outcome).value, 'done')

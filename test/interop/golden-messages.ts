@@ -310,6 +310,8 @@ export const GOLDEN_MESSAGES: readonly GoldenMessage[] = [
       runtime: '',
       worker: identity(''),
       wantsReport: false,
+      wantsPeers: false,
+      info: [],
     },
   },
   {

@@ -3,19 +3,23 @@
 import fc from 'fast-check'
 import { identity, objectId, schedulerId, taskId, type TaskId } from '#src/base/ids.js'
 import type {
+  ClientReport,
   Message,
   ObjectContent,
+  PeerInfo,
   ProcessorStatus,
   Resource,
   SchedulerReport,
   Task,
+  TaskAttempt,
   TaskCapability,
   TaskStatus,
   WaitingTasks,
+  WorkerReport,
   WorkerStatus,
 } from '#src/wire/message.js'
 import { WAIT_REASON } from '#src/wire/generated/common.js'
-import { TASK_UPDATE_TYPE } from '#src/wire/generated/message.js'
+import { ATTEMPT_OUTCOME, EXPLAINED_STATE, TASK_UPDATE_TYPE } from '#src/wire/generated/message.js'
 
 const TASK_STATUSES: readonly TaskStatus[] = [
   'success',
@@ -125,6 +129,44 @@ const messageCounts = list(fc.record({ client: text, number: uint32 }))
 /** Without -0: the text form in which the `capnp` tool tells numbers has but one zero. */
 const float64 = fc.double({ noNaN: true }).map((value) => (value === 0 ? 0 : value))
 
+const attempt: fc.Arbitrary<TaskAttempt> = fc.record({
+  worker: identities,
+  outcome: fc.constantFrom(...ATTEMPT_OUTCOME),
+  agoMS: uint32,
+  forMS: uint32,
+})
+
+const peerInfo: fc.Arbitrary<PeerInfo> = fc.record({
+  name: text,
+  host: text,
+  machineId: text,
+  pid: uint32,
+  version: text,
+  startedMS: uint64,
+  endsMS: uint64,
+  allocation: text,
+})
+const infos = fc.array(peerInfo, { maxLength: 2 })
+const running = list(fc.record({ taskId: taskIds, forMS: uint32, name: text }))
+
+const workerReport: fc.Arbitrary<WorkerReport> = fc.record({
+  worker,
+  runtime: text,
+  agentId: text,
+  capabilities,
+  isLeaving: bool,
+  info: infos,
+  running,
+})
+
+const clientReport: fc.Arbitrary<ClientReport> = fc.record({
+  client: identities,
+  runtime: text,
+  info: infos,
+  tasks: uint32,
+  worker: identities,
+})
+
 const report: fc.Arbitrary<SchedulerReport> = fc.record({
   version: text,
   runtime: text,
@@ -133,6 +175,9 @@ const report: fc.Arbitrary<SchedulerReport> = fc.record({
   workers: uint32,
   suitable: uint32,
   idle: uint32,
+  workerReports: list(workerReport, 3),
+  clientReports: list(clientReport, 3),
+  clients: uint32,
 })
 
 const waitingTasks: fc.Arbitrary<WaitingTasks> = fc.record({
@@ -160,6 +205,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     worker: fc.oneof(fc.constant(identity('')), identities),
     failedTaskId: fc.oneof(fc.constant(taskId('')), taskIds),
     attempt: fc.oneof(fc.constant(0), uint32),
+    attempts: list(attempt, 2),
   }),
   fc.record({
     kind: fc.constant('graphTask' as const),
@@ -194,6 +240,8 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     runtime,
     worker: fc.oneof(fc.constant(identity('')), identities),
     wantsReport: bool,
+    wantsPeers: bool,
+    info: infos,
   }),
   fc.record({
     kind: fc.constant('taskUpdate' as const),
@@ -220,6 +268,17 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     waiting: fc.oneof(fc.constant<readonly WaitingTasks[]>([]), list(waitingTasks)),
   }),
   fc.record({ kind: fc.constant('taskRoom' as const), tasks: uint32 }),
+  fc.record({ kind: fc.constant('taskInquiry' as const), taskId: taskIds }),
+  fc.record({
+    kind: fc.constant('taskExplanation' as const),
+    taskId: taskIds,
+    state: fc.constantFrom(...EXPLAINED_STATE),
+    reason: fc.constantFrom(...WAIT_REASON),
+    needs: text,
+    forMS: uint32,
+    dependsOn: list(taskIds),
+    attempts: list(attempt),
+  }),
   fc.record({
     kind: fc.constant('workerHeartbeat' as const),
     agent: resource,
@@ -234,6 +293,8 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     tasks: fc.oneof(fc.constant<readonly TaskId[]>([]), list(taskIds)),
     isLeaving: bool,
     agentId: text,
+    info: infos,
+    running,
   }),
   fc.record({
     kind: fc.constant('workerHeartbeatEcho' as const),

@@ -40,11 +40,20 @@ const EXTENSIONS: Readonly<Record<string, readonly string[]>> = {
     'capabilities parentTaskId name timeoutMs retries workerDeathLimit attempt keepsResult ' +
     'mayHaveRun'
   ).split(' '),
-  taskResult: ['inlineResults', 'worker', 'failedTaskId', 'attempt'],
+  taskResult: ['inlineResults', 'worker', 'failedTaskId', 'attempt', 'attempts'],
   graphTask: ['isOpen'],
-  workerHeartbeat: ['features', 'runtime', 'capabilities', 'tasks', 'isLeaving'],
+  workerHeartbeat: [
+    'features',
+    'runtime',
+    'capabilities',
+    'tasks',
+    'isLeaving',
+    'agentId',
+    'info',
+    'running',
+  ],
   workerHeartbeatEcho: ['schedulerId', 'features'],
-  clientHeartbeat: ['features', 'runtime', 'worker', 'wantsReport'],
+  clientHeartbeat: ['features', 'runtime', 'worker', 'wantsReport', 'wantsPeers', 'info'],
   clientHeartbeatEcho: ['schedulerId', 'features', 'reports', 'waiting'],
 }
 

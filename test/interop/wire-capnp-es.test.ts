@@ -45,6 +45,8 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
     'dependency',
   ],
   output: ['log', 'forward', 'off'],
+  state: ['unknown', 'waiting', 'assigned', 'canceling'],
+  outcome: ['unfinished', 'running', 'failed', 'workerLost'],
   stream: ['stdout', 'stderr'],
 }
 

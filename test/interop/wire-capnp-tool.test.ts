@@ -17,7 +17,12 @@ import {
 import { comparable } from './comparable.js'
 import { GOLDEN_MESSAGES } from './golden-messages.js'
 import { anyMessage } from './message-arbitrary.js'
-import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
+import {
+  PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_HEARTBEAT,
+  PLAIN_RESULT,
+  PLAIN_TASK,
+} from '#src/wire/plain.js'
 
 const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const MESSAGES = 600
@@ -182,11 +187,20 @@ const EXTENSIONS: Readonly<Partial<Record<Message['kind'], readonly string[]>>> 
   task: Object.keys(PLAIN_TASK),
   taskResult: Object.keys(PLAIN_RESULT),
   graphTask: ['isOpen'],
-  clientHeartbeat: ['features', 'runtime', 'worker', 'wantsReport'],
+  clientHeartbeat: ['features', 'runtime', ...Object.keys(PLAIN_CLIENT_HEARTBEAT)],
   clientHeartbeatEcho: ['schedulerId', 'features', 'reports', 'waiting'],
   workerHeartbeat: ['features', 'runtime', ...Object.keys(PLAIN_HEARTBEAT)],
   workerHeartbeatEcho: ['schedulerId', 'features'],
 }
+
+/** The messages that 1.9.9 does not have. */
+const NEW_KINDS: ReadonlySet<Message['kind']> = new Set([
+  'taskUpdate',
+  'taskOutput',
+  'taskRoom',
+  'taskInquiry',
+  'taskExplanation',
+] as const)
 
 function isExtension(message: Message, field: string): boolean {
   return EXTENSIONS[message.kind]?.includes(field) === true
@@ -200,7 +214,7 @@ function isPlain(json: unknown): boolean {
 
 /** Whether a message is of a kind, or has an argument of a type, that 1.9.9 does not have. */
 function hasNewEnumerant(message: Message): boolean {
-  if (['taskUpdate', 'taskOutput', 'taskRoom'].includes(message.kind)) return true
+  if (NEW_KINDS.has(message.kind)) return true
   if (message.kind === 'graphTask') return message.graph.some(hasNewEnumerant)
   return message.kind === 'task' && message.functionArgs.some(({ type }) => type === 'inline')
 }

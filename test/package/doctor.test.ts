@@ -1,10 +1,11 @@
 // `scaler doctor`, before schedulers that are well, and before everything that can be there instead.
 
 import assert from 'node:assert/strict'
+import { hostname } from 'node:os'
 import { test, type TestContext } from 'node:test'
-import { Scheduler } from 'scaler-ts'
+import { Client, Scheduler } from 'scaler-ts'
 import { RouterScheduler } from '../integration/client-scheduler.js'
-import { runCommand, startCommand, startScheduler, type CommandEnd } from './command.js'
+import { runCommand, startCommand, startScheduler, until, type CommandEnd } from './command.js'
 import { freeAddress, listen, WRONG_SERVERS } from './wrong-server.js'
 
 /** Enough for any machine; where a step has to run out of time it is shorter. */
@@ -39,6 +40,7 @@ test('a scheduler with workers is well: what it is, its workers, a task', async 
     'round trip  [\\d.]+ ms \\(median of 9; [\\d.]+ to [\\d.]+\\)',
     'clock       (?:agrees|is) .*',
     'workers     1: 1 of them run JavaScript, 1 idle',
+    'host        \\S+: 1 worker \\(scaler-ts \\d\\S*, node/\\d\\S+\\)',
     'monitor     tcp://127\\.0\\.0\\.1:\\d+ publishes: 0 tasks wait, 0 are with workers, 0 objects',
     'task        ran on \\d+\\|[^|]+\\|[0-9a-f]+ \\(scaler-ts \\d\\S*, node/\\d\\S+\\) in [\\d.]+ ms',
     'its clock   (?:agrees|is) .*',
@@ -56,8 +58,52 @@ test('the same as JSON, of the scheduler that the environment names', async (t) 
   assert.equal(found['address'], address)
   assert.equal(found['scheduler']?.['kind'], 'scaler-ts')
   assert.deepEqual(found['workers'], { total: 1, suitable: 1, idle: 1 })
+  const [host] = found['hosts'] as unknown as { host: string; workers: { version: string }[] }[]
+  assert.equal(host?.host, hostname())
+  assert.match(host.workers[0]?.version ?? '', /^\d+\.\d+\.\d+/)
+  assert.deepEqual(found['clients'], [])
   assert.equal(found['task']?.['runtime'], `node/${process.versions.node}`)
   assert.deepEqual(found['problems'], [])
+})
+
+test('clients are shown by name, and what is told of workers, and what they run', async (t) => {
+  const { address } = await startScheduler(t)
+  const args = ['-n', '1', '--capabilities', 'gpu=2', '--allocation', 'night']
+  const env = { SCALER_TIME_LIMIT_SECONDS: '3600' }
+  const cluster = startCommand(t, 'scaler-cluster', [...args, address], env)
+  await cluster.line((line) => String(line['message']).endsWith(' ready'))
+  await using client = new Client(address, { name: 'report for ann' })
+  const future = client.with({ name: 'long' }).submit(() => new Promise(() => {}))
+  await until(() => future.state === 'running')
+  const limits = ['--scheduler-only', '--json', ...LONG]
+  interface Found {
+    readonly hosts: { readonly workers: Readonly<Record<string, unknown>>[] }[]
+    readonly clients: Readonly<Record<string, unknown>>[]
+  }
+  const look = async (): Promise<Found> => {
+    return JSON.parse((await doctor(t, address, ...limits)).stdout) as Found
+  }
+  const runningIn = ({ hosts: [host] }: Found) =>
+    host?.workers[0]?.['running'] as { task: string; name: string; forMs: number }[]
+  let found = await look()
+  // The next heartbeat of the worker tells it.
+  for (let round = 0; round < 20 && runningIn(found).length === 0; round += 1) found = await look()
+  const [task] = runningIn(found)
+  assert.deepEqual([task?.task, task?.name], [future.id, 'long'])
+  assert.ok((task?.forMs ?? 0) >= 250)
+  const { capabilities, allocation, endsAt, tasks } = found.hosts[0]?.workers[0] ?? {}
+  assert.deepEqual(
+    { capabilities, allocation, tasks },
+    { capabilities: { gpu: 2 }, allocation: 'night', tasks: 1 },
+  )
+  const leftMs = Date.parse(String(endsAt)) - Date.now()
+  assert.ok(leftMs > 0 && leftMs <= 3_600_000)
+  assert.deepEqual(
+    found.clients.map(({ name, pid, tasks: unfinished }) => ({ name, pid, unfinished })),
+    [{ name: 'report for ann', pid: process.pid, unfinished: 1 }],
+  )
+  future.cancel()
+  await assert.rejects(future)
 })
 
 test('a scheduler without workers is ill, unless only the scheduler matters', async (t) => {

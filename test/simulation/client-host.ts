@@ -222,6 +222,8 @@ export class ClientHost {
       runtime: 'node/20.19.0',
       worker: this.#setup.worker,
       wantsReport: false,
+      wantsPeers: false,
+      info: [],
     })
   }
 

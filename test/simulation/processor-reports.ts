@@ -63,6 +63,7 @@ export class ProcessorReports {
       worker: this.#setup.worker,
       failedTaskId: taskId(''),
       attempt: task.attempt,
+      attempts: [],
     }
     this.#setup.voice.add(() => this.#setup.onResult(result))
   }

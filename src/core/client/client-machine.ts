@@ -15,9 +15,11 @@ import type {
   UnfinishedTask,
 } from './events.js'
 import { GraphFlow } from './graph-flow.js'
+import { Inquiries } from './inquiries.js'
 import type { GraphSubmission } from './graph-submission.js'
 import { Link } from './link.js'
 import { taskCancelMessage } from './messages.js'
+import { ResultInput } from './task-record.js'
 import type { SchedulerMemory } from './scheduler-memory.js'
 import { Shutdown } from './shutdown.js'
 import { Silence } from './silence.js'
@@ -54,6 +56,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   readonly #link: Link<Owner>
   readonly #silence: Silence
   readonly #waiting: Waiting<Owner>
+  readonly #inquiries: Inquiries<Owner>
   /** Somebody waits for the first answer of the scheduler. */
   #isAnswerWanted = false
   /** How tasks end that are submitted once the link is closing. */
@@ -68,6 +71,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#shutdown = new Shutdown(this.#turn)
     this.#link = new Link(options, this.#turn)
     this.#silence = new Silence(options.timeoutMs)
+    this.#inquiries = new Inquiries(this.#turn)
     this.#waiting = new Waiting(this.#turn, {
       tasks,
       link: this.#link,
@@ -81,7 +85,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (this.#link.isEnding) return undefined
     const silence = this.#isWaiting ? this.#silence.nextLook : undefined
     const waitedAt = earliest(silence, this.#waiting.deadline)
-    return earliest(earliest(this.#link.deadline, waitedAt), this.#flow.deadline)
+    const askedAt = earliest(waitedAt, this.#inquiries.deadline)
+    return earliest(earliest(this.#link.deadline, askedAt), this.#flow.deadline)
   }
 
   /** Tasks that have not ended. */
@@ -115,6 +120,14 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     if (task === undefined) return undefined
     if (task.state === 'waiting' || task.state === 'blocked') return 'pending'
     return task.state === 'sent' && !task.hasBegun ? 'queued' : 'running'
+  }
+
+  /** The tasks whose results a task waits for before it can be sent. */
+  dependenciesOf(id: TaskId): readonly TaskId[] {
+    const task = this.#flow.tasks.get(id)
+    if (task === undefined || task.unready === 0) return []
+    const inputs = task.args.filter((arg) => arg instanceof ResultInput)
+    return inputs.filter((input) => !input.isReady).map((input) => input.task.taskId)
   }
 
   /** Why what this client has unfinished waits, where it can only wait. */
@@ -211,6 +224,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
         return this.#link.isEnding ? undefined : this.#flow.objects.pin(event.value)
       case 'objectUnpinned':
         return this.#flow.objects.unpin(event.id)
+      case 'explanationWanted':
+        return this.#onExplanationWanted(event.taskId)
       case 'answerWanted':
         this.#beginWaiting()
         this.#isAnswerWanted = true
@@ -235,6 +250,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   #onDisconnected(reason: string): void {
     this.#shutdown.onDisconnected()
     this.#waiting.onDisconnected()
+    this.#inquiries.endAll()
     this.#turn.act({ type: 'endOutput' })
     if (!this.#link.disconnected(reason) || this.#options.reconnect) return
     this.#close('disconnected', `the connection was lost: ${reason}`)
@@ -246,6 +262,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#flow.sweep()
     this.#link.poll()
     this.#waiting.onTick()
+    this.#inquiries.onTick()
     if (this.#isWaiting && this.#silence.isTooLong(now)) this.#giveUp()
   }
 
@@ -263,6 +280,8 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       case 'clientHeartbeatEcho':
         this.#onAnswer(this.#link.onEcho(message, this.#flow.tasks.hasStored))
         return this.#waiting.onEcho(message)
+      case 'taskExplanation':
+        return this.#inquiries.onAnswer(message)
       case 'taskRoom':
         return this.#flow.sender.setRoom(message.tasks)
       case 'clientShutdownResponse':
@@ -277,6 +296,10 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   #onTaskResult(message: TaskResult): void {
     const task = this.#flow.tasks.get(message.taskId)
     if (message.status === 'success' || message.status === 'failed') this.#waiting.onResult()
+    const { attempts } = message
+    if (attempts.length > 0 && task?.owner !== undefined) {
+      this.#turn.act({ type: 'tellAttempts', owner: task.owner, attempts })
+    }
     if (task !== undefined) this.#flow.onTaskResult(task, message)
     else if (!this.#graphs.onTaskResult(message)) this.#flow.onUnknownResult(message)
   }
@@ -345,6 +368,15 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#flow.objects.clear()
   }
 
+  /** What has not been sent the scheduler does not know. */
+  #onExplanationWanted(id: TaskId): void {
+    const { state } = this.#flow.tasks.get(id) ?? {}
+    const isSent = state !== undefined && state !== 'waiting' && state !== 'blocked'
+    const isGraphs = this.#flow.tasks.get(id)?.graph !== undefined
+    const isThere = (isSent || isGraphs) && this.#link.isOpen && !this.#link.isEnding
+    this.#inquiries.ask(id, isThere ? this.#flow.sender.features : 0)
+  }
+
   #onShutdownRequested(): void {
     this.#beginWaiting()
     this.#shutdown.want()
@@ -393,6 +425,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   #close(reason: TaskEndReason, detail: string): void {
     if (this.#link.isEnding) return
     this.#link.close()
+    this.#inquiries.endAll()
     this.#endReason = reason
     if (detail !== '') this.#link.reason = detail
     this.#shutdown.answer('closed', detail)

@@ -3,7 +3,7 @@
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import type { Message, TaskOutput } from '../../wire/message.js'
+import type { Message, TaskAttempt, TaskExplanation, TaskOutput } from '../../wire/message.js'
 import type { GraphSubmission } from './graph-submission.js'
 import type { StoredValue, TaskSubmission } from './submission.js'
 
@@ -57,6 +57,8 @@ export type ClientEvent<Owner> =
   /** An object is kept in the cluster, used or not, until it was unpinned as often. */
   | { readonly type: 'objectPinned'; readonly value: StoredValue }
   | { readonly type: 'objectUnpinned'; readonly id: ObjectId }
+  /** Somebody wants to know what is with a task: answered with `explainTask`. */
+  | { readonly type: 'explanationWanted'; readonly taskId: TaskId }
   /** Somebody waits for the scheduler to answer for the first time. */
   | { readonly type: 'answerWanted' }
   | { readonly type: 'clearRequested' }
@@ -149,6 +151,21 @@ export type ClientAction<Owner> =
       readonly owner: Owner
       readonly done: number
       readonly total: number
+    }
+  /**
+   * The answer to `explanationWanted`; undefined where no scheduler gives one. Once for each task,
+   * however often it was asked for meanwhile.
+   */
+  | {
+      readonly type: 'explainTask'
+      readonly taskId: TaskId
+      readonly explanation: TaskExplanation | undefined
+    }
+  /** The task was run before, and other workers had it; then it has ended. */
+  | {
+      readonly type: 'tellAttempts'
+      readonly owner: Owner
+      readonly attempts: readonly TaskAttempt[]
     }
   /** A task has printed something. Its bytes are valid during the call only. */
   | { readonly type: 'printOutput'; readonly output: TaskOutput }

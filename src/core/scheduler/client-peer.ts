@@ -5,9 +5,10 @@ import { FEATURE_INLINE, hasFeature } from '../../base/features.js'
 import type { InstantMs } from '../../base/machine.js'
 import { SpreadSet } from '../../base/spread-set.js'
 import type { ClientHeartbeat } from '../../wire/message.js'
-import type { ClientEntry, Runtime, WorkerEntry } from './entries.js'
+import type { ClientEntry, WorkerEntry } from './entries.js'
 import { ourEcho } from './echo.js'
 import { leaveObjects } from './object-estate.js'
+import { reportFor } from './report.js'
 import { forgetRoom, holdsBack } from './room.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
 import { cancelOrphans, cancelTask } from './task.js'
@@ -30,6 +31,8 @@ export function onClientHeartbeat(
   if (host !== undefined && !state.clients.has(from)) clearOut(state, host)
   const client = clientOf(state, from, now, message)
   client.features = message.features
+  client.runtimeText = message.runtime
+  client.info = message.info[0] ?? client.info
   client.isConnected = true
   state.pools[client.runtime].queue.unpark(client)
   moveIn(client, host)
@@ -37,19 +40,9 @@ export function onClientHeartbeat(
   const answer = ourEcho(state, message.features)
   const echo = { kind: 'clientHeartbeatEcho', ...answer, waiting } as const
   const isReport = message.wantsReport && message.features !== 0
-  if (isReport) state.output.report(from, { ...echo, ...workersFor(state, client.runtime) })
-  else state.output.send(from, { ...echo, reports: [] })
-}
-
-/** How many workers there are, and how many can run a client's functions, or do so at once. */
-function workersFor(
-  state: SchedulerState,
-  runtime: Runtime,
-): { readonly workers: number; readonly suitable: number; readonly idle: number } {
-  const workers = [...state.workers.values()]
-  const suitable = workers.filter((worker) => worker.runtime === runtime && !worker.isLeaving)
-  const idle = suitable.filter((worker) => worker.assigned.size === 0)
-  return { workers: workers.length, suitable: suitable.length, idle: idle.length }
+  if (isReport) {
+    state.output.report(from, { ...echo, report: reportFor(state, client.runtime, message) })
+  } else state.output.send(from, { ...echo, reports: [] })
 }
 
 /** The client of an identity; a new one that shows no runtime is taken for Python's. */
@@ -67,6 +60,8 @@ export function clientOf(
   const client: ClientEntry = {
     identity,
     runtime: runtimeFamily(shown.runtime ?? ''),
+    runtimeText: shown.runtime ?? '',
+    info: undefined,
     features: 0,
     lastSeen: now,
     isVisitor: shown.wantsReport === true,

@@ -7,8 +7,10 @@ import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { SpreadSet } from '../../base/spread-set.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
+  AttemptOutcome,
   GraphTask,
   ObjectContentType,
+  PeerInfo,
   TaskResult,
   WorkerHeartbeat,
 } from '../../wire/message.js'
@@ -23,6 +25,10 @@ export type Runtime = 'javascript' | 'python'
 export interface ClientEntry {
   readonly identity: Identity
   readonly runtime: Runtime
+  /** As its heartbeats say it; '' until the first. */
+  runtimeText: string
+  /** What it has told of itself. */
+  info: PeerInfo | undefined
   features: number
   lastSeen: InstantMs
   /** It only looks whether all is well, and may do so often: a matter for DEBUG. */
@@ -55,8 +61,10 @@ export interface WorkerEntry extends HeapItem {
   /** Follows when anything came from it. */
   readonly silence: Silence
   lastHeartbeat: InstantMs
-  /** The last one, without what it told once: its bytes and the tasks it came back with. */
+  /** The last one, without its bytes and what it tells once. */
   heartbeat: WorkerHeartbeat
+  /** What it has told of itself. */
+  info: PeerInfo | undefined
   /** It gets nothing new, and keeps what it has. Never false again. */
   isLeaving: boolean
   /** In order of assignment. Invariant: each is running or canceling and names this worker. */
@@ -114,6 +122,8 @@ export interface TaskEntry {
   /** The encoded Task, in memory of its own. */
   bytes: Uint8Array
   state: TaskState
+  /** When it began to wait, or was given to its worker. */
+  changedAt: InstantMs
   /** How long it was expected to take when it was assigned, in seconds. */
   expectedSeconds: number
   /** Invariant: set exactly when the state is running or canceling. */
@@ -141,6 +151,8 @@ export interface TaskExtra {
   lostWith: Identity | undefined
   /** The attempt that its bytes name. */
   attempt: number
+  /** The last workers that had it, the oldest first; undefined: none had. */
+  attempts: PastAttempt[] | undefined
   /** The unfinished task inside which it was submitted. Invariant: it has this one as a child. */
   parent: TaskEntry | undefined
   /** What was submitted inside of it. Invariant: each names this task as its parent. */
@@ -161,6 +173,14 @@ export interface TaskExtra {
   recall: 'no' | 'asked' | 'refused'
   /** When it said that it has begun it. Of meaning only then. */
   refusedAt: InstantMs
+}
+
+/** A worker had a task, and the task has not ended there. */
+export interface PastAttempt {
+  readonly worker: Identity
+  readonly outcome: AttemptOutcome
+  readonly from: InstantMs
+  readonly to: InstantMs
 }
 
 /** What can run inside of a task, and ends with it (family.ts). */
@@ -192,6 +212,8 @@ export interface GraphEntry extends ChildGraph {
   add(message: GraphTask): void
   /** Its client gives it up: no part will follow. */
   cancelByClient(): void
+  /** The nodes that a node waits for, the first few; undefined: it has no such node. */
+  needsOf(id: TaskId): readonly TaskId[] | undefined
   /** Its client does not want a target any more. False: there is no such target. */
   cancelTarget(id: TaskId): boolean
   /** The task of a node was given to a worker. */

@@ -2,14 +2,21 @@
 
 import type { Identity } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
-import type { ClientHeartbeatEcho, Message, Resource, TaskOutput } from '../../wire/message.js'
+import type {
+  ClientHeartbeatEcho,
+  Message,
+  Resource,
+  SchedulerReport,
+  TaskOutput,
+} from '../../wire/message.js'
 
 /** An echo, and what the core knows for the report in it. docs/protocol.md#report */
 export interface ReportedEcho extends Omit<ClientHeartbeatEcho, 'reports' | 'bytes'> {
-  readonly workers: number
-  readonly suitable: number
-  readonly idle: number
+  readonly report: CoreReport
 }
+
+/** What the core knows for a report. */
+export type CoreReport = Omit<SchedulerReport, 'version' | 'runtime' | 'clockMS' | 'monitorAddress'>
 
 /** Facts. Messages have been decoded, and so checked, before they come here. */
 export type SchedulerEvent =

@@ -145,6 +145,7 @@ function member(name: string): TaskEntry {
     function: undefined,
     bytes,
     state: 'inactive',
+    changedAt: 0,
     expectedSeconds: 0,
     worker: undefined,
     place: undefined,

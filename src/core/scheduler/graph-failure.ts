@@ -48,6 +48,7 @@ export function failedResult(graph: GraphTables, failure: Failure, id: TaskId): 
     worker: PLAIN_RESULT.worker,
     failedTaskId: isOurs ? result.taskId : PLAIN_RESULT.failedTaskId,
     attempt: 0,
+    attempts: PLAIN_RESULT.attempts,
   }
 }
 

@@ -27,6 +27,9 @@ import { MESSAGE_COST, STEP_COST, type Worklist } from './graph-work.js'
 import type { SchedulerState } from './state.js'
 import { sendStatus, statusResult } from './task.js'
 
+/** So many of the nodes are named that another one waits for. */
+const MAX_NEEDS = 20
+
 /** A graph of a client. It stays in the client's table until no further part can follow. */
 export class Graph implements GraphEntry, Worklist {
   readonly id: TaskId
@@ -108,6 +111,18 @@ export class Graph implements GraphEntry, Worklist {
     }
     this.#work()
     return true
+  }
+
+  needsOf(id: TaskId): readonly TaskId[] | undefined {
+    const { nodes } = this.#tables
+    const node = nodes.find(id)
+    if (node === NONE || nodes.hasEnded(node)) return undefined
+    const needs: TaskId[] = []
+    for (let index = 0; index < nodes.inputCount(node) && needs.length < MAX_NEEDS; index += 1) {
+      const input = nodes.input(node, index)
+      if (!nodes.hasEnded(input)) needs.push(nodes.idOf(input))
+    }
+    return needs
   }
 
   onTaken(task: TaskEntry): void {

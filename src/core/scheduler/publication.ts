@@ -180,7 +180,12 @@ function stateScheduler(
   }
 }
 
-function workerStatus(state: SchedulerState, worker: WorkerEntry, now: InstantMs): WorkerStatus {
+/** What a worker has said of itself last, and what it has to do. */
+export function workerStatus(
+  state: SchedulerState,
+  worker: WorkerEntry,
+  now: InstantMs,
+): WorkerStatus {
   const { heartbeat, assigned } = worker
   return {
     workerId: worker.identity,

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { latin1ToBytes } from '../../base/bytes.js'
-import { objectId } from '../../base/ids.js'
+import { objectId, taskId } from '../../base/ids.js'
+import type { CoreReport } from './events.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
 import {
   cancel,
   clientHeartbeat,
   instruction,
+  OURS,
   peer,
   PYTHON,
   result,
@@ -34,6 +36,56 @@ test('a client that asks for a report is told how many workers there are for it,
   scheduler.receive('C', { ...clientHeartbeat(), wantsReport: true })
   scheduler.receive('P', { ...clientHeartbeat(PYTHON), wantsReport: true })
   assert.deepEqual(scheduler.lines(), ['C <- report 3 2 1', 'P <- echo'])
+})
+
+const INFO = {
+  name: 'main.mjs',
+  host: 'north',
+  machineId: 'm',
+  pid: 7,
+  version: '1.2.3',
+  startedMS: 1,
+  endsMS: 2,
+  allocation: 'night',
+}
+
+function reportIn(scheduler: TestScheduler): CoreReport | undefined {
+  const [action] = scheduler.actions().filter(({ type }) => type === 'report')
+  return action?.type === 'report' ? action.report.report : undefined
+}
+
+test('a client that asks for peers is told what they have said of themselves', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  const info = { ...INFO, name: 'w' }
+  const running = [{ taskId: taskId('t'), forMS: 300, name: '' }]
+  scheduler.receive('W', { ...workerHeartbeat(), agentId: 'a', info: [info] })
+  scheduler.receive('C', { ...clientHeartbeat(), info: [INFO] })
+  scheduler.receive('C', { ...task('t', 'C'), name: 'fib' })
+  // What it told once it does not tell again; what it runs it tells each time.
+  const gone = { taskId: taskId('gone'), forMS: 1, name: '' }
+  scheduler.receive('W', { ...workerHeartbeat(), agentId: 'a', running: [...running, gone] })
+  scheduler.moveTo(200).actions()
+  scheduler.receive('V', { ...clientHeartbeat(), wantsReport: true, wantsPeers: true })
+  const report = reportIn(scheduler)
+  assert.deepEqual(
+    report?.workerReports.map(({ worker, ...rest }) => ({ id: worker.workerId, ...rest })),
+    [
+      {
+        id: 'W',
+        runtime: OURS.runtime,
+        agentId: 'a',
+        capabilities: [],
+        isLeaving: false,
+        info: [info],
+        running: [{ taskId: 't', forMS: 500, name: 'fib' }],
+      },
+    ],
+  )
+  const client = { client: 'C', runtime: OURS.runtime, info: [INFO], tasks: 1, worker: '' }
+  assert.deepEqual(report?.clientReports, [client])
+  assert.equal(report?.clients, 1, 'who only asks is not counted')
+  scheduler.receive('V', { ...clientHeartbeat(), wantsReport: true })
+  assert.deepEqual(reportIn(scheduler)?.workerReports, [])
 })
 
 test('a task goes to a worker as it came, and its result to the client as it came', () => {

@@ -9,6 +9,7 @@ import { Balancer } from './balance.js'
 import { onClientDisconnect } from './client-disconnect.js'
 import { clientOf, dropSilentClients, onClientHeartbeat, onClientLost } from './client-peer.js'
 import type { Act, SchedulerAction, SchedulerEvent } from './events.js'
+import { onTaskInquiry } from './explain.js'
 import { onGraphTask, onGraphTaskCancel } from './graph-peer.js'
 import { onObjectInstruction, onObjectRequest, sendRemovals } from './object.js'
 import type { SchedulerCoreOptions } from './options.js'
@@ -114,6 +115,8 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         return onTaskOutput(state, from, message)
       case 'taskCancel':
         return onTaskCancel(state, clientOf(state, from, now), message)
+      case 'taskInquiry':
+        return onTaskInquiry(state, clientOf(state, from, now), message)
       case 'graphTask':
         return onGraphTask(state, clientOf(state, from, now), message)
       case 'graphTaskCancel':

@@ -22,7 +22,12 @@ import {
 import type { SchedulerAction } from './events.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { SchedulerMachine } from './scheduler-machine.js'
-import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from '../../wire/plain.js'
+import {
+  PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_HEARTBEAT,
+  PLAIN_RESULT,
+  PLAIN_TASK,
+} from '../../wire/plain.js'
 
 const IDLE = { cpu: 0, rss: 0 }
 
@@ -47,8 +52,8 @@ export function clientHeartbeat(kind: PeerKind = OURS, worker = ''): ClientHeart
     kind: 'clientHeartbeat',
     resource: IDLE,
     latencyUS: 0,
+    ...PLAIN_CLIENT_HEARTBEAT,
     worker: host,
-    wantsReport: false,
     ...kind,
   }
 }
@@ -230,7 +235,7 @@ function describe(action: SchedulerAction): string {
     case 'forward':
       return `${action.to} <- ${describeMessage(decode(action.bytes))}`
     case 'report': {
-      const { workers, suitable, idle } = action.report
+      const { workers, suitable, idle } = action.report.report
       return `${action.to} <- report ${workers} ${suitable} ${idle}`
     }
     case 'passOutput':

@@ -64,6 +64,7 @@ function newExtra(
     deaths: 0,
     lostWith: undefined,
     attempt,
+    attempts: undefined,
     parent: undefined,
     children: undefined,
     isWaiting: false,

@@ -8,6 +8,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { TaskResult, TaskStatus } from '../../wire/message.js'
 import { keepRecalled } from './balance.js'
 import type { TaskEntry, WorkerEntry } from './entries.js'
+import { rememberAttempt } from './explain.js'
 import { publishTask } from './publication.js'
 import { taskFields } from './task-fields.js'
 import type { SchedulerState } from './state.js'
@@ -48,7 +49,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   if (cause === 'retried') expectLate(worker, task)
   // What a worker gives back tells nothing of how it gets on.
   pool.release(task, next === 'inactive' && cause === 'gaveUp' ? worker.movedAt : state.now)
-  if (cause === 'retried') retry(state, task, message)
+  if (cause === 'retried') retry(state, task, worker, message)
   else if (next === 'inactive') waitInFront(state, task)
   else endTask(state, task, readableResult(state, task, message), worker)
 }
@@ -123,13 +124,20 @@ function causeOf(task: TaskEntry, status: TaskStatus): TaskCause {
 }
 
 /** The task has failed and may try again: it waits behind its client's others. */
-function retry(state: SchedulerState, task: TaskEntry, failure: TaskResult): void {
+function retry(
+  state: SchedulerState,
+  task: TaskEntry,
+  worker: WorkerEntry,
+  failure: TaskResult,
+): void {
+  rememberAttempt(task, worker.identity, 'failed', state.now)
   // Nobody will ask for the error.
   state.objects.drop(failure.results)
   cancelChildren(state, task)
   extraOf(task).retriesLeft -= 1
   countAttempt(task)
   task.state = 'inactive'
+  task.changedAt = state.now
   tellQueued(state, task)
   state.pools[task.runtime].queue.push(task)
   publishTask(state, task, 'inactive')

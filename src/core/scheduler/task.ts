@@ -3,10 +3,12 @@
 
 import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
+import { FEATURE_PEERS, hasFeature } from '../../base/features.js'
 import { idToHex, type TaskId } from '../../base/ids.js'
 import { decodeTaskFlags } from '../../wire/task-flags.js'
 import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
+import { pastAttempts, rememberAttempt } from './explain.js'
 import { adopt, leaveParent, releaseChildren } from './family.js'
 import { publishTask, refusedFields } from './publication.js'
 import { spendRoom, takesMore } from './room.js'
@@ -129,26 +131,35 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
 }
 
 /**
- * The worker of some tasks is gone: they wait again, in front of all others. `lost`: it went
+ * The worker of some tasks is gone: they wait again, in front of all others. `isLost`: it went
  * without a word, perhaps because of one of them: a task may do so only a few times.
  */
 export function takeTasksBack(
   state: SchedulerState,
   tasks: readonly TaskEntry[],
-  lost: WorkerEntry | undefined,
+  worker: WorkerEntry,
+  isLost: boolean,
 ): void {
   // Backwards, because each goes in front: in the end they stand as they were assigned.
   for (const task of tasks.toReversed()) {
     // A client inside of the worker has gone with it.
     if (task.client?.hasLeft === true) cancelTask(state, task, true)
-    const isWornOut = lost !== undefined && task.state === 'running' && hasWornOut(task, lost)
+    const isWornOut = isLost && task.state === 'running' && hasWornOut(task, worker)
     const cause = isWornOut ? 'wornOut' : 'workerLost'
     const next = state.lifecycle.next(task.id, task.state, cause)
+    if (next === 'inactive' || isWornOut) {
+      rememberAttempt(task, worker.identity, 'workerLost', state.now)
+    }
     if (next === 'inactive') {
       if (task.runtime === 'javascript') countAttempt(task)
       waitInFront(state, task)
     } else {
-      endTask(state, task, statusResult(task.id, isWornOut ? 'workerDied' : 'canceled'), lost)
+      endTask(
+        state,
+        task,
+        statusResult(task.id, isWornOut ? 'workerDied' : 'canceled'),
+        isLost ? worker : undefined,
+      )
     }
   }
 }
@@ -203,6 +214,7 @@ function giveClaimed(state: SchedulerState): void {
 
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   task.state = 'running'
+  task.changedAt = state.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
   state.pools[task.runtime].assign(task, worker, state.now)
   task.node?.graph.onTaken(task)
@@ -239,6 +251,7 @@ export function newTask(
     function: state.objects.get(message.funcObjectId),
     bytes: message.bytes === undefined ? NO_BYTES : copyOf(message.bytes),
     state: 'inactive',
+    changedAt: state.now,
     expectedSeconds: 0,
     worker: undefined,
     place: undefined,
@@ -261,6 +274,7 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
 export function waitInFront(state: SchedulerState, task: TaskEntry): void {
   cancelChildren(state, task)
   task.state = 'inactive'
+  task.changedAt = state.now
   tellQueued(state, task)
   state.pools[task.runtime].queue.putBack(task)
   publishTask(state, task, 'inactive')
@@ -301,14 +315,19 @@ export function endTask(
   state.tasks.delete(task.id)
   publishTask(state, task, result.status, { metadata: result.metadata, worker })
   task.client?.tasks.delete(task)
-  if (task.node === undefined) answer(state, task.client, result)
+  if (task.node === undefined) answer(state, task, result)
   else task.node.graph.onEnded(task, result)
   if (task.extra !== undefined) leaveFamily(state, task, result.status)
 }
 
-function answer(state: SchedulerState, client: ClientEntry | undefined, result: TaskResult): void {
+function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
+  const { client, extra } = task
   if (client === undefined || client.hasLeft) return
-  if (result.bytes === undefined) state.output.send(client.identity, result)
+  const hasPast = extra?.attempts !== undefined && hasFeature(client.features, FEATURE_PEERS)
+  if (hasPast) {
+    const attempts = pastAttempts(task, state.now)
+    state.output.send(client.identity, { ...result, attempts, bytes: undefined })
+  } else if (result.bytes === undefined) state.output.send(client.identity, result)
   else state.output.forward(client.identity, 'taskResult', result.bytes)
 }
 
@@ -326,7 +345,7 @@ function forget(state: SchedulerState, task: TaskEntry): void {
 
 /** A result without content. */
 export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
-  const { inlineResults, worker, failedTaskId, attempt } = PLAIN_RESULT
+  const { inlineResults, worker, failedTaskId, attempt, attempts } = PLAIN_RESULT
   return {
     kind: 'taskResult',
     taskId,
@@ -337,6 +356,7 @@ export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
     worker,
     failedTaskId,
     attempt,
+    attempts,
   }
 }
 

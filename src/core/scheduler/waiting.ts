@@ -3,9 +3,9 @@
 
 import type { InstantMs } from '../../base/machine.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import type { WaitingTasks } from '../../wire/message.js'
+import type { WaitingTasks, WaitReason } from '../../wire/message.js'
 import { waitReasonOf } from '../../wire/wait-reason.js'
-import type { ClientEntry, Runtime } from './entries.js'
+import type { ClientEntry, Runtime, TaskEntry } from './entries.js'
 import type { SchedulerCoreOptions } from './options.js'
 import type { Lane } from './lanes.js'
 import type { Output } from './output.js'
@@ -137,6 +137,23 @@ export class Waiting {
     if (tasks === 0 && reason === 'all-busy') return lacking
     const forMS = elapsed(state, this.#unserved[runtime].since)
     return [...lacking, { reason: waitReasonOf(reason), tasks, forMS, needs: '' }]
+  }
+
+  /** Why a task waits that waits in the scheduler. */
+  reasonOf(
+    state: Circumstances,
+    { runtime, extra }: TaskEntry,
+  ): { readonly reason: WaitReason; readonly needs: string } {
+    const reason = reasonFor(state, runtime)
+    const requirement = extra?.requirement
+    if (reason !== 'all-busy' || requirement === undefined) {
+      return { reason: waitReasonOf(reason), needs: '' }
+    }
+    const lanes = this.#lackingLanes(state, runtime).map(([lane]) => lane)
+    const lane = lanes.find((each) => each.requirement === requirement)
+    return lane === undefined
+      ? { reason: 'allBusy', needs: '' }
+      : { reason: 'noCapability', needs: needsOf(lane) }
   }
 
   /** What of a client needs what nobody offers, for the longest first. */

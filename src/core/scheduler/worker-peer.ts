@@ -26,6 +26,7 @@ export function onWorkerHeartbeat(
   state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
   const worker = state.workers.get(from) ?? addWorker(state, from, message, now)
   worker.heartbeat = withoutRest(message)
+  worker.info = message.info[0] ?? worker.info
   worker.silence.heard(now)
   worker.lastHeartbeat = now
   if (message.isLeaving && !worker.isLeaving) {
@@ -69,7 +70,7 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
     // Where it lives on, it finds out, and begins anew. (At the end of all, it will in any case.)
     if (end !== 'shut down') state.output.disconnect(guest.identity, 'its worker has gone')
   }
-  takeTasksBack(state, tasks, isLost ? worker : undefined)
+  takeTasksBack(state, tasks, worker, isLost)
 }
 
 /** Drops workers that were silent for too long. */
@@ -103,6 +104,7 @@ function addWorker(
     silence: new Silence(now),
     lastHeartbeat: now,
     heartbeat: withoutRest(message),
+    info: undefined,
     isLeaving: false,
     assigned: new Fifo(),
     filledAt: now,
@@ -132,5 +134,5 @@ function agentOf(worker: Identity, { agentId }: WorkerHeartbeat): string {
 
 /** What is kept of a heartbeat must not keep the read buffer that it came in, nor long lists. */
 function withoutRest(message: WorkerHeartbeat): WorkerHeartbeat {
-  return { ...message, tasks: [], bytes: undefined }
+  return { ...message, tasks: [], info: [], bytes: undefined }
 }

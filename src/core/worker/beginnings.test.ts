@@ -92,3 +92,15 @@ test('after a lost connection the scheduler is told again', () => {
   assert.deepEqual(worker.pass(250), ['ask 0'])
   assert.deepEqual(worker.tell(0, STARTED), ['send a running'])
 })
+
+test('heartbeats tell what runs and since when, once that is known', () => {
+  const worker = listenedTo()
+  worker.run('a')
+  worker.run('b')
+  worker.pass(250)
+  worker.tell(0, { ...STARTED, runningMs: 240 })
+  worker.now = 3_000
+  const [beat] = worker.handle({ type: 'tick' }).filter(({ type }) => type === 'sendHeartbeat')
+  assert.ok(beat?.type === 'sendHeartbeat')
+  assert.deepEqual(beat.heartbeat.running, [{ taskId: 'a', forMS: 3_000 - 1_250 + 240, name: '' }])
+})

@@ -51,12 +51,14 @@ export class Beginnings {
   }
 
   /** The processor's guardian has told how far a task is. */
-  onStatus({ dispatchNumber, isStarted }: RunStatus): void {
+  onStatus({ dispatchNumber, isStarted, runningMs }: RunStatus, now: InstantMs): void {
     const task = this.#asked.get(dispatchNumber)
     if (task === undefined || !this.#asked.delete(dispatchNumber) || !isStarted) return
     const { answers, dispatcher } = this.#parts
     const isCurrent = dispatcher.get(task.id) === task && task.dispatchNumber === dispatchNumber
-    if (isCurrent && isUntold(task)) answers.begins(task)
+    if (!isCurrent || !isUntold(task)) return
+    task.begunAt ??= now - runningMs
+    answers.begins(task)
   }
 
   /** The processor is gone. */

@@ -122,6 +122,7 @@ export class Dispatcher {
     this.#dispatchCount += 1
     task.dispatchedAt = now
     task.hasBegun = false
+    task.begunAt = undefined
     task.isTold = false
     task.isCutOff = false
     task.isWaiting = false

@@ -2,6 +2,7 @@
 // that are pure or come from the outside's luck.
 
 import type { Identity, ObjectId } from '../../base/ids.js'
+import type { PeerInfo } from '../../wire/message.js'
 import type { HostUnits } from './host-units.js'
 
 /** Settings of one worker. Times are in milliseconds, sizes in bytes. */
@@ -25,6 +26,8 @@ export interface WorkerCoreOptions {
   readonly units?: HostUnits
   /** The same for all workers of the agent. Default: its units are its own. */
   readonly agentId?: string
+  /** What the scheduler is told of this worker. Default: nothing. */
+  readonly info?: PeerInfo
   /** Longer results become objects. */
   readonly inlineLimitBytes: number
   /** A task that listens to its abort signal may go on for so long before force is used. */

@@ -11,6 +11,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type {
   ObjectInstruction,
   ObjectResponse,
+  RunningTask,
   Task,
   TaskCancel,
   TaskResult,
@@ -38,6 +39,9 @@ import { fieldsOf, renew, workerTaskOf, type WorkerTask } from './worker-task.js
  * not for so long after it was told, they are treated as nobody's, in milliseconds.
  */
 const ABANDONED_MS = 10_000
+
+/** The scheduler is told of so many tasks that run. */
+const MAX_RUNS = 32
 
 /** Why a processor was ended by us, for logs. */
 const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
@@ -132,6 +136,17 @@ export class TaskFlow {
     return [...this.#tasks.values()].filter(
       ({ state }) => state === 'dispatched' || state === 'abandoned',
     )
+  }
+
+  /** What runs and has for a while, in the order in which it was begun, for heartbeats. */
+  runs(now: InstantMs): readonly RunningTask[] {
+    const runs: RunningTask[] = []
+    for (const { id, state, begunAt } of this.#dispatcher.unanswered()) {
+      if (state !== 'dispatched' || begunAt === undefined) continue
+      runs.push({ taskId: id, forMS: Math.max(0, Math.floor(now - begunAt)), name: '' })
+      if (runs.length === MAX_RUNS) break
+    }
+    return runs
   }
 
   /** What a scheduler that has not sent it yet may want: what runs, and results. */
@@ -251,6 +266,7 @@ export class TaskFlow {
     const task = this.#dispatcher.get(update.taskId)
     if (task === undefined) return
     task.hasBegun = true
+    task.begunAt ??= now
     const isNews =
       update.update === 'progress' ||
       this.#dispatcher.setWaiting(task, update.update === 'waiting', now)
@@ -262,7 +278,7 @@ export class TaskFlow {
   /** The processor's guardian has told how far a task is. */
   onStatusTold(status: RunStatus, now: InstantMs): void {
     this.#watch.onStatus(status, now)
-    this.#beginnings.onStatus(status)
+    this.#beginnings.onStatus(status, now)
   }
 
   /** The processor has given back some of those that it was asked for. */

@@ -19,6 +19,16 @@ import {
   taskOf,
 } from './scripted-worker.test.js'
 
+const PEER = {
+  host: 'north',
+  machineId: 'm',
+  pid: 7,
+  version: '1.2.3',
+  startedMS: 1,
+  endsMS: 0,
+  allocation: '',
+}
+
 function cancelOf(id: string, force: boolean): Message {
   return { kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } }
 }
@@ -26,6 +36,19 @@ function cancelOf(id: string, force: boolean): Message {
 function messagesOf(actions: readonly WorkerAction[]): Message[] {
   return actions.flatMap((action) => (action.type === 'send' ? [action.message] : []))
 }
+
+test('what a worker is it tells once for each connection', () => {
+  const info = { ...PEER, name: 'w' }
+  const worker = ScriptedWorker.ready({ info })
+  const toldIn = (actions: readonly WorkerAction[]): unknown => {
+    const [beat] = actions.filter(({ type }) => type === 'sendHeartbeat')
+    return beat?.type === 'sendHeartbeat' ? beat.heartbeat.info : undefined
+  }
+  worker.now += 2_000
+  assert.deepEqual(toldIn(worker.handle({ type: 'tick' })), [])
+  worker.handle({ type: 'disconnected', reason: '' })
+  assert.deepEqual(toldIn(worker.handle({ type: 'connected' })), [info])
+})
 
 test('the worker registers when its processor is ready and the scheduler is there', () => {
   const worker = new ScriptedWorker()
@@ -56,6 +79,8 @@ test('the worker registers when its processor is ready and the scheduler is ther
     capabilities: [],
     agentId: '',
     tasks: [],
+    info: [],
+    running: [],
     isLeaving: false,
   })
   assert.deepEqual(worker.receive(echoOf()), ['registered'])

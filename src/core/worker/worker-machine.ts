@@ -3,7 +3,7 @@
 
 import { unreachable } from '../../base/assert.js'
 import { earliest } from '../../base/earliest.js'
-import { FEATURE_RECOVERY, hasFeature, OUR_FEATURES } from '../../base/features.js'
+import { FEATURE_PEERS, FEATURE_RECOVERY, hasFeature, OUR_FEATURES } from '../../base/features.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { ClientDisconnect, Message, WorkerHeartbeatEcho } from '../../wire/message.js'
 import { PLAIN_HEARTBEAT } from '../../wire/plain.js'
@@ -47,6 +47,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #isRegistered = false
   /** Whether the scheduler of this connection understands what is said of leaving and returning. */
   #canRecover = false
+  /** Whether it wants to know what runs. */
+  #tellsRuns = false
   /** Whether the scheduler was told that this worker leaves. Invariant: false unless it does. */
   #hasSaidGoodbye = false
 
@@ -165,6 +167,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#isConnected = false
     this.#heartbeat.onDisconnected()
     this.#canRecover = false
+    this.#tellsRuns = false
     this.#answers.onDisconnected()
     this.#flow.onDisconnected()
     this.#departure.onDisconnected(now)
@@ -201,6 +204,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#heartbeat.onEcho(now, features !== 0)
     this.#answers.onEcho(features)
     this.#canRecover = hasFeature(features, FEATURE_RECOVERY)
+    this.#tellsRuns = hasFeature(features, FEATURE_PEERS)
     if (!this.#isGreeted) {
       this.#isGreeted = true
       this.#flow.onTold(this.#canRecover, now)
@@ -341,9 +345,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #beat(now: InstantMs): void {
     this.#heartbeat.onSent(now)
     this.#answers.onHeartbeat()
-    const tasks = this.#hasTold ? PLAIN_HEARTBEAT.tasks : this.#flow.claimableIds
+    const isFirst = !this.#hasTold
     this.#hasTold = true
     const { isBusy, queuedCount } = this.#flow
+    const { info } = this.#options
     const { pid } = this.#slot
     this.#output.act({
       type: 'sendHeartbeat',
@@ -364,7 +369,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         ...PLAIN_HEARTBEAT,
         capabilities: this.#options.units?.capabilities ?? PLAIN_HEARTBEAT.capabilities,
         agentId: this.#options.agentId ?? PLAIN_HEARTBEAT.agentId,
-        tasks,
+        tasks: isFirst ? this.#flow.claimableIds : PLAIN_HEARTBEAT.tasks,
+        info: isFirst && info !== undefined ? [info] : PLAIN_HEARTBEAT.info,
+        running: this.#tellsRuns ? this.#flow.runs(now) : PLAIN_HEARTBEAT.running,
         isLeaving: this.#departure.phase === 'draining',
       },
     })

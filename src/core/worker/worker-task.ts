@@ -80,6 +80,8 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   dispatchedAt: InstantMs
   /** The processor has said that it has begun. False says nothing. */
   hasBegun: boolean
+  /** When it has begun, once that is known. */
+  begunAt: InstantMs | undefined
   /** The scheduler was told that it has begun. */
   isTold: boolean
   /** The processor was told to forget all objects since it has the task. */
@@ -137,6 +139,7 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
     expectedMs: 0,
     dispatchedAt: 0,
     hasBegun: false,
+    begunAt: undefined,
     isTold: false,
     isCutOff: false,
     isWaiting: false,

@@ -32,6 +32,12 @@ import {
   readResource,
   sizeResource,
   addResource,
+  readPeerInfoList,
+  measurePeerInfoList,
+  addPeerInfoList,
+  readRunningTaskList,
+  measureRunningTaskList,
+  addRunningTaskList,
   readObjectManagerStatus,
   sizeObjectManagerStatus,
   addObjectManagerStatus,
@@ -44,6 +50,9 @@ import {
   readProcessorStatusList,
   measureProcessorStatusList,
   addProcessorStatusList,
+  readWorkerStatus,
+  sizeWorkerStatus,
+  addWorkerStatus,
   readWorkerManagerStatus,
   sizeWorkerManagerStatus,
   addWorkerManagerStatus,
@@ -51,10 +60,13 @@ import {
   sizeBinderStatus,
   addBinderStatus,
   type Resource,
+  type PeerInfo,
+  type RunningTask,
   type ObjectManagerStatus,
   type ClientManagerStatus,
   type TaskManagerStatus,
   type ProcessorStatus,
+  type WorkerStatus,
   type WorkerManagerStatus,
   type BinderStatus,
 } from './status.js'
@@ -87,6 +99,40 @@ export const ARGUMENT_TYPE: readonly ArgumentType[] = [
   'inline',
   'sharedObjectID',
   'sharedInline',
+]
+
+/**
+ * `TaskAttempt.AttemptOutcome` of the schema.
+ * - `unfinished`: The worker has the task, and has not begun it as far as is known.
+ * - `running`: It has begun it.
+ * - `failed`: The function failed, and the task was run again.
+ * - `workerLost`: The worker left, or was lost.
+ */
+export type AttemptOutcome = 'unfinished' | 'running' | 'failed' | 'workerLost'
+
+/** The names of `AttemptOutcome` by their numbers. */
+export const ATTEMPT_OUTCOME: readonly AttemptOutcome[] = [
+  'unfinished',
+  'running',
+  'failed',
+  'workerLost',
+]
+
+/**
+ * `TaskExplanation.ExplainedState` of the schema.
+ * - `unknown`: The scheduler does not have it (any more).
+ * - `waiting`: It waits for a worker, or for other tasks.
+ * - `assigned`: A worker has it.
+ * - `canceling`: It was cancelled, and its worker has not answered.
+ */
+export type ExplainedState = 'unknown' | 'waiting' | 'assigned' | 'canceling'
+
+/** The names of `ExplainedState` by their numbers. */
+export const EXPLAINED_STATE: readonly ExplainedState[] = [
+  'unknown',
+  'waiting',
+  'assigned',
+  'canceling',
 ]
 
 /**
@@ -526,6 +572,8 @@ export interface TaskResult {
   readonly failedTaskId: TaskId
   /** That of the Task that this answers. Not in 1.9.9. */
   readonly attempt: number
+  /** Those before the one that this answers, the oldest first. Set by schedulers. Not in 1.9.9. */
+  readonly attempts: readonly TaskAttempt[]
   /**
    * Inside of this package the encoded message, if this was decoded from one. In
    * `scaler-ts/protocol` there never is one.
@@ -546,6 +594,7 @@ export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): T
     worker: reader.id(pointersAt + 32, structEnd) as Identity,
     failedTaskId: reader.id(pointersAt + 40, structEnd) as TaskId,
     attempt: reader.uint32(structAt + 4, pointersAt),
+    attempts: readTaskAttemptList(reader, pointersAt + 48, structEnd),
     bytes,
   }
 }
@@ -556,7 +605,8 @@ function isExtendedTaskResult(value: TaskResult): boolean {
     value.inlineResults.length > 0 ||
     value.worker.length > 0 ||
     value.failedTaskId.length > 0 ||
-    value.attempt !== 0
+    value.attempt !== 0 ||
+    value.attempts.length > 0
   )
 }
 
@@ -572,20 +622,21 @@ export function measureTaskResult(
     ? words +
         dataListWords(value.inlineResults, referenceFrom) +
         idWords(value.worker) +
-        idWords(value.failedTaskId)
+        idWords(value.failedTaskId) +
+        measureTaskAttemptList(value.attempts, referenceFrom)
     : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeTaskResult(value: TaskResult, referenceFrom: number): number {
   const isExtended = isExtendedTaskResult(value)
-  return (isExtended ? 7 : 4) + measureTaskResult(value, referenceFrom, isExtended)
+  return (isExtended ? 8 : 4) + measureTaskResult(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
 export function addTaskResult(writer: Writer, pointerAt: number, value: TaskResult): void {
   const isExtended = isExtendedTaskResult(value)
-  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 6 : 3), value, isExtended)
+  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 7 : 3), value, isExtended)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
@@ -600,6 +651,207 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   writer.id(pointersAt + 32, value.worker)
   writer.id(pointersAt + 40, value.failedTaskId)
   writer.uint32(at + 4, value.attempt)
+  addTaskAttemptList(writer, pointersAt + 48, value.attempts)
+}
+
+/** A worker had a task (docs/protocol.md#explanation). */
+export interface TaskAttempt {
+  /** Which worker. */
+  readonly worker: Identity
+  /** What came of it. */
+  readonly outcome: AttemptOutcome
+  /** How long ago the worker was given the task, in milliseconds. */
+  readonly agoMS: number
+  /** For how long it had it, or has had it so far. */
+  readonly forMS: number
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskAttempt(reader: Reader): TaskAttempt {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    worker: reader.id(pointersAt, structEnd) as Identity,
+    outcome: nameOf(ATTEMPT_OUTCOME, reader.uint16(structAt, pointersAt), 'TaskAttempt.outcome'),
+    agoMS: reader.uint32(structAt + 4, pointersAt),
+    forMS: reader.uint32(structAt + 8, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readTaskAttemptList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly TaskAttempt[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: TaskAttempt[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTaskAttempt(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskAttempt(value: TaskAttempt, _referenceFrom: number): number {
+  return idWords(value.worker)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskAttemptList(
+  values: readonly TaskAttempt[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 3)
+  for (const value of values) words += measureTaskAttempt(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskAttempt(writer: Writer, at: number, value: TaskAttempt): void {
+  const pointersAt = at + 16
+  writer.id(pointersAt, value.worker)
+  writer.uint16(at, codeOf(ATTEMPT_OUTCOME, value.outcome, 'TaskAttempt.outcome'))
+  writer.uint32(at + 4, value.agoMS)
+  writer.uint32(at + 8, value.forMS)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addTaskAttemptList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly TaskAttempt[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 2, 1)
+  for (const value of values) {
+    writer.zero(at, 2)
+    writeTaskAttempt(writer, at, value)
+    at += 24
+  }
+}
+
+/** What is with a task: client -> scheduler (docs/protocol.md#explanation). (docs/protocol.md#struct-taskinquiry) */
+export interface TaskInquiry {
+  readonly kind: 'taskInquiry'
+  /** The task, or a node of a graph of this client. */
+  readonly taskId: TaskId
+  /**
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskInquiry(reader: Reader, bytes: Uint8Array | undefined): TaskInquiry {
+  const { pointersAt, structEnd } = reader
+  return {
+    kind: 'taskInquiry',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskInquiry(value: TaskInquiry, _referenceFrom: number): number {
+  return idWords(value.taskId)
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskInquiry(value: TaskInquiry, referenceFrom: number): number {
+  return 1 + measureTaskInquiry(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskInquiry(writer: Writer, pointerAt: number, value: TaskInquiry): void {
+  writeTaskInquiry(writer, writer.struct(pointerAt, 0, 1), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskInquiry(writer: Writer, at: number, value: TaskInquiry): void {
+  const pointersAt = at
+  writer.id(pointersAt, value.taskId)
+}
+
+/** The answer to a TaskInquiry: scheduler -> client. (docs/protocol.md#struct-taskexplanation) */
+export interface TaskExplanation {
+  readonly kind: 'taskExplanation'
+  /** That of the question. */
+  readonly taskId: TaskId
+  /** Where the task is. */
+  readonly state: ExplainedState
+  /** waiting: why. */
+  readonly reason: WaitReason
+  /** What it asks for that nobody offers: `gpu=1, linux`. Only with the reason noCapability. */
+  readonly needs: string
+  /** For how long it has been where it is, in milliseconds; 0 where that is not measured. */
+  readonly forMS: number
+  /** The nodes whose results it needs and that have not ended, at most 20. Only with the reason dependency. */
+  readonly dependsOn: readonly TaskId[]
+  /** The workers that had it, the oldest first, and the one that has it; at most 20. */
+  readonly attempts: readonly TaskAttempt[]
+  /**
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskExplanation(
+  reader: Reader,
+  bytes: Uint8Array | undefined,
+): TaskExplanation {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'taskExplanation',
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    state: nameOf(EXPLAINED_STATE, reader.uint16(structAt, pointersAt), 'TaskExplanation.state'),
+    reason: nameOf(WAIT_REASON, reader.uint16(structAt + 2, pointersAt), 'TaskExplanation.reason'),
+    needs: reader.text(pointersAt + 8, structEnd),
+    forMS: reader.uint32(structAt + 4, pointersAt),
+    dependsOn: readIdList(reader, pointersAt + 16, structEnd) as readonly TaskId[],
+    attempts: readTaskAttemptList(reader, pointersAt + 24, structEnd),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskExplanation(value: TaskExplanation, referenceFrom: number): number {
+  return (
+    idWords(value.taskId) +
+    textWords(value.needs) +
+    idListWords(value.dependsOn) +
+    measureTaskAttemptList(value.attempts, referenceFrom)
+  )
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeTaskExplanation(value: TaskExplanation, referenceFrom: number): number {
+  return 5 + measureTaskExplanation(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addTaskExplanation(
+  writer: Writer,
+  pointerAt: number,
+  value: TaskExplanation,
+): void {
+  writeTaskExplanation(writer, writer.struct(pointerAt, 1, 4), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskExplanation(writer: Writer, at: number, value: TaskExplanation): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.taskId)
+  writer.uint16(at, codeOf(EXPLAINED_STATE, value.state, 'TaskExplanation.state'))
+  writer.uint16(at + 2, codeOf(WAIT_REASON, value.reason, 'TaskExplanation.reason'))
+  writer.text(pointersAt + 8, value.needs)
+  writer.uint32(at + 4, value.forMS)
+  writer.idList(pointersAt + 16, value.dependsOn)
+  addTaskAttemptList(writer, pointersAt + 24, value.attempts)
 }
 
 /** What becomes of a task that has not ended: worker -> scheduler -> client (docs/protocol.md#task-updates). (docs/protocol.md#struct-taskupdate) */
@@ -870,6 +1122,10 @@ export interface ClientHeartbeat {
   readonly worker: Identity
   /** The echo shall have a report. Not in 1.9.9. */
   readonly wantsReport: boolean
+  /** In the first heartbeat of a connection: one, of the client's process; else none. Not in 1.9.9. */
+  readonly info: readonly PeerInfo[]
+  /** The report shall tell of workers and clients, too. Not in 1.9.9. */
+  readonly wantsPeers: boolean
   /**
    * Inside of this package the encoded message, if this was decoded from one. In
    * `scaler-ts/protocol` there never is one.
@@ -891,6 +1147,8 @@ export function readClientHeartbeat(
     runtime: reader.text(pointersAt + 8, structEnd),
     worker: reader.id(pointersAt + 16, structEnd) as Identity,
     wantsReport: reader.bool(structAt, 32, pointersAt),
+    info: readPeerInfoList(reader, pointersAt + 24, structEnd),
+    wantsPeers: reader.bool(structAt, 33, pointersAt),
     bytes,
   }
 }
@@ -898,7 +1156,12 @@ export function readClientHeartbeat(
 /** Whether any field is set that 1.9.9 does not have. */
 function isExtendedClientHeartbeat(value: ClientHeartbeat): boolean {
   return (
-    value.features !== 0 || value.runtime.length > 0 || value.worker.length > 0 || value.wantsReport
+    value.features !== 0 ||
+    value.runtime.length > 0 ||
+    value.worker.length > 0 ||
+    value.wantsReport ||
+    value.info.length > 0 ||
+    value.wantsPeers
   )
 }
 
@@ -909,13 +1172,18 @@ export function measureClientHeartbeat(
   isExtended: boolean,
 ): number {
   const words = sizeResource(value.resource, referenceFrom)
-  return isExtended ? words + textWords(value.runtime) + idWords(value.worker) : words
+  return isExtended
+    ? words +
+        textWords(value.runtime) +
+        idWords(value.worker) +
+        measurePeerInfoList(value.info, referenceFrom)
+    : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeClientHeartbeat(value: ClientHeartbeat, referenceFrom: number): number {
   const isExtended = isExtendedClientHeartbeat(value)
-  return (isExtended ? 5 : 2) + measureClientHeartbeat(value, referenceFrom, isExtended)
+  return (isExtended ? 6 : 2) + measureClientHeartbeat(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
@@ -927,7 +1195,7 @@ export function addClientHeartbeat(
   const isExtended = isExtendedClientHeartbeat(value)
   writeClientHeartbeat(
     writer,
-    writer.struct(pointerAt, isExtended ? 2 : 1, isExtended ? 3 : 1),
+    writer.struct(pointerAt, isExtended ? 2 : 1, isExtended ? 4 : 1),
     value,
     isExtended,
   )
@@ -948,6 +1216,8 @@ function writeClientHeartbeat(
   writer.text(pointersAt + 8, value.runtime)
   writer.id(pointersAt + 16, value.worker)
   writer.bool(at, 32, value.wantsReport)
+  addPeerInfoList(writer, pointersAt + 24, value.info)
+  writer.bool(at, 33, value.wantsPeers)
 }
 
 /** The answer to each ClientHeartbeat: scheduler -> client. (docs/protocol.md#struct-clientheartbeatecho) */
@@ -1140,6 +1410,12 @@ export interface SchedulerReport {
   readonly suitable: number
   /** Of these those that have nothing to do. */
   readonly idle: number
+  /** The workers in the order in which they came, at most 1,000; none unless they were asked for. */
+  readonly workerReports: readonly WorkerReport[]
+  /** The same of the clients; those that only ask for reports are not among them. */
+  readonly clientReports: readonly ClientReport[]
+  /** How many such clients there are. */
+  readonly clients: number
 }
 
 /** Reads the struct that was entered last. */
@@ -1153,6 +1429,9 @@ export function readSchedulerReport(reader: Reader): SchedulerReport {
     workers: reader.uint32(structAt + 8, pointersAt),
     suitable: reader.uint32(structAt + 12, pointersAt),
     idle: reader.uint32(structAt + 16, pointersAt),
+    workerReports: readWorkerReportList(reader, pointersAt + 24, structEnd),
+    clientReports: readClientReportList(reader, pointersAt + 32, structEnd),
+    clients: reader.uint32(structAt + 20, pointersAt),
   }
 }
 
@@ -1174,8 +1453,14 @@ export function readSchedulerReportList(
 }
 
 /** Words of all that is behind the pointers of the struct. */
-export function measureSchedulerReport(value: SchedulerReport, _referenceFrom: number): number {
-  return textWords(value.version) + textWords(value.runtime) + textWords(value.monitorAddress)
+export function measureSchedulerReport(value: SchedulerReport, referenceFrom: number): number {
+  return (
+    textWords(value.version) +
+    textWords(value.runtime) +
+    textWords(value.monitorAddress) +
+    measureWorkerReportList(value.workerReports, referenceFrom) +
+    measureClientReportList(value.clientReports, referenceFrom)
+  )
 }
 
 /** Words of a list of the struct: all its elements have the same size. */
@@ -1183,7 +1468,7 @@ export function measureSchedulerReportList(
   values: readonly SchedulerReport[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 6)
+  let words = structListWords(values.length, 8)
   for (const value of values) words += measureSchedulerReport(value, referenceFrom)
   return words
 }
@@ -1198,6 +1483,9 @@ function writeSchedulerReport(writer: Writer, at: number, value: SchedulerReport
   writer.uint32(at + 8, value.workers)
   writer.uint32(at + 12, value.suitable)
   writer.uint32(at + 16, value.idle)
+  addWorkerReportList(writer, pointersAt + 24, value.workerReports)
+  addClientReportList(writer, pointersAt + 32, value.clientReports)
+  writer.uint32(at + 20, value.clients)
 }
 
 /** Adds a list of the struct behind a pointer. */
@@ -1206,11 +1494,195 @@ export function addSchedulerReportList(
   pointerAt: number,
   values: readonly SchedulerReport[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 3, 3)
+  let at = writer.structList(pointerAt, values.length, 3, 5)
   for (const value of values) {
     writer.zero(at, 3)
     writeSchedulerReport(writer, at, value)
-    at += 48
+    at += 64
+  }
+}
+
+/** A worker, as the scheduler knows it. */
+export interface WorkerReport {
+  /** The same as for monitors. */
+  readonly worker: WorkerStatus
+  /** What its heartbeats say; empty: Python. */
+  readonly runtime: string
+  /** The same for all workers that share their units. */
+  readonly agentId: string
+  /** What it offers. */
+  readonly capabilities: readonly TaskCapability[]
+  /** It takes no further tasks. */
+  readonly isLeaving: boolean
+  /** One; none of a worker that has said nothing, as those of 1.9.9. */
+  readonly info: readonly PeerInfo[]
+  /** What it said last that it runs. */
+  readonly running: readonly RunningTask[]
+}
+
+/** Reads the struct that was entered last. */
+export function readWorkerReport(reader: Reader): WorkerReport {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    worker: readWorkerStatus(reader.enterStruct(pointersAt, structEnd)),
+    runtime: reader.text(pointersAt + 8, structEnd),
+    agentId: reader.text(pointersAt + 16, structEnd),
+    capabilities: readTaskCapabilityList(reader, pointersAt + 24, structEnd),
+    isLeaving: reader.bool(structAt, 0, pointersAt),
+    info: readPeerInfoList(reader, pointersAt + 32, structEnd),
+    running: readRunningTaskList(reader, pointersAt + 40, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readWorkerReportList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly WorkerReport[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: WorkerReport[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readWorkerReport(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureWorkerReport(value: WorkerReport, referenceFrom: number): number {
+  return (
+    sizeWorkerStatus(value.worker, referenceFrom) +
+    textWords(value.runtime) +
+    textWords(value.agentId) +
+    measureTaskCapabilityList(value.capabilities, referenceFrom) +
+    measurePeerInfoList(value.info, referenceFrom) +
+    measureRunningTaskList(value.running, referenceFrom)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureWorkerReportList(
+  values: readonly WorkerReport[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 7)
+  for (const value of values) words += measureWorkerReport(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeWorkerReport(writer: Writer, at: number, value: WorkerReport): void {
+  const pointersAt = at + 8
+  addWorkerStatus(writer, pointersAt, value.worker)
+  writer.text(pointersAt + 8, value.runtime)
+  writer.text(pointersAt + 16, value.agentId)
+  addTaskCapabilityList(writer, pointersAt + 24, value.capabilities)
+  writer.bool(at, 0, value.isLeaving)
+  addPeerInfoList(writer, pointersAt + 32, value.info)
+  addRunningTaskList(writer, pointersAt + 40, value.running)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addWorkerReportList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly WorkerReport[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 6)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeWorkerReport(writer, at, value)
+    at += 56
+  }
+}
+
+/** A client, as the scheduler knows it. */
+export interface ClientReport {
+  /** Which client. */
+  readonly client: Identity
+  /** What its heartbeats say; empty: Python. */
+  readonly runtime: string
+  /** One; none of a client that has said nothing, as those of 1.9.9. */
+  readonly info: readonly PeerInfo[]
+  /** Its unfinished tasks and graphs. */
+  readonly tasks: number
+  /** The worker inside of whose tasks it lives; empty: of none. */
+  readonly worker: Identity
+}
+
+/** Reads the struct that was entered last. */
+export function readClientReport(reader: Reader): ClientReport {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    client: reader.id(pointersAt, structEnd) as Identity,
+    runtime: reader.text(pointersAt + 8, structEnd),
+    info: readPeerInfoList(reader, pointersAt + 16, structEnd),
+    tasks: reader.uint32(structAt, pointersAt),
+    worker: reader.id(pointersAt + 24, structEnd) as Identity,
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readClientReportList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly ClientReport[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: ClientReport[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readClientReport(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureClientReport(value: ClientReport, referenceFrom: number): number {
+  return (
+    idWords(value.client) +
+    textWords(value.runtime) +
+    measurePeerInfoList(value.info, referenceFrom) +
+    idWords(value.worker)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureClientReportList(
+  values: readonly ClientReport[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 5)
+  for (const value of values) words += measureClientReport(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeClientReport(writer: Writer, at: number, value: ClientReport): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.client)
+  writer.text(pointersAt + 8, value.runtime)
+  addPeerInfoList(writer, pointersAt + 16, value.info)
+  writer.uint32(at, value.tasks)
+  writer.id(pointersAt + 24, value.worker)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addClientReportList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly ClientReport[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 4)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeClientReport(writer, at, value)
+    at += 40
   }
 }
 
@@ -1241,6 +1713,10 @@ export interface WorkerHeartbeat {
   readonly isLeaving: boolean
   /** The same for all workers that share their units (docs/protocol.md#capabilities); absent: none do. Not in 1.9.9. */
   readonly agentId: string
+  /** In the first heartbeat of a connection: one, of the worker; else none. Not in 1.9.9. */
+  readonly info: readonly PeerInfo[]
+  /** What it runs and has for a while, as it was begun; at most 32. Only to schedulers with bit 6. Not in 1.9.9. */
+  readonly running: readonly RunningTask[]
   /**
    * Inside of this package the encoded message, if this was decoded from one. In
    * `scaler-ts/protocol` there never is one.
@@ -1268,6 +1744,8 @@ export function readWorkerHeartbeat(
     tasks: readIdList(reader, pointersAt + 32, structEnd) as readonly TaskId[],
     isLeaving: reader.bool(structAt, 129, pointersAt),
     agentId: reader.text(pointersAt + 40, structEnd),
+    info: readPeerInfoList(reader, pointersAt + 48, structEnd),
+    running: readRunningTaskList(reader, pointersAt + 56, structEnd),
     bytes,
   }
 }
@@ -1280,7 +1758,9 @@ function isExtendedWorkerHeartbeat(value: WorkerHeartbeat): boolean {
     value.capabilities.length > 0 ||
     value.tasks.length > 0 ||
     value.isLeaving ||
-    value.agentId.length > 0
+    value.agentId.length > 0 ||
+    value.info.length > 0 ||
+    value.running.length > 0
   )
 }
 
@@ -1298,14 +1778,16 @@ export function measureWorkerHeartbeat(
         textWords(value.runtime) +
         measureTaskCapabilityList(value.capabilities, referenceFrom) +
         idListWords(value.tasks) +
-        textWords(value.agentId)
+        textWords(value.agentId) +
+        measurePeerInfoList(value.info, referenceFrom) +
+        measureRunningTaskList(value.running, referenceFrom)
     : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeWorkerHeartbeat(value: WorkerHeartbeat, referenceFrom: number): number {
   const isExtended = isExtendedWorkerHeartbeat(value)
-  return (isExtended ? 10 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
+  return (isExtended ? 12 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
@@ -1317,7 +1799,7 @@ export function addWorkerHeartbeat(
   const isExtended = isExtendedWorkerHeartbeat(value)
   writeWorkerHeartbeat(
     writer,
-    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 6 : 2),
+    writer.struct(pointerAt, isExtended ? 4 : 3, isExtended ? 8 : 2),
     value,
     isExtended,
   )
@@ -1344,6 +1826,8 @@ function writeWorkerHeartbeat(
   writer.idList(pointersAt + 32, value.tasks)
   writer.bool(at, 129, value.isLeaving)
   writer.text(pointersAt + 40, value.agentId)
+  addPeerInfoList(writer, pointersAt + 48, value.info)
+  addRunningTaskList(writer, pointersAt + 56, value.running)
 }
 
 /** The answer to each WorkerHeartbeat: scheduler -> worker. (docs/protocol.md#struct-workerheartbeatecho) */
@@ -2293,6 +2777,8 @@ export type Message =
   | TaskUpdate
   | TaskRoom
   | TaskOutput
+  | TaskInquiry
+  | TaskExplanation
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -2353,8 +2839,12 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readTaskRoom(reader.enterStruct(pointersAt, structEnd), bytes)
     case 26:
       return readTaskOutput(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 27:
+      return readTaskInquiry(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 28:
+      return readTaskExplanation(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 26`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 28`)
   }
 }
 
@@ -2415,6 +2905,10 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeTaskRoom(message, referenceFrom)
     case 'taskOutput':
       return 3 + sizeTaskOutput(message, referenceFrom)
+    case 'taskInquiry':
+      return 3 + sizeTaskInquiry(message, referenceFrom)
+    case 'taskExplanation':
+      return 3 + sizeTaskExplanation(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -2531,6 +3025,14 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'taskOutput':
       writer.uint16(at, 26)
       addTaskOutput(writer, at + 8, message)
+      break
+    case 'taskInquiry':
+      writer.uint16(at, 27)
+      addTaskInquiry(writer, at + 8, message)
+      break
+    case 'taskExplanation':
+      writer.uint16(at, 28)
+      addTaskExplanation(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

@@ -1,6 +1,6 @@
 // Generated from protocol/status.capnp by `npm run generate`; do not edit.
 // Types, readers and writers of the structs; what each is for is in docs/protocol.md.
-import type { Identity } from '../../base/ids.js'
+import type { Identity, TaskId } from '../../base/ids.js'
 
 import { idWords, structListWords, textWords } from '../measure.js'
 
@@ -43,6 +43,177 @@ export function addResource(writer: Writer, pointerAt: number, value: Resource):
 function writeResource(writer: Writer, at: number, value: Resource): void {
   writer.uint16(at, value.cpu)
   writer.uint64(at + 8, value.rss)
+}
+
+/** What a process of ours is and where (docs/protocol.md#peers). */
+export interface PeerInfo {
+  /** What people call it; empty: a client inside of a task. */
+  readonly name: string
+  /** The name of its machine, as the machine says it. */
+  readonly host: string
+  /** The same in all processes on one running system, containers among them; empty: not known. */
+  readonly machineId: string
+  /** Its process id there. */
+  readonly pid: number
+  /** Of the package: `0.1.0`. */
+  readonly version: string
+  /** When it began, by its clock: milliseconds since 1970. */
+  readonly startedMS: number
+  /** When its time is over, by its clock; 0 = it has no limit that is known. */
+  readonly endsMS: number
+  /** What it was started as part of, for people: the job of a cluster manager; empty: of nothing. */
+  readonly allocation: string
+}
+
+/** Reads the struct that was entered last. */
+export function readPeerInfo(reader: Reader): PeerInfo {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    name: reader.text(pointersAt, structEnd),
+    host: reader.text(pointersAt + 8, structEnd),
+    machineId: reader.text(pointersAt + 16, structEnd),
+    pid: reader.uint32(structAt, pointersAt),
+    version: reader.text(pointersAt + 24, structEnd),
+    startedMS: reader.uint64(structAt + 8, pointersAt),
+    endsMS: reader.uint64(structAt + 16, pointersAt),
+    allocation: reader.text(pointersAt + 32, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readPeerInfoList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly PeerInfo[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: PeerInfo[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readPeerInfo(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measurePeerInfo(value: PeerInfo, _referenceFrom: number): number {
+  return (
+    textWords(value.name) +
+    textWords(value.host) +
+    textWords(value.machineId) +
+    textWords(value.version) +
+    textWords(value.allocation)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measurePeerInfoList(values: readonly PeerInfo[], referenceFrom: number): number {
+  let words = structListWords(values.length, 8)
+  for (const value of values) words += measurePeerInfo(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writePeerInfo(writer: Writer, at: number, value: PeerInfo): void {
+  const pointersAt = at + 24
+  writer.text(pointersAt, value.name)
+  writer.text(pointersAt + 8, value.host)
+  writer.text(pointersAt + 16, value.machineId)
+  writer.uint32(at, value.pid)
+  writer.text(pointersAt + 24, value.version)
+  writer.uint64(at + 8, value.startedMS)
+  writer.uint64(at + 16, value.endsMS)
+  writer.text(pointersAt + 32, value.allocation)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addPeerInfoList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly PeerInfo[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 3, 5)
+  for (const value of values) {
+    writer.zero(at, 3)
+    writePeerInfo(writer, at, value)
+    at += 64
+  }
+}
+
+/** A task that has begun and not ended. */
+export interface RunningTask {
+  /** Which task. */
+  readonly taskId: TaskId
+  /** For how long it has run, in milliseconds, by the worker. */
+  readonly forMS: number
+  /** What it is called, for people. Empty in heartbeats. */
+  readonly name: string
+}
+
+/** Reads the struct that was entered last. */
+export function readRunningTask(reader: Reader): RunningTask {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    forMS: reader.uint32(structAt, pointersAt),
+    name: reader.text(pointersAt + 8, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readRunningTaskList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly RunningTask[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: RunningTask[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readRunningTask(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureRunningTask(value: RunningTask, _referenceFrom: number): number {
+  return idWords(value.taskId) + textWords(value.name)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureRunningTaskList(
+  values: readonly RunningTask[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 3)
+  for (const value of values) words += measureRunningTask(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeRunningTask(writer: Writer, at: number, value: RunningTask): void {
+  const pointersAt = at + 8
+  writer.id(pointersAt, value.taskId)
+  writer.uint32(at, value.forMS)
+  writer.text(pointersAt + 8, value.name)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addRunningTaskList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly RunningTask[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 1, 2)
+  for (const value of values) {
+    writer.zero(at, 1)
+    writeRunningTask(writer, at, value)
+    at += 24
+  }
 }
 
 /** The scheduler's objects. */
@@ -419,6 +590,11 @@ export function measureWorkerStatus(value: WorkerStatus, referenceFrom: number):
   )
 }
 
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeWorkerStatus(value: WorkerStatus, referenceFrom: number): number {
+  return 8 + measureWorkerStatus(value, referenceFrom)
+}
+
 /** Words of a list of the struct: all its elements have the same size. */
 export function measureWorkerStatusList(
   values: readonly WorkerStatus[],
@@ -427,6 +603,11 @@ export function measureWorkerStatusList(
   let words = structListWords(values.length, 8)
   for (const value of values) words += measureWorkerStatus(value, referenceFrom)
   return words
+}
+
+/** Adds the struct behind a pointer. */
+export function addWorkerStatus(writer: Writer, pointerAt: number, value: WorkerStatus): void {
+  writeWorkerStatus(writer, writer.struct(pointerAt, 4, 4), value)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */

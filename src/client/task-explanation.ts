@@ -1,0 +1,130 @@
+// What is with a task, as users see it: made of what the client knows and the scheduler answers.
+
+import { idToHex, type TaskId } from '../base/ids.js'
+import type { WaitingReason } from '../base/waiting-reason.js'
+import type { TaskWhereabouts } from '../core/client/client-machine.js'
+import type {
+  AttemptOutcome,
+  TaskAttempt as SentAttempt,
+  TaskExplanation as SentExplanation,
+} from '../wire/message.js'
+import { waitingReasonOf } from '../wire/wait-reason.js'
+import type { TaskProfile } from './task-profile.js'
+import { describeWaiting, type WaitingState } from './waiting-text.js'
+
+/** Where a task is, what it waits for, and which workers had it. */
+export interface TaskExplanation {
+  /** The id of the task, in hex. */
+  readonly task: string
+  /** As `Future.state`, but what the scheduler knows by now. */
+  readonly state: TaskWhereabouts | 'done' | 'failed' | 'cancelled'
+  /** Why it waits; undefined if it does not, or nobody knows. */
+  readonly reason: WaitingReason | undefined
+  /** The same in words; empty if it does not wait. */
+  readonly text: string
+  /** What it asks for that no worker offers, such as `gpu=1`; with the reason `no-capability`. */
+  readonly needs: string | undefined
+  /** The tasks whose results it needs first, in hex, at most 20; with the reason `dependency`. */
+  readonly dependsOn: readonly string[]
+  /**
+   * Each time that a worker had the task, the oldest first and the last 20 at most. What a worker
+   * gave back without having begun it is none. A scheduler that was restarted knows none before.
+   */
+  readonly attempts: readonly TaskAttempt[]
+}
+
+/** A worker had a task, or has it. */
+export interface TaskAttempt {
+  /** The identity of the worker, as in logs and profiles. */
+  readonly worker: string
+  /** When the worker was given it; undefined where that is not known. */
+  readonly startedAt: Date | undefined
+  /** For how long the worker had it, or has had it so far, in milliseconds. */
+  readonly durationMs: number
+  /**
+   * `assigned`: it has it, and has not begun it as far as is known (see `Future.state`). `running`:
+   * it has begun it. `success` and `failed`: the last attempt ended so. `retried`: the function
+   * failed, and the task was run again. `worker-lost`: the worker left, or was lost.
+   */
+  readonly outcome: 'assigned' | 'running' | 'success' | 'failed' | 'retried' | 'worker-lost'
+}
+
+/** What the client knows by itself of a task that has not ended. */
+export interface LocalKnowledge {
+  readonly taskId: TaskId
+  readonly state: TaskWhereabouts
+  readonly waiting: WaitingState | undefined
+  readonly dependsOn: readonly TaskId[]
+  readonly address: string
+}
+
+/** How a task has ended. */
+export interface EndedTask {
+  readonly taskId: TaskId
+  readonly state: 'done' | 'failed' | 'cancelled'
+  readonly profile: TaskProfile | undefined
+  /** Before the last one. */
+  readonly attempts: readonly TaskAttempt[]
+}
+
+const OUTCOMES: Readonly<Record<AttemptOutcome, TaskAttempt['outcome']>> = {
+  unfinished: 'assigned',
+  running: 'running',
+  failed: 'retried',
+  workerLost: 'worker-lost',
+}
+
+/** So many dependencies are named. */
+const MAX_NAMED = 20
+
+const NOT_WAITING = { reason: undefined, text: '', needs: undefined, dependsOn: [] } as const
+
+/** Attempts that a scheduler tells at `nowMS`, by this clock. */
+export function attemptsFrom(sent: readonly SentAttempt[], nowMS: number): readonly TaskAttempt[] {
+  return sent.map(({ worker, outcome, agoMS, forMS }) => {
+    const startedAt = new Date(nowMS - agoMS)
+    return { worker, startedAt, durationMs: forMS, outcome: OUTCOMES[outcome] }
+  })
+}
+
+/** Of a task that has ended. */
+export function explainEnd({ taskId, state, profile, attempts }: EndedTask): TaskExplanation {
+  const outcome = state === 'done' ? 'success' : 'failed'
+  const last =
+    profile === undefined || state === 'cancelled'
+      ? []
+      : [{ worker: profile.worker, startedAt: undefined, durationMs: profile.durationMs, outcome }]
+  const all = [...attempts, ...(last as readonly TaskAttempt[])]
+  return { task: idToHex(taskId), state, ...NOT_WAITING, attempts: all }
+}
+
+/** Of a task that has not ended: by what the scheduler says, if it knows the task. */
+export function explainUnfinished(
+  local: LocalKnowledge,
+  sent: SentExplanation | undefined,
+  nowMS: number,
+): TaskExplanation {
+  const task = idToHex(local.taskId)
+  if (sent === undefined || sent.state === 'unknown') return { task, ...localPart(local) }
+  const attempts = attemptsFrom(sent.attempts, nowMS)
+  if (sent.state !== 'waiting') {
+    const state = attempts.at(-1)?.outcome === 'running' ? 'running' : 'queued'
+    return { task, state, ...NOT_WAITING, attempts }
+  }
+  const reason = waitingReasonOf(sent.reason)
+  return {
+    task,
+    state: 'queued',
+    reason,
+    text: describeWaiting(reason, local.address, sent.needs).what,
+    needs: sent.needs === '' ? undefined : sent.needs,
+    dependsOn: sent.dependsOn.map(idToHex),
+    attempts,
+  }
+}
+
+function localPart({ state, waiting, dependsOn }: LocalKnowledge): Omit<TaskExplanation, 'task'> {
+  const ids = dependsOn.slice(0, MAX_NAMED).map(idToHex)
+  const { reason, text = '', needs } = waiting ?? {}
+  return { state, reason, text, needs, dependsOn: ids, attempts: [] }
+}

@@ -1,0 +1,51 @@
+// What a process tells others of itself: docs/protocol.md#peers.
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { PeerInfo } from '../wire/message.js'
+import { packageVersion } from './package-version.js'
+
+/** Made anew by Linux at each start, and seen by all its containers. */
+const BOOT_ID = '/proc/sys/kernel/random/boot_id'
+
+let machineIdOfProcess: string | undefined
+
+/** What is told of a process beside what it knows by itself. */
+export interface OwnInfo {
+  readonly name: string
+  /** By this machine's clock, in milliseconds since 1970; 0 = no limit is known. */
+  readonly endsMS?: number
+  readonly allocation?: string
+}
+
+/** This process, for its scheduler. */
+export function peerInfo({ name, endsMS = 0, allocation = '' }: OwnInfo): PeerInfo {
+  return {
+    name,
+    host: hostname(),
+    machineId: machineId(),
+    pid: process.pid,
+    version: packageVersion(),
+    startedMS: Math.round(Date.now() - process.uptime() * 1_000),
+    endsMS,
+    allocation,
+  }
+}
+
+/**
+ * The same text in all processes on this running system, and in none of another one; 16 hexadecimal
+ * digits. Where the system has no id of its own, made of the name of the machine.
+ */
+export function machineId(): string {
+  machineIdOfProcess ??= createHash('sha256').update(systemId()).digest('hex').slice(0, 16)
+  return machineIdOfProcess
+}
+
+function systemId(): string {
+  try {
+    return readFileSync(BOOT_ID, 'utf8').trim()
+  } catch {
+    return hostname()
+  }
+}
