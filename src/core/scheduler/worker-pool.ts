@@ -186,10 +186,11 @@ export class WorkerPool {
 
   /** Notes that a worker has got a task. */
   assign(task: TaskEntry, worker: WorkerEntry, now: InstantMs): void {
+    // While all ranks are as the lanes have them: these move several workers, one by one.
+    if (takeUnits(worker, task)) this.queue.onUnits(worker)
     task.worker = worker
     task.place = worker.assigned.push(task)
     task.expectedSeconds = expectedSeconds(task)
-    if (takeUnits(worker, task)) this.queue.onUnits(worker)
     this.#load(worker, task, now)
   }
 
