@@ -13,7 +13,7 @@ import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import type { DealerHandler } from '../transport/dealer.js'
 import type { IncomingMessage } from '../transport/socket.js'
-import { decode, encodeFrame, type Message } from '../wire/message.js'
+import { decode, encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
 import type { ClientSocket, ClientSocketSetup } from './client-socket.js'
 import type { TaskOwner } from './task-owner.js'
 
@@ -60,7 +60,7 @@ export interface TrafficSetup {
 export class ClientTraffic {
   readonly #worker: Identity
   readonly #isVisitor: boolean
-  readonly #name: string
+  readonly #info: PeerInfo
   /** Whether the scheduler of this connection was told what this process is. */
   #isIntroduced = false
   readonly #handler: TrafficHandler
@@ -86,7 +86,7 @@ export class ClientTraffic {
     const { address, identity, logger, machine, handler, clock } = setup
     this.#worker = setup.worker
     this.#isVisitor = setup.isVisitor
-    this.#name = setup.name
+    this.#info = peerInfo({ name: setup.name })
     this.#handler = handler
     this.#logger = logger
     this.#driver = new Driver({
@@ -235,7 +235,7 @@ export class ClientTraffic {
       worker: this.#worker,
       wantsReport: this.#isVisitor,
       wantsPeers: false,
-      info: this.#isIntroduced ? [] : [peerInfo({ name: this.#name })],
+      info: this.#isIntroduced ? [] : [this.#info],
     })
     this.#isIntroduced = true
   }

@@ -17,8 +17,9 @@ interface WaitingText {
   readonly advice: string
 }
 
-/** Why tasks wait for the scheduler at `address`. `detail`: what its connection says, what the
- * tasks ask for that nobody offers, or ''.
+/**
+ * Why tasks wait for the scheduler at `address`. `detail`: what its connection says, what the tasks
+ * ask for that nobody offers, or ''.
  */
 export function describeWaiting(reason: WaitingReason, address: string, detail = ''): WaitingText {
   switch (reason) {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { PeerInfo } from '../wire/message.js'
+import { codeOf } from '../transport/os-error.js'
 import { packageVersion } from './package-version.js'
 
 /** Made anew by Linux at each start, and seen by all its containers. */
@@ -26,7 +27,7 @@ export function peerInfo({ name, endsMS = 0, allocation = '' }: OwnInfo): PeerIn
     host: hostname(),
     machineId: machineId(),
     pid: process.pid,
-    version: packageVersion(),
+    version: ownVersion(),
     startedMS: Math.round(Date.now() - process.uptime() * 1_000),
     endsMS,
     allocation,
@@ -34,18 +35,31 @@ export function peerInfo({ name, endsMS = 0, allocation = '' }: OwnInfo): PeerIn
 }
 
 /**
- * The same text in all processes on this running system, and in none of another one; 16 hexadecimal
- * digits. Where the system has no id of its own, made of the name of the machine.
+ * The same text in all processes on this running system: 16 hexadecimal digits. Another one after
+ * the next start, except where the system has no id of its own: there it is made of the name of the
+ * machine. '' while it cannot be read, for want of file descriptors for instance.
  */
 export function machineId(): string {
-  machineIdOfProcess ??= createHash('sha256').update(systemId()).digest('hex').slice(0, 16)
+  if (machineIdOfProcess !== undefined) return machineIdOfProcess
+  const id = systemId()
+  if (id === undefined) return ''
+  machineIdOfProcess = createHash('sha256').update(id).digest('hex').slice(0, 16)
   return machineIdOfProcess
 }
 
-function systemId(): string {
+function systemId(): string | undefined {
   try {
     return readFileSync(BOOT_ID, 'utf8').trim()
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? hostname() : undefined
+  }
+}
+
+/** What cannot be read now is not worth a failure. */
+function ownVersion(): string {
+  try {
+    return packageVersion()
   } catch {
-    return hostname()
+    return ''
   }
 }

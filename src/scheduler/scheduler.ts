@@ -203,7 +203,7 @@ export class Scheduler implements AsyncDisposable {
         this.#outputGate.pass(action.message)
         break
       case 'report':
-        this.#router?.send(action.to, encodeFrame(this.#echo(action.report)))
+        this.#perform({ type: 'send', to: action.to, message: this.#echo(action.report) })
         break
       case 'publish':
         this.#try(action, () => this.#monitor?.publish(encodeFrame(action.message)))

@@ -8,7 +8,7 @@ import type { ClientHeartbeat } from '../../wire/message.js'
 import type { ClientEntry, WorkerEntry } from './entries.js'
 import { ourEcho } from './echo.js'
 import { leaveObjects } from './object-estate.js'
-import { reportFor } from './report.js'
+import { keptInfo, reportFor } from './report.js'
 import { forgetRoom, holdsBack } from './room.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
 import { cancelOrphans, cancelTask } from './task.js'
@@ -32,7 +32,7 @@ export function onClientHeartbeat(
   const client = clientOf(state, from, now, message)
   client.features = message.features
   client.runtimeText = message.runtime
-  client.info = message.info[0] ?? client.info
+  client.info = keptInfo(message.info) ?? client.info
   client.isConnected = true
   state.pools[client.runtime].queue.unpark(client)
   moveIn(client, host)

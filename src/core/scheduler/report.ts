@@ -5,6 +5,7 @@ import { identity, type Identity } from '../../base/ids.js'
 import type {
   ClientHeartbeat,
   ClientReport,
+  PeerInfo,
   RunningTask,
   WorkerReport,
 } from '../../wire/message.js'
@@ -16,6 +17,9 @@ import { titleOf } from './task-fields.js'
 
 /** So many workers, and so many clients, are told of one by one. */
 const MAX_ROWS = 1_000
+
+/** More than any peer of ours tells: what others tell must not make a report too long to send. */
+const MOST = { characters: 256, capabilities: 64, running: 32 } as const
 
 /** 32 bits. */
 const MAX_MS = 2 ** 32 - 1
@@ -48,9 +52,11 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
   const { runtime, agentId, capabilities } = heartbeat
   return {
     worker: workerStatus(state, worker, state.now),
-    runtime,
-    agentId,
-    capabilities,
+    runtime: clipped(runtime),
+    agentId: clipped(agentId),
+    capabilities: capabilities.slice(0, MOST.capabilities).map(({ name, value }) => {
+      return { name: clipped(name), value }
+    }),
     isLeaving,
     info: info === undefined ? [] : [info],
     running: runningOf(state, worker, state.now),
@@ -64,10 +70,10 @@ function runningOf(
   now: InstantMs,
 ): readonly RunningTask[] {
   const sinceMs = Math.floor(now - worker.lastHeartbeat)
-  return worker.heartbeat.running.flatMap(({ taskId, forMS }) => {
+  return worker.heartbeat.running.slice(0, MOST.running).flatMap(({ taskId, forMS }) => {
     const task = state.tasks.get(taskId)
     if (task?.worker !== worker) return []
-    const name = titleOf(task.extra?.name ?? '', task.function)
+    const name = clipped(titleOf(task.extra?.name ?? '', task.function))
     return [{ taskId, forMS: Math.min(forMS + sinceMs, MAX_MS), name }]
   })
 }
@@ -75,9 +81,27 @@ function runningOf(
 function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport {
   return {
     client,
-    runtime: entry.runtimeText,
+    runtime: clipped(entry.runtimeText),
     info: entry.info === undefined ? [] : [entry.info],
     tasks: entry.tasks.size + entry.graphs.size,
     worker: entry.host?.identity ?? NOBODY,
   }
+}
+
+/** What is kept of what a peer tells of itself; undefined: it tells nothing. */
+export function keptInfo([info]: readonly PeerInfo[]): PeerInfo | undefined {
+  if (info === undefined) return undefined
+  const { name, host, machineId, version, allocation } = info
+  return {
+    ...info,
+    name: clipped(name),
+    host: clipped(host),
+    machineId: clipped(machineId),
+    version: clipped(version),
+    allocation: clipped(allocation),
+  }
+}
+
+function clipped(text: string): string {
+  return text.slice(0, MOST.characters)
 }

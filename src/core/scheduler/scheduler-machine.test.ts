@@ -88,6 +88,36 @@ test('a client that asks for peers is told what they have said of themselves', (
   assert.deepEqual(reportIn(scheduler)?.workerReports, [])
 })
 
+test('what peers tell of themselves cannot make a report too long to send', () => {
+  const scheduler = withPeers({})
+  const long = 'x'.repeat(1_000_000)
+  const info = { ...INFO, name: long, host: long, machineId: long, version: long, allocation: long }
+  const capabilities = Array.from({ length: 1_000 }, (_, index) => ({
+    name: `${index}${long.slice(0, 999)}`,
+    value: 1,
+  }))
+  scheduler.receive('W', {
+    ...workerHeartbeat(),
+    runtime: long,
+    agentId: long,
+    capabilities,
+    info: [info],
+  })
+  scheduler.receive('C', { ...clientHeartbeat(), runtime: long, info: [info] })
+  scheduler.receive('C', { ...task('t', 'C'), name: long })
+  const running = Array.from({ length: 10_000 }, () => ({
+    taskId: taskId('t'),
+    forMS: 1,
+    name: long.slice(0, 99),
+  }))
+  scheduler.receive('W', { ...workerHeartbeat(), running }).actions()
+  scheduler.receive('V', { ...clientHeartbeat(), wantsReport: true, wantsPeers: true })
+  const report = reportIn(scheduler)
+  assert.equal(report?.workerReports.length, 1)
+  assert.equal(report.workerReports[0]?.running.length, 32)
+  assert.ok(JSON.stringify(report).length < 50_000)
+})
+
 test('a task goes to a worker as it came, and its result to the client as it came', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C'))

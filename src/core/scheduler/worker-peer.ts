@@ -8,6 +8,7 @@ import type { DisconnectRequest, WorkerHeartbeat } from '../../wire/message.js'
 import { ourEcho } from './echo.js'
 import type { WorkerEntry } from './entries.js'
 import { publishWorker } from './publication.js'
+import { keptInfo } from './report.js'
 import { onReturn } from './return.js'
 import { Silence, type SilenceBounds } from './silence.js'
 import { runtimeFamily, type SchedulerState } from './state.js'
@@ -26,7 +27,7 @@ export function onWorkerHeartbeat(
   state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
   const worker = state.workers.get(from) ?? addWorker(state, from, message, now)
   worker.heartbeat = withoutRest(message)
-  worker.info = message.info[0] ?? worker.info
+  worker.info = keptInfo(message.info) ?? worker.info
   worker.silence.heard(now)
   worker.lastHeartbeat = now
   if (message.isLeaving && !worker.isLeaving) {

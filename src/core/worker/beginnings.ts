@@ -57,7 +57,8 @@ export class Beginnings {
     const { answers, dispatcher } = this.#parts
     const isCurrent = dispatcher.get(task.id) === task && task.dispatchNumber === dispatchNumber
     if (!isCurrent || !isUntold(task)) return
-    task.begunAt ??= now - runningMs
+    // Below 0 while it still reads what it needs.
+    task.begunAt ??= now - Math.max(0, runningMs)
     answers.begins(task)
   }
 
