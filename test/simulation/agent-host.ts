@@ -1,6 +1,7 @@
 // An agent process of the simulated world, with its workers: as src/worker/agent.ts.
 
 import { identity } from '#src/base/ids.js'
+import { AgentUnits } from './agent-units.js'
 import type { ClientSettings } from './client-host.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
@@ -29,11 +30,19 @@ export class AgentHost {
     this.host = setup.host
     this.process = newProcess(world, `agent-${number}`)
     world.story.tell(this.process.name, () => `starts ${setup.workers} workers on ${setup.host}`)
+    const units = new AgentUnits(setup.workers)
+    units.units.listen(() => {
+      this.process.after(0, () => {
+        for (const worker of this.workers) worker.nudge()
+      })
+    })
     this.workers = Array.from({ length: setup.workers }, (_, index) => {
       return new WorkerHost(world, {
         ...setup,
         identity: identity(`worker-${number}.${index}`),
         process: this.process,
+        units,
+        agentId: this.process.name,
         onEnd: () => {
           if (this.hasEnded) this.process.after(10, () => this.process.kill())
         },

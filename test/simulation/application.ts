@@ -8,7 +8,7 @@ import type { ArgumentSource } from '#src/core/client/submission.js'
 import { ClientHost } from './client-host.js'
 import { Future, type ResultWish } from './future.js'
 import type { OutcomeChecker } from './outcome-checker.js'
-import type { Program } from './program.js'
+import { needsOf, type Program } from './program.js'
 import type { ClientPlan, NodePlan, Scenario, Step } from './scenario.js'
 import { optionsOf, programBytes, shipFunction, stored } from './shipment.js'
 import { Violation } from './violation.js'
@@ -152,7 +152,10 @@ export class Application {
     const graphId = taskId(`graph:${name}`.padEnd(16, '.'))
     this.#graphs.set(name, { id: graphId, names: kept.map(({ program }) => program.name) })
     const first = kept[0] as NodePlan
-    const options = optionsOf(first.program, first.program.priority)
+    const options = {
+      ...optionsOf(first.program, first.program.priority),
+      capabilities: needsOf(kept.map(({ program }) => program)),
+    }
     this.client.post({ type: 'graphSubmitted', graph: { graphId, options, nodes, targets } })
   }
 

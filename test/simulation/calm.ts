@@ -1,9 +1,11 @@
 // What must hold in worlds in which nothing goes wrong, beyond what must hold in all: no worker
-// idles while another one has more than it has begun, and what was cancelled ends soon.
+// idles while another one has more than it has begun and could give away (what needs units may have
+// to wait for those of others), and what was cancelled ends soon.
 
 import type { Identity, TaskId } from '#src/base/ids.js'
 import type { AgentHost } from './agent-host.js'
 import type { Journal } from './journal.js'
+import { mayNeedUnits } from './program.js'
 import type { Scenario } from './scenario.js'
 import { Violation } from './violation.js'
 
@@ -45,7 +47,8 @@ export class CalmChecker {
     const idle = this.#idleWorkers(now, agents, given).find((since) => now - since.at > patienceMs)
     if (idle === undefined) return
     const stuck = given.find(({ taskId, at }) => {
-      return now - at > patienceMs && !this.#journal.runsOf.has(taskId)
+      if (now - at <= patienceMs || this.#journal.runsOf.has(taskId)) return false
+      return !mayNeedUnits(this.#journal.nameOf(taskId) ?? '')
     })
     if (stuck === undefined) return
     const name = this.#journal.nameOf(stuck.taskId)

@@ -1,6 +1,11 @@
 // What tasks of the simulated world do, as data, and what must come of them: worked out here by the
 // shortest way there is, which knows nothing of schedulers. Values are texts.
 
+import type { TaskCapability } from '#src/wire/message.js'
+
+/** What the name of a graph's node has behind that of its graph. */
+const NODE_NUMBER = /n\d+$/
+
 /** How a task comes to its end. */
 export type ProgramEnd =
   /** It returns a value. */
@@ -82,6 +87,30 @@ export function evaluate(program: Program, inputs: readonly string[]): RightOutc
   return { type: 'value', text: valueOf(program, [...inputs, ...values]) }
 }
 
+/**
+ * What its worker must offer, by its name: nothing for most, and the same for all nodes of a graph.
+ * Who has children has no units: others like it, which wait for theirs, could hold all that these
+ * need.
+ */
+export function needsOf(programs: readonly Program[]): readonly TaskCapability[] {
+  const [{ name } = { name: '' }] = programs
+  const place = placeOf(name)
+  if (place === 0) return [{ name: 'linux', value: -1 }]
+  const isParent = programs.some(({ children }) => children.length > 0)
+  if (!mayNeedUnits(name) || isParent) return []
+  return [{ name: 'gpu', value: place === 3 ? 2 : 1 }]
+}
+
+/** Whether a program of this name may need units: then it may have to wait for those of others. */
+export function mayNeedUnits(name: string): boolean {
+  const place = placeOf(name)
+  return place > 0 && place <= 3
+}
+
+function placeOf(name: string): number {
+  return hashOf(name.replace(NODE_NUMBER, '')) % 8
+}
+
 /** How long it computes in all, with its children, in milliseconds. */
 export function workOf(program: Program): number {
   const tries = 1 + Math.min(program.failsFirst, program.retries)
@@ -96,10 +125,13 @@ export function* withChildren(program: Program): Generator<Program> {
 
 /** Long texts by their hash: values of values would grow without bound. */
 function short(text: string): string {
-  if (text.length < 24) return text
+  return text.length < 24 ? text : `#${hashOf(text).toString(16)}`
+}
+
+function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1) {
     hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   }
-  return `#${(hash >>> 0).toString(16)}`
+  return hash >>> 0
 }

@@ -61,6 +61,10 @@ export const FOUND: readonly Found[] = [
     name: 'suspect-without-room',
     what: 'a worker asked for ticks without end, because a suspect had its turn but no room',
   },
+  {
+    name: 'dirty-rank',
+    what: 'workers were put in order while the rank of one had changed and its place had not',
+  },
 ]
 
 /** The world of a finding. */

@@ -4,7 +4,7 @@
 import type { StoredValue, TaskOptions } from '#src/core/client/submission.js'
 import { identity, taskId, type ObjectId, type TaskId } from '#src/base/ids.js'
 import { encodeTaskFlags } from '#src/wire/task-flags.js'
-import type { Program } from './program.js'
+import { needsOf, type Program } from './program.js'
 
 /** Names that an object id from its content. */
 export type IdOf = (content: Uint8Array) => ObjectId
@@ -52,10 +52,11 @@ export function checkFunction(
 
 /** The options of a task. */
 export function optionsOf(
-  { timeoutMs, retries, deathLimit }: Program,
+  program: Program,
   priority: number,
   parentTaskId: TaskId = taskId(''),
 ): TaskOptions {
+  const { timeoutMs, retries, deathLimit } = program
   return {
     flags: encodeTaskFlags({ profiling: false, priority }),
     plainFlags: encodeTaskFlags({ profiling: false, priority }),
@@ -64,7 +65,7 @@ export function optionsOf(
     timeoutMs,
     retries,
     workerDeathLimit: deathLimit,
-    capabilities: [],
+    capabilities: needsOf([program]),
     output: 'log',
     outputClient: identity(''),
   }

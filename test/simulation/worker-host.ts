@@ -2,10 +2,12 @@
 
 import type { Identity } from '#src/base/ids.js'
 import type { WorkerAction, WorkerEvent } from '#src/core/worker/events.js'
+import type { Units } from '#src/core/worker/host-units.js'
 import type { WorkerCoreOptions } from '#src/core/worker/options.js'
 import { WorkerMachine } from '#src/core/worker/worker-machine.js'
 import { Driver } from '#src/runtime/driver.js'
 import { decode, encode, type Message } from '#src/wire/message.js'
+import type { AgentUnits } from './agent-units.js'
 import { CheckedMachine, rethrow } from './checked-machine.js'
 import type { ClientSettings } from './client-host.js'
 import { describeMessage } from './describe.js'
@@ -19,7 +21,7 @@ import { objectIdFor, serializerIdOf, type World } from './world.js'
 /** How the workers of a world are configured. */
 export type WorkerSettings = Omit<
   WorkerCoreOptions,
-  'identity' | 'runtime' | 'serializerIdOf' | 'newResultId' | 'encodeError'
+  'identity' | 'runtime' | 'units' | 'agentId' | 'serializerIdOf' | 'newResultId' | 'encodeError'
 >
 
 /** What a worker is made of. */
@@ -27,6 +29,8 @@ export interface WorkerSetup {
   readonly identity: Identity
   readonly host: string
   readonly process: VirtualProcess
+  readonly units: AgentUnits
+  readonly agentId: string
   readonly settings: WorkerSettings
   readonly clientSettings: ClientSettings
   readonly pipes: PipeSettings
@@ -44,19 +48,23 @@ export class WorkerHost {
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #dealer: VirtualDealer
   #processor: VirtualProcessor | undefined
+  /** What the processor of this moment got, by the numbers that its tasks have there. */
+  #dispatched: string[] = []
   #isCongested = false
   #hasEnded = false
   #isRegistered = false
   #isLeaving = false
 
   constructor(world: World, setup: WorkerSetup) {
-    const { identity, process, settings } = setup
+    const { identity, process, settings, units, agentId } = setup
     this.#world = world
     this.#setup = setup
     this.identity = identity
     this.#machine = new WorkerMachine({
       ...settings,
       identity,
+      units: units.units,
+      agentId,
       runtime: 'node/20.19.0',
       serializerIdOf,
       newResultId: (source) => objectIdFor(source, `result ${world.nextNumber()}`),
@@ -100,6 +108,11 @@ export class WorkerHost {
   stop(isUrgent: boolean): void {
     this.#isLeaving = true
     this.#driver.handle({ type: 'stopRequested', isUrgent })
+  }
+
+  /** Units have come free that a task may wait for. */
+  nudge(): void {
+    if (!this.#hasEnded) this.#driver.handle({ type: 'tick' })
   }
 
   #connect(): VirtualDealer {
@@ -147,7 +160,7 @@ export class WorkerHost {
       case 'sendHeartbeat':
         return this.#send(action.heartbeat)
       case 'dispatch':
-        return this.#processor?.send(action.bytes)
+        return this.#dispatch(action.bytes, action.units)
       case 'tellProcessor':
         return this.#processor?.send(encode(action.message))
       case 'startProcessor':
@@ -199,7 +212,15 @@ export class WorkerHost {
     })
   }
 
+  #dispatch(bytes: Uint8Array, units: Units | undefined): void {
+    const id = taskIdIn(bytes)
+    this.#dispatched.push(id)
+    this.#setup.units.onDispatched(this, id, units)
+    this.#processor?.send(bytes)
+  }
+
   #startProcessor(number: number): void {
+    this.#dispatched = []
     const { process, settings, clientSettings, pipes, host } = this.#setup
     const handle = (event: WorkerEvent): void => this.#driver.handle(event)
     this.#processor = new VirtualProcessor(this.#world, {
@@ -212,15 +233,23 @@ export class WorkerHost {
       pipes,
       handler: {
         onReady: (pid) => handle({ type: 'processorReady', processor: number, pid }),
-        onResult: (result) => handle({ type: 'taskAnswered', processor: number, result }),
+        onResult: (result) => {
+          this.#setup.units.onDone(this, result.taskId)
+          handle({ type: 'taskAnswered', processor: number, result })
+        },
         onUpdate: (update) => handle({ type: 'taskUpdated', processor: number, update }),
         onOutput: (output) => handle({ type: 'outputTold', processor: number, output }),
         onPrinted: () => {},
         onStatus: (status) => handle({ type: 'statusTold', processor: number, status }),
         onRetracted: (asked, retracted) => {
+          for (const index of retracted) {
+            this.#setup.units.onDone(this, this.#dispatched[index] ?? '')
+          }
           handle({ type: 'tasksRetracted', processor: number, asked, retracted })
         },
         onExit: (death, lastRun) => {
+          this.#setup.units.onProcessorGone(this)
+          if (this.#hasEnded) this.#machine.giveUnitsBack()
           handle({ type: 'processorExited', processor: number, death, lastRun })
         },
       },
@@ -234,7 +263,8 @@ export class WorkerHost {
     this.#tell(() => `ends: ${reason}`)
     this.#driver.stop()
     this.#dealer.close()
-    this.#processor?.end()
+    if (this.processor === undefined) this.#machine.giveUnitsBack()
+    else this.#processor?.end()
     this.#setup.onEnd()
   }
 
@@ -251,4 +281,10 @@ export class WorkerHost {
   #tell(text: () => string): void {
     this.#world.story.tell(this.identity, text)
   }
+}
+
+/** The id in the bytes of a Task. */
+function taskIdIn(bytes: Uint8Array): string {
+  const message = decode(bytes)
+  return message.kind === 'task' ? message.taskId : ''
 }
