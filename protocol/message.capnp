@@ -137,6 +137,22 @@ struct TaskResult {
 
   attempts @8 :List(TaskAttempt) $extension;
   # Those before the one that this answers, the oldest first. Set by schedulers.
+
+  error @9 :List(TaskError) $extension;
+  # failed: the error as text, for monitors; at most one (docs/protocol.md#failures).
+}
+
+struct TaskError $extension {
+  # What an error says, for people.
+
+  name @0 :Text;
+  # Its name: `TypeError`. At most 256 characters.
+
+  message @1 :Text;
+  # Its message, at most 1,024 characters.
+
+  stack @2 :Text;
+  # Its stack, name and message included, at most 4,096 characters.
 }
 
 struct TaskAttempt $extension {
@@ -380,6 +396,28 @@ struct SchedulerReport $extension {
 
   clients @9 :UInt32;
   # How many such clients there are.
+
+  waiting @10 :List(WaitingCount);
+  # Why tasks wait, if peers were asked for; the most first, at most 200.
+}
+
+struct WaitingCount $extension {
+  # Tasks of one function that wait in the scheduler for the same reason.
+
+  reason @0 :CommonType.WaitReason;
+  # Why they wait.
+
+  needs @1 :Text;
+  # What they ask for: `gpu=1, linux`; empty: nothing.
+
+  function @2 :Text;
+  # The name of their function; empty: it has none, or it is not known.
+
+  tasks @3 :UInt32;
+  # How many there are.
+
+  forMS @4 :UInt32;
+  # For how long the first of them has waited, about, in milliseconds; 0 where that is not measured.
 }
 
 struct WorkerReport $extension {
@@ -664,6 +702,198 @@ struct StateGraphTask {
   }
 }
 
+struct MonitorRequest $extension {
+  # A monitor wants reports: monitor -> scheduler (docs/protocol.md#monitors).
+
+  credit @0 :UInt32;
+  # So many more MonitorReports may be sent to it.
+
+  wantsEvents @1 :Bool;
+  # Whether it wants to know of each task that ends.
+
+  wantsFailures @2 :Bool;
+  # Whether it wants to know of failures.
+
+  failuresAfter @3 :UInt64;
+  # The number of the last failure that it has; 0: it wants all that are kept. Counts in the first
+  # request of a connection, and in the first that wants failures.
+}
+
+struct MonitorReport $extension {
+  # What a monitor is told: scheduler -> monitor. Takes one credit.
+
+  states @0 :List(MonitorState);
+  # The state of everything, at most one: once a second.
+
+  events @1 :List(TaskEvent);
+  # Tasks that have ended, in this order; at most 500.
+
+  lostEvents @2 :UInt64;
+  # So many were left out before these, because it had no credit.
+
+  failures @3 :List(TaskFailure);
+  # Tasks that have failed, in this order; at most 50.
+
+  lostFailures @4 :UInt64;
+  # So many were left out before these: they are not kept any more.
+}
+
+struct MonitorState $extension {
+  # The state of everything.
+
+  scheduler @0 :Status.Resource;
+  # What the process of the scheduler uses.
+
+  rssFree @1 :UInt64;
+  # Memory that its machine could still give, in bytes.
+
+  waiting @2 :UInt64;
+  # Tasks that wait for a worker, nodes of graphs included that could run.
+
+  running @3 :UInt64;
+  # Tasks that a worker has.
+
+  ended @4 :List(EndedCount);
+  # Tasks that have ended since the scheduler has started, by status.
+
+  workers @5 :UInt32;
+  # How many workers there are.
+
+  firstWorker @6 :UInt32;
+  # Which of them `workerReports` begins with, in the order in which they came; from 0.
+
+  workerReports @7 :List(WorkerReport);
+  # At most 1,000 of them. Of more, the next message has the next ones.
+
+  clients @8 :UInt32;
+  # How many clients there are, without monitors.
+
+  firstClient @9 :UInt32;
+  # The same as `firstWorker`.
+
+  clientReports @10 :List(ClientReport);
+  # The same as `workerReports`.
+
+  functions @11 :List(FunctionReport);
+  # Functions by name, those first of which most tasks have ended; at most 200.
+
+  waitingCounts @12 :List(WaitingCount);
+  # Why tasks wait; the most first, at most 200.
+
+  objects @13 :UInt32;
+  # How many objects the scheduler stores.
+
+  objectBytes @14 :UInt64;
+  # How many bytes they have together.
+}
+
+struct EndedCount $extension {
+  # How many tasks have ended in one way.
+
+  status @0 :CommonType.TaskStatus;
+  # How they ended.
+
+  tasks @1 :UInt64;
+  # How many did.
+}
+
+struct FunctionReport $extension {
+  # All functions of one name, since the scheduler has started.
+
+  name @0 :Text;
+  # Empty: those without a name. `(others)`: those beyond the first 1,000 names.
+
+  ended @1 :UInt64;
+  # How many of their tasks have ended, in whatever way.
+
+  failed @2 :UInt64;
+  # How many of these failed.
+
+  measured @3 :UInt64;
+  # Of how many the time is known that they took.
+
+  totalMS @4 :Float64;
+  # How long these took together.
+
+  longestMS @5 :Float64;
+  # How long the longest of them took.
+}
+
+struct TaskEvent $extension {
+  # The story of a task that has ended. Times are milliseconds before the message.
+
+  taskId @0 :Data $id(task);
+  # The task.
+
+  name @1 :Text;
+  # The name that it came with; empty: none.
+
+  function @2 :Text;
+  # The name of its function; empty: it has none, or it is not known.
+
+  client @3 :Data $id(identity);
+  # Its client; empty: that has left.
+
+  worker @4 :Data $id(identity);
+  # The worker that had it last; empty: none had.
+
+  status @5 :CommonType.TaskStatus;
+  # How it ended.
+
+  queuedAgoMS @6 :Float64;
+  # When it began to wait for this worker; 0: that is not known.
+
+  startAgoMS @7 :Float64;
+  # When the function was called, or, where that is not known, when the worker got the task; 0: none
+  # got it.
+
+  endAgoMS @8 :Float64;
+  # When the scheduler knew that it had ended.
+
+  durationMS @9 :Float64;
+  # How long its function took; 0: that is not known.
+
+  errorName @10 :Text;
+  # failed: the name of the error, if it is known.
+
+  attempts @11 :UInt32;
+  # How many workers have had it.
+}
+
+struct TaskFailure $extension {
+  # A task that has failed. The scheduler keeps the last 1,000.
+
+  number @0 :UInt64;
+  # From 1, in the order of the failures, since the scheduler has started.
+
+  taskId @1 :Data $id(task);
+  # The task.
+
+  name @2 :Text;
+  # As in TaskEvent.
+
+  function @3 :Text;
+  # As in TaskEvent.
+
+  client @4 :Data $id(identity);
+  # As in TaskEvent.
+
+  worker @5 :Data $id(identity);
+  # As in TaskEvent.
+
+  status @6 :CommonType.TaskStatus;
+  # `failed` or `workerDied`.
+
+  agoMS @7 :Float64;
+  # When it failed: milliseconds before the message.
+
+  error @8 :List(TaskError);
+  # What its worker has said of the error, at most one.
+
+  attempts @9 :UInt32;
+  # As in TaskEvent.
+}
+
 struct ProcessorInitialized {
   # Only inside of a 1.9.9 worker: a processor has started.
 }
@@ -701,5 +931,7 @@ struct Message {
     taskOutput @26 :TaskOutput;
     taskInquiry @27 :TaskInquiry;
     taskExplanation @28 :TaskExplanation;
+    monitorRequest @29 :MonitorRequest;
+    monitorReport @30 :MonitorReport;
   }
 }

@@ -25,6 +25,9 @@ export const FEATURE_WAITING = 32
 /** Bit 6: what peers tell of themselves (PeerInfo), and what workers run. */
 export const FEATURE_PEERS = 64
 
+/** Bit 7: MonitorRequest, MonitorReport, and errors of results as text. */
+export const FEATURE_MONITORS = 128
+
 /** All that this version understands. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
@@ -33,7 +36,8 @@ export const OUR_FEATURES: number =
   FEATURE_RECOVERY |
   FEATURE_OUTPUT |
   FEATURE_WAITING |
-  FEATURE_PEERS
+  FEATURE_PEERS |
+  FEATURE_MONITORS
 
 /** Whether `features` has all bits of `feature`. */
 export function hasFeature(features: number, feature: number): boolean {

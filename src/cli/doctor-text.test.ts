@@ -47,6 +47,7 @@ const HEALTHY: Diagnosis = {
   workers: { total: 3, suitable: 2, idle: 1 },
   hosts: [{ host: 'north', machineId: 'm', workers: [WORKER, { ...WORKER, running: [] }] }],
   clients: [CLIENT, { ...CLIENT, worker: '1|name|2' }],
+  waiting: [],
   monitor: { address: 'tcp://h:2347', waitingTasks: 4, runningTasks: 5, objects: 6 },
   task: {
     durationMs: 12.5,
@@ -101,6 +102,24 @@ test('more than five hosts or clients are counted', () => {
   assert.doesNotMatch(text, /h5/)
 })
 
+test('why tasks wait is told, and is a note where nobody is there who could run them', () => {
+  const waiting = [
+    { reason: 'all-busy', needs: '', function: 'price', tasks: 4_000, forMs: 12_345 },
+    { reason: 'no-capability', needs: 'tpu=1', function: '', tasks: 1, forMs: 900 },
+  ] as const
+  const text = diagnosisText({ ...HEALTHY, waiting }, false)
+  assert.match(
+    text,
+    /^ok {4}waiting {5}4000 tasks of price wait: all workers are busy, the first for 12 s\nok {4}monitor/m,
+  )
+  assert.match(
+    text,
+    /^note {2}waiting {5}1 task waits: no worker offers what they ask for \(tpu=1\)\n$/m,
+  )
+  const many = diagnosisText({ ...HEALTHY, waiting: new Array(9).fill(waiting[0]) }, false)
+  assert.equal(many.match(/waiting/g)?.length, 5)
+})
+
 test('of one there is one', () => {
   const monitor = { address: 'tcp://h:2347', waitingTasks: 1, runningTasks: 1, objects: 1 }
   const text = diagnosisText({ ...HEALTHY, monitor }, false)
@@ -116,6 +135,7 @@ test('what is remarkable is a note, what is fatal is told elsewhere', () => {
     workers: { total: 0, suitable: 0, idle: 0 },
     hosts: undefined,
     clients: undefined,
+    waiting: undefined,
     monitor: undefined,
     task: undefined,
     problems: [note, fatal],

@@ -1,6 +1,7 @@
 // What `scaler doctor` has found, as lines for people.
 
 import { counted } from '../base/counted.js'
+import type { WaitingReason } from '../base/waiting-reason.js'
 import { clockText, isFarOff } from '../client/connect-clock.js'
 import type {
   Diagnosis,
@@ -9,7 +10,7 @@ import type {
   FoundScheduler,
   WorkerCount,
 } from '../client/connect-outcome.js'
-import type { FoundClient, FoundHost, FoundWorker } from '../client/connect-peers.js'
+import type { FoundClient, FoundHost, FoundWaiting, FoundWorker } from '../client/connect-peers.js'
 import type { TrialTask } from '../client/connect-trial.js'
 
 /** A label and what is told under it. */
@@ -34,17 +35,20 @@ export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
     return `${start}  ${label.padEnd(LABEL_WIDTH)}${text}\n`
   }
   const { address, scheduler, workers, hosts, clients, monitor, task, problems } = diagnosis
+  const waiting = (diagnosis.waiting ?? []).slice(0, MAX_NAMED)
   const good = [
     ...(scheduler === undefined ? [] : schedulerLines(scheduler, address)),
     ...(workers === undefined || workers.total === 0 ? [] : [workerLine(workers)]),
     ...hostLines(hosts ?? []),
     ...(clients === undefined || clients.length === 0 ? [] : [clientLine(clients)]),
+    ...waiting.filter((each) => !isHopeless(each)).map(waitingLine),
     ...(monitor === undefined ? [] : [monitorLine(monitor)]),
     ...(task === undefined ? [] : taskLines(task)),
   ]
   const notes = problems.flatMap((problem): Line[] => {
     return problem.isFatal ? [] : [[problem.part, problemText(problem)]]
   })
+  notes.push(...waiting.filter(isHopeless).map(waitingLine))
   return [...good.map((line) => show('ok', line)), ...notes.map((line) => show('note', line))].join(
     '',
   )
@@ -129,6 +133,29 @@ function listed(texts: readonly string[]): string {
   const more = texts.length - MAX_NAMED
   const named = texts.slice(0, MAX_NAMED).join('; ')
   return more > 0 ? `${named}; and ${more} more` : named
+}
+
+/** Whether tasks wait for what is not there. */
+function isHopeless({ reason }: FoundWaiting): boolean {
+  return reason === 'no-worker' || reason === 'no-runtime' || reason === 'no-capability'
+}
+
+const WHY: Readonly<Record<WaitingReason, string>> = {
+  'no-scheduler': 'no scheduler answers',
+  'no-worker': 'no worker takes tasks',
+  'no-runtime': 'no worker runs functions of their language',
+  'no-capability': 'no worker offers what they ask for',
+  'all-busy': 'all workers are busy',
+  limit: 'the queue is full',
+  dependency: 'they need results of others',
+}
+
+function waitingLine({ reason, needs, function: fn, tasks, forMs }: FoundWaiting): Line {
+  const who = `${counted(tasks, 'task')}${fn === '' ? '' : ` of ${fn}`}`
+  const what = `${who} ${tasks === 1 ? 'waits' : 'wait'}`
+  const why = needs === '' ? WHY[reason] : `${WHY[reason]} (${needs})`
+  const since = forMs < 1_000 ? '' : `, the first for ${Math.floor(forMs / 1_000)} s`
+  return ['waiting', `${what}: ${why}${since}`]
 }
 
 function monitorLine({ address, waitingTasks, runningTasks, objects }: FoundMonitor): Line {

@@ -11,7 +11,7 @@ import {
   type ConnectFinding,
   type FindingText,
 } from './connect-finding.js'
-import { foundClients, foundHosts } from './connect-peers.js'
+import { foundClients, foundHosts, foundWaiting } from './connect-peers.js'
 import { readMonitor } from './connect-monitor.js'
 import {
   clockProblem,
@@ -77,12 +77,14 @@ class Examination {
     if (!this.#isHopeless) await this.#lookAtMonitor()
     if (!this.#isHopeless && !isSchedulerOnly) this.#judgeWorkers()
     if (!this.#isHopeless && !isSchedulerOnly) await this.#tryTask()
+    const report = this.#report
     return {
       address: this.#text,
       scheduler: this.#scheduler,
       workers: this.#workers,
-      hosts: this.#report === undefined ? undefined : foundHosts(this.#report),
-      clients: this.#report === undefined ? undefined : foundClients(this.#report),
+      hosts: report && foundHosts(report),
+      clients: report && foundClients(report),
+      waiting: report && foundWaiting(report),
       monitor: this.#monitor,
       task: this.#task,
       problems: this.#problems,

@@ -7,7 +7,7 @@ import type { SchedulerReport } from '../wire/message.js'
 import { clockDifference, clockText, isFarOff, type ClockDifference } from './connect-clock.js'
 import { monitorBeside, type FindingText, type SchedulerAnswer } from './connect-finding.js'
 import type { MonitorView } from './connect-monitor.js'
-import type { FoundClient, FoundHost } from './connect-peers.js'
+import type { FoundClient, FoundHost, FoundWaiting } from './connect-peers.js'
 import type { TrialTask } from './connect-trial.js'
 
 /** All that was found; what was not reached is undefined. */
@@ -19,6 +19,8 @@ export interface Diagnosis {
   readonly hosts: readonly FoundHost[] | undefined
   /** The first 1,000 clients, without this one. */
   readonly clients: readonly FoundClient[] | undefined
+  /** Why tasks wait; the most first, at most 200. */
+  readonly waiting: readonly FoundWaiting[] | undefined
   readonly monitor: FoundMonitor | undefined
   readonly task: TrialTask | undefined
   /** The first fatal one ended the examination. */

@@ -1,7 +1,10 @@
-// The workers and clients that a scheduler knows, host by host, for people and as JSON.
+// The workers and clients that a scheduler knows, host by host, and why tasks wait there: for
+// people and as JSON.
 
 import { idToHex } from '../base/ids.js'
+import type { WaitingReason } from '../base/waiting-reason.js'
 import type { ClientReport, PeerInfo, SchedulerReport, WorkerReport } from '../wire/message.js'
+import { waitingReasonOf } from '../wire/wait-reason.js'
 
 /** A machine that has workers. */
 export interface FoundHost {
@@ -59,6 +62,18 @@ export interface FoundClient {
   readonly worker: string
 }
 
+/** Tasks of one function that wait for the same reason. */
+export interface FoundWaiting {
+  readonly reason: WaitingReason
+  /** What they ask for: `gpu=1`; '' nothing. */
+  readonly needs: string
+  /** The name of their function; '' where it has none. */
+  readonly function: string
+  readonly tasks: number
+  /** For how long the first of them has waited, about; 0 where that is not measured. */
+  readonly forMs: number
+}
+
 /** Hosts by name, each with its workers in the order in which they came. */
 export function foundHosts({ workerReports }: SchedulerReport): readonly FoundHost[] {
   const hosts = new Map<string, { host: string; machineId: string; workers: FoundWorker[] }>()
@@ -75,6 +90,13 @@ export function foundHosts({ workerReports }: SchedulerReport): readonly FoundHo
 /** Clients in the order in which they came. */
 export function foundClients({ clientReports }: SchedulerReport): readonly FoundClient[] {
   return clientReports.map(foundClient)
+}
+
+/** Why tasks wait; the most first. */
+export function foundWaiting({ waiting }: SchedulerReport): readonly FoundWaiting[] {
+  return waiting.map(({ reason, forMS: forMs, ...same }) => {
+    return { ...same, reason: waitingReasonOf(reason), forMs }
+  })
 }
 
 function foundWorker(report: WorkerReport): FoundWorker {

@@ -42,13 +42,14 @@ export const PLAIN_TASK: Pick<
 /** A result that tells nothing beyond 1.9.9. */
 export const PLAIN_RESULT: Pick<
   TaskResult,
-  'inlineResults' | 'worker' | 'failedTaskId' | 'attempt' | 'attempts'
+  'inlineResults' | 'worker' | 'failedTaskId' | 'attempt' | 'attempts' | 'error'
 > = {
   inlineResults: [],
   worker: identity(''),
   failedTaskId: taskId(''),
   attempt: 0,
   attempts: [],
+  error: [],
 }
 
 /** A heartbeat of a worker that has nothing from before and stays. */
@@ -76,10 +77,14 @@ export const PLAIN_CLIENT_HEARTBEAT: Pick<
 }
 
 /** A report of numbers alone. */
-export const PLAIN_REPORT: Pick<SchedulerReport, 'workerReports' | 'clientReports' | 'clients'> = {
+export const PLAIN_REPORT: Pick<
+  SchedulerReport,
+  'workerReports' | 'clientReports' | 'clients' | 'waiting'
+> = {
   workerReports: [],
   clientReports: [],
   clients: 0,
+  waiting: [],
 }
 
 /** Tasks that do not wait for a capability. */

@@ -48,6 +48,13 @@ export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undef
   }
 }
 
+/** How long the function took, in milliseconds; undefined where there is no profile. */
+export function durationMsOf(metadata: Uint8Array): number | undefined {
+  return metadata.byteLength === LENGTH
+    ? amount(asBuffer(metadata).readFloatBE(0)) * 1000
+    : undefined
+}
+
 function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0
 }

@@ -52,6 +52,11 @@ export interface AgentOptions {
    * 0 to 3,600,000.
    */
   readonly drainMs?: number | undefined
+  /**
+   * True: the scheduler is told the name, message and stack of an error, too, which it keeps for
+   * monitors. Clients get errors either way.
+   */
+  readonly errorTexts?: boolean | undefined
   /** 8,192: results up to this size travel inside the result message. 0 to 16,777,216. */
   readonly inlineLimitBytes?: number | undefined
   /**
@@ -109,6 +114,7 @@ export interface CheckedAgentOptions {
   readonly heartbeatIntervalMs: number
   readonly deathTimeoutMs: number
   readonly drainMs: number
+  readonly errorTexts: boolean
   readonly inlineLimitBytes: number
   readonly cancelGraceMs: number
   readonly spareProcessors: number
@@ -188,6 +194,12 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
     default: 0,
     commandDefault: 20_000,
     flag: 'drain-seconds',
+  },
+  errorTexts: {
+    type: { kind: 'boolean' },
+    description: 'tell monitors what the errors of tasks say',
+    default: true,
+    flag: 'error-texts',
   },
   inlineLimitBytes: {
     type: { kind: 'integer', min: 0, max: 16_777_216 },

@@ -319,6 +319,7 @@ function newMachine(options: AgentWorkerOptions): WorkerMachine {
     heartbeatIntervalMs: settings.heartbeatIntervalMs,
     deathTimeoutMs: settings.deathTimeoutMs,
     drainMs: settings.drainMs,
+    tellsErrors: settings.errorTexts,
     inlineLimitBytes: settings.inlineLimitBytes,
     cancelGraceMs: settings.cancelGraceMs,
     objectCacheBytes: settings.objectCacheBytes,

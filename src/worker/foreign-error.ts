@@ -2,9 +2,10 @@
 // bytes that are not a pickle would end its agent and leave its futures waiting
 // (docs/protocol.md#values).
 
-const TEXT = 'this worker runs JavaScript functions only, not Python ones'
+/** What it says. */
+export const FOREIGN_TEXT = 'this worker runs JavaScript functions only, not Python ones'
 
-/** A pickle (protocol 0) of `RuntimeError(TEXT)`, which Python builds without any code of ours. */
+/** A pickle (protocol 0) of a `RuntimeError` that says so; Python needs no code of ours for it. */
 export function pickledRuntimeError(): Uint8Array {
-  return Buffer.from(`cbuiltins\nRuntimeError\n(S'${TEXT}'\ntR.`, 'latin1')
+  return Buffer.from(`cbuiltins\nRuntimeError\n(S'${FOREIGN_TEXT}'\ntR.`, 'latin1')
 }

@@ -1,6 +1,7 @@
 // What a processor does with the frames of its agent: keeps objects, queues tasks with what they
 // need, has tasks stopped.
 
+import { errorTextOf } from '../base/error-text.js'
 import { DeserializeError, MissingObjectError } from '../base/errors.js'
 import { idToHex, objectIdOf, type ObjectId } from '../base/ids.js'
 import { NO_UNITS, type Units } from '../core/worker/host-units.js'
@@ -10,14 +11,14 @@ import { nameWorker } from '../serializer/process-serializer.js'
 import { decode, type Message, type ObjectInstruction, type Task } from '../wire/message.js'
 import { DEFAULT_TASK_FLAGS, decodeTaskFlags } from '../wire/task-flags.js'
 import { decodeCollect } from './collect-frame.js'
-import { pickledRuntimeError } from './foreign-error.js'
+import { FOREIGN_TEXT, pickledRuntimeError } from './foreign-error.js'
 import { decodeHost, type HostFacts } from './host-frame.js'
 import { KIND_COLLECT, KIND_HOST, KIND_MESSAGE, KIND_STOP, KIND_UNITS } from './link.js'
 import { serializerIdOf } from './object-id.js'
 import { serializeFailure } from './own-frames.js'
 import { decodeStop } from './stop-frame.js'
 import { StoredObject, type ObjectStore } from './stored-object.js'
-import type { RunnableTask } from './task-call.js'
+import type { Refusal, RunnableTask } from './task-call.js'
 import type { TaskRunner } from './task-runner.js'
 import { decodeUnits } from './units-frame.js'
 
@@ -124,19 +125,26 @@ export class Processor {
   }
 }
 
-/** The serialized error of a task that need not be tried. */
+/** The error of a task that need not be tried. */
 function refusalOf(
   task: Task,
   serializer: StoredObject,
   missing: readonly ObjectId[],
-): Uint8Array | undefined {
-  if (serializer.isPickle) return pickledRuntimeError()
+): Refusal | undefined {
+  if (serializer.isPickle) {
+    const text = { name: 'RuntimeError', message: FOREIGN_TEXT, stack: '' }
+    return { payload: pickledRuntimeError(), text }
+  }
   if (missing.length > 0) {
     const text = `the task needs objects that are not here: ${missing.map(idToHex).join(', ')}`
-    return serializeFailure(new MissingObjectError(text))
+    return refusalFor(new MissingObjectError(text))
   }
   if (task.functionArgs.some(({ type }) => type === 'task')) {
-    return serializeFailure(new DeserializeError('an argument of the task is another task'))
+    return refusalFor(new DeserializeError('an argument of the task is another task'))
   }
   return undefined
+}
+
+function refusalFor(error: Error): Refusal {
+  return { payload: serializeFailure(error), text: errorTextOf(error) }
 }

@@ -5,7 +5,7 @@ import type { AsyncResource } from 'node:async_hooks'
 import { NO_BYTES } from '../base/bytes.js'
 import { identity, taskId, type Identity, type ObjectId } from '../base/ids.js'
 import type { LogLevel } from '../base/logger.js'
-import { encodeFrame, type TaskResult } from '../wire/message.js'
+import { encodeFrame, type TaskError, type TaskResult } from '../wire/message.js'
 import { splitChunks } from '../wire/object-content.js'
 import { KIND_LOG, KIND_MESSAGE } from './link.js'
 import { encodeLog, type LogWords } from './log-frame.js'
@@ -29,6 +29,15 @@ export interface RunReportsOptions {
   readonly outside: AsyncResource
   /** Keeps a result as an object for tasks to come. */
   readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
+}
+
+/** What else is known of a run that has ended. */
+export interface RunEnd {
+  readonly profile: Uint8Array
+  /** By the meter's clock. */
+  readonly now: number
+  /** Of one that has failed. */
+  readonly error: readonly TaskError[]
 }
 
 /** What a processor tells its agent of its runs. */
@@ -56,25 +65,25 @@ export class RunReports {
     this.#inlineLimitBytes = inlineLimitBytes
   }
 
-  /** A run has ended; `now` is by the meter's clock. */
+  /** A run has ended. */
   result(
     run: TaskRun,
     status: 'success' | 'failed',
     payload: Uint8Array,
-    { profile, now }: { readonly profile: Uint8Array; readonly now: number },
+    { profile, now, error }: RunEnd,
   ): void {
     this.#progress.tell(run)
     if (this.#outbox.bytes === 0) this.#heldSince = now
     const chunks = payload.byteLength === 0 ? [payload] : splitChunks(payload)
     const isKept = run.task.keepsResult && status === 'success'
     const results = isKept ? this.#keep(run.task, payload.byteLength, chunks) : NO_RESULTS
-    this.#answer(run, { status, metadata: profile, results, inlineResults: chunks })
+    this.#answer(run, { status, metadata: profile, results, inlineResults: chunks, error })
   }
 
   /** A run was skipped, or is of no interest any more. */
   canceled(run: TaskRun): void {
     this.#progress.forget(run)
-    const nothing = { metadata: NO_BYTES, results: NO_RESULTS, inlineResults: [] }
+    const nothing = { metadata: NO_BYTES, results: NO_RESULTS, inlineResults: [], error: [] }
     this.#answer(run, { status: 'canceled', ...nothing })
     this.planFlush()
   }
@@ -121,7 +130,7 @@ export class RunReports {
 
   #answer(
     { id, task }: TaskRun,
-    part: Pick<TaskResult, 'status' | 'metadata' | 'results' | 'inlineResults'>,
+    part: Pick<TaskResult, 'status' | 'metadata' | 'results' | 'inlineResults' | 'error'>,
   ): void {
     const result: TaskResult = {
       kind: 'taskResult',
@@ -134,6 +143,7 @@ export class RunReports {
       failedTaskId: NO_TASK,
       attempt: task.attempt,
       attempts: PLAIN_RESULT.attempts,
+      error: part.error,
     }
     this.#outbox.add(KIND_MESSAGE, encodeFrame(result))
   }

@@ -1,6 +1,7 @@
 // From a task as it came to a call of a function, and from what that returns to bytes again. None
 // of it decides when: that is the matter of task-runner.ts.
 
+import type { ErrorText } from '../base/error-text.js'
 import { DeserializeError, SerializeError } from '../base/errors.js'
 import type { Identity, TaskId } from '../base/ids.js'
 import type { Units } from '../core/worker/host-units.js'
@@ -15,6 +16,13 @@ import type { StoredObject } from './stored-object.js'
 
 /** Longest result: it must fit into one frame, with some room for what is around it. */
 const MAX_RESULT_BYTES = 2 ** 32 - 2 ** 20
+
+/** Why a task is not run. */
+export interface Refusal {
+  /** The serialized error: the result. */
+  readonly payload: Uint8Array
+  readonly text: ErrorText
+}
 
 /** A task with all that it needs. That its time is over, the agent sees. */
 export interface RunnableTask extends TimeLimit {
@@ -43,8 +51,8 @@ export interface RunnableTask extends TimeLimit {
   readonly inputs: readonly (StoredObject | Uint8Array)[]
   /** Which of the inputs are values of references or results of tasks; undefined = none. */
   readonly shared: ReadonlySet<number> | undefined
-  /** Why it cannot be run: the serialized error that is its result. */
-  readonly refusal: Uint8Array | undefined
+  /** Why it cannot be run. */
+  readonly refusal: Refusal | undefined
 }
 
 /** A task that was read. */

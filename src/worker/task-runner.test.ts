@@ -68,7 +68,9 @@ test('whatever a task throws is its result', () => {
   setup.add('number', 'number')
   setup.define('one', () => 1)
   setup.add('argument', 'one', { inputs: [Buffer.from('nothing')] })
-  setup.add('refused', 'one', { refusal: Buffer.from('refusal') })
+  setup.add('refused', 'one', {
+    refusal: { payload: Buffer.from('refusal'), text: { name: 'E', message: '', stack: '' } },
+  })
   setup.runner.run()
   assert.deepEqual(
     setup.outbox.results.map(({ status }) => status),

@@ -8,10 +8,12 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { NO_BYTES } from '../base/bytes.js'
+import { errorTextOf } from '../base/error-text.js'
 import { identity, type ObjectId, type TaskId } from '../base/ids.js'
 import type { LogLevel } from '../base/logger.js'
 import type { StopReason } from '../core/worker/events.js'
 import type { TaskHost, TaskScopes } from '../runtime/task-scope.js'
+import type { TaskError } from '../wire/message.js'
 import type { PendingImport } from '../serializer/module/reference.js'
 import { pendingImportOf, readWhenImported } from '../serializer/pending-read.js'
 import type { ClaimTable } from './claim-table.js'
@@ -219,7 +221,10 @@ export class TaskRunner implements RunHandler, Stage {
     this.#meter.start(run)
     const leewayMs = task.timeoutMs > 0 ? MAX_READ_MS : 0
     run.slot = this.#board.enter(run.dispatchNumber, run.startedAt + leewayMs, run.isProfiled)
-    if (task.refusal !== undefined) return this.#finish(run, 'failed', task.refusal)
+    if (task.refusal !== undefined) {
+      const { payload, text } = task.refusal
+      return this.#finish(run, 'failed', payload, [text])
+    }
     try {
       return this.#end(
         run,
@@ -297,11 +302,18 @@ export class TaskRunner implements RunHandler, Stage {
   }
 
   #fail(run: TaskRun, error: unknown): true {
-    return this.#finish(run, 'failed', run.isGivenUp ? NO_BYTES : serializeFailure(error))
+    if (run.isGivenUp) return this.#finish(run, 'failed', NO_BYTES)
+    const payload = serializeFailure(error)
+    return this.#finish(run, 'failed', payload, [errorTextOf(error)])
   }
 
   /** Returns that the task is over. */
-  #finish(run: TaskRun, status: 'success' | 'failed', payload: Uint8Array): true {
+  #finish(
+    run: TaskRun,
+    status: 'success' | 'failed',
+    payload: Uint8Array,
+    error: readonly TaskError[] = [],
+  ): true {
     const meter = this.#meter
     this.#current = undefined
     meter.stop(run)
@@ -315,7 +327,7 @@ export class TaskRunner implements RunHandler, Stage {
     if (run.isPending) this.#release(run)
     run.task.fn.lastCallMs = meter.lastMs
     const profile = meter.profile(run, seenBytes)
-    this.#reports.result(run, status, payload, { profile, now: meter.endedAt })
+    this.#reports.result(run, status, payload, { profile, now: meter.endedAt, error })
     return true
   }
 

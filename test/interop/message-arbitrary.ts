@@ -11,9 +11,14 @@ import type {
   Resource,
   SchedulerReport,
   Task,
+  MonitorState,
   TaskAttempt,
+  TaskError,
+  TaskEvent,
+  TaskFailure,
   TaskCapability,
   TaskStatus,
+  WaitingCount,
   WaitingTasks,
   WorkerReport,
   WorkerStatus,
@@ -167,6 +172,70 @@ const clientReport: fc.Arbitrary<ClientReport> = fc.record({
   worker: identities,
 })
 
+const waitingCount: fc.Arbitrary<WaitingCount> = fc.record({
+  reason: fc.constantFrom(...WAIT_REASON),
+  needs: text,
+  function: text,
+  tasks: uint32,
+  forMS: uint32,
+})
+
+const taskError: fc.Arbitrary<TaskError> = fc.record({ name: text, message: text, stack: text })
+
+/** What events and failures have in common. */
+const endedTask = {
+  taskId: taskIds,
+  name: text,
+  function: text,
+  client: identities,
+  worker: identities,
+  status,
+  attempts: uint32,
+}
+
+const taskEvent: fc.Arbitrary<TaskEvent> = fc.record({
+  ...endedTask,
+  queuedAgoMS: float64,
+  startAgoMS: float64,
+  endAgoMS: float64,
+  durationMS: float64,
+  errorName: text,
+})
+
+const taskFailure: fc.Arbitrary<TaskFailure> = fc.record({
+  ...endedTask,
+  number: uint64,
+  agoMS: float64,
+  error: fc.array(taskError, { maxLength: 1 }),
+})
+
+const monitorState: fc.Arbitrary<MonitorState> = fc.record({
+  scheduler: resource,
+  rssFree: uint64,
+  waiting: uint64,
+  running: uint64,
+  ended: list(fc.record({ status, tasks: uint64 })),
+  workers: uint32,
+  firstWorker: uint32,
+  workerReports: list(workerReport, 2),
+  clients: uint32,
+  firstClient: uint32,
+  clientReports: list(clientReport, 2),
+  functions: list(
+    fc.record({
+      name: text,
+      ended: uint64,
+      failed: uint64,
+      measured: uint64,
+      totalMS: float64,
+      longestMS: float64,
+    }),
+  ),
+  waitingCounts: list(waitingCount, 2),
+  objects: uint32,
+  objectBytes: uint64,
+})
+
 const report: fc.Arbitrary<SchedulerReport> = fc.record({
   version: text,
   runtime: text,
@@ -178,6 +247,7 @@ const report: fc.Arbitrary<SchedulerReport> = fc.record({
   workerReports: list(workerReport, 3),
   clientReports: list(clientReport, 3),
   clients: uint32,
+  waiting: list(waitingCount, 3),
 })
 
 const waitingTasks: fc.Arbitrary<WaitingTasks> = fc.record({
@@ -206,6 +276,7 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     failedTaskId: fc.oneof(fc.constant(taskId('')), taskIds),
     attempt: fc.oneof(fc.constant(0), uint32),
     attempts: list(attempt, 2),
+    error: fc.array(taskError, { maxLength: 1 }),
   }),
   fc.record({
     kind: fc.constant('graphTask' as const),
@@ -278,6 +349,21 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     forMS: uint32,
     dependsOn: list(taskIds),
     attempts: list(attempt),
+  }),
+  fc.record({
+    kind: fc.constant('monitorRequest' as const),
+    credit: uint32,
+    wantsEvents: bool,
+    wantsFailures: bool,
+    failuresAfter: uint64,
+  }),
+  fc.record({
+    kind: fc.constant('monitorReport' as const),
+    states: fc.array(monitorState, { maxLength: 1 }),
+    events: list(taskEvent, 4),
+    lostEvents: uint64,
+    failures: list(taskFailure, 4),
+    lostFailures: uint64,
   }),
   fc.record({
     kind: fc.constant('workerHeartbeat' as const),

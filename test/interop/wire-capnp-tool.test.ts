@@ -200,6 +200,8 @@ const NEW_KINDS: ReadonlySet<Message['kind']> = new Set([
   'taskRoom',
   'taskInquiry',
   'taskExplanation',
+  'monitorRequest',
+  'monitorReport',
 ] as const)
 
 function isExtension(message: Message, field: string): boolean {

@@ -64,6 +64,7 @@ export class ProcessorReports {
       failedTaskId: taskId(''),
       attempt: task.attempt,
       attempts: [],
+      error: [],
     }
     this.#setup.voice.add(() => this.#setup.onResult(result))
   }

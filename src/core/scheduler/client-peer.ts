@@ -87,6 +87,7 @@ export function clientOf(
  */
 export function onClientLost(state: SchedulerState, client: ClientEntry): void {
   client.isConnected = false
+  state.monitors.leave(client)
   tellOf(state, client, 'lost its connection')
   forgetRoom(state, client)
   if (client.host !== undefined) state.pools[client.runtime].queue.park(client)
@@ -103,6 +104,7 @@ function clearOut(state: SchedulerState, host: WorkerEntry): void {
 export function removeClient(state: SchedulerState, client: ClientEntry, reason: string): void {
   tellOf(state, client, reason)
   client.hasLeft = true
+  state.monitors.leave(client)
   forgetRoom(state, client)
   moveIn(client, undefined)
   state.clients.delete(client.identity)

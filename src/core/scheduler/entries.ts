@@ -169,6 +169,10 @@ export interface TaskExtra {
   isForced: boolean
   /** How many TaskCancels its worker has not answered. */
   unanswered: number
+  /** When it began to wait for the worker that it has, if a monitor wanted to know. */
+  queuedAt: InstantMs | undefined
+  /** The subscribers were told of it, so they are told how it ends. */
+  isPublished: boolean
   /** Whether its worker was asked to give it back, or said that it has begun it. */
   recall: 'no' | 'asked' | 'refused'
   /** When it said that it has begun it. Of meaning only then. */
@@ -238,12 +242,27 @@ export interface RetainedObject {
   readonly until: InstantMs
 }
 
+/** What is counted of the functions of one name. */
+export interface FunctionCounts {
+  readonly name: string
+  /** Tasks that have ended. */
+  ended: number
+  /** Those that have failed. */
+  failed: number
+  /** Those of which it is known how long they took. */
+  measured: number
+  totalMs: number
+  longestMs: number
+}
+
 /** A stored object. It lives as long as it has users, and some time longer if it is retained. */
 export interface ObjectEntry {
   readonly id: ObjectId
   type: ObjectContentType
   name: Uint8Array
   chunks: readonly Uint8Array[]
+  /** Of a function that a task has had: what is counted under its name. */
+  counts: FunctionCounts | undefined
   /** Of a function: moving average of its tasks' durations in seconds, once one has ended. */
   averageSeconds: number | undefined
   readonly users: Set<ObjectUser>

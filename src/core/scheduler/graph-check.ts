@@ -26,9 +26,11 @@ export function checkGraph(graph: GraphTables, isAlive: boolean): void {
 function checkNodes(graph: GraphTables): void {
   const { nodes, state } = graph
   let unfinished = 0
+  let started = 0
   for (let node = 0; node < nodes.count; node += 1) {
     const nodeState = nodes.stateOf(node)
     if (!nodes.hasEnded(node)) unfinished += 1
+    if (nodeState === STARTED) started += 1
     assert((nodeState === READY) === graph.ready.has(node), 'a ready node is not in the set')
     const task = state.tasks.get(nodes.idOf(node))
     if (nodeState === STARTED) assert(task?.node?.index === node, 'a started node has no task')
@@ -37,6 +39,7 @@ function checkNodes(graph: GraphTables): void {
     if (nodeState === SUCCEEDED) checkValue(graph, node)
   }
   assert(unfinished === graph.unfinished, 'the unfinished nodes are miscounted')
+  assert(started === graph.started, 'the started nodes are miscounted')
 }
 
 /** Results are there for as long as something may need them, and no longer. */

@@ -49,6 +49,7 @@ export function failedResult(graph: GraphTables, failure: Failure, id: TaskId): 
     failedTaskId: isOurs ? result.taskId : PLAIN_RESULT.failedTaskId,
     attempt: 0,
     attempts: PLAIN_RESULT.attempts,
+    error: PLAIN_RESULT.error,
   }
 }
 

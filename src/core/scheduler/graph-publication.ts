@@ -10,7 +10,7 @@ import { MESSAGE_COST } from './graph-work.js'
 /** A node has arrived. */
 export function publishNode(graph: GraphTables, node: number): void {
   const { nodes, state } = graph
-  if (!state.output.hasSubscribers) return
+  if (!state.output.hasSubscribers || !state.eventBudget.take(1, state.now)) return
   const inputs = new Set<TaskId>()
   for (let index = 0; index < nodes.inputCount(node); index += 1) {
     inputs.add(nodes.idOf(nodes.input(node, index)))
@@ -27,7 +27,7 @@ export function publishNode(graph: GraphTables, node: number): void {
 /** A node has ended without ever having been a task. */
 export function publishNodeEnd(graph: GraphTables, node: number, status: TaskStatus): void {
   const { nodes, state } = graph
-  if (!state.output.hasSubscribers) return
+  if (!state.output.hasSubscribers || !state.eventBudget.take(1, state.now)) return
   state.graphWork.left -= MESSAGE_COST
   const name = state.objects.get(nodes.kindOf(node).functionId)?.name
   state.output.publish({

@@ -45,6 +45,8 @@ export class GraphTables {
   ended: number = NONE
   /** How many nodes have not ended. */
   unfinished = 0
+  /** How many of these have a task. */
+  started = 0
   /** Nodes before this one have been looked at since the graph was closed. */
   swept = 0
 

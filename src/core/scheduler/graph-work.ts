@@ -4,6 +4,7 @@
 
 import { latin1ToBytes } from '../../base/bytes.js'
 import { objectIdOf, type ObjectId, type SchedulerId } from '../../base/ids.js'
+import type { Runtime } from './entries.js'
 
 /** What looking at a node or following an edge costs; everything else is in proportion. */
 export const STEP_COST = 1
@@ -17,8 +18,16 @@ const STEPS_PER_TURN = 24_000
 export interface Worklist {
   /** Works until all is done (true) or `GraphWork.left` is used up. */
   advance(): boolean
+}
+
+/** A graph, as those see it who know nothing of graphs. */
+export interface GraphWorklist extends Worklist {
+  /** That of its client. */
+  readonly runtime: Runtime
   /** How many of its nodes could run and are not in the queue. */
   readonly readyCount: number
+  /** How many of its nodes wait for others. */
+  readonly blockedCount: number
   /** Throws if its tables disagree. */
   checkInvariants(): void
 }
@@ -26,7 +35,7 @@ export interface Worklist {
 /** The long work of all graphs of one scheduler. */
 export class GraphWork {
   /** All graphs, from their first part until they are forgotten. */
-  readonly graphs: Set<Worklist> = new Set()
+  readonly graphs: Set<GraphWorklist> = new Set()
   /** How much may still be done in this turn; below 0 when the last step was long. */
   left: number
   /** Those that are not done, whose turn it is first. */

@@ -4,7 +4,7 @@
 import type { TaskId } from '../../base/ids.js'
 import { idToHex } from '../../base/ids.js'
 import type { GraphTask, TaskResult, TaskStatus } from '../../wire/message.js'
-import type { ClientEntry, GraphEntry, TaskEntry } from './entries.js'
+import type { ClientEntry, GraphEntry, Runtime, TaskEntry } from './entries.js'
 import { leaveParent } from './family.js'
 import { checkGraph } from './graph-check.js'
 import { NONE } from './graph-index.js'
@@ -23,7 +23,7 @@ import {
 import { DROPPED, IS_LOOSE, IS_TARGET, IS_UNWANTED, STARTED, SUCCEEDED } from './graph-table.js'
 import { GraphTables } from './graph-tables.js'
 import { fillQueue, leaveQueue } from './graph-task.js'
-import { MESSAGE_COST, STEP_COST, type Worklist } from './graph-work.js'
+import { MESSAGE_COST, STEP_COST, type GraphWorklist } from './graph-work.js'
 import type { SchedulerState } from './state.js'
 import { sendStatus, statusResult } from './task.js'
 
@@ -31,7 +31,7 @@ import { sendStatus, statusResult } from './task.js'
 const MAX_NEEDS = 20
 
 /** A graph of a client. It stays in the client's table until no further part can follow. */
-export class Graph implements GraphEntry, Worklist {
+export class Graph implements GraphEntry, GraphWorklist {
   readonly id: TaskId
   parent: TaskEntry | undefined
   readonly #state: SchedulerState
@@ -171,8 +171,18 @@ export class Graph implements GraphEntry, Worklist {
     return true
   }
 
+  get runtime(): Runtime {
+    return this.#client.runtime
+  }
+
   get readyCount(): number {
     return this.#verdict === undefined ? this.#tables.ready.size : 0
+  }
+
+  get blockedCount(): number {
+    if (this.#verdict !== undefined) return 0
+    const { unfinished, ready, started } = this.#tables
+    return unfinished - ready.size - started
   }
 
   checkInvariants(): void {
@@ -225,6 +235,7 @@ export class Graph implements GraphEntry, Worklist {
     if (nodes.hasEnded(node)) return
     const task =
       nodes.stateOf(node) === STARTED ? this.#state.tasks.get(nodes.idOf(node)) : undefined
+    if (nodes.stateOf(node) === STARTED) tables.started -= 1
     nodes.setState(node, DROPPED)
     tables.unfinished -= 1
     if (task === undefined) endUnstarted(tables, node, verdict)

@@ -7,11 +7,7 @@ import type { SchedulerState } from './state.js'
 
 /** Nobody needs the objects of `user` any more, unless somebody else uses them, too. */
 export function leaveObjects(state: SchedulerState, user: ObjectUser): void {
-  state.graphWork.begin({
-    advance: () => releaseSome(state, user),
-    readyCount: 0,
-    checkInvariants: () => {},
-  })
+  state.graphWork.begin({ advance: () => releaseSome(state, user) })
 }
 
 /** False: the turn is over before all is done. */

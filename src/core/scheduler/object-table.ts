@@ -3,7 +3,7 @@
 // told. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
-import { copyOf, NO_BYTES } from '../../base/bytes.js'
+import { copyOf, NO_BYTES, totalBytes } from '../../base/bytes.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import { SpreadMap } from '../../base/spread-map.js'
@@ -21,6 +21,7 @@ export class ObjectTable {
   readonly #removals = new Map<WorkerEntry, ObjectId[]>()
   readonly #retained: RetainedObjects
   readonly #now: () => InstantMs
+  #bytes = 0
 
   /** `retentionMs`: so long an object stays that nobody needs. `now`: the time of this moment. */
   constructor(retentionMs = 0, now: () => InstantMs = () => 0) {
@@ -30,6 +31,11 @@ export class ObjectTable {
 
   get size(): number {
     return this.#objects.size
+  }
+
+  /** How many bytes all of them have. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   /** Whether some worker has to be told of removals. */
@@ -56,7 +62,9 @@ export class ObjectTable {
       const entry = this.#entry(objectIds[i] as ObjectId)
       entry.type = objectTypes[i] as ObjectContentType
       entry.name = ownMemory(objectNames[i] as Uint8Array)
+      this.#bytes -= totalBytes(entry.chunks)
       entry.chunks = (objectBytes[i] as readonly Uint8Array[]).map(ownMemory)
+      this.#bytes += totalBytes(entry.chunks)
       this.use(user, entry)
     }
   }
@@ -142,12 +150,15 @@ export class ObjectTable {
 
   /** Throws if the table disagrees with itself. */
   checkInvariants(): void {
+    let bytes = 0
     for (const entry of this.#objects.values()) {
+      bytes += totalBytes(entry.chunks)
       const isKept = entry.users.size > 0 || entry.retained !== undefined
       assert(isKept, 'a stored object without users')
       for (const user of entry.users) assert(user.objects.has(entry), 'a user without its object')
       for (const worker of entry.holders) assert(worker.held.has(entry), 'a holder without object')
     }
+    assert(bytes === this.#bytes, 'the bytes of objects are miscounted')
     this.#retained.checkInvariants((entry) => this.#objects.get(entry.id) === entry)
   }
 
@@ -158,6 +169,7 @@ export class ObjectTable {
 
   #free(entry: ObjectEntry): void {
     this.#objects.delete(entry.id)
+    this.#bytes -= totalBytes(entry.chunks)
     for (const worker of entry.holders) {
       worker.held.delete(entry)
       const ids = this.#removals.get(worker)
@@ -175,6 +187,7 @@ export class ObjectTable {
         type: 'object',
         name: NO_BYTES,
         chunks: [],
+        counts: undefined,
         averageSeconds: undefined,
       } as const
       entry = { id, ...nothing, users: new Set(), holders: new Set(), retained: undefined }

@@ -15,7 +15,7 @@ import type {
   WorkerHeartbeat,
   WorkerStatus,
 } from '../../wire/message.js'
-import { decodeProfileResult } from '../../wire/profile.js'
+import { durationMsOf } from '../../wire/profile.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
@@ -26,9 +26,6 @@ const CONNECTED = latin1ToBytes('connected')
 const DISCONNECTED = latin1ToBytes('disconnected')
 const NO_WORKER = identity('')
 const UNKNOWN_FUNCTION = latin1ToBytes('<Unknown>')
-
-/** Length of a profile result. */
-const PROFILE_BYTES = 16
 
 /** How a task has ended, beside its status. */
 export interface TaskEnd {
@@ -47,8 +44,9 @@ export function publishTask(
   end: TaskEnd = NOT_ENDED,
 ): void {
   if (state.options.tellsTasks === true) tellTask(state, { task, status, end })
-  if (!state.output.hasSubscribers) return
-  state.output.publish({
+  const { output, eventBudget } = state
+  if (!output.hasSubscribers || !eventBudget.takeStep(task, status, state.now)) return
+  output.publish({
     kind: 'stateTask',
     taskId: task.id,
     functionName: nameOf(task),
@@ -85,22 +83,15 @@ interface Step {
 
 function tellTask(state: SchedulerState, { task, status, end }: Step): void {
   const worker = (task.worker ?? end.worker)?.identity
-  const durationMs = durationOf(end.metadata)
+  const durationMs = durationMsOf(end.metadata)
   const cause = CAUSES[status]
   state.output.log('debug', STEPS[status], {
     ...taskFields(task),
     ...(task.client === undefined ? {} : { client: task.client.identity }),
     ...(worker === undefined ? {} : { worker }),
-    ...(durationMs === undefined ? {} : { durationMs }),
+    ...(durationMs === undefined ? {} : { durationMs: Math.round(durationMs * 1e3) / 1e3 }),
     ...(cause === undefined ? {} : { cause }),
   })
-}
-
-/** In milliseconds, to the microsecond. */
-function durationOf(metadata: Uint8Array): number | undefined {
-  if (metadata.byteLength !== PROFILE_BYTES) return undefined
-  const profile = decodeProfileResult(metadata)
-  return profile && Math.round(profile.durationSeconds * 1e6) / 1e3
 }
 
 /** What a line says of a task that is not taken. */

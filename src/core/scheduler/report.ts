@@ -13,10 +13,11 @@ import type { ClientEntry, Runtime, WorkerEntry } from './entries.js'
 import type { CoreReport } from './events.js'
 import { workerStatus } from './publication.js'
 import type { SchedulerState } from './state.js'
+import { waitingCounts } from './waiting-counts.js'
 import { titleOf } from './task-fields.js'
 
 /** So many workers, and so many clients, are told of one by one. */
-const MAX_ROWS = 1_000
+export const MAX_ROWS = 1_000
 
 /** More than any peer of ours tells: what others tell must not make a report too long to send. */
 const MOST = { characters: 256, capabilities: 64, running: 32 } as const
@@ -42,9 +43,23 @@ export function reportFor(
     suitable: suitable.length,
     idle: idle.length,
     clients: clients.length,
-    workerReports: workers.slice(0, rows).map((worker) => workerReport(state, worker)),
-    clientReports: clients.slice(0, rows).map(clientReport),
+    workerReports: workerRows(state, workers.slice(0, rows)),
+    clientReports: clientRows(clients.slice(0, rows)),
+    waiting: wantsPeers ? waitingCounts(state) : [],
   }
+}
+
+/** What is told of workers. */
+export function workerRows(
+  state: SchedulerState,
+  workers: readonly WorkerEntry[],
+): readonly WorkerReport[] {
+  return workers.map((worker) => workerReport(state, worker))
+}
+
+/** What is told of clients. */
+export function clientRows(clients: readonly ClientEntry[]): readonly ClientReport[] {
+  return clients.map(clientReport)
 }
 
 function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport {

@@ -12,6 +12,7 @@ import type { Act, SchedulerAction, SchedulerEvent } from './events.js'
 import { onTaskInquiry } from './explain.js'
 import { onGraphTask, onGraphTaskCancel } from './graph-peer.js'
 import { onObjectInstruction, onObjectRequest, sendRemovals } from './object.js'
+import { stateFor } from './monitor-state.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { publishScheduler } from './publication.js'
 import { expireClaims } from './return.js'
@@ -51,10 +52,10 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   get deadline(): InstantMs | undefined {
-    const { objects, orphans, graphWork, claims, letGoAt, now } = this.#state
+    const { objects, orphans, graphWork, claims, letGoAt, now, monitors } = this.#state
     const removalsAt = objects.hasRemovals ? this.#nextRemovals : undefined
     const isBusy = !orphans.isEmpty || graphWork.isDue
-    const objectsAt = earliest(removalsAt, objects.deadline)
+    const objectsAt = earliest(earliest(removalsAt, objects.deadline), monitors.deadline)
     const workAt = earliest(isBusy ? now : undefined, earliest(objectsAt, this.#nextSweep))
     return earliest(workAt, earliest(this.#balancer.deadline, earliest(claims.deadline, letGoAt)))
   }
@@ -84,6 +85,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         break
       case 'statisticsSampled':
         publishScheduler(this.#state, now, event.scheduler, event.rssFree)
+        this.#state.monitors.sendStates(this.#state, (first) => stateFor(this.#state, event, first))
         break
       case 'tick':
         this.#onTick(now)
@@ -117,6 +119,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         return onTaskCancel(state, clientOf(state, from, now), message)
       case 'taskInquiry':
         return onTaskInquiry(state, clientOf(state, from, now), message)
+      case 'monitorRequest':
+        this.#touch(from, now)
+        return state.monitors.onRequest(state, from, message)
       case 'graphTask':
         return onGraphTask(state, clientOf(state, from, now), message)
       case 'graphTaskCancel':
@@ -207,6 +212,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     this.#balancer.update(this.#state)
     this.#state.waiting.update(this.#state)
     giveRoom(this.#state)
+    this.#state.monitors.flush(this.#state)
     if (this.#state.objects.hasRemovals && now >= this.#nextRemovals) {
       this.#nextRemovals = now + REMOVAL_INTERVAL_MS
       sendRemovals(this.#state)

@@ -9,8 +9,11 @@ import type { InstantMs } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import { Claims } from './claims.js'
 import type { ClientEntry, Runtime, TaskEntry, WorkerEntry } from './entries.js'
+import { EventBudget } from './event-budget.js'
 import { checkFamily, Orphans } from './family.js'
+import { FunctionTable } from './function-table.js'
 import { GraphWork } from './graph-work.js'
+import { Monitors } from './monitors.js'
 import { ObjectTable } from './object-table.js'
 import type { SchedulerCoreOptions } from './options.js'
 import { Output } from './output.js'
@@ -43,6 +46,10 @@ export class SchedulerState {
   readonly waiting: Waiting = new Waiting()
   readonly requirements: Requirements = new Requirements()
   readonly supplies: Supplies = new Supplies()
+  readonly functions: FunctionTable = new FunctionTable()
+  readonly monitors: Monitors = new Monitors()
+  /** What subscribers may be told of tasks. */
+  readonly eventBudget: EventBudget = new EventBudget()
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
   /** Messages per kind since the start. */
   readonly received: Map<Message['kind'], number> = new Map()

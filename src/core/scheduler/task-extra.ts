@@ -73,6 +73,8 @@ function newExtra(
     isFragile: false,
     isForced: false,
     unanswered: 0,
+    queuedAt: undefined,
+    isPublished: false,
     recall: 'no',
     refusedAt: 0,
   }

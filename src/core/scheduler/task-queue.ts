@@ -6,17 +6,54 @@
 
 import { assert } from '../../base/assert.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
-import type { ClientEntry, TaskEntry } from './entries.js'
+import type { InstantMs } from '../../base/machine.js'
+import type { ClientEntry, FunctionCounts, TaskEntry } from './entries.js'
 
 /** Among so many tasks one that fits is looked for. */
 const MAX_LOOKS = 1000
 
+/** Tasks of one name of function that wait. */
+export interface WaitingGroup {
+  /** Undefined: the tasks have no function that is known. */
+  readonly counts: FunctionCounts | undefined
+  tasks: number
+  /** Since when the first of those has waited that wait beside them. */
+  readonly since: InstantMs
+}
+
 /** What one client has waiting at one priority. Invariant: not empty. */
-interface Turn {
+class Turn {
   readonly client: ClientEntry
-  readonly tasks: Fifo<TaskEntry>
+  readonly tasks = new Fifo<TaskEntry>()
   /** Its place in the ring; undefined while its client is parked. */
   place: FifoNode<Turn> | undefined
+  /** How many tasks there are of each name of function; none is below 0. */
+  readonly #tallies = new Map<FunctionCounts | undefined, { tasks: number }>()
+  #lastCounts: FunctionCounts | undefined
+  #last: { tasks: number } | undefined
+
+  constructor(client: ClientEntry) {
+    this.client = client
+  }
+
+  /** A task has come (1) or gone (-1). */
+  tally(task: TaskEntry, change: 1 | -1): void {
+    const counts = task.function?.counts
+    if (this.#last === undefined || counts !== this.#lastCounts) {
+      this.#last = this.#tallies.get(counts) ?? { tasks: 0 }
+      this.#lastCounts = counts
+      this.#tallies.set(counts, this.#last)
+    }
+    this.#last.tasks += change
+  }
+
+  /** What waits, by function. */
+  *groups(): Iterable<WaitingGroup> {
+    const since = this.tasks.first?.changedAt ?? 0
+    for (const [counts, { tasks }] of this.#tallies) {
+      if (tasks > 0) yield { counts, tasks, since }
+    }
+  }
 }
 
 /** The tasks of one priority. Invariant: not empty. */
@@ -33,7 +70,7 @@ class Level {
   turnOf(client: ClientEntry, isParked: boolean): Turn {
     let turn = this.turns.get(client)
     if (turn === undefined) {
-      turn = { client, tasks: new Fifo(), place: undefined }
+      turn = new Turn(client)
       this.turns.set(client, turn)
       if (!isParked) turn.place = this.ring.push(turn)
     }
@@ -68,14 +105,12 @@ export class TaskQueue {
 
   /** Adds a task behind all others of its client and priority. */
   push(task: TaskEntry): void {
-    this.#size += 1
-    task.place = this.#turnOf(task).tasks.push(task)
+    task.place = this.#enter(task).tasks.push(task)
   }
 
   /** Adds a task that was taken before: it goes in front of its client's others. */
   putBack(task: TaskEntry): void {
-    this.#size += 1
-    task.place = this.#turnOf(task).tasks.unshift(task)
+    task.place = this.#enter(task).tasks.unshift(task)
   }
 
   /** Adds a task in front of one of the same client that is here. */
@@ -84,8 +119,7 @@ export class TaskQueue {
       this.putBack(task)
       return
     }
-    this.#size += 1
-    task.place = this.#turnOf(task).tasks.insertBefore(task, other.place)
+    task.place = this.#enter(task).tasks.insertBefore(task, other.place)
   }
 
   /** Adds a task behind one of the same client that is here. */
@@ -157,6 +191,7 @@ export class TaskQueue {
     if (!turn.tasks.remove(task.place)) return false
     task.place = undefined
     this.#size -= 1
+    turn.tally(task, -1)
     if (turn.tasks.size === 0) this.#endTurn(level, turn)
     return true
   }
@@ -177,6 +212,13 @@ export class TaskQueue {
     return dropped
   }
 
+  /** What waits, by client, priority and function. */
+  *groups(): Iterable<WaitingGroup> {
+    for (const { turns } of this.#levels) {
+      for (const turn of turns.values()) yield* turn.groups()
+    }
+  }
+
   /** Throws if the queue disagrees with itself. */
   checkInvariants(): void {
     let count = 0
@@ -187,6 +229,8 @@ export class TaskQueue {
       for (const turn of level.turns.values()) {
         assert(turn.tasks.size > 0, 'a turn without tasks')
         assert((turn.place === undefined) === this.#parked.has(turn.client), 'a turn is misplaced')
+        const tallied = [...turn.groups()].reduce((sum, { tasks }) => sum + tasks, 0)
+        assert(tallied === turn.tasks.size, 'a turn miscounts its functions')
         for (const task of turn.tasks) {
           count += 1
           assert(task.state === 'inactive', 'a waiting task is not inactive')
@@ -204,10 +248,14 @@ export class TaskQueue {
     return this.#levels.find((level) => level.ring.size > 0)
   }
 
-  #turnOf(task: TaskEntry): Turn {
+  /** A task comes in; returns where it belongs. */
+  #enter(task: TaskEntry): Turn {
     assert(task.client !== undefined, 'a task without a client cannot wait')
     const isParked = this.#parked.size > 0 && this.#parked.has(task.client)
-    return this.#levelOf(task.priority).turnOf(task.client, isParked)
+    const turn = this.#levelOf(task.priority).turnOf(task.client, isParked)
+    this.#size += 1
+    turn.tally(task, 1)
+    return turn
   }
 
   #levelOf(priority: number): Level {

@@ -1,11 +1,11 @@
 // What workers answer: how a task ended, or that it did not and has to wait again.
 // docs/protocol.md#task, docs/protocol.md#return
 
-import { asBuffer } from '../../base/bytes.js'
 import { FEATURE_RECOVERY, hasFeature } from '../../base/features.js'
 import { idToHex, type Identity } from '../../base/ids.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { TaskResult, TaskStatus } from '../../wire/message.js'
+import { durationMsOf } from '../../wire/profile.js'
 import { keepRecalled } from './balance.js'
 import type { TaskEntry, WorkerEntry } from './entries.js'
 import { rememberAttempt } from './explain.js'
@@ -158,7 +158,6 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
 
 /** The duration is the first thing in a result's metadata. docs/protocol.md#profile */
 function measure(pool: WorkerPool, task: TaskEntry, metadata: Uint8Array): void {
-  if (metadata.byteLength !== 16) return
-  const seconds = asBuffer(metadata).readFloatBE(0)
-  if (seconds >= 0 && Number.isFinite(seconds)) pool.measure(task, seconds)
+  const durationMs = durationMsOf(metadata)
+  if (durationMs !== undefined) pool.measure(task, durationMs / 1000)
 }

@@ -5,6 +5,7 @@ import { copyOf, NO_BYTES } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
 import { FEATURE_PEERS, hasFeature } from '../../base/features.js'
 import { idToHex, type TaskId } from '../../base/ids.js'
+import { durationMsOf } from '../../wire/profile.js'
 import { decodeTaskFlags } from '../../wire/task-flags.js'
 import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
@@ -213,6 +214,7 @@ function giveClaimed(state: SchedulerState): void {
 }
 
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
+  if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
   task.state = 'running'
   task.changedAt = state.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
@@ -243,12 +245,14 @@ export function newTask(
   if (priority === undefined || (client.runtime === 'python' && priority < 0)) return undefined
   const requirement = state.requirements.of(message.capabilities)
   if (requirement === 'refused') return undefined
+  const fn = state.objects.get(message.funcObjectId)
+  if (fn !== undefined) state.functions.of(fn)
   return {
     id: message.taskId,
     client,
     runtime: client.runtime,
     priority,
-    function: state.objects.get(message.funcObjectId),
+    function: fn,
     bytes: message.bytes === undefined ? NO_BYTES : copyOf(message.bytes),
     state: 'inactive',
     changedAt: state.now,
@@ -311,7 +315,12 @@ export function endTask(
   result: TaskResult,
   worker?: WorkerEntry,
 ): void {
+  const durationMs = worker === undefined ? undefined : durationMsOf(result.metadata)
   count(state, result.status)
+  state.functions.count(task.function, result.status, durationMs)
+  if (state.monitors.wants(result.status)) {
+    state.monitors.onEnded(state, task, { result, worker, durationMs })
+  }
   state.tasks.delete(task.id)
   publishTask(state, task, result.status, { metadata: result.metadata, worker })
   task.client?.tasks.delete(task)
@@ -345,7 +354,7 @@ function forget(state: SchedulerState, task: TaskEntry): void {
 
 /** A result without content. */
 export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
-  const { inlineResults, worker, failedTaskId, attempt, attempts } = PLAIN_RESULT
+  const { inlineResults, worker, failedTaskId, attempt, attempts, error } = PLAIN_RESULT
   return {
     kind: 'taskResult',
     taskId,
@@ -357,6 +366,7 @@ export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
     failedTaskId,
     attempt,
     attempts,
+    error,
   }
 }
 

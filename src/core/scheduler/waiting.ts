@@ -54,7 +54,7 @@ function elapsed({ now }: Circumstances, since: InstantMs | undefined): number {
 }
 
 /** What the tasks of a lane need, for people. */
-function needsOf({ requirement, isServed }: Lane): string {
+export function needsOf({ requirement, isServed }: Lane): string {
   return isServed ? `${requirement.key}, beside what their own parents have` : requirement.key
 }
 
@@ -149,7 +149,7 @@ export class Waiting {
     if (reason !== 'all-busy' || requirement === undefined) {
       return { reason: waitReasonOf(reason), needs: '' }
     }
-    const lanes = this.#lackingLanes(state, runtime).map(([lane]) => lane)
+    const lanes = this.lackingLanes(state, runtime)
     const lane = lanes.find((each) => each.requirement === requirement)
     return lane === undefined
       ? { reason: 'allBusy', needs: '' }
@@ -166,6 +166,11 @@ export class Waiting {
       found.push({ reason: 'noCapability', tasks, forMS, needs: needsOf(lane) })
     }
     return found.toSorted((a, b) => b.forMS - a.forMS).slice(0, MAX_LACKING)
+  }
+
+  /** What waits for what no worker that is there could ever give. */
+  lackingLanes(state: Circumstances, runtime: Runtime): readonly Lane[] {
+    return this.#lackingLanes(state, runtime).map(([lane]) => lane)
   }
 
   #tellLanes(state: Circumstances, runtime: Runtime): void {
@@ -215,7 +220,7 @@ export class Waiting {
 }
 
 /** Why tasks for a runtime wait that wait in the scheduler. */
-function reasonFor({ pools }: Circumstances, runtime: Runtime): WaitingReason {
+export function reasonFor({ pools }: Circumstances, runtime: Runtime): WaitingReason {
   if (pools[runtime].workerCount > 0) return 'all-busy'
   const other = runtime === 'javascript' ? pools.python : pools.javascript
   return other.workerCount > 0 ? 'no-runtime' : 'no-worker'

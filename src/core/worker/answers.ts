@@ -3,15 +3,17 @@
 // now is kept.
 
 import { totalBytes } from '../../base/bytes.js'
+import { errorTextOf } from '../../base/error-text.js'
 import {
   FEATURE_INLINE,
+  FEATURE_MONITORS,
   FEATURE_RECOVERY,
   FEATURE_TASK_UPDATES,
   FEATURE_WAITING,
   hasFeature,
 } from '../../base/features.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
-import type { TaskResult, TaskUpdate } from '../../wire/message.js'
+import type { TaskError, TaskResult, TaskUpdate } from '../../wire/message.js'
 import { resultName } from '../../wire/object-content.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
 import { KeptResults } from './kept-results.js'
@@ -95,8 +97,8 @@ export class Answers {
 
   /** The task failed without the processor having said so. */
   fail(task: WorkerTask, error: Error, ending: Ending): void {
-    const bytes = this.#options.encodeError(error)
-    this.end(failureOf(task, this.#options.identity, bytes, ending.durationMs), task, ending)
+    const told = { bytes: this.#options.encodeError(error), text: errorTextOf(error) }
+    this.end(failureOf(task, this.#options.identity, told, ending.durationMs), task, ending)
   }
 
   /** A task has come. Answers it if its result was kept; false: it is to be run. */
@@ -172,9 +174,17 @@ export class Answers {
     const chunks = result.inlineResults
     const isInline = chunks.length === 1 && this.#mayBeInline(totalBytes(chunks))
     if (!isInline) return this.#sendObject(result, source, attempt)
-    const isAsItWas = result.results.length === 0 && result.attempt === attempt
-    this.#output.send(isAsItWas ? result : { ...withoutBytes(result), attempt })
+    const error = this.#errorIn(result)
+    const isSame = result.attempt === attempt && result.error.length === error.length
+    const isAsItWas = result.results.length === 0 && isSame
+    this.#output.send(isAsItWas ? result : { ...withoutBytes(result, error), attempt })
     return undefined
+  }
+
+  /** What the scheduler may know of the error, if it is one and the scheduler wants to. */
+  #errorIn({ error }: TaskResult): readonly TaskError[] {
+    const isTold = this.#options.tellsErrors !== false && this.#has(FEATURE_MONITORS)
+    return isTold ? error : PLAIN_RESULT.error
   }
 
   #mayBeInline(bytes: number): boolean {
@@ -208,6 +218,7 @@ export class Answers {
       ...PLAIN_RESULT,
       worker,
       attempt: own.attempt,
+      error: this.#errorIn(result),
     })
     return id
   }

@@ -138,7 +138,7 @@ export class KeptResults {
   }
 
   #add(entries: Map<TaskId, Entry>, result: TaskResult, source: Identity): void {
-    const bytes = totalBytes(result.inlineResults) + RESULT_OVERHEAD_BYTES
+    const bytes = totalBytes(result.inlineResults) + textBytes(result) + RESULT_OVERHEAD_BYTES
     if (bytes > MAX_BYTES) return
     const heartbeatCount = this.#heartbeatCount
     entries.set(result.taskId, { result: ownCopyOf(result), source, bytes, heartbeatCount })
@@ -166,10 +166,18 @@ export class KeptResults {
   }
 }
 
+function textBytes({ error }: TaskResult): number {
+  let characters = 0
+  for (const { name, message, stack } of error) {
+    characters += name.length + message.length + stack.length
+  }
+  return 2 * characters
+}
+
 /** The object that it may have become belongs to a scheduler that may be gone: not its id. */
 function ownCopyOf(result: TaskResult): TaskResult {
   const inlineResults = result.inlineResults.map((chunk) =>
     chunk.byteLength < LARGE_CHUNK_BYTES ? copyOf(chunk) : chunk,
   )
-  return { ...withoutBytes(result), inlineResults }
+  return { ...withoutBytes(result, result.error), inlineResults }
 }

@@ -28,6 +28,8 @@ export interface WorkerCoreOptions {
   readonly agentId?: string
   /** What the scheduler is told of this worker. Default: nothing. */
   readonly info?: PeerInfo
+  /** Whether the scheduler is told errors as text, too, for its monitors. Default: true. */
+  readonly tellsErrors?: boolean
   /** Longer results become objects. */
   readonly inlineLimitBytes: number
   /** A task that listens to its abort signal may go on for so long before force is used. */

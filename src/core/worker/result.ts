@@ -2,13 +2,13 @@
 
 import { NO_BYTES } from '../../base/bytes.js'
 import type { Identity, TaskId } from '../../base/ids.js'
-import type { TaskResult } from '../../wire/message.js'
+import type { TaskError, TaskResult } from '../../wire/message.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
 import { encodeProfileResult } from '../../wire/profile.js'
 import type { WorkerTask } from './worker-task.js'
 
-/** The same result, to be written anew, with its content inside. */
-export function withoutBytes(result: TaskResult): TaskResult {
+/** The same result, to be written anew, with its content inside, and this of its error. */
+export function withoutBytes(result: TaskResult, error: readonly TaskError[]): TaskResult {
   const { taskId, status, metadata, inlineResults, worker, attempt } = result
   return {
     kind: 'taskResult',
@@ -20,6 +20,7 @@ export function withoutBytes(result: TaskResult): TaskResult {
     inlineResults,
     worker,
     attempt,
+    error,
   }
 }
 
@@ -27,7 +28,7 @@ export function withoutBytes(result: TaskResult): TaskResult {
 export function failureOf(
   { id, attempt }: WorkerTask,
   worker: Identity,
-  error: Uint8Array,
+  error: { readonly bytes: Uint8Array; readonly text: TaskError },
   durationMs: number,
 ): TaskResult {
   const profile = { durationSeconds: durationMs / 1000, peakMemoryBytes: 0, cpuSeconds: 0 }
@@ -38,9 +39,10 @@ export function failureOf(
     metadata: encodeProfileResult(profile),
     results: [],
     ...PLAIN_RESULT,
-    inlineResults: [error],
+    inlineResults: [error.bytes],
     worker,
     attempt,
+    error: [error.text],
   }
 }
 

@@ -574,6 +574,8 @@ export interface TaskResult {
   readonly attempt: number
   /** Those before the one that this answers, the oldest first. Set by schedulers. Not in 1.9.9. */
   readonly attempts: readonly TaskAttempt[]
+  /** failed: the error as text, for monitors; at most one (docs/protocol.md#failures). Not in 1.9.9. */
+  readonly error: readonly TaskError[]
   /**
    * Inside of this package the encoded message, if this was decoded from one. In
    * `scaler-ts/protocol` there never is one.
@@ -595,6 +597,7 @@ export function readTaskResult(reader: Reader, bytes: Uint8Array | undefined): T
     failedTaskId: reader.id(pointersAt + 40, structEnd) as TaskId,
     attempt: reader.uint32(structAt + 4, pointersAt),
     attempts: readTaskAttemptList(reader, pointersAt + 48, structEnd),
+    error: readTaskErrorList(reader, pointersAt + 56, structEnd),
     bytes,
   }
 }
@@ -606,7 +609,8 @@ function isExtendedTaskResult(value: TaskResult): boolean {
     value.worker.length > 0 ||
     value.failedTaskId.length > 0 ||
     value.attempt !== 0 ||
-    value.attempts.length > 0
+    value.attempts.length > 0 ||
+    value.error.length > 0
   )
 }
 
@@ -623,20 +627,21 @@ export function measureTaskResult(
         dataListWords(value.inlineResults, referenceFrom) +
         idWords(value.worker) +
         idWords(value.failedTaskId) +
-        measureTaskAttemptList(value.attempts, referenceFrom)
+        measureTaskAttemptList(value.attempts, referenceFrom) +
+        measureTaskErrorList(value.error, referenceFrom)
     : words
 }
 
 /** Words of the struct and of all that is behind its pointers. */
 export function sizeTaskResult(value: TaskResult, referenceFrom: number): number {
   const isExtended = isExtendedTaskResult(value)
-  return (isExtended ? 8 : 4) + measureTaskResult(value, referenceFrom, isExtended)
+  return (isExtended ? 9 : 4) + measureTaskResult(value, referenceFrom, isExtended)
 }
 
 /** Adds the struct behind a pointer. */
 export function addTaskResult(writer: Writer, pointerAt: number, value: TaskResult): void {
   const isExtended = isExtendedTaskResult(value)
-  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 7 : 3), value, isExtended)
+  writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 8 : 3), value, isExtended)
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
@@ -652,6 +657,77 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   writer.id(pointersAt + 40, value.failedTaskId)
   writer.uint32(at + 4, value.attempt)
   addTaskAttemptList(writer, pointersAt + 48, value.attempts)
+  addTaskErrorList(writer, pointersAt + 56, value.error)
+}
+
+/** What an error says, for people. */
+export interface TaskError {
+  /** Its name: `TypeError`. At most 256 characters. */
+  readonly name: string
+  /** Its message, at most 1,024 characters. */
+  readonly message: string
+  /** Its stack, name and message included, at most 4,096 characters. */
+  readonly stack: string
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskError(reader: Reader): TaskError {
+  const { pointersAt, structEnd } = reader
+  return {
+    name: reader.text(pointersAt, structEnd),
+    message: reader.text(pointersAt + 8, structEnd),
+    stack: reader.text(pointersAt + 16, structEnd),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readTaskErrorList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly TaskError[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: TaskError[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTaskError(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskError(value: TaskError, _referenceFrom: number): number {
+  return textWords(value.name) + textWords(value.message) + textWords(value.stack)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskErrorList(values: readonly TaskError[], referenceFrom: number): number {
+  let words = structListWords(values.length, 3)
+  for (const value of values) words += measureTaskError(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskError(writer: Writer, at: number, value: TaskError): void {
+  const pointersAt = at
+  writer.text(pointersAt, value.name)
+  writer.text(pointersAt + 8, value.message)
+  writer.text(pointersAt + 16, value.stack)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addTaskErrorList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly TaskError[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 0, 3)
+  for (const value of values) {
+    writeTaskError(writer, at, value)
+    at += 24
+  }
 }
 
 /** A worker had a task (docs/protocol.md#explanation). */
@@ -1416,6 +1492,8 @@ export interface SchedulerReport {
   readonly clientReports: readonly ClientReport[]
   /** How many such clients there are. */
   readonly clients: number
+  /** Why tasks wait, if peers were asked for; the most first, at most 200. */
+  readonly waiting: readonly WaitingCount[]
 }
 
 /** Reads the struct that was entered last. */
@@ -1432,6 +1510,7 @@ export function readSchedulerReport(reader: Reader): SchedulerReport {
     workerReports: readWorkerReportList(reader, pointersAt + 24, structEnd),
     clientReports: readClientReportList(reader, pointersAt + 32, structEnd),
     clients: reader.uint32(structAt + 20, pointersAt),
+    waiting: readWaitingCountList(reader, pointersAt + 40, structEnd),
   }
 }
 
@@ -1459,7 +1538,8 @@ export function measureSchedulerReport(value: SchedulerReport, referenceFrom: nu
     textWords(value.runtime) +
     textWords(value.monitorAddress) +
     measureWorkerReportList(value.workerReports, referenceFrom) +
-    measureClientReportList(value.clientReports, referenceFrom)
+    measureClientReportList(value.clientReports, referenceFrom) +
+    measureWaitingCountList(value.waiting, referenceFrom)
   )
 }
 
@@ -1468,7 +1548,7 @@ export function measureSchedulerReportList(
   values: readonly SchedulerReport[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 8)
+  let words = structListWords(values.length, 9)
   for (const value of values) words += measureSchedulerReport(value, referenceFrom)
   return words
 }
@@ -1486,6 +1566,7 @@ function writeSchedulerReport(writer: Writer, at: number, value: SchedulerReport
   addWorkerReportList(writer, pointersAt + 24, value.workerReports)
   addClientReportList(writer, pointersAt + 32, value.clientReports)
   writer.uint32(at + 20, value.clients)
+  addWaitingCountList(writer, pointersAt + 40, value.waiting)
 }
 
 /** Adds a list of the struct behind a pointer. */
@@ -1494,11 +1575,93 @@ export function addSchedulerReportList(
   pointerAt: number,
   values: readonly SchedulerReport[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 3, 5)
+  let at = writer.structList(pointerAt, values.length, 3, 6)
   for (const value of values) {
     writer.zero(at, 3)
     writeSchedulerReport(writer, at, value)
-    at += 64
+    at += 72
+  }
+}
+
+/** Tasks of one function that wait in the scheduler for the same reason. */
+export interface WaitingCount {
+  /** Why they wait. */
+  readonly reason: WaitReason
+  /** What they ask for: `gpu=1, linux`; empty: nothing. */
+  readonly needs: string
+  /** The name of their function; empty: it has none, or it is not known. */
+  readonly function: string
+  /** How many there are. */
+  readonly tasks: number
+  /** For how long the first of them has waited, about, in milliseconds; 0 where that is not measured. */
+  readonly forMS: number
+}
+
+/** Reads the struct that was entered last. */
+export function readWaitingCount(reader: Reader): WaitingCount {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    reason: nameOf(WAIT_REASON, reader.uint16(structAt, pointersAt), 'WaitingCount.reason'),
+    needs: reader.text(pointersAt, structEnd),
+    function: reader.text(pointersAt + 8, structEnd),
+    tasks: reader.uint32(structAt + 4, pointersAt),
+    forMS: reader.uint32(structAt + 8, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readWaitingCountList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly WaitingCount[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: WaitingCount[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readWaitingCount(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureWaitingCount(value: WaitingCount, _referenceFrom: number): number {
+  return textWords(value.needs) + textWords(value.function)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureWaitingCountList(
+  values: readonly WaitingCount[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 4)
+  for (const value of values) words += measureWaitingCount(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeWaitingCount(writer: Writer, at: number, value: WaitingCount): void {
+  const pointersAt = at + 16
+  writer.uint16(at, codeOf(WAIT_REASON, value.reason, 'WaitingCount.reason'))
+  writer.text(pointersAt, value.needs)
+  writer.text(pointersAt + 8, value.function)
+  writer.uint32(at + 4, value.tasks)
+  writer.uint32(at + 8, value.forMS)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addWaitingCountList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly WaitingCount[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 2, 2)
+  for (const value of values) {
+    writer.zero(at, 2)
+    writeWaitingCount(writer, at, value)
+    at += 32
   }
 }
 
@@ -2702,6 +2865,630 @@ function writeStateGraphTask(writer: Writer, at: number, value: StateGraphTask):
   writer.idList(pointersAt + 16, value.parentTaskIds)
 }
 
+/** A monitor wants reports: monitor -> scheduler (docs/protocol.md#monitors). (docs/protocol.md#struct-monitorrequest) */
+export interface MonitorRequest {
+  readonly kind: 'monitorRequest'
+  /** So many more MonitorReports may be sent to it. */
+  readonly credit: number
+  /** Whether it wants to know of each task that ends. */
+  readonly wantsEvents: boolean
+  /** Whether it wants to know of failures. */
+  readonly wantsFailures: boolean
+  /** The number of the last failure that it has; 0: it wants all that are kept. Counts in the first request of a connection, and in the first that wants failures. */
+  readonly failuresAfter: number
+  /**
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readMonitorRequest(reader: Reader, bytes: Uint8Array | undefined): MonitorRequest {
+  const { structAt, pointersAt } = reader
+  return {
+    kind: 'monitorRequest',
+    credit: reader.uint32(structAt, pointersAt),
+    wantsEvents: reader.bool(structAt, 32, pointersAt),
+    wantsFailures: reader.bool(structAt, 33, pointersAt),
+    failuresAfter: reader.uint64(structAt + 8, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureMonitorRequest(_value: MonitorRequest, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeMonitorRequest(value: MonitorRequest, referenceFrom: number): number {
+  return 2 + measureMonitorRequest(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addMonitorRequest(writer: Writer, pointerAt: number, value: MonitorRequest): void {
+  writeMonitorRequest(writer, writer.struct(pointerAt, 2, 0), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeMonitorRequest(writer: Writer, at: number, value: MonitorRequest): void {
+  writer.uint32(at, value.credit)
+  writer.bool(at, 32, value.wantsEvents)
+  writer.bool(at, 33, value.wantsFailures)
+  writer.uint64(at + 8, value.failuresAfter)
+}
+
+/** What a monitor is told: scheduler -> monitor. Takes one credit. (docs/protocol.md#struct-monitorreport) */
+export interface MonitorReport {
+  readonly kind: 'monitorReport'
+  /** The state of everything, at most one: once a second. */
+  readonly states: readonly MonitorState[]
+  /** Tasks that have ended, in this order; at most 500. */
+  readonly events: readonly TaskEvent[]
+  /** So many were left out before these, because it had no credit. */
+  readonly lostEvents: number
+  /** Tasks that have failed, in this order; at most 50. */
+  readonly failures: readonly TaskFailure[]
+  /** So many were left out before these: they are not kept any more. */
+  readonly lostFailures: number
+  /**
+   * Inside of this package the encoded message, if this was decoded from one. In
+   * `scaler-ts/protocol` there never is one.
+   */
+  readonly bytes?: Uint8Array | undefined
+}
+
+/** Reads the struct that was entered last. */
+export function readMonitorReport(reader: Reader, bytes: Uint8Array | undefined): MonitorReport {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    kind: 'monitorReport',
+    states: readMonitorStateList(reader, pointersAt, structEnd),
+    events: readTaskEventList(reader, pointersAt + 8, structEnd),
+    lostEvents: reader.uint64(structAt, pointersAt),
+    failures: readTaskFailureList(reader, pointersAt + 16, structEnd),
+    lostFailures: reader.uint64(structAt + 8, pointersAt),
+    bytes,
+  }
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureMonitorReport(value: MonitorReport, referenceFrom: number): number {
+  return (
+    measureMonitorStateList(value.states, referenceFrom) +
+    measureTaskEventList(value.events, referenceFrom) +
+    measureTaskFailureList(value.failures, referenceFrom)
+  )
+}
+
+/** Words of the struct and of all that is behind its pointers. */
+export function sizeMonitorReport(value: MonitorReport, referenceFrom: number): number {
+  return 5 + measureMonitorReport(value, referenceFrom)
+}
+
+/** Adds the struct behind a pointer. */
+export function addMonitorReport(writer: Writer, pointerAt: number, value: MonitorReport): void {
+  writeMonitorReport(writer, writer.struct(pointerAt, 2, 3), value)
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeMonitorReport(writer: Writer, at: number, value: MonitorReport): void {
+  const pointersAt = at + 16
+  addMonitorStateList(writer, pointersAt, value.states)
+  addTaskEventList(writer, pointersAt + 8, value.events)
+  writer.uint64(at, value.lostEvents)
+  addTaskFailureList(writer, pointersAt + 16, value.failures)
+  writer.uint64(at + 8, value.lostFailures)
+}
+
+/** The state of everything. */
+export interface MonitorState {
+  /** What the process of the scheduler uses. */
+  readonly scheduler: Resource
+  /** Memory that its machine could still give, in bytes. */
+  readonly rssFree: number
+  /** Tasks that wait for a worker, nodes of graphs included that could run. */
+  readonly waiting: number
+  /** Tasks that a worker has. */
+  readonly running: number
+  /** Tasks that have ended since the scheduler has started, by status. */
+  readonly ended: readonly EndedCount[]
+  /** How many workers there are. */
+  readonly workers: number
+  /** Which of them `workerReports` begins with, in the order in which they came; from 0. */
+  readonly firstWorker: number
+  /** At most 1,000 of them. Of more, the next message has the next ones. */
+  readonly workerReports: readonly WorkerReport[]
+  /** How many clients there are, without monitors. */
+  readonly clients: number
+  /** The same as `firstWorker`. */
+  readonly firstClient: number
+  /** The same as `workerReports`. */
+  readonly clientReports: readonly ClientReport[]
+  /** Functions by name, those first of which most tasks have ended; at most 200. */
+  readonly functions: readonly FunctionReport[]
+  /** Why tasks wait; the most first, at most 200. */
+  readonly waitingCounts: readonly WaitingCount[]
+  /** How many objects the scheduler stores. */
+  readonly objects: number
+  /** How many bytes they have together. */
+  readonly objectBytes: number
+}
+
+/** Reads the struct that was entered last. */
+export function readMonitorState(reader: Reader): MonitorState {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    scheduler: readResource(reader.enterStruct(pointersAt, structEnd)),
+    rssFree: reader.uint64(structAt, pointersAt),
+    waiting: reader.uint64(structAt + 8, pointersAt),
+    running: reader.uint64(structAt + 16, pointersAt),
+    ended: readEndedCountList(reader, pointersAt + 8, structEnd),
+    workers: reader.uint32(structAt + 24, pointersAt),
+    firstWorker: reader.uint32(structAt + 28, pointersAt),
+    workerReports: readWorkerReportList(reader, pointersAt + 16, structEnd),
+    clients: reader.uint32(structAt + 32, pointersAt),
+    firstClient: reader.uint32(structAt + 36, pointersAt),
+    clientReports: readClientReportList(reader, pointersAt + 24, structEnd),
+    functions: readFunctionReportList(reader, pointersAt + 32, structEnd),
+    waitingCounts: readWaitingCountList(reader, pointersAt + 40, structEnd),
+    objects: reader.uint32(structAt + 40, pointersAt),
+    objectBytes: reader.uint64(structAt + 48, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readMonitorStateList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly MonitorState[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: MonitorState[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readMonitorState(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureMonitorState(value: MonitorState, referenceFrom: number): number {
+  return (
+    sizeResource(value.scheduler, referenceFrom) +
+    measureEndedCountList(value.ended, referenceFrom) +
+    measureWorkerReportList(value.workerReports, referenceFrom) +
+    measureClientReportList(value.clientReports, referenceFrom) +
+    measureFunctionReportList(value.functions, referenceFrom) +
+    measureWaitingCountList(value.waitingCounts, referenceFrom)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureMonitorStateList(
+  values: readonly MonitorState[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 13)
+  for (const value of values) words += measureMonitorState(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeMonitorState(writer: Writer, at: number, value: MonitorState): void {
+  const pointersAt = at + 56
+  addResource(writer, pointersAt, value.scheduler)
+  writer.uint64(at, value.rssFree)
+  writer.uint64(at + 8, value.waiting)
+  writer.uint64(at + 16, value.running)
+  addEndedCountList(writer, pointersAt + 8, value.ended)
+  writer.uint32(at + 24, value.workers)
+  writer.uint32(at + 28, value.firstWorker)
+  addWorkerReportList(writer, pointersAt + 16, value.workerReports)
+  writer.uint32(at + 32, value.clients)
+  writer.uint32(at + 36, value.firstClient)
+  addClientReportList(writer, pointersAt + 24, value.clientReports)
+  addFunctionReportList(writer, pointersAt + 32, value.functions)
+  addWaitingCountList(writer, pointersAt + 40, value.waitingCounts)
+  writer.uint32(at + 40, value.objects)
+  writer.uint64(at + 48, value.objectBytes)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addMonitorStateList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly MonitorState[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 7, 6)
+  for (const value of values) {
+    writer.zero(at, 7)
+    writeMonitorState(writer, at, value)
+    at += 104
+  }
+}
+
+/** How many tasks have ended in one way. */
+export interface EndedCount {
+  /** How they ended. */
+  readonly status: TaskStatus
+  /** How many did. */
+  readonly tasks: number
+}
+
+/** Reads the struct that was entered last. */
+export function readEndedCount(reader: Reader): EndedCount {
+  const { structAt, pointersAt } = reader
+  return {
+    status: nameOf(TASK_STATUS, reader.uint16(structAt, pointersAt), 'EndedCount.status'),
+    tasks: reader.uint64(structAt + 8, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readEndedCountList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly EndedCount[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: EndedCount[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readEndedCount(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureEndedCount(_value: EndedCount, _referenceFrom: number): number {
+  return 0
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureEndedCountList(
+  values: readonly EndedCount[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 2)
+  for (const value of values) words += measureEndedCount(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeEndedCount(writer: Writer, at: number, value: EndedCount): void {
+  writer.uint16(at, codeOf(TASK_STATUS, value.status, 'EndedCount.status'))
+  writer.uint64(at + 8, value.tasks)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addEndedCountList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly EndedCount[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 2, 0)
+  for (const value of values) {
+    writer.zero(at, 2)
+    writeEndedCount(writer, at, value)
+    at += 16
+  }
+}
+
+/** All functions of one name, since the scheduler has started. */
+export interface FunctionReport {
+  /** Empty: those without a name. `(others)`: those beyond the first 1,000 names. */
+  readonly name: string
+  /** How many of their tasks have ended, in whatever way. */
+  readonly ended: number
+  /** How many of these failed. */
+  readonly failed: number
+  /** Of how many the time is known that they took. */
+  readonly measured: number
+  /** How long these took together. */
+  readonly totalMS: number
+  /** How long the longest of them took. */
+  readonly longestMS: number
+}
+
+/** Reads the struct that was entered last. */
+export function readFunctionReport(reader: Reader): FunctionReport {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    name: reader.text(pointersAt, structEnd),
+    ended: reader.uint64(structAt, pointersAt),
+    failed: reader.uint64(structAt + 8, pointersAt),
+    measured: reader.uint64(structAt + 16, pointersAt),
+    totalMS: reader.float64(structAt + 24, pointersAt),
+    longestMS: reader.float64(structAt + 32, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readFunctionReportList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly FunctionReport[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: FunctionReport[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readFunctionReport(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureFunctionReport(value: FunctionReport, _referenceFrom: number): number {
+  return textWords(value.name)
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureFunctionReportList(
+  values: readonly FunctionReport[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 6)
+  for (const value of values) words += measureFunctionReport(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeFunctionReport(writer: Writer, at: number, value: FunctionReport): void {
+  const pointersAt = at + 40
+  writer.text(pointersAt, value.name)
+  writer.uint64(at, value.ended)
+  writer.uint64(at + 8, value.failed)
+  writer.uint64(at + 16, value.measured)
+  writer.float64(at + 24, value.totalMS)
+  writer.float64(at + 32, value.longestMS)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addFunctionReportList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly FunctionReport[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 5, 1)
+  for (const value of values) {
+    writer.zero(at, 5)
+    writeFunctionReport(writer, at, value)
+    at += 48
+  }
+}
+
+/** The story of a task that has ended. Times are milliseconds before the message. */
+export interface TaskEvent {
+  /** The task. */
+  readonly taskId: TaskId
+  /** The name that it came with; empty: none. */
+  readonly name: string
+  /** The name of its function; empty: it has none, or it is not known. */
+  readonly function: string
+  /** Its client; empty: that has left. */
+  readonly client: Identity
+  /** The worker that had it last; empty: none had. */
+  readonly worker: Identity
+  /** How it ended. */
+  readonly status: TaskStatus
+  /** When it began to wait for this worker; 0: that is not known. */
+  readonly queuedAgoMS: number
+  /** When the function was called, or, where that is not known, when the worker got the task; 0: none got it. */
+  readonly startAgoMS: number
+  /** When the scheduler knew that it had ended. */
+  readonly endAgoMS: number
+  /** How long its function took; 0: that is not known. */
+  readonly durationMS: number
+  /** failed: the name of the error, if it is known. */
+  readonly errorName: string
+  /** How many workers have had it. */
+  readonly attempts: number
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskEvent(reader: Reader): TaskEvent {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    name: reader.text(pointersAt + 8, structEnd),
+    function: reader.text(pointersAt + 16, structEnd),
+    client: reader.id(pointersAt + 24, structEnd) as Identity,
+    worker: reader.id(pointersAt + 32, structEnd) as Identity,
+    status: nameOf(TASK_STATUS, reader.uint16(structAt, pointersAt), 'TaskEvent.status'),
+    queuedAgoMS: reader.float64(structAt + 8, pointersAt),
+    startAgoMS: reader.float64(structAt + 16, pointersAt),
+    endAgoMS: reader.float64(structAt + 24, pointersAt),
+    durationMS: reader.float64(structAt + 32, pointersAt),
+    errorName: reader.text(pointersAt + 40, structEnd),
+    attempts: reader.uint32(structAt + 4, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readTaskEventList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly TaskEvent[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: TaskEvent[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTaskEvent(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskEvent(value: TaskEvent, _referenceFrom: number): number {
+  return (
+    idWords(value.taskId) +
+    textWords(value.name) +
+    textWords(value.function) +
+    idWords(value.client) +
+    idWords(value.worker) +
+    textWords(value.errorName)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskEventList(values: readonly TaskEvent[], referenceFrom: number): number {
+  let words = structListWords(values.length, 11)
+  for (const value of values) words += measureTaskEvent(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskEvent(writer: Writer, at: number, value: TaskEvent): void {
+  const pointersAt = at + 40
+  writer.id(pointersAt, value.taskId)
+  writer.text(pointersAt + 8, value.name)
+  writer.text(pointersAt + 16, value.function)
+  writer.id(pointersAt + 24, value.client)
+  writer.id(pointersAt + 32, value.worker)
+  writer.uint16(at, codeOf(TASK_STATUS, value.status, 'TaskEvent.status'))
+  writer.float64(at + 8, value.queuedAgoMS)
+  writer.float64(at + 16, value.startAgoMS)
+  writer.float64(at + 24, value.endAgoMS)
+  writer.float64(at + 32, value.durationMS)
+  writer.text(pointersAt + 40, value.errorName)
+  writer.uint32(at + 4, value.attempts)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addTaskEventList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly TaskEvent[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 5, 6)
+  for (const value of values) {
+    writer.zero(at, 5)
+    writeTaskEvent(writer, at, value)
+    at += 88
+  }
+}
+
+/** A task that has failed. The scheduler keeps the last 1,000. */
+export interface TaskFailure {
+  /** From 1, in the order of the failures, since the scheduler has started. */
+  readonly number: number
+  /** The task. */
+  readonly taskId: TaskId
+  /** As in TaskEvent. */
+  readonly name: string
+  /** As in TaskEvent. */
+  readonly function: string
+  /** As in TaskEvent. */
+  readonly client: Identity
+  /** As in TaskEvent. */
+  readonly worker: Identity
+  /** `failed` or `workerDied`. */
+  readonly status: TaskStatus
+  /** When it failed: milliseconds before the message. */
+  readonly agoMS: number
+  /** What its worker has said of the error, at most one. */
+  readonly error: readonly TaskError[]
+  /** As in TaskEvent. */
+  readonly attempts: number
+}
+
+/** Reads the struct that was entered last. */
+export function readTaskFailure(reader: Reader): TaskFailure {
+  const { structAt, pointersAt, structEnd } = reader
+  return {
+    number: reader.uint64(structAt, pointersAt),
+    taskId: reader.id(pointersAt, structEnd) as TaskId,
+    name: reader.text(pointersAt + 8, structEnd),
+    function: reader.text(pointersAt + 16, structEnd),
+    client: reader.id(pointersAt + 24, structEnd) as Identity,
+    worker: reader.id(pointersAt + 32, structEnd) as Identity,
+    status: nameOf(TASK_STATUS, reader.uint16(structAt + 8, pointersAt), 'TaskFailure.status'),
+    agoMS: reader.float64(structAt + 16, pointersAt),
+    error: readTaskErrorList(reader, pointersAt + 40, structEnd),
+    attempts: reader.uint32(structAt + 12, pointersAt),
+  }
+}
+
+/** Reads the list of structs behind a pointer. */
+export function readTaskFailureList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly TaskFailure[] {
+  const count = reader.enterStructList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride, elementDataBytes, elementPointerBytes } = reader
+  const list: TaskFailure[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readTaskFailure(reader.enter(at, elementDataBytes, elementPointerBytes)))
+  }
+  return list
+}
+
+/** Words of all that is behind the pointers of the struct. */
+export function measureTaskFailure(value: TaskFailure, referenceFrom: number): number {
+  return (
+    idWords(value.taskId) +
+    textWords(value.name) +
+    textWords(value.function) +
+    idWords(value.client) +
+    idWords(value.worker) +
+    measureTaskErrorList(value.error, referenceFrom)
+  )
+}
+
+/** Words of a list of the struct: all its elements have the same size. */
+export function measureTaskFailureList(
+  values: readonly TaskFailure[],
+  referenceFrom: number,
+): number {
+  let words = structListWords(values.length, 9)
+  for (const value of values) words += measureTaskFailure(value, referenceFrom)
+  return words
+}
+
+/** Fills in the struct at `at`; its data section is zero. */
+function writeTaskFailure(writer: Writer, at: number, value: TaskFailure): void {
+  const pointersAt = at + 24
+  writer.uint64(at, value.number)
+  writer.id(pointersAt, value.taskId)
+  writer.text(pointersAt + 8, value.name)
+  writer.text(pointersAt + 16, value.function)
+  writer.id(pointersAt + 24, value.client)
+  writer.id(pointersAt + 32, value.worker)
+  writer.uint16(at + 8, codeOf(TASK_STATUS, value.status, 'TaskFailure.status'))
+  writer.float64(at + 16, value.agoMS)
+  addTaskErrorList(writer, pointersAt + 40, value.error)
+  writer.uint32(at + 12, value.attempts)
+}
+
+/** Adds a list of the struct behind a pointer. */
+export function addTaskFailureList(
+  writer: Writer,
+  pointerAt: number,
+  values: readonly TaskFailure[],
+): void {
+  let at = writer.structList(pointerAt, values.length, 3, 6)
+  for (const value of values) {
+    writer.zero(at, 3)
+    writeTaskFailure(writer, at, value)
+    at += 72
+  }
+}
+
 /** Only inside of a 1.9.9 worker: a processor has started. (docs/protocol.md#struct-processorinitialized) */
 export interface ProcessorInitialized {
   readonly kind: 'processorInitialized'
@@ -2779,6 +3566,8 @@ export type Message =
   | TaskOutput
   | TaskInquiry
   | TaskExplanation
+  | MonitorRequest
+  | MonitorReport
 
 /** Reads the message in a frame. Throws `ProtocolError` if its kind is unknown. */
 export function readMessage(reader: Reader, bytes: Uint8Array): Message {
@@ -2843,8 +3632,12 @@ export function readMessage(reader: Reader, bytes: Uint8Array): Message {
       return readTaskInquiry(reader.enterStruct(pointersAt, structEnd), bytes)
     case 28:
       return readTaskExplanation(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 29:
+      return readMonitorRequest(reader.enterStruct(pointersAt, structEnd), bytes)
+    case 30:
+      return readMonitorReport(reader.enterStruct(pointersAt, structEnd), bytes)
     default:
-      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 28`)
+      throw new ProtocolError(`Message: unknown kind ${tag}, known are 0 to 30`)
   }
 }
 
@@ -2909,6 +3702,10 @@ export function measureMessage(message: Message, referenceFrom: number): number 
       return 3 + sizeTaskInquiry(message, referenceFrom)
     case 'taskExplanation':
       return 3 + sizeTaskExplanation(message, referenceFrom)
+    case 'monitorRequest':
+      return 3 + sizeMonitorRequest(message, referenceFrom)
+    case 'monitorReport':
+      return 3 + sizeMonitorReport(message, referenceFrom)
     default:
       throw unknownKind(message)
   }
@@ -3033,6 +3830,14 @@ export function writeMessage(writer: Writer, message: Message): void {
     case 'taskExplanation':
       writer.uint16(at, 28)
       addTaskExplanation(writer, at + 8, message)
+      break
+    case 'monitorRequest':
+      writer.uint16(at, 29)
+      addMonitorRequest(writer, at + 8, message)
+      break
+    case 'monitorReport':
+      writer.uint16(at, 30)
+      addMonitorReport(writer, at + 8, message)
       break
     default:
       throw unknownKind(message)

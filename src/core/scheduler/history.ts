@@ -1,0 +1,46 @@
+// The last of something: each item has a number, counted from the first one ever.
+
+/** A list that forgets its oldest items. */
+export class History<T> {
+  readonly #capacity: number
+  #items: T[] = []
+  #start = 0
+  #end = 0
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  /** The number of the oldest item that is kept. */
+  get start(): number {
+    return this.#start
+  }
+
+  /** The number that the next item gets. */
+  get end(): number {
+    return this.#end
+  }
+
+  push(item: T): void {
+    if (this.#items.length === 0) this.#items.length = this.#capacity
+    this.#items[this.#end % this.#capacity] = item
+    this.#end += 1
+    this.#start = Math.max(this.#start, this.#end - this.#capacity)
+  }
+
+  /** Items from a number on that is not forgotten. */
+  slice(from: number, most: number): readonly T[] {
+    const to = Math.min(this.#end, from + most)
+    const items: T[] = []
+    for (let number = from; number < to; number += 1) {
+      items.push(this.#items[number % this.#capacity] as T)
+    }
+    return items
+  }
+
+  /** Forgets all items; the next one has the next number. */
+  clear(): void {
+    this.#items = []
+    this.#start = this.#end
+  }
+}
