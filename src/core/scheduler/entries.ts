@@ -117,6 +117,8 @@ export interface TaskEntry {
   client: ClientEntry | undefined
   readonly runtime: Runtime
   readonly priority: number
+  /** What its worker must offer; undefined: nothing. */
+  readonly requirement: Requirement | undefined
   /** Its function, if it was stored when the task came. */
   readonly function: ObjectEntry | undefined
   /** The encoded Task, in memory of its own. */
@@ -140,8 +142,6 @@ export interface TaskEntry {
 export interface TaskExtra {
   /** Shown by monitors; empty: they show the name of its function. */
   readonly name: string
-  /** What its worker must offer; undefined: nothing. */
-  readonly requirement: Requirement | undefined
   /** How often it may still be run again after it has failed. */
   retriesLeft: number
   /** It is given up when so many workers were lost with it. */

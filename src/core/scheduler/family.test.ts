@@ -142,6 +142,7 @@ function member(name: string): TaskEntry {
     client: undefined,
     runtime: 'javascript',
     priority: 0,
+    requirement: undefined,
     function: undefined,
     bytes,
     state: 'inactive',

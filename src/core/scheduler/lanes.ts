@@ -6,7 +6,7 @@ import { assert } from '../../base/assert.js'
 import type { Fifo } from '../../base/fifo.js'
 import { IndexedHeap, type HeapItem } from '../../base/indexed-heap.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
-import { hasUnits, isBlockedByAncestors, offers, requirementOf } from './placement.js'
+import { hasUnits, isBlockedByAncestors, offers } from './placement.js'
 import type { Requirement } from './requirement.js'
 import { TaskQueue } from './task-queue.js'
 
@@ -164,13 +164,13 @@ export class Lanes {
 
   pushBefore(task: TaskEntry, other: TaskEntry): void {
     const queue = this.#queueFor(task)
-    if (requirementOf(task)?.key === requirementOf(other)?.key) queue.pushBefore(task, other)
+    if (task.requirement?.key === other.requirement?.key) queue.pushBefore(task, other)
     else queue.putBack(task)
   }
 
   pushBehind(task: TaskEntry, other: TaskEntry): void {
     const queue = this.#queueFor(task)
-    if (requirementOf(task)?.key === requirementOf(other)?.key) queue.pushBehind(task, other)
+    if (task.requirement?.key === other.requirement?.key) queue.pushBehind(task, other)
     else queue.push(task)
   }
 
@@ -201,7 +201,7 @@ export class Lanes {
 
   /** The lane of a task that is known to have one. */
   laneOf(task: TaskEntry): Lane | undefined {
-    const requirement = requirementOf(task)
+    const requirement = task.requirement
     return requirement === undefined ? undefined : this.#byKey.get(requirement.key)
   }
 
@@ -279,7 +279,7 @@ export class Lanes {
   }
 
   #queueFor(task: TaskEntry): TaskQueue {
-    const requirement = requirementOf(task)
+    const requirement = task.requirement
     if (requirement === undefined) return this.plain
     const lane = this.#byKey.get(requirement.key) ?? this.#addLane(requirement)
     this.#ready.add(lane)

@@ -175,8 +175,8 @@ test('credit adds up to a bound', () => {
   connect(scheduler, { ...NOTHING, credit: 2 ** 32 - 1 })
   for (let index = 0; index < 3; index += 1) scheduler.receive('M', { ...NOTHING, credit: 900 })
   scheduler.actions()
-  for (let index = 0; index < 1_100; index += 1) sample(scheduler)
-  assert.equal(told(scheduler).length, 1_000)
+  for (let index = 0; index < 40; index += 1) sample(scheduler)
+  assert.equal(told(scheduler).length, 32)
 })
 
 test('nothing is kept or told of tasks that ended before a monitor wanted to know', () => {

@@ -27,7 +27,9 @@ const MAX_EVENTS = 10_000
 
 const MAX_FAILURES = 1_000
 const MAX_MONITORS = 100
-const MAX_CREDIT = 1_000
+
+/** Of messages that one has not read: what waits for it is no more than this. */
+const MAX_CREDIT = 32
 
 /** In one message. */
 const MOST = { events: 500, failures: 50 } as const

@@ -82,11 +82,6 @@ export class Supplies {
   }
 }
 
-/** What a task needs; undefined: nothing but its runtime. */
-export function requirementOf(task: TaskEntry): Requirement | undefined {
-  return task.extra?.requirement
-}
-
 /** Whether a worker could ever run what needs this. A name without a number has all numbers. */
 export function offers(worker: WorkerEntry, { needs }: Requirement): boolean {
   const { offer } = worker
@@ -108,7 +103,7 @@ export function hasUnits(worker: WorkerEntry, { needs, isCounted }: Requirement)
 
 /** Whether a task may be given to a worker now, if that has room for it. */
 export function fits(worker: WorkerEntry, task: TaskEntry): boolean {
-  const requirement = requirementOf(task)
+  const requirement = task.requirement
   return requirement === undefined || (offers(worker, requirement) && hasUnits(worker, requirement))
 }
 
@@ -117,7 +112,7 @@ export function fits(worker: WorkerEntry, task: TaskEntry): boolean {
  * wait for it: of the agents of `workers`, these have too many units.
  */
 export function isBlockedByAncestors(task: TaskEntry, workers: readonly WorkerEntry[]): boolean {
-  const requirement = requirementOf(task)
+  const requirement = task.requirement
   let ancestor = parentOf(task)
   if (requirement?.isCounted !== true || ancestor === undefined) return false
   /** What they have, by agent and name. */
@@ -162,7 +157,7 @@ const NONE: readonly Need[] = []
 
 /** What a task takes of the units of a worker's agent. */
 function countedNeeds({ offer }: WorkerEntry, task: TaskEntry): readonly Need[] {
-  const requirement = requirementOf(task)
+  const requirement = task.requirement
   if (requirement?.isCounted !== true || offer === undefined) return NONE
   return requirement.needs.filter(
     ({ name, units }) => units > 0 && (offer.units.get(name) ?? -1) >= 0,

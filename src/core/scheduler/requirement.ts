@@ -28,6 +28,8 @@ export interface Requirement {
 /** Makes and knows requirements. */
 export class Requirements {
   readonly #known = new Map<string, Requirement>()
+  /** What was asked for last, and what that is: the next task mostly asks for the same. */
+  #last: { readonly asked: readonly TaskCapability[]; readonly found: Requirement } | undefined
 
   /**
    * What a Task asks for; undefined if that is nothing. A name that stands there twice is needed
@@ -36,6 +38,13 @@ export class Requirements {
   of(capabilities: readonly TaskCapability[]): Requirement | 'refused' | undefined {
     if (capabilities.length === 0) return undefined
     if (capabilities.length > MAX_NEEDS) return 'refused'
+    if (this.#last !== undefined && areSame(this.#last.asked, capabilities)) return this.#last.found
+    const found = this.#find(capabilities)
+    this.#last = { asked: capabilities, found }
+    return found
+  }
+
+  #find(capabilities: readonly TaskCapability[]): Requirement {
     const units = new Map<string, number>()
     for (const { name, value } of capabilities) {
       const sum = (units.get(name) ?? 0) + Math.max(value, 0)
@@ -51,6 +60,15 @@ export class Requirements {
     this.#known.set(key, made)
     return made
   }
+}
+
+function areSame(some: readonly TaskCapability[], others: readonly TaskCapability[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ name, value }, index) => {
+      return name === others[index]?.name && value === others[index].value
+    })
+  )
 }
 
 /** Names may hold anything: two requirements must not have one text. */

@@ -5,7 +5,6 @@ import { assert } from '../../base/assert.js'
 import { ProtocolError } from '../../base/errors.js'
 import { decode, encode, type Task } from '../../wire/message.js'
 import type { TaskEntry, TaskExtra } from './entries.js'
-import type { Requirement } from './requirement.js'
 
 /** So many workers are lost with a task that asks for nothing else: it runs again three times. */
 const DEFAULT_DEATH_LIMIT = 4
@@ -22,14 +21,10 @@ export function extraOf(task: TaskEntry): TaskExtra {
 }
 
 /** The options that a task came with; undefined where it has none. */
-export function readExtra(
-  message: Task,
-  requirement: Requirement | undefined,
-): TaskExtra | undefined {
+export function readExtra(message: Task): TaskExtra | undefined {
   const { name, retries, workerDeathLimit, attempt } = message
   const isPlain = name === '' && retries === 0 && workerDeathLimit === 0 && attempt === 0
-  if (isPlain && requirement === undefined) return undefined
-  return newExtra(message, requirement)
+  return isPlain ? undefined : newExtra(message)
 }
 
 /** How often a task may have been begun before, as its next worker is told. */
@@ -52,13 +47,9 @@ export function countAttempt(task: TaskEntry): void {
   extraOf(task).attempt = attempt
 }
 
-function newExtra(
-  { name, retries, workerDeathLimit, attempt }: TaskOwn,
-  requirement?: Requirement,
-): TaskExtra {
+function newExtra({ name, retries, workerDeathLimit, attempt }: TaskOwn): TaskExtra {
   return {
     name,
-    requirement,
     retriesLeft: retries,
     deathLimit: workerDeathLimit === 0 ? DEFAULT_DEATH_LIMIT : workerDeathLimit,
     deaths: 0,

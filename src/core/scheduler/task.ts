@@ -252,6 +252,7 @@ export function newTask(
     client,
     runtime: client.runtime,
     priority,
+    requirement,
     function: fn,
     bytes: message.bytes === undefined ? NO_BYTES : copyOf(message.bytes),
     state: 'inactive',
@@ -259,7 +260,7 @@ export function newTask(
     expectedSeconds: 0,
     worker: undefined,
     place: undefined,
-    extra: readExtra(message, requirement),
+    extra: readExtra(message),
     node: undefined,
   }
 }

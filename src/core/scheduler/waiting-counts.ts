@@ -44,6 +44,7 @@ export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
     }
   }
   for (const place of placesOf(state)) {
+    if (looks < 0) break
     for (const group of place.queue.groups()) {
       if ((looks -= 1) < 0) break
       add(place, group)
@@ -77,9 +78,9 @@ function* placesOf(state: SchedulerState): Iterable<Place> {
     const reason = waitReasonOf(reasonFor(state, runtime))
     yield { reason, needs: '', queue: queue.plain }
     yield { reason, needs: '', queue: held }
-    const lacking = state.waiting.lackingLanes(state, runtime)
+    const lacking = new Set(state.waiting.lackingLanes(state, runtime))
     for (const lane of queue.all) {
-      const isLacking = reason === 'allBusy' && lacking.includes(lane)
+      const isLacking = reason === 'allBusy' && lacking.has(lane)
       const needs = isLacking ? needsOf(lane) : lane.requirement.key
       yield { reason: isLacking ? 'noCapability' : reason, needs, queue: lane.queue }
     }

@@ -142,10 +142,9 @@ export class Waiting {
   /** Why a task waits that waits in the scheduler. */
   reasonOf(
     state: Circumstances,
-    { runtime, extra }: TaskEntry,
+    { runtime, requirement }: TaskEntry,
   ): { readonly reason: WaitReason; readonly needs: string } {
     const reason = reasonFor(state, runtime)
-    const requirement = extra?.requirement
     if (reason !== 'all-busy' || requirement === undefined) {
       return { reason: waitReasonOf(reason), needs: '' }
     }

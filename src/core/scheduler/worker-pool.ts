@@ -13,7 +13,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { extraOf } from './task-extra.js'
 import { Lanes, type Lane } from './lanes.js'
-import { fits, giveUnitsBack, requirementOf, takeUnits } from './placement.js'
+import { fits, giveUnitsBack, takeUnits } from './placement.js'
 import { TaskQueue } from './task-queue.js'
 import { activeCount, forgetStay, leave } from './worker-load.js'
 
@@ -181,7 +181,7 @@ export class WorkerPool {
 
   /** Whether a worker that has nothing to do could take a task from the one that has it. */
   mayMove(task: TaskEntry): boolean {
-    return requirementOf(task) === undefined || this.queue.laneOf(task)?.couldTake(task) === true
+    return task.requirement === undefined || this.queue.laneOf(task)?.couldTake(task) === true
   }
 
   /** Notes that a worker has got a task. */

@@ -28,6 +28,8 @@ export class HostUnits {
   /** Units that nobody has, by name: at first the lowest number last, then what came back last. */
   readonly #free = new Map<string, number[]>()
   readonly #named = new Map<string, Grant>()
+  /** Single units, by name and number. */
+  readonly #single = new Map<string, Map<number, Units>>()
   /** Those of each worker. */
   readonly #granted = new Map<object, Set<Grant>>()
   /** Called when units have come free that somebody wanted. */
@@ -60,15 +62,7 @@ export class HostUnits {
       return undefined
     }
     if (needs.every(({ value }) => value <= 0)) return this.#grantOfNames(needs)
-    const units: Record<string, readonly number[]> = {}
-    for (const { name, value } of needs) {
-      const numbers = value > 0 ? (this.#free.get(name)?.splice(-value) ?? []) : []
-      Object.defineProperty(units, name, {
-        value: Object.freeze(numbers.sort((a, b) => a - b)),
-        enumerable: true,
-      })
-    }
-    const grant = { units: Object.freeze(units), isCounted: true }
+    const grant = { units: this.#oneUnit(needs) ?? this.#someUnits(needs), isCounted: true }
     const grants = this.#granted.get(owner) ?? new Set()
     this.#granted.set(owner, grants.add(grant))
     return grant
@@ -95,21 +89,44 @@ export class HostUnits {
     this.#granted.delete(owner)
   }
 
+  /** One unit of one capability, as most tasks have it: made once for each number. */
+  #oneUnit(needs: readonly TaskCapability[]): Units | undefined {
+    const [need] = needs
+    if (need === undefined || needs.length > 1 || need.value !== 1) return undefined
+    const number = this.#free.get(need.name)?.pop()
+    if (number === undefined) return undefined
+    let known = this.#single.get(need.name)
+    if (known === undefined) this.#single.set(need.name, (known = new Map()))
+    let units = known.get(number)
+    if (units === undefined) known.set(number, (units = unitsOf([[need.name, [number]]])))
+    return units
+  }
+
+  #someUnits(needs: readonly TaskCapability[]): Units {
+    return unitsOf(
+      needs.map(({ name, value }) => {
+        const numbers = value > 0 ? (this.#free.get(name)?.splice(-value) ?? []) : []
+        return [name, numbers.sort((a, b) => a - b)] as const
+      }),
+    )
+  }
+
   /** The same for all tasks that need these names and nothing else. */
   #grantOfNames(needs: readonly TaskCapability[]): Grant {
     const key = needs.map(({ name }) => name).join('\n')
     let grant = this.#named.get(key)
     if (grant === undefined) {
-      const entries = needs.map(({ name }) => [name, Object.freeze([])] as const)
-      grant = { units: Object.freeze(Object.fromEntries(entries)), isCounted: false }
+      grant = { units: unitsOf(needs.map(({ name }) => [name, []])), isCounted: false }
       if (this.#named.size >= MAX_NAMED) this.#named.clear()
       this.#named.set(key, grant)
     }
     return grant
   }
+}
 
-  /** How many units of a capability nobody has. */
-  freeOf(name: string): number {
-    return this.#free.get(name)?.length ?? 0
-  }
+/** Frozen, whatever the names are. */
+function unitsOf(entries: readonly (readonly [string, readonly number[]])[]): Units {
+  return Object.freeze(
+    Object.fromEntries(entries.map(([name, numbers]) => [name, Object.freeze(numbers)])),
+  )
 }
