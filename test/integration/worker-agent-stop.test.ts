@@ -110,7 +110,9 @@ test('a task that runs for longer than it may fails, whatever it does', async (c
     assert.match((value as Error).message, /ran for longer than its 200 ms/)
     assert.ok((profile?.durationSeconds ?? 0) >= 0.19)
   }
-  const listens = await scheduler.submit(listen, [PACKAGE, path], { extension }).outcome
+  // It has to be imported first, in a new process.
+  const patience = { timeoutMs: 2_000 }
+  const listens = await scheduler.submit(listen, [PACKAGE, path], { extension: patience }).outcome
   assert.equal((listens.value as Error).name, 'TaskTimeoutError')
   await until('it was told why', () => existsSync(path))
   const quick = await scheduler.submit(one, [], { extension }).outcome

@@ -116,3 +116,15 @@ pythonTest('graphs of a Python client run on our scheduler', async (t) => {
   assert.equal(idle.taskManager.unassigned, 0)
   assert.ok(scheduler.isRunning())
 })
+
+pythonTest(
+  'a Python client that is put aside while it sends a graph gets its results',
+  async (t) => {
+    const { address } = await startOurScheduler(t)
+    startPythonCluster(t, address, 1)
+    assert.deepEqual(await session(t, address, 'client_late.py'), {
+      warm: 2,
+      seen: Array.from({ length: 20 }, (_, index) => index + 1),
+    })
+  },
+)

@@ -18,6 +18,7 @@ import {
   STARTED,
   SUCCEEDED,
 } from './graph-table.js'
+import { sendResult } from './early-results.js'
 import type { GraphTables } from './graph-tables.js'
 import { MESSAGE_COST, STEP_COST } from './graph-work.js'
 import { publishNodeEnd } from './graph-publication.js'
@@ -159,9 +160,9 @@ export function sweep(graph: GraphTables): boolean {
 
 /** Sends a client the result of a target. */
 export function tell(graph: GraphTables, result: TaskResult): void {
-  const { output } = graph.state
-  if (result.bytes === undefined) output.send(graph.client.identity, result)
-  else output.forward(graph.client.identity, 'taskResult', result.bytes)
+  const { state, client, tellsFrom } = graph
+  if (state.now < tellsFrom) state.earlyResults.hold(client, result, tellsFrom)
+  else sendResult(state.output, client, result)
 }
 
 /** What is counted and published about a node that ends without ever having been a task. */

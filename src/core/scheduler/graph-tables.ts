@@ -2,7 +2,9 @@
 // arrive), graph-task.ts (they are started), graph-settle.ts (they end) and graph.ts (its life).
 
 import type { TaskId } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
 import type { TaskResult } from '../../wire/message.js'
+import { EARLY_MS } from './early-results.js'
 import type { ClientEntry, ObjectEntry, TaskEntry } from './entries.js'
 import { NONE } from './graph-index.js'
 import { ReadySet } from './graph-ready.js'
@@ -47,6 +49,8 @@ export class GraphTables {
   unfinished = 0
   /** How many of these have a task. */
   started = 0
+  /** Its client is told nothing before. */
+  readonly tellsFrom: InstantMs
   /** Nodes before this one have been looked at since the graph was closed. */
   swept = 0
 
@@ -54,5 +58,6 @@ export class GraphTables {
     this.state = state
     this.client = client
     this.id = id
+    this.tellsFrom = client.features === 0 ? state.now + EARLY_MS : -Infinity
   }
 }

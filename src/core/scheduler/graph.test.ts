@@ -66,10 +66,41 @@ test('nodes may come in any order in one message, and an empty graph succeeds', 
   assert.deepEqual(calls(scheduler.actions()), ['Q b(@r-a)'])
   scheduler.receive('Q', instruction('create', 'C', ['r-b'])).receive('Q', result('b'))
   assert.deepEqual(calls(scheduler.actions()), ['Q c(@r-b @r-b)'])
-  scheduler.receive('Q', result('c'))
+  scheduler.receive('Q', result('c')).moveTo(50)
   assert.deepEqual(scheduler.lines(), ['C <- result c success', 'C <- result g success'])
-  scheduler.receive('C', graph('h', [], []))
+  scheduler.receive('C', graph('h', [], [])).moveTo(100)
   assert.deepEqual(scheduler.lines(), ['C <- result h success'])
+})
+
+test('a 1.9.9 client, which notes what it expects after it has sent a graph, is not told too soon', () => {
+  const scheduler = new TestScheduler()
+  scheduler.receive('C', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
+  scheduler.moveTo(1_000)
+  scheduler.receive('C', graph('g', ['a', 'b', 'c'], [node('a'), node('b', ['a']), node('c')]))
+  scheduler.receive('Q', result('a', 'canceled')).actions()
+  scheduler.receive('Q', instruction('create', 'C', ['r-a'])).receive('Q', result('a', 'failed'))
+  assert.deepEqual(
+    scheduler
+      .moveTo(1_049)
+      .lines()
+      .filter((line) => line.startsWith('C')),
+    [],
+  )
+  assert.deepEqual(scheduler.moveTo(1_050).lines(), [
+    'C <- result a failed',
+    'C <- result b failed',
+  ])
+  // From then on there is no delay.
+  scheduler.moveTo(1_060).receive('Q', result('c'))
+  assert.deepEqual(scheduler.lines(), ['C <- result c success', 'C <- result g failed'])
+  scheduler.receive('C', graph('h', ['x', 'y'], [node('x'), node('y')]))
+  scheduler.receive('Q', result('x')).actions()
+  scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+  const late = scheduler.moveTo(2_000).lines()
+  assert.deepEqual(
+    late.filter((line) => line.includes('result')),
+    [],
+  )
 })
 
 test('ready nodes go in the order in which they were sent, whenever they became ready', () => {
@@ -134,6 +165,7 @@ test('a 1.9.9 client gets a copy of the error for each target, under an id of 16
   const nodes = [node('a'), node('b', ['a']), node('c', ['b'])]
   scheduler.receive('C', graph('g', ['b', 'c'], nodes))
   scheduler.receive('Q', instruction('create', 'C', ['r-a'])).receive('Q', result('a', 'failed'))
+  scheduler.moveTo(50)
   const told = resultsTo('C', scheduler.actions())
   const ids = ['b', 'c'].flatMap((id) => told.get(id)?.results ?? [])
   assert.deepEqual(

@@ -248,9 +248,7 @@ export class Graph implements GraphEntry, GraphWorklist {
   #finish(status: TaskStatus): void {
     const { isOpen } = this.#tables
     leaveParent(this)
-    if (!this.#isOver) {
-      this.#state.output.send(this.#client.identity, statusResult(this.id, status))
-    }
+    if (!this.#isOver) tell(this.#tables, statusResult(this.id, status))
     this.#isOver = true
     // Parts that are on their way must not make a new graph.
     if (!isOpen || this.#client.hasLeft) this.#leave()

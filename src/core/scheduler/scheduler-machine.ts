@@ -52,10 +52,12 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   get deadline(): InstantMs | undefined {
-    const { objects, orphans, graphWork, claims, letGoAt, now, monitors } = this.#state
+    const { objects, orphans, graphWork, claims, letGoAt, now } = this.#state
+    const { monitors, earlyResults } = this.#state
+    const toldAt = earliest(monitors.deadline, earlyResults.deadline)
     const removalsAt = objects.hasRemovals ? this.#nextRemovals : undefined
     const isBusy = !orphans.isEmpty || graphWork.isDue
-    const objectsAt = earliest(earliest(removalsAt, objects.deadline), monitors.deadline)
+    const objectsAt = earliest(earliest(removalsAt, objects.deadline), toldAt)
     const workAt = earliest(isBusy ? now : undefined, earliest(objectsAt, this.#nextSweep))
     return earliest(workAt, earliest(this.#balancer.deadline, earliest(claims.deadline, letGoAt)))
   }
@@ -178,6 +180,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   #onTick(now: InstantMs): void {
     cancelOrphans(this.#state)
     this.#state.graphWork.resume()
+    this.#state.earlyResults.flush(this.#state.output, now)
     expireClaims(this.#state)
     this.#state.objects.freeExpired()
     this.#letGo(now)

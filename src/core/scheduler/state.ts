@@ -9,6 +9,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import { Claims } from './claims.js'
 import type { ClientEntry, Runtime, TaskEntry, WorkerEntry } from './entries.js'
+import { EarlyResults } from './early-results.js'
 import { EventBudget } from './event-budget.js'
 import { checkFamily, Orphans } from './family.js'
 import { FunctionTable } from './function-table.js'
@@ -47,6 +48,7 @@ export class SchedulerState {
   readonly requirements: Requirements = new Requirements()
   readonly supplies: Supplies = new Supplies()
   readonly functions: FunctionTable = new FunctionTable()
+  readonly earlyResults: EarlyResults = new EarlyResults()
   readonly monitors: Monitors = new Monitors()
   /** What subscribers may be told of tasks. */
   readonly eventBudget: EventBudget = new EventBudget()

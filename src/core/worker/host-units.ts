@@ -96,7 +96,7 @@ export class HostUnits {
     const number = this.#free.get(need.name)?.pop()
     if (number === undefined) return undefined
     let known = this.#single.get(need.name)
-    if (known === undefined) this.#single.set(need.name, (known = new Map()))
+    if (known === undefined) this.#single.set(need.name, (known = new Map<number, Units>()))
     let units = known.get(number)
     if (units === undefined) known.set(number, (units = unitsOf([[need.name, [number]]])))
     return units
