@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { currentClient, ProcessorDiedError, type Client } from 'scaler-ts'
+import { currentClient, currentTask, ProcessorDiedError, type Client } from 'scaler-ts'
 import type { Random } from '../random.js'
 
 /** A piece of work. Whatever is random about it is drawn before it begins. */
@@ -148,6 +148,33 @@ async function uploadLoad(client: Client, random: Random): Promise<void> {
   assert.equal(await client.submit(digest, bytes), digest(bytes))
 }
 
+/** No unit of an agent has two tasks at a time: each has a lock that goes with its process. */
+async function unitsLoad(client: Client, random: Random): Promise<void> {
+  const units = random.below(3)
+  const view = client.with({ capabilities: units === 0 ? { linux: -1 } : { gpu: units } })
+  const task = async (ms: number): Promise<number> => {
+    const { createServer } = await import('node:net')
+    const numbers = currentTask().capabilities['gpu'] ?? []
+    const locks = numbers.map(() => createServer())
+    try {
+      for (const [at, lock] of locks.entries()) {
+        await new Promise<void>((resolve, reject) => {
+          lock.once('error', reject).listen(`\0scaler-${process.ppid}-${numbers[at]}`, resolve)
+        })
+      }
+      await delay(ms)
+    } finally {
+      await Promise.all(locks.map((lock) => new Promise((resolve) => lock.close(resolve))))
+    }
+    return numbers.length
+  }
+  const pauses = range(2 + random.below(12)).map(() => random.below(60))
+  assert.deepEqual(
+    await Promise.all(pauses.map((ms) => view.submit(task, ms))),
+    pauses.map(() => units),
+  )
+}
+
 /** Those that are cancelled have a result or were cancelled; the others have results. */
 async function cancelLoad(client: Client, random: Random): Promise<void> {
   const task = async (x: number): Promise<number> => {
@@ -250,6 +277,7 @@ export const LOADS: Readonly<Record<string, { readonly run: Load; readonly weigh
   'graph cancel': { run: graphCancelLoad, weight: 3 },
   timeout: { run: timeoutLoad, weight: 2 },
   retry: { run: retryLoad, weight: 3 },
+  units: { run: unitsLoad, weight: 6 },
   error: { run: errorLoad, weight: 3 },
   exit: { run: exitLoad, weight: 1 },
 }
