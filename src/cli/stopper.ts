@@ -20,7 +20,7 @@ export interface StopperHooks {
 const EXIT_FAILURE = 1
 const EXIT_SIGNAL = 128
 /** `timeout` and the like send a signal to the process and to its group: that is one, in ms. */
-const SAME_SIGNAL_MS = 20
+const SAME_SIGNAL_MS = 100
 /** How long a command may take to say that a second signal ends it. */
 const LAST_WORDS_MS = 500
 /** How long a command that has lost its parent may take to end in good order. */
@@ -32,7 +32,8 @@ export class Stopper {
   readonly #hadTerminal = process.stdin.isTTY === true
   #running: RunningCommand | undefined
   #isStopping = false
-  #first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined
+  /** The signal that has just come, for some moments: again it is the same. */
+  #echo: NodeJS.Signals | undefined
 
   /** From now on a signal ends the process: at once while nothing is running yet. */
   constructor(hooks: StopperHooks) {
@@ -72,13 +73,14 @@ export class Stopper {
     const running = this.#running
     if (running === undefined) process.exit(codeOf(signal))
     if (this.#isStopping) return this.#stopAtOnce(signal)
-    this.#first = { signal, at: performance.now() }
+    this.#echo = signal
+    // Behind what has come meanwhile, if what follows keeps the thread for longer.
+    setTimeout(() => setImmediate(() => (this.#echo = undefined)), SAME_SIGNAL_MS).unref()
     void this.#stop(running, false, signal)
   }
 
   #stopAtOnce(signal: NodeJS.Signals): void {
-    const { signal: first, at = 0 } = this.#first ?? {}
-    if (signal === first && performance.now() - at < SAME_SIGNAL_MS) return
+    if (signal === this.#echo) return
     setTimeout(() => process.exit(codeOf(signal)), LAST_WORDS_MS)
     this.#hooks.onStopped(`${signal}, the second signal`)
     void this.#hooks.exit(codeOf(signal))
