@@ -200,7 +200,7 @@ export class AgentWorker {
         if (action.mayLeave && this.#socket.isConnected) return this.#outputGate.pass(action.output)
         return this.#outputGate.drop(action.output)
       case 'logOutput':
-        return this.#processor?.log(action.stream, action.content)
+        return this.#processor?.log(action.stream, action.content, action.fields)
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':

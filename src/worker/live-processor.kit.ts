@@ -150,6 +150,8 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
 
   onOutput(output: TaskOutput): void {
     this.outputs.push(output)
+    const isForLog = output.client === '' && output.droppedBytes === 0
+    if (isForLog) this.host.log(output.stream, output.content)
   }
 
   onPrinted(stream: OutputStream, content: Uint8Array): void {

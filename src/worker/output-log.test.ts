@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { OutputLog } from './output-log.js'
 
 function readLines(stream: PassThrough, onLine: (line: string) => void): void {
-  const log = new OutputLog(stream, onLine)
+  const log = new OutputLog([stream], onLine)
   stream.on('data', (chunk: Buffer) => log.write(chunk))
 }
 
@@ -52,4 +52,38 @@ test('a stream that fails ends with what it had', async () => {
   await once(stream, 'close').catch(() => {})
   await setImmediate()
   assert.deepEqual(lines, ['half'])
+})
+
+test('each line says which task has printed it, and no line is made of two', async () => {
+  const stream = new PassThrough()
+  const lines: unknown[] = []
+  const log = new OutputLog([stream], (line, { task }) => lines.push([task, line]))
+  const [a, b] = [{ task: 'aa' }, { task: 'bb' }]
+  log.write(Buffer.from('one\ntw'), a)
+  log.write(Buffer.from('o\nhalf'), { ...a })
+  log.write(Buffer.from('three\n'), b)
+  log.write(Buffer.from('four\n'))
+  stream.destroy()
+  await once(stream, 'close')
+  await setImmediate()
+  assert.deepEqual(lines, [
+    ['aa', 'one'],
+    ['aa', 'two'],
+    ['aa', 'half'],
+    ['bb', 'three'],
+    [undefined, 'four'],
+  ])
+})
+
+test('all that it comes from is held while there is too much, and goes on then', async () => {
+  const [stream, other] = [new PassThrough(), new PassThrough()]
+  const log = new OutputLog([stream, other], () => {})
+  log.write(Buffer.alloc(10_000, 'line\n'), { task: 'aa' })
+  assert.ok(stream.isPaused() && other.isPaused())
+  for (let turns = 0; other.isPaused(); turns += 1) {
+    assert.ok(turns < 1000, 'it stays held')
+    await setImmediate()
+  }
+  assert.ok(!stream.isPaused())
+  stream.destroy()
 })

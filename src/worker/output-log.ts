@@ -3,27 +3,42 @@
 // workers' tasks.
 
 import type { Readable } from 'node:stream'
+import type { LogFields } from '../base/logger.js'
 import { LineSplitter } from './line-splitter.js'
 
 /** Bytes that are cut into lines in one turn. */
 const SLICE_BYTES = 4096
 
-/** When more waits, which came on another way than the stream, it is cut at once. */
+/** When more waits, which came before its source was held, it is cut at once. */
 const MAX_WAITING_BYTES = 1024 ** 2
+
+/** A piece of what was printed; `fields` say by which task. */
+interface Piece {
+  readonly bytes: Uint8Array
+  readonly fields: LogFields
+}
+
+const NOBODY: LogFields = {}
 
 /** Calls `onLine` for each line of what is written to it. */
 export class OutputLog {
-  readonly #source: Readable
+  readonly #sources: readonly Readable[]
   readonly #splitter: LineSplitter
-  #chunks: Uint8Array[] = []
+  #pieces: Piece[] = []
   #waitingBytes = 0
+  /** Who prints the line that has no end yet. */
+  #fields = NOBODY
   #isBusy = false
   #hasClosed = false
 
-  /** `source` is where most of it comes from: it is held while there is too much. */
-  constructor(source: Readable, onLine: (line: string) => void) {
-    this.#source = source
-    this.#splitter = new LineSplitter(onLine)
+  /** What is written comes from these, which are held while there is too much; the first ends it. */
+  constructor(
+    sources: readonly [Readable, ...Readable[]],
+    onLine: (line: string, fields: LogFields) => void,
+  ) {
+    this.#sources = sources
+    this.#splitter = new LineSplitter((line) => onLine(line, this.#fields))
+    const [source] = sources
     source.on('error', () => {})
     source.on('close', () => {
       this.#hasClosed = true
@@ -32,13 +47,13 @@ export class OutputLog {
   }
 
   /** Takes the next chunk, which must not be changed any more. */
-  write(chunk: Uint8Array): void {
-    this.#chunks.push(chunk)
-    this.#waitingBytes += chunk.byteLength
+  write(bytes: Uint8Array, fields: LogFields = NOBODY): void {
+    this.#pieces.push({ bytes, fields })
+    this.#waitingBytes += bytes.byteLength
     if (this.#waitingBytes > MAX_WAITING_BYTES) this.#cut(Infinity)
     if (this.#isBusy) return
     this.#isBusy = true
-    this.#source.pause()
+    for (const source of this.#sources) source.pause()
     this.#goOn()
   }
 
@@ -50,19 +65,29 @@ export class OutputLog {
     }
     this.#isBusy = false
     if (this.#hasClosed) this.#splitter.end()
-    else this.#source.resume()
+    for (const source of this.#sources) source.resume()
   }
 
   #cut(maxBytes: number): void {
     for (let left = maxBytes; left > 0;) {
-      const [chunk] = this.#chunks
-      if (chunk === undefined) return
-      const piece = chunk.subarray(0, Math.min(left, chunk.byteLength))
-      left -= Math.max(piece.byteLength, 1)
-      this.#waitingBytes -= piece.byteLength
-      if (piece.byteLength === chunk.byteLength) this.#chunks.shift()
-      else this.#chunks[0] = chunk.subarray(piece.byteLength)
-      this.#splitter.write(piece)
+      const [piece] = this.#pieces
+      if (piece === undefined) return
+      const { bytes, fields } = piece
+      const slice = bytes.subarray(0, Math.min(left, bytes.byteLength))
+      left -= Math.max(slice.byteLength, 1)
+      this.#waitingBytes -= slice.byteLength
+      if (slice.byteLength === bytes.byteLength) this.#pieces.shift()
+      else this.#pieces[0] = { bytes: bytes.subarray(slice.byteLength), fields }
+      this.#speak(fields)
+      this.#splitter.write(slice)
     }
+  }
+
+  /** A line that one task has begun is not gone on with by another. */
+  #speak(fields: LogFields): void {
+    const { task, attempt } = fields
+    if (task === this.#fields['task'] && attempt === this.#fields['attempt']) return
+    this.#splitter.end()
+    this.#fields = fields
   }
 }

@@ -2,7 +2,6 @@
 // only here it is known which task runs. It leaves in the same pipe as results, at once, so it
 // comes before the result of its task, and comes however the process ends.
 
-import { NO_BYTES } from '../base/bytes.js'
 import { identity, taskId, type Identity, type TaskId } from '../base/ids.js'
 import type { OutputPlace, OutputStream, TaskOutput } from '../wire/message.js'
 
@@ -32,10 +31,11 @@ export interface PrintStream {
   _writev?: unknown
 }
 
-const NO_TASK = taskId('')
 const NOBODY = identity('')
+const UNKNOWN = { taskId: taskId(''), name: '', client: NOBODY } as const
+const NO_OUTPUT = { kind: 'taskOutput', isLast: false } as const
 
-/** Has all that is written to `stream` go to `tell`, unless it is for the log of the worker. */
+/** Has all that a task writes to `stream` go to `tell`; what nobody is known to write, to the pipe. */
 export function tapOutput(
   stream: PrintStream,
   name: OutputStream,
@@ -49,33 +49,30 @@ export function tapOutput(
     if (target !== 'nowhere') {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
       for (let at = 0; at < bytes.byteLength; at += MAX_PIECE_BYTES) {
-        tell({ ...target, stream: name, content: bytes.subarray(at, at + MAX_PIECE_BYTES) })
+        const content = bytes.subarray(at, at + MAX_PIECE_BYTES)
+        const droppedBytes = target.isDropped ? content.byteLength : 0
+        tell({ ...NO_OUTPUT, ...target.of, droppedBytes, stream: name, content })
       }
     }
     done()
   }
 }
 
-/** What is taken is told to whom: the client, or (without one) the agent alone. */
-function targetOf(
-  { speaker, isMixed }: Stage,
-  stream: OutputStream,
-): Omit<TaskOutput, 'stream' | 'content'> | 'pipe' | 'nowhere' {
-  if (speaker === undefined || speaker.output === 'log') {
-    // What comes out of the pipe may be taken for that of another task.
-    return isMixed ? outputOf(NO_TASK, NOBODY, '') : 'pipe'
-  }
-  const { id, name, output, outputClient } = speaker
-  if (output === 'forward') return outputOf(id, outputClient, name)
-  // The last lines belong to the error if the process dies.
-  return stream === 'stderr' ? outputOf(id, NOBODY, name) : 'nowhere'
+/** Whose a piece of output is, and for whom. */
+interface Target {
+  readonly of: Pick<TaskOutput, 'taskId' | 'name' | 'client'>
+  /** Nobody wants to read it: it only belongs to the error if the process dies. */
+  readonly isDropped: boolean
 }
 
-function outputOf(
-  id: TaskId,
-  client: Identity,
-  name: string,
-): Omit<TaskOutput, 'stream' | 'content'> & { readonly content: Uint8Array } {
-  const rest = { content: NO_BYTES, droppedBytes: 0, isLast: false }
-  return { kind: 'taskOutput', taskId: id, client, name, ...rest }
+/** Without a client it is for the agent alone, which puts it into its log. */
+function targetOf({ speaker, isMixed }: Stage, stream: OutputStream): Target | 'pipe' | 'nowhere' {
+  if (speaker === undefined) {
+    // What comes out of the pipe may be taken for that of another task.
+    return isMixed ? { of: UNKNOWN, isDropped: false } : 'pipe'
+  }
+  const { id: taskId, name, output, outputClient } = speaker
+  if (output === 'off' && stream === 'stdout') return 'nowhere'
+  const client = output === 'forward' ? outputClient : NOBODY
+  return { of: { taskId, name, client }, isDropped: output === 'off' }
 }

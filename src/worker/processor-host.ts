@@ -4,7 +4,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
 import type { ProcessorDeath } from '../base/errors.js'
-import type { Logger } from '../base/logger.js'
+import type { LogFields, Logger } from '../base/logger.js'
 import type { LastRun, RunStatus } from '../core/worker/events.js'
 import type { Units } from '../core/worker/host-units.js'
 import type { OutgoingFrame } from '../transport/socket.js'
@@ -115,8 +115,8 @@ export interface ProcessorHost {
    * sent: `onRetracted` follows, in order, even while user code runs; not if it dies before.
    */
   retract(dispatchNumbers: readonly number[]): void
-  /** Writes something that was printed to the log, line by line. */
-  log(stream: OutputStream, content: Uint8Array): void
+  /** Writes something that was printed to the log, line by line; `fields` say by which task. */
+  log(stream: OutputStream, content: Uint8Array, fields?: LogFields): void
   /** Has it collect garbage if it is still idle then and holds more than so many bytes. */
   collectGarbage(aboveBytes: number): void
   /** Ends it: SIGTERM first, SIGKILL after `killDelayMs`. What it has written still comes. */
@@ -201,13 +201,14 @@ class RunningProcessor implements ProcessorHost {
     this.#logger = logger
     const pipes = child.stdio as unknown as readonly Duplex[]
     this.#lifeline = this.#holdLifeline(pipes[LIFELINE_FD] as Duplex)
-    this.#link = this.#openLink(pipes[INBOX_FD] as Duplex, pipes[OUTBOX_FD] as Duplex)
+    const outbox = pipes[OUTBOX_FD] as Duplex
+    this.#link = this.#openLink(pipes[INBOX_FD] as Duplex, outbox)
     for (const fd of [INBOX_FD, LIFELINE_FD, OUTBOX_FD]) {
       pipes[fd]?.on('close', () => this.#onPipeClosed())
     }
     this.#logs = {
-      stdout: this.#watchOutput('stdout', child.stdout as Readable),
-      stderr: this.#watchOutput('stderr', child.stderr as Readable),
+      stdout: this.#watchOutput('stdout', child.stdout as Readable, outbox),
+      stderr: this.#watchOutput('stderr', child.stderr as Readable, outbox),
     }
     this.started = new Promise((resolve) => (this.#onStarted = resolve))
     this.exited = this.#watchExit()
@@ -248,8 +249,8 @@ class RunningProcessor implements ProcessorHost {
     this.#lifeline.retract(dispatchNumbers)
   }
 
-  log(stream: OutputStream, content: Uint8Array): void {
-    this.#logs[stream].write(content)
+  log(stream: OutputStream, content: Uint8Array, fields?: LogFields): void {
+    this.#logs[stream].write(content, fields)
   }
 
   collectGarbage(aboveBytes: number): void {
@@ -352,7 +353,7 @@ class RunningProcessor implements ProcessorHost {
     this.#signal('SIGKILL')
   }
 
-  #watchOutput(stream: OutputStream, source: Readable): OutputLog {
+  #watchOutput(stream: OutputStream, source: Readable, outbox: Readable): OutputLog {
     const processorId = this.#child.pid
     const level = stream === 'stdout' ? 'info' : 'warn'
     source.on('data', (chunk: Buffer) => {
@@ -361,7 +362,9 @@ class RunningProcessor implements ProcessorHost {
       if (this.#handler === undefined) this.log(stream, chunk)
       else this.#handler.onPrinted(stream, chunk)
     })
-    return new OutputLog(source, (line) => this.#logger[level](line, { processorId }))
+    return new OutputLog([source, outbox], (line, fields) => {
+      this.#logger[level](line, { processorId, ...fields })
+    })
   }
 
   async #watchExit(): Promise<void> {

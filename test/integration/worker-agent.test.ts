@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { OUR_FEATURES } from '#src/base/features.js'
+import { idToHex, taskId } from '#src/base/ids.js'
 import { Agent } from '#src/worker/agent.js'
 import type { AgentOptions } from '#src/worker/agent-options.js'
 import { isAlive, until } from './condition.js'
@@ -248,14 +249,15 @@ test('a result does not wait for a long task behind it', async (context) => {
   assert.equal((await long.outcome).value, 'long')
 })
 
-test('what tasks print is logged with the name of their worker', async (context) => {
+test('what tasks print is logged with their id and the name of their worker', async (context) => {
   const { scheduler, log } = await setUp(context, { workerNames: ['printer'] })
   const print = (): void => {
     console.log('to stdout: über €')
     console.error('to stderr\nsecond line')
     process.stdout.write('no end')
   }
-  await scheduler.submit(print, []).outcome
+  const { id, outcome } = scheduler.submit(print, [])
+  await outcome
   await scheduler.submit(() => process.exit(0), []).outcome
   await until('the last line', () => log.lines.some(({ text }) => text === 'no end'))
   const find = (text: string): LogLine | undefined => log.lines.find((line) => line.text === text)
@@ -268,6 +270,8 @@ test('what tasks print is logged with the name of their worker', async (context)
     assert.equal(line?.level, level, text)
     assert.match(String(line.fields['worker']), /^\d+\|printer\|[0-9a-f]{32}$/)
     assert.equal(typeof line.fields['processorId'], 'number')
+    assert.equal(line.fields['task'], idToHex(taskId(id)))
+    assert.equal(line.fields['attempt'], 1)
   }
 })
 

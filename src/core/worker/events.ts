@@ -132,11 +132,12 @@ export type WorkerAction =
    * where `mayLeave` is false.
    */
   | { readonly type: 'sendOutput'; readonly output: TaskOutput; readonly mayLeave: boolean }
-  /** Put something that was printed into the log. */
+  /** Put something that was printed into the log; `fields` say which task has printed it. */
   | {
       readonly type: 'logOutput'
       readonly stream: OutputStream
       readonly content: Uint8Array
+      readonly fields: LogFields
     }
   /** Start the next processor; what is told to it may be written before it is ready. */
   | { readonly type: 'startProcessor'; readonly processor: ProcessorNumber }

@@ -3,10 +3,10 @@
 
 import { NO_BYTES } from '../../base/bytes.js'
 import { FEATURE_OUTPUT, hasFeature } from '../../base/features.js'
-import type { Identity, TaskId } from '../../base/ids.js'
+import { taskId, taskLogFields, type Identity, type TaskId } from '../../base/ids.js'
 import type { OutputPlace, OutputStream, TaskOutput } from '../../wire/message.js'
 import type { Output } from './output.js'
-import { titleOf, type WorkerTask } from './worker-task.js'
+import { fieldsOf, titleOf, type WorkerTask } from './worker-task.js'
 
 /** A task, as far as its output is concerned. */
 interface Voice {
@@ -15,6 +15,10 @@ interface Voice {
   readonly output: OutputPlace
   readonly client: Identity
 }
+
+/** Something that was printed, for the log. */
+type PrintedPiece = Pick<TaskOutput, 'stream' | 'content'> &
+  Partial<Pick<TaskOutput, 'taskId' | 'name' | 'droppedBytes'>>
 
 /** The tasks that a processor has. */
 export interface RunningTasks {
@@ -64,9 +68,7 @@ export class TaskOutputs {
   /** The processor says which task has printed something. */
   onTold(output: TaskOutput): void {
     const task = this.#tasks?.get(output.taskId)
-    if (output.taskId === '') return this.#log(output.stream, output.content)
-    // It wants none of its output; the processor tells it for the sake of an error.
-    if (output.client === '') return
+    if (output.client === '') return this.log(output)
     if (task === undefined) return this.#send({ ...output, bytes: undefined, isLast: true })
     task.hasPrinted = true
     this.#send(output.name === '' ? { ...output, bytes: undefined, name: titleOf(task) } : output)
@@ -78,7 +80,7 @@ export class TaskOutputs {
    */
   onRead(stream: OutputStream, content: Uint8Array): void {
     const voice = this.#voiceOf(this.#tasks?.unanswered() ?? [])
-    if (voice === undefined || voice.output === 'log') this.#log(stream, content)
+    if (voice === undefined || voice.output === 'log') this.log({ stream, content })
     if (voice?.output !== 'forward') return
     const { id: taskId, name, client } = voice
     this.#send({ ...NOTHING, taskId, client, name, stream, content, isLast: voice === this.#last })
@@ -92,6 +94,15 @@ export class TaskOutputs {
     if (!task.hasPrinted) return
     task.hasPrinted = false
     this.#send({ ...NOTHING, taskId: id, client, name: titleOf(task), isLast: true })
+  }
+
+  /** Puts something that was printed into the log, with the task if it is known. */
+  log({ taskId: id = NO_TASK, name = '', stream, content, droppedBytes = 0 }: PrintedPiece): void {
+    // What counts as dropped was told for the sake of an error alone.
+    if (droppedBytes > 0) return
+    const task = this.#tasks?.get(id)
+    const fields = task === undefined ? taskLogFields(id, name) : fieldsOf(task)
+    this.#output.act({ type: 'logOutput', stream, content, fields: id === NO_TASK ? {} : fields })
   }
 
   #voiceOf(unanswered: Iterable<WorkerTask>): Voice | undefined {
@@ -112,15 +123,13 @@ export class TaskOutputs {
   #send(output: TaskOutput): void {
     const features = this.#features
     if (features !== undefined && !hasFeature(features, FEATURE_OUTPUT)) {
-      return this.#log(output.stream, output.content)
+      return this.log(output)
     }
     this.#output.act({ type: 'sendOutput', output, mayLeave: features !== undefined })
   }
-
-  #log(stream: OutputStream, content: Uint8Array): void {
-    if (content.byteLength > 0) this.#output.act({ type: 'logOutput', stream, content })
-  }
 }
+
+const NO_TASK = taskId('')
 
 const NOTHING = {
   kind: 'taskOutput',

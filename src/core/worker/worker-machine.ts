@@ -223,10 +223,9 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #onOutput(event: OutputEvent): void {
     const isHeard = this.#isWorking || (this.#isLeaving && !this.#hasSaidGoodbye)
     const isWanted = isHeard && this.#slot.isCurrent(event.processor)
-    const { stream, content } = event.type === 'outputRead' ? event : event.output
     const { outputs } = this.#answers
-    if (!isWanted) this.#output.act({ type: 'logOutput', stream, content })
-    else if (event.type === 'outputRead') outputs.onRead(stream, content)
+    if (!isWanted) outputs.log(event.type === 'outputRead' ? event : event.output)
+    else if (event.type === 'outputRead') outputs.onRead(event.stream, event.content)
     else outputs.onTold(event.output)
   }
 
