@@ -31,7 +31,7 @@ export class OutputLog {
   #isBusy = false
   #hasClosed = false
 
-  /** What is written comes from these, which are held while there is too much; the first ends it. */
+  /** What is written comes from these, which are held while it is too much; the first ends it. */
   constructor(
     sources: readonly [Readable, ...Readable[]],
     onLine: (line: string, fields: LogFields) => void,

@@ -35,7 +35,7 @@ const NOBODY = identity('')
 const UNKNOWN = { taskId: taskId(''), name: '', client: NOBODY } as const
 const NO_OUTPUT = { kind: 'taskOutput', isLast: false } as const
 
-/** Has all that a task writes to `stream` go to `tell`; what nobody is known to write, to the pipe. */
+/** Has all that a task writes to `stream` go to `tell`; what is nobody's goes to the pipe. */
 export function tapOutput(
   stream: PrintStream,
   name: OutputStream,

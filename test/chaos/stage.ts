@@ -29,8 +29,9 @@ export interface StageOptions {
 /** Silences in the chaos are shorter than the defaults, so that more happens in a minute. */
 const SCHEDULER_ARGS = ['--protected', '--worker-timeout-seconds=6', '--client-timeout-seconds=20']
 const AGENT_ARGS = [
-  ...['--heartbeat-interval', '0.5', '--death-timeout-seconds', '120'],
-  ...['--capabilities', 'gpu=2,linux'],
+  '--heartbeat-interval=0.5',
+  '--death-timeout-seconds=120',
+  '--capabilities=gpu=2,linux',
 ]
 /** This part of the connections does not go through a proxy. */
 const DIRECT = 0.3
