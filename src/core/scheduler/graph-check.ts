@@ -1,7 +1,7 @@
 // What must hold in the tables of a graph, whatever has happened. For tests and simulation.
 
 import { assert } from '../../base/assert.js'
-import { DROPPED, FAILED, IS_TARGET, READY, STARTED, SUCCEEDED } from './graph-table.js'
+import { DROPPED, FAILED, IS_TARGET, READY, STARTED, SUCCEEDED, WAITING } from './graph-table.js'
 import type { GraphTables } from './graph-tables.js'
 
 /** Throws if the tables disagree. `isAlive`: nobody has cancelled the graph. */
@@ -26,11 +26,13 @@ export function checkGraph(graph: GraphTables, isAlive: boolean): void {
 function checkNodes(graph: GraphTables): void {
   const { nodes, state } = graph
   let unfinished = 0
-  let started = 0
+  const left = new Map(nodes.kinds.map((kind) => [kind, [0, 0] as [number, number]]))
   for (let node = 0; node < nodes.count; node += 1) {
     const nodeState = nodes.stateOf(node)
     if (!nodes.hasEnded(node)) unfinished += 1
-    if (nodeState === STARTED) started += 1
+    const counts = left.get(nodes.kindOf(node))
+    if (counts !== undefined && nodeState === WAITING) counts[0] += 1
+    if (counts !== undefined && nodeState === READY) counts[1] += 1
     assert((nodeState === READY) === graph.ready.has(node), 'a ready node is not in the set')
     const task = state.tasks.get(nodes.idOf(node))
     if (nodeState === STARTED) assert(task?.node?.index === node, 'a started node has no task')
@@ -39,7 +41,9 @@ function checkNodes(graph: GraphTables): void {
     if (nodeState === SUCCEEDED) checkValue(graph, node)
   }
   assert(unfinished === graph.unfinished, 'the unfinished nodes are miscounted')
-  assert(started === graph.started, 'the started nodes are miscounted')
+  for (const [{ waiting, ready }, counts] of left) {
+    assert(waiting === counts[0] && ready === counts[1], 'a kind miscounts its nodes')
+  }
 }
 
 /** Results are there for as long as something may need them, and no longer. */

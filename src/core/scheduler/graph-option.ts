@@ -19,10 +19,14 @@ export type NodeOptions = Pick<
   | 'outputClient'
 >
 
-/** What a node is beside its id and its arguments. */
+/** What a node is beside its id and its arguments, and how many such nodes have no task yet. */
 export interface NodeKind {
   readonly functionId: ObjectId
   readonly options: NodeOptions
+  /** So many wait for inputs. */
+  waiting: number
+  /** So many could run. */
+  ready: number
 }
 
 /** Functions with options, by number. */
@@ -41,6 +45,11 @@ export class NodeKindTable {
     return number
   }
 
+  /** All kinds. */
+  get all(): readonly NodeKind[] {
+    return this.#kinds
+  }
+
   /** What a number stands for. */
   get(number: number): NodeKind {
     return this.#kinds[number] as NodeKind
@@ -52,7 +61,8 @@ export class NodeKindTable {
     if (known !== undefined) return known
     const number = this.#kinds.length
     this.#numbers.set(key, number)
-    this.#kinds.push({ functionId: task.funcObjectId, options: this.#optionsOf(task) })
+    const options = this.#optionsOf(task)
+    this.#kinds.push({ functionId: task.funcObjectId, options, waiting: 0, ready: 0 })
     return number
   }
 

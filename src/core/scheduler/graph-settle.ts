@@ -174,7 +174,6 @@ export function endUnstarted(graph: GraphTables, node: number, status: TaskStatu
 }
 
 function end(graph: GraphTables, node: number, state: number): void {
-  if (graph.nodes.stateOf(node) === STARTED) graph.started -= 1
   graph.nodes.setState(node, state)
   graph.unfinished -= 1
   graph.nodes.chain(node, graph.ended)

@@ -110,6 +110,11 @@ export class NodeTable {
     return this.#index.idOf(node)
   }
 
+  /** All kinds of nodes that there are. */
+  get kinds(): readonly NodeKind[] {
+    return this.#kinds.all
+  }
+
   kindOf(node: number): NodeKind {
     return this.#kinds.get(this.#nodes.get(node, KIND))
   }
@@ -118,7 +123,9 @@ export class NodeTable {
   add(task: Task): number {
     this.#index.add(task.taskId)
     const node = this.#nodes.add()
-    this.#nodes.set(node, KIND, this.#kinds.add(task))
+    const kind = this.#kinds.add(task)
+    this.#nodes.set(node, KIND, kind)
+    this.#kinds.get(kind).waiting += 1
     const handle = this.#arguments.add(task)
     if (handle === 0) return node
     this.#nodes.set(node, CONTENT, handle)
@@ -142,8 +149,12 @@ export class NodeTable {
   }
 
   setState(node: number, state: number): void {
-    const flags = this.#nodes.get(node, STATE) & ~STATE_MASK
-    this.#nodes.set(node, STATE, flags | state)
+    const before = this.#nodes.get(node, STATE)
+    this.#nodes.set(node, STATE, (before & ~STATE_MASK) | state)
+    const kind = this.kindOf(node)
+    if ((before & STATE_MASK) === WAITING) kind.waiting -= 1
+    else if ((before & STATE_MASK) === READY) kind.ready -= 1
+    if (state === READY) kind.ready += 1
   }
 
   hasEnded(node: number): boolean {

@@ -47,8 +47,6 @@ export class GraphTables {
   ended: number = NONE
   /** How many nodes have not ended. */
   unfinished = 0
-  /** How many of these have a task. */
-  started = 0
   /** Its client is told nothing before. */
   readonly tellsFrom: InstantMs
   /** Nodes before this one have been looked at since the graph was closed. */

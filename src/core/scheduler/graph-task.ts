@@ -54,7 +54,6 @@ function startNode(graph: GraphTables, owner: GraphEntry, node: number): void {
   task.bytes = encode(message)
   task.node = { graph: owner, index: node, input: largestObject(graph, message.functionArgs) }
   nodes.setState(node, STARTED)
-  graph.started += 1
   nodes.releaseArguments(node)
   // Values travel in the task; objects have to stay until it has ended.
   if (task.node.input === undefined) leaveInputs(graph, node)

@@ -5,6 +5,7 @@
 import { latin1ToBytes } from '../../base/bytes.js'
 import { objectIdOf, type ObjectId, type SchedulerId } from '../../base/ids.js'
 import type { Runtime } from './entries.js'
+import type { NodeKind } from './graph-option.js'
 
 /** What looking at a node or following an edge costs; everything else is in proportion. */
 export const STEP_COST = 1
@@ -26,8 +27,8 @@ export interface GraphWorklist extends Worklist {
   readonly runtime: Runtime
   /** How many of its nodes could run and are not in the queue. */
   readonly readyCount: number
-  /** How many of its nodes wait for others. */
-  readonly blockedCount: number
+  /** The kinds of its nodes, which say how many have no task yet. */
+  readonly kinds: readonly NodeKind[]
   /** Throws if its tables disagree. */
   checkInvariants(): void
 }

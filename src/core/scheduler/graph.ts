@@ -8,6 +8,7 @@ import type { ClientEntry, GraphEntry, Runtime, TaskEntry } from './entries.js'
 import { leaveParent } from './family.js'
 import { checkGraph } from './graph-check.js'
 import { NONE } from './graph-index.js'
+import type { NodeKind } from './graph-option.js'
 import { addPart } from './graph-part.js'
 import {
   cancelNode,
@@ -179,10 +180,8 @@ export class Graph implements GraphEntry, GraphWorklist {
     return this.#verdict === undefined ? this.#tables.ready.size : 0
   }
 
-  get blockedCount(): number {
-    if (this.#verdict !== undefined) return 0
-    const { unfinished, ready, started } = this.#tables
-    return unfinished - ready.size - started
+  get kinds(): readonly NodeKind[] {
+    return this.#verdict === undefined ? this.#tables.nodes.kinds : []
   }
 
   checkInvariants(): void {
@@ -235,7 +234,6 @@ export class Graph implements GraphEntry, GraphWorklist {
     if (nodes.hasEnded(node)) return
     const task =
       nodes.stateOf(node) === STARTED ? this.#state.tasks.get(nodes.idOf(node)) : undefined
-    if (nodes.stateOf(node) === STARTED) tables.started -= 1
     nodes.setState(node, DROPPED)
     tables.unfinished -= 1
     if (task === undefined) endUnstarted(tables, node, verdict)

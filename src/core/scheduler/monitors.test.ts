@@ -332,6 +332,38 @@ test('nodes of graphs that wait for others are counted as such', () => {
   assert.deepEqual(stateOf(scheduler).waitingCounts, [])
 })
 
+test('nodes that could run are counted by function and by what they need', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler)
+  scheduler.receive('C', instruction('create', 'C', ['f', 'g']))
+  const node = (id: string, fn: string, gpu: number, ...needs: string[]): Task => ({
+    ...task(id, 'C'),
+    funcObjectId: objectId(fn),
+    capabilities: gpu === 0 ? [] : [{ name: 'gpu', value: gpu }],
+    functionArgs: needs.map((need) => ({ type: 'task', data: Buffer.from(need) })),
+  })
+  scheduler.receive('C', {
+    kind: 'graphTask',
+    taskId: taskId('graph'),
+    source: identity('C'),
+    targets: [],
+    graph: [
+      ...range(1, 6).map((number) => node(`a${number}`, 'f', 1)),
+      node('b', 'g', 0, 'a1'),
+      node('c', 'g', 2, 'a1'),
+    ],
+    isOpen: true,
+  })
+  const counts = stateOf(scheduler).waitingCounts.map((row) => {
+    return [row.reason, row.needs, row.function, row.tasks]
+  })
+  assert.deepEqual(counts, [
+    ['noCapability', 'gpu=1', 'name of f', 6],
+    ['dependency', '', 'name of g', 1],
+    ['dependency', 'gpu=2', 'name of g', 1],
+  ])
+})
+
 test('more names of functions than are counted go under one', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler)

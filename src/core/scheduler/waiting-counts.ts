@@ -5,6 +5,7 @@ import type { InstantMs } from '../../base/machine.js'
 import type { WaitingCount } from '../../wire/message.js'
 import { waitReasonOf } from '../../wire/wait-reason.js'
 import type { Runtime } from './entries.js'
+import type { NodeKind } from './graph-option.js'
 import type { SchedulerState } from './state.js'
 import type { TaskQueue, WaitingGroup } from './task-queue.js'
 import { needsOf, reasonFor } from './waiting.js'
@@ -23,7 +24,7 @@ interface Place extends Pick<WaitingCount, 'reason' | 'needs'> {
   readonly queue: TaskQueue
 }
 
-interface Row extends Place {
+interface Row extends Pick<WaitingCount, 'reason' | 'needs'> {
   readonly name: string
   tasks: number
   since: InstantMs
@@ -33,11 +34,15 @@ interface Row extends Place {
 export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
   const rows = new Map<string, Row>()
   let looks = MAX_LOOKS
-  const add = (place: Place, { counts, tasks, since }: WaitingGroup): void => {
+  const add = (
+    place: Pick<WaitingCount, 'reason' | 'needs'>,
+    { counts, tasks, since }: WaitingGroup,
+  ): void => {
     const name = counts?.name ?? ''
     const key = `${place.reason} ${name} ${place.needs}`
     const row = rows.get(key)
-    if (row === undefined) rows.set(key, { ...place, name, tasks, since })
+    if (row === undefined)
+      rows.set(key, { reason: place.reason, needs: place.needs, name, tasks, since })
     else {
       row.tasks += tasks
       row.since = Math.min(row.since, since)
@@ -52,14 +57,9 @@ export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
   }
   for (const graph of state.graphWork.graphs) {
     if ((looks -= 1) < 0) break
-    const { plain: queue } = state.pools[graph.runtime].queue
-    const nodes = { counts: undefined, since: state.now }
-    const reason = waitReasonOf(reasonFor(state, graph.runtime))
-    if (graph.readyCount > 0) {
-      add({ reason, needs: '', queue }, { ...nodes, tasks: graph.readyCount })
-    }
-    if (graph.blockedCount > 0) {
-      add({ reason: 'dependency', needs: '', queue }, { ...nodes, tasks: graph.blockedCount })
+    for (const kind of graph.kinds) {
+      if ((looks -= 1) < 0) break
+      if (kind.waiting + kind.ready > 0) addNodes(state, graph.runtime, kind, add)
     }
   }
   const most = [...rows.values()].toSorted((a, b) => b.tasks - a.tasks).slice(0, MAX_ROWS)
@@ -70,6 +70,24 @@ export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
     tasks: Math.min(tasks, MAX_TASKS),
     forMS: Math.min(Math.floor(state.now - since), MAX_MS),
   }))
+}
+
+/** Nodes of a graph that are no tasks yet. How long they have waited is not known. */
+function addNodes(
+  state: SchedulerState,
+  runtime: Runtime,
+  { functionId, options, waiting, ready }: NodeKind,
+  add: (place: Pick<WaitingCount, 'reason' | 'needs'>, group: WaitingGroup) => void,
+): void {
+  const found = state.requirements.of(options.capabilities)
+  const requirement = found === 'refused' ? undefined : found
+  const counts = state.functions.of(state.objects.get(functionId))
+  const nodes = { counts, since: state.now }
+  const needs = requirement?.key ?? ''
+  if (waiting > 0) add({ reason: 'dependency', needs }, { ...nodes, tasks: waiting })
+  if (ready === 0) return
+  const why = state.waiting.reasonOf(state, { runtime, requirement })
+  add({ reason: why.reason, needs: why.needs || needs }, { ...nodes, tasks: ready })
 }
 
 function* placesOf(state: SchedulerState): Iterable<Place> {

@@ -142,7 +142,7 @@ export class Waiting {
   /** Why a task waits that waits in the scheduler. */
   reasonOf(
     state: Circumstances,
-    { runtime, requirement }: TaskEntry,
+    { runtime, requirement }: Pick<TaskEntry, 'runtime' | 'requirement'>,
   ): { readonly reason: WaitReason; readonly needs: string } {
     const reason = reasonFor(state, runtime)
     if (reason !== 'all-busy' || requirement === undefined) {
