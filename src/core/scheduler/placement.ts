@@ -96,9 +96,11 @@ export function offers(worker: WorkerEntry, { needs }: Requirement): boolean {
 export function hasUnits(worker: WorkerEntry, { needs, isCounted }: Requirement): boolean {
   const { offer } = worker
   if (!isCounted || offer === undefined) return true
-  return needs.every(({ name, units }) => {
-    return units === 0 || offer.units.get(name) === -1 || freeOf(offer.supply, name) >= units
-  })
+  for (const { name, units } of needs) {
+    if (units === 0 || freeOf(offer.supply, name) >= units) continue
+    if (offer.units.get(name) !== -1) return false
+  }
+  return true
 }
 
 /** Whether a task may be given to a worker now, if that has room for it. */
@@ -159,7 +161,10 @@ const NONE: readonly Need[] = []
 function countedNeeds({ offer }: WorkerEntry, task: TaskEntry): readonly Need[] {
   const requirement = task.requirement
   if (requirement?.isCounted !== true || offer === undefined) return NONE
-  return requirement.needs.filter(
-    ({ name, units }) => units > 0 && (offer.units.get(name) ?? -1) >= 0,
-  )
+  const { needs } = requirement
+  const isCounted = ({ name, units }: Need): boolean => {
+    return units > 0 && (offer.units.get(name) ?? -1) >= 0
+  }
+  // Most tasks need one thing: nothing is made for them.
+  return needs.every(isCounted) ? needs : needs.filter(isCounted)
 }

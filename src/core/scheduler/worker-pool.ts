@@ -360,10 +360,11 @@ export class WorkerPool {
 
   /** Who shall have the next task of a lane: rather not the worker of its parent. */
   #workerIn(lane: Lane, task: TaskEntry): WorkerEntry | undefined {
-    const { first, second } = lane
-    const others = avoidedBy(task) === first ? [second, first] : [first]
-    const worker = others.find((each) => each !== undefined && this.#hasRoom(each, task))
-    return worker && this.#nearest(task, worker)
+    const { first } = lane
+    if (first === undefined) return undefined
+    const second = avoidedBy(task) === first ? lane.second : undefined
+    if (second !== undefined && this.#hasRoom(second, task)) return this.#nearest(task, second)
+    return this.#hasRoom(first, task) ? this.#nearest(task, first) : undefined
   }
 
   /** Whether the worker that would have room is that of its parent. */

@@ -15,6 +15,12 @@ export interface Grant {
   readonly isCounted: boolean
 }
 
+/** A grant of one unit of one capability, as most tasks have it. */
+interface SingleGrant extends Grant {
+  readonly name: string
+  readonly number: number
+}
+
 /** So many grants of names alone are remembered. */
 const MAX_NAMED = 1000
 
@@ -28,8 +34,8 @@ export class HostUnits {
   /** Units that nobody has, by name: at first the lowest number last, then what came back last. */
   readonly #free = new Map<string, number[]>()
   readonly #named = new Map<string, Grant>()
-  /** Single units, by name and number. */
-  readonly #single = new Map<string, Map<number, Units>>()
+  /** Grants of single units, by name and number: no two tasks have the same at a time. */
+  readonly #single = new Map<string, SingleGrant[]>()
   /** Those of each worker. */
   readonly #granted = new Map<object, Set<Grant>>()
   /** Called when units have come free that somebody wanted. */
@@ -54,17 +60,16 @@ export class HostUnits {
    * not count is not counted here.
    */
   take(owner: object, needs: readonly TaskCapability[]): Grant | undefined {
-    const isEnough = needs.every(({ name, value }) => {
-      return value <= (this.#free.get(name)?.length ?? Infinity)
-    })
-    if (!isEnough) {
+    for (const { name, value } of needs) {
+      if (value <= (this.#free.get(name)?.length ?? Infinity)) continue
       this.#isWanted = true
       return undefined
     }
     if (needs.every(({ value }) => value <= 0)) return this.#grantOfNames(needs)
-    const grant = { units: this.#oneUnit(needs) ?? this.#someUnits(needs), isCounted: true }
-    const grants = this.#granted.get(owner) ?? new Set()
-    this.#granted.set(owner, grants.add(grant))
+    const grant = this.#oneUnit(needs) ?? { units: this.#someUnits(needs), isCounted: true }
+    const grants = this.#granted.get(owner)
+    if (grants === undefined) this.#granted.set(owner, new Set([grant]))
+    else grants.add(grant)
     return grant
   }
 
@@ -73,10 +78,11 @@ export class HostUnits {
     if (!grant.isCounted) return
     const isHere = this.#granted.get(owner)?.delete(grant) === true
     assert(isHere, 'units were given back twice')
-    for (const [name, numbers] of Object.entries(grant.units)) {
-      const free = this.#free.get(name)
-      if (free === undefined || numbers.length === 0) continue
-      free.push(...numbers)
+    if (isSingle(grant)) this.#free.get(grant.name)?.push(grant.number)
+    else {
+      for (const [name, numbers] of Object.entries(grant.units)) {
+        this.#free.get(name)?.push(...numbers)
+      }
     }
     if (!this.#isWanted) return
     this.#isWanted = false
@@ -90,16 +96,20 @@ export class HostUnits {
   }
 
   /** One unit of one capability, as most tasks have it: made once for each number. */
-  #oneUnit(needs: readonly TaskCapability[]): Units | undefined {
+  #oneUnit(needs: readonly TaskCapability[]): SingleGrant | undefined {
     const [need] = needs
     if (need === undefined || needs.length > 1 || need.value !== 1) return undefined
-    const number = this.#free.get(need.name)?.pop()
+    const { name } = need
+    const number = this.#free.get(name)?.pop()
     if (number === undefined) return undefined
-    let known = this.#single.get(need.name)
-    if (known === undefined) this.#single.set(need.name, (known = new Map<number, Units>()))
-    let units = known.get(number)
-    if (units === undefined) known.set(number, (units = unitsOf([[need.name, [number]]])))
-    return units
+    let known = this.#single.get(name)
+    if (known === undefined) this.#single.set(name, (known = []))
+    return (known[number] ??= {
+      units: unitsOf([[name, [number]]]),
+      isCounted: true,
+      name,
+      number,
+    })
   }
 
   #someUnits(needs: readonly TaskCapability[]): Units {
@@ -122,6 +132,10 @@ export class HostUnits {
     }
     return grant
   }
+}
+
+function isSingle(grant: Grant): grant is SingleGrant {
+  return 'number' in grant
 }
 
 /** Frozen, whatever the names are. */
