@@ -99,15 +99,30 @@ export interface Offer {
   /** By name: how many units its agent has, or -1 where there is no number. */
   readonly units: ReadonlyMap<string, number>
   readonly supply: Supply
+  /** What tasks take that need this, as far as somebody has asked. */
+  readonly takes: WeakMap<Requirement, readonly Take[]>
 }
 
 /** The units of one agent, shared by its workers (placement.ts). */
 export interface Supply {
   /** Invariant: each has this supply in its offer. */
   readonly workers: Set<WorkerEntry>
-  readonly totals: Map<string, number>
+  readonly stocks: Map<string, Stock>
+}
+
+/** The units of one capability of one agent. */
+export interface Stock {
+  total: number
   /** What tasks have. More than the total after some have come back that others were given. */
-  readonly used: Map<string, number>
+  used: number
+  /** The most that a lane's tasks take of it: where so many are left, none is short of it. */
+  largest: number
+}
+
+/** What a task takes of a stock while it has a worker. */
+export interface Take {
+  readonly stock: Stock
+  readonly units: number
 }
 
 /** An unfinished task. */

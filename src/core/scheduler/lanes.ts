@@ -5,8 +5,8 @@
 import { assert } from '../../base/assert.js'
 import type { Fifo } from '../../base/fifo.js'
 import { IndexedHeap, type HeapItem } from '../../base/indexed-heap.js'
-import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
-import { hasUnits, isBlockedByAncestors, offers } from './placement.js'
+import type { ClientEntry, Take, TaskEntry, WorkerEntry } from './entries.js'
+import { haveUnits, isBlockedByAncestors, offers, takesOf } from './placement.js'
 import type { Requirement } from './requirement.js'
 import { TaskQueue } from './task-queue.js'
 
@@ -20,6 +20,8 @@ const MAX_LOOKS = 20
 export interface Seat extends HeapItem {
   readonly worker: WorkerEntry
   readonly lane: Lane
+  /** What a task of the lane takes of the units of its agent. */
+  readonly takes: readonly Take[]
   /** Its agent has too few units left. */
   isShort: boolean
 }
@@ -83,15 +85,16 @@ export class Lane {
   /** A worker that may get tasks has come. */
   offer(worker: WorkerEntry): Seat | undefined {
     if (!offers(worker, this.requirement)) return undefined
-    const isShort = !hasUnits(worker, this.requirement)
-    const seat: Seat = { worker, lane: this, isShort, heapIndex: -1 }
+    const takes = takesOf(worker, this.requirement)
+    for (const { stock, units } of takes) stock.largest = Math.max(stock.largest, units)
+    const seat: Seat = { worker, lane: this, takes, isShort: !haveUnits(takes), heapIndex: -1 }
     this.#seats.add(seat)
     return seat
   }
 
   /** The rank of a worker has changed. */
   update(seat: Seat): void {
-    seat.isShort = !hasUnits(seat.worker, this.requirement)
+    seat.isShort = !haveUnits(seat.takes)
     this.#seats.update(seat)
   }
 
@@ -226,8 +229,7 @@ export class Lanes {
   onUnits({ offer }: WorkerEntry): void {
     for (const worker of offer?.supply.workers ?? []) {
       for (const seat of this.#seatsOf(worker)) {
-        if (!seat.lane.requirement.isCounted) continue
-        if (seat.isShort === !hasUnits(worker, seat.lane.requirement)) continue
+        if (seat.isShort === !haveUnits(seat.takes)) continue
         seat.lane.update(seat)
         this.#note(seat.lane)
       }
@@ -256,8 +258,8 @@ export class Lanes {
     for (const lane of this.#byKey.values()) lane.checkInvariants()
     for (const worker of this.#workers()) {
       for (const seat of this.#seatsOf(worker)) {
-        const isShort = !hasUnits(worker, seat.lane.requirement)
-        assert(seat.isShort === isShort, 'a lane does not know the units that are left')
+        const isKnown = seat.isShort === !haveUnits(seat.takes)
+        assert(isKnown, 'a lane does not know the units that are left')
       }
     }
   }

@@ -3,40 +3,35 @@
 
 import { assert } from '../../base/assert.js'
 import type { TaskCapability } from '../../wire/message.js'
-import type { Offer, Supply, TaskEntry, WorkerEntry } from './entries.js'
-import type { Need, Requirement } from './requirement.js'
+import type { Offer, Stock, Supply, Take, TaskEntry, WorkerEntry } from './entries.js'
+import type { Requirement } from './requirement.js'
 
 /** Of what a worker offers more than so many names count for nothing. */
 const MAX_NAMES = 1000
 
-/** How many units no task has. */
-function freeOf({ totals, used }: Supply, name: string): number {
-  return (totals.get(name) ?? 0) - (used.get(name) ?? 0)
+/** Whether a stock has so many units that no task has. */
+function has({ stock, units }: Take): boolean {
+  return stock.total - stock.used >= units
 }
 
-function take({ used }: Supply, { name, units }: Need): void {
-  used.set(name, (used.get(name) ?? 0) + units)
-}
-
-function giveBack({ used }: Supply, { name, units }: Need): void {
-  const left = (used.get(name) ?? 0) - units
-  assert(left >= 0, 'units were given back that nobody had')
-  if (left === 0) used.delete(name)
-  else used.set(name, left)
+/** Whether somebody may be short of a stock once `units` more are taken from it. */
+function isScarce({ total, used, largest }: Stock, units: number): boolean {
+  return total - used - units < largest
 }
 
 /** Throws unless the tasks of the workers have what counts as used. */
 function checkSupply(supply: Supply): void {
-  const counted: Supply = { workers: supply.workers, totals: supply.totals, used: new Map() }
+  const counted = new Map<Stock, number>()
   for (const worker of supply.workers) {
     assert(worker.offer?.supply === supply, 'a worker has another supply')
     for (const task of worker.assigned) {
-      for (const need of countedNeeds(worker, task)) take(counted, need)
+      for (const { stock, units } of takesOf(worker, task.requirement)) {
+        counted.set(stock, (counted.get(stock) ?? 0) + units)
+      }
     }
   }
-  assert(counted.used.size === supply.used.size, 'units of other names are used')
-  for (const [name, units] of counted.used) {
-    assert(supply.used.get(name) === units, 'units are miscounted')
+  for (const stock of supply.stocks.values()) {
+    assert(stock.used === (counted.get(stock) ?? 0), 'units are miscounted')
   }
 }
 
@@ -49,15 +44,18 @@ export class Supplies {
     if (capabilities.length === 0) return undefined
     let supply = this.#byAgent.get(agent)
     if (supply === undefined) {
-      supply = { workers: new Set(), totals: new Map(), used: new Map() }
+      supply = { workers: new Set(), stocks: new Map() }
       this.#byAgent.set(agent, supply)
     }
     const units = new Map<string, number>()
     for (const { name, value } of capabilities.slice(0, MAX_NAMES)) {
       units.set(name, value)
-      if (value >= 0) supply.totals.set(name, value)
+      if (value < 0) continue
+      const stock = supply.stocks.get(name)
+      if (stock === undefined) supply.stocks.set(name, { total: value, used: 0, largest: 0 })
+      else stock.total = value
     }
-    return { units, supply }
+    return { units, supply, takes: new WeakMap() }
   }
 
   join(worker: WorkerEntry): void {
@@ -92,21 +90,16 @@ export function offers(worker: WorkerEntry, { needs }: Requirement): boolean {
   })
 }
 
-/** Whether the agent of a worker has units left for what needs this. */
-export function hasUnits(worker: WorkerEntry, { needs, isCounted }: Requirement): boolean {
-  const { offer } = worker
-  if (!isCounted || offer === undefined) return true
-  for (const { name, units } of needs) {
-    if (units === 0 || freeOf(offer.supply, name) >= units) continue
-    if (offer.units.get(name) !== -1) return false
-  }
-  return true
+/** Whether there are units left for all of these. */
+export function haveUnits(takes: readonly Take[]): boolean {
+  return takes.every(has)
 }
 
 /** Whether a task may be given to a worker now, if that has room for it. */
 export function fits(worker: WorkerEntry, task: TaskEntry): boolean {
   const requirement = task.requirement
-  return requirement === undefined || (offers(worker, requirement) && hasUnits(worker, requirement))
+  if (requirement === undefined) return true
+  return offers(worker, requirement) && haveUnits(takesOf(worker, requirement))
 }
 
 /**
@@ -117,22 +110,18 @@ export function isBlockedByAncestors(task: TaskEntry, workers: readonly WorkerEn
   const requirement = task.requirement
   let ancestor = parentOf(task)
   if (requirement?.isCounted !== true || ancestor === undefined) return false
-  /** What they have, by agent and name. */
-  const held = new Map<Supply, Map<string, number>>()
+  /** What they have. */
+  const held = new Map<Stock, number>()
   for (; ancestor !== undefined; ancestor = parentOf(ancestor)) {
     const { worker } = ancestor
-    const supply = worker?.offer?.supply
-    if (worker === undefined || supply === undefined) continue
-    const byName = held.get(supply) ?? new Map<string, number>()
-    for (const { name, units } of countedNeeds(worker, ancestor)) {
-      byName.set(name, (byName.get(name) ?? 0) + units)
+    if (worker === undefined) continue
+    for (const { stock, units } of takesOf(worker, ancestor.requirement)) {
+      held.set(stock, (held.get(stock) ?? 0) + units)
     }
-    held.set(supply, byName)
   }
-  return workers.every(({ offer }) => {
-    return requirement.needs.some(({ name, units }) => {
-      if (offer === undefined || units === 0 || offer.units.get(name) === -1) return false
-      return (offer.supply.totals.get(name) ?? 0) - (held.get(offer.supply)?.get(name) ?? 0) < units
+  return workers.every((worker) => {
+    return takesOf(worker, requirement).some(({ stock, units }) => {
+      return stock.total - (held.get(stock) ?? 0) < units
     })
   })
 }
@@ -141,30 +130,45 @@ function parentOf({ extra, node }: TaskEntry): TaskEntry | undefined {
   return node === undefined ? extra?.parent : node.graph.parent
 }
 
-/** A task has its units from now on, even if they are not there: it runs already. */
-export function takeUnits(worker: WorkerEntry, task: TaskEntry): boolean {
-  const needs = countedNeeds(worker, task)
-  if (worker.offer !== undefined) for (const need of needs) take(worker.offer.supply, need)
-  return needs.length > 0
-}
-
-/** The opposite of `takeUnits`. Whether there were any. */
-export function giveUnitsBack(worker: WorkerEntry, task: TaskEntry): boolean {
-  const needs = countedNeeds(worker, task)
-  if (worker.offer !== undefined) for (const need of needs) giveBack(worker.offer.supply, need)
-  return needs.length > 0
-}
-
-const NONE: readonly Need[] = []
-
-/** What a task takes of the units of a worker's agent. */
-function countedNeeds({ offer }: WorkerEntry, task: TaskEntry): readonly Need[] {
-  const requirement = task.requirement
-  if (requirement?.isCounted !== true || offer === undefined) return NONE
-  const { needs } = requirement
-  const isCounted = ({ name, units }: Need): boolean => {
-    return units > 0 && (offer.units.get(name) ?? -1) >= 0
+/**
+ * A task has its units from now on, even if they are not there: it runs already. Whether others may
+ * be short of them now.
+ */
+export function takeUnits(worker: WorkerEntry, { requirement }: TaskEntry): boolean {
+  let isScarcer = false
+  for (const { stock, units } of takesOf(worker, requirement)) {
+    if (isScarce(stock, units)) isScarcer = true
+    stock.used += units
   }
-  // Most tasks need one thing: nothing is made for them.
-  return needs.every(isCounted) ? needs : needs.filter(isCounted)
+  return isScarcer
+}
+
+/** The opposite of `takeUnits`. Whether others may have been short of them. */
+export function giveUnitsBack(worker: WorkerEntry, { requirement }: TaskEntry): boolean {
+  let wasScarce = false
+  for (const { stock, units } of takesOf(worker, requirement)) {
+    if (isScarce(stock, 0)) wasScarce = true
+    stock.used -= units
+    assert(stock.used >= 0, 'units were given back that nobody had')
+  }
+  return wasScarce
+}
+
+const NONE: readonly Take[] = []
+
+/** What a task that needs this takes of the units of a worker's agent. */
+export function takesOf(
+  { offer }: WorkerEntry,
+  requirement: Requirement | undefined,
+): readonly Take[] {
+  if (requirement?.isCounted !== true || offer === undefined) return NONE
+  let takes = offer.takes.get(requirement)
+  if (takes === undefined) {
+    takes = requirement.needs.flatMap(({ name, units }) => {
+      const stock = (offer.units.get(name) ?? -1) < 0 ? undefined : offer.supply.stocks.get(name)
+      return units === 0 || stock === undefined ? [] : [{ stock, units }]
+    })
+    offer.takes.set(requirement, takes)
+  }
+  return takes
 }

@@ -17,8 +17,16 @@ export interface Grant {
 
 /** A grant of one unit of one capability, as most tasks have it. */
 interface SingleGrant extends Grant {
-  readonly name: string
+  readonly pool: Pool
   readonly number: number
+}
+
+/** The units of one capability. */
+interface Pool {
+  /** What nobody has: at first the lowest number last, then what came back last. */
+  readonly free: number[]
+  /** Grants of single units, by number: no two tasks have the same at a time. */
+  readonly single: SingleGrant[]
 }
 
 /** So many grants of names alone are remembered. */
@@ -31,11 +39,8 @@ export const NO_UNITS: Units = Object.freeze({})
 export class HostUnits {
   /** What the workers offer, in the form of their heartbeats. */
   readonly capabilities: readonly TaskCapability[]
-  /** Units that nobody has, by name: at first the lowest number last, then what came back last. */
-  readonly #free = new Map<string, number[]>()
+  readonly #pools = new Map<string, Pool>()
   readonly #named = new Map<string, Grant>()
-  /** Grants of single units, by name and number: no two tasks have the same at a time. */
-  readonly #single = new Map<string, SingleGrant[]>()
   /** Those of each worker. */
   readonly #granted = new Map<object, Set<Grant>>()
   /** Called when units have come free that somebody wanted. */
@@ -45,8 +50,9 @@ export class HostUnits {
   constructor(capabilities: readonly TaskCapability[] = []) {
     this.capabilities = capabilities
     for (const { name, value } of capabilities) {
-      const numbers = Array.from({ length: Math.max(value, 0) }, (_, index) => index)
-      if (value >= 0) this.#free.set(name, numbers.reverse())
+      if (value < 0) continue
+      const numbers = Array.from({ length: value }, (_, index) => index)
+      this.#pools.set(name, { free: numbers.reverse(), single: [] })
     }
   }
 
@@ -60,13 +66,8 @@ export class HostUnits {
    * not count is not counted here.
    */
   take(owner: object, needs: readonly TaskCapability[]): Grant | undefined {
-    for (const { name, value } of needs) {
-      if (value <= (this.#free.get(name)?.length ?? Infinity)) continue
-      this.#isWanted = true
-      return undefined
-    }
-    if (needs.every(({ value }) => value <= 0)) return this.#grantOfNames(needs)
-    const grant = this.#oneUnit(needs) ?? { units: this.#someUnits(needs), isCounted: true }
+    const grant = this.#single(needs) ?? this.#grant(needs)
+    if (grant?.isCounted !== true) return grant
     const grants = this.#granted.get(owner)
     if (grants === undefined) this.#granted.set(owner, new Set([grant]))
     else grants.add(grant)
@@ -78,10 +79,10 @@ export class HostUnits {
     if (!grant.isCounted) return
     const isHere = this.#granted.get(owner)?.delete(grant) === true
     assert(isHere, 'units were given back twice')
-    if (isSingle(grant)) this.#free.get(grant.name)?.push(grant.number)
+    if (isSingle(grant)) grant.pool.free.push(grant.number)
     else {
       for (const [name, numbers] of Object.entries(grant.units)) {
-        this.#free.get(name)?.push(...numbers)
+        this.#pools.get(name)?.free.push(...numbers)
       }
     }
     if (!this.#isWanted) return
@@ -95,27 +96,35 @@ export class HostUnits {
     this.#granted.delete(owner)
   }
 
-  /** One unit of one capability, as most tasks have it: made once for each number. */
-  #oneUnit(needs: readonly TaskCapability[]): SingleGrant | undefined {
+  /** One unit of one capability, if that is what is needed and there is one. */
+  #single(needs: readonly TaskCapability[]): SingleGrant | undefined {
     const [need] = needs
     if (need === undefined || needs.length > 1 || need.value !== 1) return undefined
-    const { name } = need
-    const number = this.#free.get(name)?.pop()
-    if (number === undefined) return undefined
-    let known = this.#single.get(name)
-    if (known === undefined) this.#single.set(name, (known = []))
-    return (known[number] ??= {
-      units: unitsOf([[name, [number]]]),
+    const pool = this.#pools.get(need.name)
+    const number = pool?.free.pop()
+    if (pool === undefined || number === undefined) return undefined
+    return (pool.single[number] ??= {
+      units: unitsOf([[need.name, [number]]]),
       isCounted: true,
-      name,
+      pool,
       number,
     })
+  }
+
+  #grant(needs: readonly TaskCapability[]): Grant | undefined {
+    for (const { name, value } of needs) {
+      if (value <= (this.#pools.get(name)?.free.length ?? Infinity)) continue
+      this.#isWanted = true
+      return undefined
+    }
+    if (needs.every(({ value }) => value <= 0)) return this.#grantOfNames(needs)
+    return { units: this.#someUnits(needs), isCounted: true }
   }
 
   #someUnits(needs: readonly TaskCapability[]): Units {
     return unitsOf(
       needs.map(({ name, value }) => {
-        const numbers = value > 0 ? (this.#free.get(name)?.splice(-value) ?? []) : []
+        const numbers = value > 0 ? (this.#pools.get(name)?.free.splice(-value) ?? []) : []
         return [name, numbers.sort((a, b) => a - b)] as const
       }),
     )
