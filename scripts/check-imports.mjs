@@ -1,5 +1,6 @@
-// Enforces who may import whom under src/ (the table of ARCHITECTURE.md), that no two files import
-// each other in a circle, and that the pure folders touch neither Node nor the world.
+// Enforces who may import whom under src/ (the table of ARCHITECTURE.md), that no files import
+// each other's values in a circle, and that the pure folders touch neither Node nor the world. The
+// table allows no circle between folders; within a folder, `import type` may point back.
 // Tests are exempt: they may look anywhere. Run by `npm run check`; prints one line per offence.
 
 import { readFileSync } from 'node:fs'
@@ -101,7 +102,7 @@ function coreOffence(path, target) {
   return `core/${machine} may not import core/${other}`
 }
 
-/** Each circle of static imports once, as the files on it. */
+/** Each circle of static imports of values once, as the files on it. */
 function circles(files) {
   const offences = []
   const state = new Map()
@@ -113,8 +114,8 @@ function circles(files) {
       return
     }
     state.set(path, 'open')
-    for (const { specifier, isDynamic } of files.get(path)) {
-      if (specifier.startsWith('.') && !isDynamic) visit(resolve(path, specifier), [...trail, path])
+    for (const { specifier, isLoaded } of files.get(path)) {
+      if (specifier.startsWith('.') && isLoaded) visit(resolve(path, specifier), [...trail, path])
     }
     state.set(path, 'done')
   }
@@ -132,9 +133,8 @@ function parse(path, text) {
   const walk = (node) => {
     const specifier = specifierOf(node)
     if (specifier !== undefined && ts.isStringLiteral(specifier)) {
-      const isDynamic = ts.isCallExpression(node)
-      const isLoaded = !isDynamic && !isTypeOnly(node)
-      imports.push({ specifier: specifier.text, line: lineOf(node), isDynamic, isLoaded })
+      const isLoaded = !ts.isCallExpression(node) && !isTypeOnly(node)
+      imports.push({ specifier: specifier.text, line: lineOf(node), isLoaded })
     }
     const name = impureName(node)
     if (name !== undefined) impurities.push({ name, line: lineOf(node) })

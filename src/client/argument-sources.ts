@@ -2,7 +2,7 @@
 // as objects, futures as results of other tasks.
 
 import { MissingObjectError, SerializeError } from '../base/errors.js'
-import type { ArgumentSource } from '../core/client/submission.js'
+import type { ArgumentSource } from '../core/client/events.js'
 import { withPathPrefix } from '../serializer/path.js'
 import type { ClientConnection } from './client-connection.js'
 import type { FutureState } from './future-state.js'

@@ -8,7 +8,7 @@ import { identity, idToHex, type Identity, type ObjectId, type TaskId } from '..
 import { logsTasks, type Logger } from '../base/logger.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
 import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
-import type { TaskSubmission } from '../core/client/submission.js'
+import type { TaskSubmission } from '../core/client/events.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import { serializerName } from '../wire/object-content.js'
 import { CancelReasons } from './cancel-reasons.js'

@@ -4,7 +4,7 @@
 
 import { SerializeError } from '../base/errors.js'
 import type { ObjectId } from '../base/ids.js'
-import type { StoredValue } from '../core/client/submission.js'
+import type { StoredValue } from '../core/client/events.js'
 import type { CostlyCapture } from '../serializer/function/function-shipper.js'
 import { withPathPrefix } from '../serializer/path.js'
 import type { FunctionSerializer, ShippedFunction } from '../serializer/task-codec.js'

@@ -1,7 +1,7 @@
 // Under which circumstances something is submitted: its options, signals that cancel it, and the
 // task inside of which that happens.
 
-import type { TaskOptions } from '../core/client/submission.js'
+import type { TaskOptions } from '../core/client/events.js'
 import { taskScopes, type TaskScope } from '../runtime/task-scope.js'
 import type { Cancellable } from './signal-watch.js'
 import { encodeTaskSettings, type TaskSettings } from './task-options.js'

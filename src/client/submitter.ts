@@ -3,7 +3,7 @@
 
 import { withoutFrames } from '../base/error-stack.js'
 import { ClientClosedError, TaskCancelledError } from '../base/errors.js'
-import type { ArgumentSource } from '../core/client/submission.js'
+import type { ArgumentSource } from '../core/client/events.js'
 import { ArgumentSources, FailedInput, inputError } from './argument-sources.js'
 import type { ClientConnection } from './client-connection.js'
 import { FailureCount } from './failure-count.js'

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { identity as identityOf, type Identity } from '../base/ids.js'
-import { HostUnits } from '../core/worker/host-units.js'
+import { HostUnits } from '../core/worker/queue/units.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { checkAgentOptions, type AgentOptions, type CheckedAgentOptions } from './agent-options.js'

@@ -6,7 +6,7 @@ import type { Duplex, Readable } from 'node:stream'
 import type { ProcessorDeath } from '../base/errors.js'
 import type { LogFields, Logger } from '../base/logger.js'
 import type { LastRun, RunStatus } from '../core/worker/events.js'
-import type { Units } from '../core/worker/host-units.js'
+import type { Units } from '../core/worker/queue/units.js'
 import type { OutgoingFrame } from '../transport/socket.js'
 import {
   decode,

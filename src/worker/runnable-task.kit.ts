@@ -1,7 +1,7 @@
 // A task for tests of the processor, with as little in it as can be.
 
 import { identity, taskId } from '../base/ids.js'
-import { NO_UNITS } from '../core/worker/host-units.js'
+import { NO_UNITS } from '../core/worker/queue/units.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
 import { StoredObject } from './stored-object.js'
 import type { RunnableTask } from './task-call.js'

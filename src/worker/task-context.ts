@@ -2,7 +2,7 @@
 
 import { idToHex, type TaskId } from '../base/ids.js'
 import type { Logger, LogLevel } from '../base/logger.js'
-import type { Units } from '../core/worker/host-units.js'
+import type { Units } from '../core/worker/queue/units.js'
 import type { TaskContext } from '../runtime/task-scope.js'
 import type { LogWords } from './log-frame.js'
 

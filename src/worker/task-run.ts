@@ -4,7 +4,7 @@
 import { TaskCancelledError } from '../base/errors.js'
 import { taskPhrase, type Identity, type TaskId } from '../base/ids.js'
 import type { LogLevel } from '../base/logger.js'
-import { timeoutErrorOf } from '../core/worker/time-limit.js'
+import { timeoutErrorOf } from '../core/worker/task/task.js'
 import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../runtime/task-scope.js'
 import type { TaskIdentities } from '../serializer/class/identities.js'
 import { newTaskIdentities } from '../serializer/process-serializer.js'

@@ -1,7 +1,7 @@
 // The frame by which an agent says which units the next task has: JSON.
 
 import { ProtocolError } from '../base/errors.js'
-import type { Units } from '../core/worker/host-units.js'
+import type { Units } from '../core/worker/queue/units.js'
 
 /** So many different ones are remembered: most tasks have what others had. */
 const MAX_KNOWN = 1000

@@ -1,7 +1,7 @@
 // The units of one agent of the simulated world, and a check of its own that no two tasks that a
 // processor has have the same ones.
 
-import { HostUnits, type Units } from '#src/core/worker/host-units.js'
+import { HostUnits, type Units } from '#src/core/worker/queue/units.js'
 import { Violation } from './violation.js'
 
 /** So few that they are what tasks wait for, and enough for each of them. */

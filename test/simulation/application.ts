@@ -2,9 +2,8 @@
 // future looked at when it ends.
 
 import { identity, taskId, type TaskId } from '#src/base/ids.js'
-import { GraphNodes } from '#src/core/client/graph-nodes.js'
-import type { GraphTarget } from '#src/core/client/graph-submission.js'
-import type { ArgumentSource } from '#src/core/client/submission.js'
+import { GraphNodes } from '#src/core/client/graph/nodes.js'
+import type { ArgumentSource, GraphTarget } from '#src/core/client/events.js'
 import { ClientHost } from './client-host.js'
 import { Future, type ResultWish } from './future.js'
 import type { OutcomeChecker } from './outcome-checker.js'

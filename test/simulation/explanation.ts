@@ -1,6 +1,6 @@
 // Why a future may end without a value. Everything else is a violation.
 
-import { timeLimitOf } from '#src/core/worker/time-limit.js'
+import { timeLimitOf } from '#src/core/worker/task/task.js'
 import type { FutureOutcome } from './future.js'
 import type { Journal } from './journal.js'
 import { errorOf, withChildren, type Program } from './program.js'

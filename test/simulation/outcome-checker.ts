@@ -1,13 +1,12 @@
 // Whether each future ends once and rightly: with the value that a naive evaluation gives, or with
 // an error that something in this world explains.
 
-import { timeLimitOf } from '#src/core/worker/time-limit.js'
-import type { ClientHost } from './client-host.js'
+import { timeLimitOf } from '#src/core/worker/task/task.js'
+import { type ClientHost, showOutcome } from './client-host.js'
 import { explain, type Limits, type Suspect } from './explanation.js'
 import type { Future, FutureOutcome } from './future.js'
 import type { Journal } from './journal.js'
 import { evaluate, type Program, type RightOutcome } from './program.js'
-import { showOutcome } from './client-host.js'
 import { Violation } from './violation.js'
 
 /** What is known of one task of an application. */

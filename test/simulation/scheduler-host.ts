@@ -1,8 +1,11 @@
 // A scheduler process of the simulated world: does what src/scheduler/scheduler.ts does.
 
 import { schedulerId, type Identity, type SchedulerId } from '#src/base/ids.js'
-import type { SchedulerAction, SchedulerEvent } from '#src/core/scheduler/events.js'
-import type { SchedulerCoreOptions } from '#src/core/scheduler/options.js'
+import type {
+  SchedulerAction,
+  SchedulerCoreOptions,
+  SchedulerEvent,
+} from '#src/core/scheduler/events.js'
 import { SchedulerMachine } from '#src/core/scheduler/scheduler-machine.js'
 import { Driver } from '#src/runtime/driver.js'
 import { decode, encode, type Message } from '#src/wire/message.js'

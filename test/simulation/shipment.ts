@@ -1,7 +1,7 @@
 // How programs travel: a function is an object that holds its name, with attachments if the name
 // says so; a task's first argument is its program; what else it was given follows.
 
-import type { StoredValue, TaskOptions } from '#src/core/client/submission.js'
+import type { StoredValue, TaskOptions } from '#src/core/client/events.js'
 import { identity, taskId, type ObjectId, type TaskId } from '#src/base/ids.js'
 import { encodeTaskFlags } from '#src/wire/task-flags.js'
 import { needsOf, type Program } from './program.js'

@@ -1,9 +1,8 @@
 // One worker of an agent of the simulated world: does what src/worker/agent-worker.ts does.
 
 import type { Identity } from '#src/base/ids.js'
-import type { WorkerAction, WorkerEvent } from '#src/core/worker/events.js'
-import type { Units } from '#src/core/worker/host-units.js'
-import type { WorkerCoreOptions } from '#src/core/worker/options.js'
+import type { WorkerAction, WorkerCoreOptions, WorkerEvent } from '#src/core/worker/events.js'
+import type { Units } from '#src/core/worker/queue/units.js'
 import { WorkerMachine } from '#src/core/worker/worker-machine.js'
 import { Driver } from '#src/runtime/driver.js'
 import { decode, encode, type Message } from '#src/wire/message.js'

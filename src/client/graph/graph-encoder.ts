@@ -1,8 +1,8 @@
 // From a plan to the nodes that travel: functions, values and arguments as they are at this moment.
 
 import { SerializeError } from '../../base/errors.js'
-import { GraphNodes } from '../../core/client/graph-nodes.js'
-import type { ArgumentSource, StoredValue } from '../../core/client/submission.js'
+import { GraphNodes } from '../../core/client/graph/nodes.js'
+import type { ArgumentSource, StoredValue } from '../../core/client/events.js'
 import { inputError } from '../argument-sources.js'
 import type { AnyFunction, FunctionObject } from '../function-objects.js'
 import { isCall, plainValue, type CallNode } from './graph-node.js'

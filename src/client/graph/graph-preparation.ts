@@ -1,7 +1,7 @@
 // Plans and serializes a graph. What cannot travel fails the requested keys that depend on it, and
 // no others: those are planned again without it.
 
-import type { GraphNodes } from '../../core/client/graph-nodes.js'
+import type { GraphNodes } from '../../core/client/graph/nodes.js'
 import { encodeGraph, type GraphCodec } from './graph-encoder.js'
 import { planGraph, type GraphPlan } from './graph-plan.js'
 

@@ -2,7 +2,7 @@
 // as long as they have not ended.
 
 import type { TaskId } from '../../base/ids.js'
-import { nodePosition } from '../../core/client/graph-nodes.js'
+import { nodePosition } from '../../core/client/graph/nodes.js'
 import type { TargetNames } from '../future-home.js'
 
 const FIRST_FRAME = /\n {4}(?:at |---)/

@@ -12,7 +12,7 @@ import {
   storedResult,
   taskResult,
 } from './harness.test.kit.js'
-import type { ArgumentSource } from './submission.js'
+import type { ArgumentSource } from './events.js'
 
 const FAILURE = { status: 'failed', inlineResults: [Buffer.from('no')] } as const
 

@@ -11,22 +11,20 @@ import type {
   ClientAction,
   ClientCoreOptions,
   ClientEvent,
+  GraphSubmission,
   TaskEndReason,
+  TaskSubmission,
   UnfinishedTask,
 } from './events.js'
-import { GraphFlow } from './graph-flow.js'
-import { Inquiries } from './inquiries.js'
-import type { GraphSubmission } from './graph-submission.js'
-import { Link } from './link.js'
+import { GraphFlow } from './graph/flow.js'
+import { Inquiries, Waiting, type WaitingCause } from './waiting.js'
+import { Link, type SchedulerMemory } from './link.js'
 import { taskCancelMessage } from './messages.js'
-import { ResultInput } from './task-record.js'
-import type { SchedulerMemory } from './scheduler-memory.js'
+import { ResultInput } from './task/task.js'
 import { Shutdown } from './shutdown.js'
-import { Silence } from './silence.js'
-import type { TaskSubmission } from './submission.js'
-import { TaskFlow } from './task-flow.js'
+import { Silence } from './liveness.js'
+import { TaskFlow } from './task/flow.js'
 import { Turn, type Act } from './turn.js'
-import { Waiting, type WaitingCause } from './waiting.js'
 
 /** Events that have nothing to do with what users ask for, and the most frequent one. */
 type DispatchedType =

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { taskId } from '../../base/ids.js'
 import type { Message, Task } from '../../wire/message.js'
-import type { ClientAction } from './events.js'
+import type { ClientAction, TaskSubmission } from './events.js'
 import { ALL_FEATURES, GraphSetting, sketchGraph } from './graph-scheduler.kit.js'
 import {
   Harness,
@@ -15,8 +15,6 @@ import {
   summary,
   taskResult,
 } from './harness.test.kit.js'
-
-import type { TaskSubmission } from './submission.js'
 
 const LARGE = Buffer.alloc(101, 'L')
 

@@ -3,9 +3,15 @@
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import type { Message, TaskAttempt, TaskExplanation, TaskOutput } from '../../wire/message.js'
-import type { GraphSubmission } from './graph-submission.js'
-import type { StoredValue, TaskSubmission } from './submission.js'
+import type {
+  Message,
+  OutputPlace,
+  TaskAttempt,
+  TaskCapability,
+  TaskExplanation,
+  TaskOutput,
+} from '../../wire/message.js'
+import type { GraphNodes } from './graph/nodes.js'
 
 /** Settings of one client's core; times in milliseconds, sizes in bytes. */
 export interface ClientCoreOptions {
@@ -188,3 +194,93 @@ export type ClientAction<Owner> =
     }
   /** Write what has been sent, close the connection, answer with `linkClosed`. */
   | { readonly type: 'closeLink' }
+
+// A graph as it is submitted: its calls, and who wants which result.
+
+/** A call whose result somebody wants. */
+export interface GraphTarget<Owner> {
+  readonly position: number
+  /** Whatever the shell wants back with the outcome; the core does not look at it. */
+  readonly owner: Owner
+}
+
+/** A graph. The core owns the nodes from then on. */
+export interface GraphSubmission<Owner> {
+  readonly graphId: TaskId
+  /** Those of all calls. */
+  readonly options: TaskOptions
+  readonly nodes: GraphNodes
+  /** Each call once at most. */
+  readonly targets: readonly GraphTarget<Owner>[]
+}
+
+// What came of a task that ran.
+
+/** What a task returned or threw. */
+export interface Outcome {
+  readonly isSuccess: boolean
+  /** Valid during the call only, like the profile. */
+  readonly payload: Uint8Array
+  readonly metadata: Uint8Array
+  readonly worker: Identity
+  /** The task that has failed, if it was another one. */
+  readonly failedTaskId: TaskId | undefined
+}
+
+// What a task is made of when it is submitted. Apart from the events, because graphs are made of
+// the same.
+
+/** Something that is stored in the scheduler under an id. */
+export interface StoredValue {
+  readonly id: ObjectId
+  /** For display. */
+  readonly name: Uint8Array
+  readonly content: Uint8Array
+}
+
+/** How a task is run. Shared by many tasks: nobody changes it. */
+export interface TaskOptions {
+  /** Task flags (docs/protocol.md#task-flags). */
+  readonly flags: Uint8Array
+  /** The same for a 1.9.9 scheduler, which does not understand the rest. */
+  readonly plainFlags: Uint8Array
+  /** The task inside of which this one was submitted; '' = none. */
+  readonly parentTaskId: TaskId
+  /** '' = that of the function. */
+  readonly name: string
+  /** 0 = for ever. */
+  readonly timeoutMs: number
+  readonly retries: number
+  /** 0 = what the scheduler finds right. */
+  readonly workerDeathLimit: number
+  readonly capabilities: readonly TaskCapability[]
+  /** Where what it prints goes. */
+  readonly output: OutputPlace
+  /** Who prints it, if that is another client; '' = this one. */
+  readonly outputClient: Identity
+}
+
+/**
+ * Where an argument comes from: serialized, as it is; an object of this client that is pinned; or
+ * the result of another task of this client that is in the tables.
+ */
+export type ArgumentSource =
+  | Uint8Array
+  | { readonly type: 'object'; readonly id: ObjectId }
+  | { readonly type: 'task'; readonly taskId: TaskId }
+
+/** One task as it is submitted. All bytes are owned by the core from then on. */
+export interface TaskSubmission<Owner> {
+  readonly taskId: TaskId
+  /**
+   * Whatever the shell wants back with the outcome; the core does not look at it. Undefined: nobody
+   * wants to know, only tasks that need the result.
+   */
+  readonly owner: Owner | undefined
+  readonly function: StoredValue
+  /** Big values of the function, which reach the worker as further arguments. */
+  readonly attachments: readonly StoredValue[]
+  /** The arguments in order. */
+  readonly args: readonly ArgumentSource[]
+  readonly options: TaskOptions
+}

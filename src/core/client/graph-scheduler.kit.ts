@@ -8,11 +8,9 @@ import { FEATURE_GRAPHS, FEATURE_INLINE, FEATURE_TASK_UPDATES } from '../../base
 import { objectId, taskId, type TaskId } from '../../base/ids.js'
 import type { GraphTask, Message, Task, TaskResult } from '../../wire/message.js'
 import { joinChunks } from '../../wire/object-content.js'
-import { GraphNodes } from './graph-nodes.js'
-import type { GraphSubmission } from './graph-submission.js'
-import type { ClientAction } from './events.js'
+import { GraphNodes } from './graph/nodes.js'
+import type { ArgumentSource, ClientAction, GraphSubmission, StoredValue } from './events.js'
 import { Harness, NO_OPTIONS, objectResponse, sent, taskResult } from './harness.test.kit.js'
-import type { ArgumentSource, StoredValue } from './submission.js'
 
 /** What a scheduler of ours understands. */
 export const ALL_FEATURES: number = FEATURE_INLINE | FEATURE_TASK_UPDATES | FEATURE_GRAPHS

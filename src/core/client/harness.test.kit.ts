@@ -15,8 +15,14 @@ import type { Message, TaskResult, TaskUpdate } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
 import { ClientMachine } from './client-machine.js'
 import { PLAIN_RESULT } from '../../wire/plain.js'
-import type { ClientAction, ClientCoreOptions, ClientEvent } from './events.js'
-import type { ArgumentSource, TaskOptions, TaskSubmission } from './submission.js'
+import type {
+  ArgumentSource,
+  ClientAction,
+  ClientCoreOptions,
+  ClientEvent,
+  TaskOptions,
+  TaskSubmission,
+} from './events.js'
 
 /** The identity of the client under test. */
 export const ME: Identity = identity('1|Client|me')

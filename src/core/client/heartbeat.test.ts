@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Heartbeat } from './heartbeat.js'
+import { Heartbeat } from './liveness.js'
 
 /** Whether a scheduler that echoes is one of ours. */
 const OURS = true

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextLinkState, type LinkFact, type LinkState } from './link-state.js'
+import { nextLinkState, type LinkFact, type LinkState } from './link.js'
 
 function walk(...facts: LinkFact[]): LinkState {
   return facts.reduce<LinkState>((state, fact) => nextLinkState(state, fact), 'connecting')

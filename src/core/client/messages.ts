@@ -19,8 +19,8 @@ import type {
   TaskCapability,
 } from '../../wire/message.js'
 import { splitChunks } from '../../wire/object-content.js'
-import type { StoredValue } from './submission.js'
-import { ResultInput, type TaskInput, type TaskRecord } from './task-record.js'
+import type { StoredValue } from './events.js'
+import { ResultInput, type TaskInput, type TaskRecord } from './task/task.js'
 
 const NO_PARENT = brandTaskId('')
 const NO_CLIENT = identity('')

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { objectId, taskId } from '../../base/ids.js'
 import { submission } from './harness.test.kit.js'
 import { taskCancelMessage, requestMessage } from './messages.js'
-import { ObjectTable } from './object-table.js'
-import { Outbox } from './outbox.js'
-import type { TaskRecord } from './task-record.js'
+import { ObjectTable } from './objects.js'
+import { Outbox } from './sender.js'
+import type { TaskRecord } from './task/task.js'
 
 function record(owner: string, messageBytes = 100): TaskRecord<string> {
   const task = submission(owner)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectId } from '../../base/ids.js'
 import { Harness, inlineResult, sent, summary } from './harness.test.kit.js'
-import type { ArgumentSource, StoredValue } from './submission.js'
+import type { ArgumentSource, StoredValue } from './events.js'
 
 function value(name: string, bytes = 10): StoredValue {
   return { id: objectId(name), name: Buffer.from(name), content: Buffer.alloc(bytes, name) }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Silence } from './silence.js'
+import { Silence } from './liveness.js'
 
 test('the deadline moves with everything that is heard', () => {
   const silence = new Silence(60_000)

@@ -5,8 +5,7 @@ import type { LogFields } from '../../base/logger.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
 import type { TaskId } from '../../base/ids.js'
-import type { ClientAction, TaskEndReason } from './events.js'
-import type { Outcome } from './outcome.js'
+import type { ClientAction, Outcome, TaskEndReason } from './events.js'
 
 /** Takes one action; the machine calls it any number of times per event. */
 export type Act<Owner> = (action: ClientAction<Owner>) => void

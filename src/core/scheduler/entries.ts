@@ -14,9 +14,9 @@ import type {
   TaskResult,
   WorkerHeartbeat,
 } from '../../wire/message.js'
-import type { Requirement } from './requirement.js'
-import type { Silence } from './silence.js'
-import type { TaskState } from './task-state.js'
+import type { Requirement } from './worker/placement.js'
+import type { Silence } from './worker/peer.js'
+import type { TaskState } from './task/state.js'
 
 /** Which language a peer's functions are in. A task needs a worker of its client's runtime. */
 export type Runtime = 'javascript' | 'python'

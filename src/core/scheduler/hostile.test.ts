@@ -8,7 +8,7 @@ import { sized } from '../../base/short-run.kit.js'
 import { latin1ToBytes } from '../../base/bytes.js'
 import { identity, objectId, taskId } from '../../base/ids.js'
 import type { Message, Task, TaskResult } from '../../wire/message.js'
-import { graph, node } from './graph.kit.js'
+import { graph, node } from './graph/graph.kit.js'
 import {
   cancel,
   clientHeartbeat,

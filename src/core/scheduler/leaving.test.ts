@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectId } from '../../base/ids.js'
-import { graph, large, node } from './graph.kit.js'
+import { graph, large, node } from './graph/graph.kit.js'
 import {
   cancel,
   clientHeartbeat,

@@ -1,9 +1,24 @@
 // The scheduler's way out: counts what it sends and turns calls into actions.
 
-import type { Identity } from '../../base/ids.js'
+import { OUR_FEATURES } from '../../base/features.js'
+import { type Identity, schedulerId, type SchedulerId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type { Message, TaskOutput } from '../../wire/message.js'
 import type { Act, ReportedEcho, SchedulerAction } from './events.js'
+import type { SchedulerState } from './state.js'
+
+// The answer to a heartbeat. A 1.9.9 peer gets the empty one that it knows.
+
+const NO_SCHEDULER_ID = schedulerId('')
+
+/** What an echo says beyond being one. docs/protocol.md#features */
+export function ourEcho(
+  state: SchedulerState,
+  peerFeatures: number,
+): { readonly schedulerId: SchedulerId; readonly features: number } {
+  if (peerFeatures === 0) return { schedulerId: NO_SCHEDULER_ID, features: 0 }
+  return { schedulerId: state.options.schedulerId, features: OUR_FEATURES }
+}
 
 /** Messages per kind since the start. */
 export type MessageCounts = ReadonlyMap<Message['kind'], number>

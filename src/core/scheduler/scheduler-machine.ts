@@ -5,29 +5,27 @@ import { earliest } from '../../base/earliest.js'
 import type { Identity } from '../../base/ids.js'
 import type { InstantMs, Machine } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
-import { Balancer } from './balance.js'
-import { onClientDisconnect } from './client-disconnect.js'
-import { clientOf, dropSilentClients, onClientHeartbeat, onClientLost } from './client-peer.js'
-import type { Act, SchedulerAction, SchedulerEvent } from './events.js'
-import { onTaskInquiry } from './explain.js'
-import { onGraphTask, onGraphTaskCancel } from './graph-peer.js'
-import { onObjectInstruction, onObjectRequest, sendRemovals } from './object.js'
-import { stateFor } from './monitor-state.js'
-import type { SchedulerCoreOptions } from './options.js'
+import { Balancer } from './worker/balance.js'
+import { onClientDisconnect } from './client/disconnect.js'
+import { clientOf, dropSilentClients, onClientHeartbeat, onClientLost } from './client/peer.js'
+import type { Act, SchedulerAction, SchedulerCoreOptions, SchedulerEvent } from './events.js'
+import { onTaskInquiry } from './monitor/explain.js'
+import { onGraphTask, onGraphTaskCancel } from './graph/graph.js'
+import { onObjectInstruction, onObjectRequest, sendRemovals } from './object/object.js'
+import { stateFor } from './monitor/monitors.js'
 import { publishScheduler } from './publication.js'
-import { expireClaims } from './return.js'
-import { giveRoom } from './room.js'
+import { expireClaims } from './worker/return.js'
+import { giveRoom } from './worker/load.js'
 import { SchedulerState } from './state.js'
-import { assignWaiting, cancelOrphans, onTask, onTaskCancel } from './task.js'
-import { onTaskOutput } from './task-output.js'
-import { onTaskResult } from './task-result.js'
-import { onTaskUpdate } from './task-update.js'
+import { assignWaiting, cancelOrphans, onTask, onTaskCancel } from './task/task.js'
+import { onTaskOutput, onTaskUpdate } from './task/update.js'
+import { onTaskResult } from './task/result.js'
 import {
   dropSilentWorkers,
   onDisconnectRequest,
   onWorkerHeartbeat,
   removeWorker,
-} from './worker-peer.js'
+} from './worker/peer.js'
 
 /** How often silent peers are looked for. */
 const SWEEP_INTERVAL_MS = 1000

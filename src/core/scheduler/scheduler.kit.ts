@@ -19,8 +19,7 @@ import {
   type TaskUpdate,
   type WorkerHeartbeat,
 } from '../../wire/message.js'
-import type { SchedulerAction } from './events.js'
-import type { SchedulerCoreOptions } from './options.js'
+import type { SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { SchedulerMachine } from './scheduler-machine.js'
 import {
   PLAIN_CLIENT_HEARTBEAT,

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { objectId } from '../../base/ids.js'
 import type { ObjectResponse } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
-import { ObjectTable } from './object-table.js'
+import { ObjectTable } from './objects.js'
 import { SERIALIZER, ScriptedWorker, deletionOf, resultOf, taskOf } from './scripted-worker.test.js'
 
 const LIMIT = 100_000

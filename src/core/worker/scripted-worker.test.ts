@@ -5,22 +5,21 @@ import assert from 'node:assert/strict'
 import { latin1ToBytes } from '../../base/bytes.js'
 import type { ProcessorDeath } from '../../base/errors.js'
 import { identity, objectId, taskId, type Identity, type ObjectId } from '../../base/ids.js'
-import type {
-  Message,
-  ObjectInstruction,
-  ObjectResponse,
-  OutputPlace,
-  Task,
-  TaskArgument,
-  TaskResult,
-  TaskUpdateType,
+import {
+  encode,
+  type Message,
+  type ObjectInstruction,
+  type ObjectResponse,
+  type OutputPlace,
+  type Task,
+  type TaskArgument,
+  type TaskResult,
+  type TaskUpdateType,
 } from '../../wire/message.js'
-import { encode } from '../../wire/message.js'
 import { encodeProfileResult } from '../../wire/profile.js'
 import { encodeTaskFlags } from '../../wire/task-flags.js'
 import { FEATURE_WAITING, OUR_FEATURES } from '../../base/features.js'
-import type { LastRun, RunStatus, WorkerAction, WorkerEvent } from './events.js'
-import type { WorkerCoreOptions } from './options.js'
+import type { LastRun, RunStatus, WorkerAction, WorkerCoreOptions, WorkerEvent } from './events.js'
 import { WorkerMachine } from './worker-machine.js'
 import { PLAIN_RESULT, PLAIN_TASK } from '../../wire/plain.js'
 

@@ -1,0 +1,74 @@
+// A graph for a scheduler that takes graphs only whole and in its own way, as that of 1.9.9: its
+// calls become tasks that need the results of others, and nothing of the graph is left.
+
+import type { GraphContents } from './part.js'
+import type { GraphRecord } from './record.js'
+import type { ArgumentSource, TaskSubmission } from '../events.js'
+import type { TaskFlow } from '../task/flow.js'
+import { ResultInput } from '../task/task.js'
+
+/** Submits all calls that the targets of a graph need; the targets become tasks like others. */
+export function submitAsTasks<Owner>(graph: GraphRecord<Owner>, flow: TaskFlow<Owner>): void {
+  const { contents } = graph
+  const { nodes } = contents
+  const needed = neededBy(graph)
+  for (let position = 0; position < nodes.count; position += 1) {
+    if (needed[position] !== 1) continue
+    const target = graph.targets.get(position)
+    const submission = submissionOf(contents, position, flow)
+    if (target === undefined) flow.submit(submission)
+    else flow.adopt(target, submission)
+  }
+  graph.targets.clear()
+}
+
+function neededBy<Owner>({ contents: { nodes }, targets }: GraphRecord<Owner>): Uint8Array {
+  const needed = new Uint8Array(nodes.count)
+  for (const position of targets.keys()) needed[position] = 1
+  for (let position = nodes.count - 1; position >= 0; position -= 1) {
+    if (needed[position] !== 1) continue
+    const end = nodes.argsStart(position + 1)
+    for (let at = nodes.argsStart(position); at < end; at += 1) {
+      const argument = nodes.argAt(at)
+      if (argument >= 0) needed[argument] = 1
+    }
+  }
+  return needed
+}
+
+function submissionOf<Owner>(
+  contents: GraphContents<Owner>,
+  position: number,
+  flow: TaskFlow<Owner>,
+): TaskSubmission<Owner> {
+  const { nodes, options } = contents
+  const args: ArgumentSource[] = []
+  const end = nodes.argsStart(position + 1)
+  for (let at = nodes.argsStart(position); at < end; at += 1) {
+    const argument = nodes.argAt(at)
+    if (argument >= 0) args.push({ type: 'task', taskId: nodes.idOf(argument) })
+    else args.push(sourceOf(contents, ~argument, flow))
+  }
+  const { function: fn, attachments } = nodes.functionAt(position)
+  const taskId = nodes.idOf(position)
+  return { taskId, owner: undefined, function: fn, attachments, args, options }
+}
+
+function sourceOf<Owner>(
+  contents: GraphContents<Owner>,
+  value: number,
+  flow: TaskFlow<Owner>,
+): ArgumentSource {
+  const { nodes } = contents
+  const number = nodes.sourceOf(value)
+  if (number === undefined) return nodes.bytesOf(value)
+  const given = nodes.sources[number]
+  if (given !== undefined && given.type !== 'value' && flow.inputs.missing([given]) === undefined) {
+    return given
+  }
+  // A task that has left its table since, or an object that is not pinned any more.
+  const source = contents.sourceAt(number)
+  if (source instanceof Uint8Array) return source
+  if (source instanceof ResultInput) return { type: 'task', taskId: source.task.taskId }
+  return source.value.content
+}

@@ -1,0 +1,332 @@
+// What happens to graphs: they are sent in parts, sent again, cancelled. Their targets are in the
+// table of tasks, like other tasks, and end like them; see task-flow.ts.
+// docs/protocol.md#graph-parts
+
+import { assert } from '../../../base/assert.js'
+import { FEATURE_GRAPHS, hasFeature } from '../../../base/features.js'
+import type { TaskId } from '../../../base/ids.js'
+import type { TaskResult } from '../../../wire/message.js'
+import type { ArgumentSource, ClientCoreOptions, GraphSubmission, GraphTarget } from '../events.js'
+import { submitAsTasks } from './as-tasks.js'
+import { GraphContents, GraphPart } from './part.js'
+import { type GraphNodes, needsOf } from './nodes.js'
+import { GraphRecord, type GraphWatcher } from './record.js'
+import { taskCancelMessage } from '../messages.js'
+import type { ObjectTable } from '../objects.js'
+import type { SchedulerMemory } from '../link.js'
+import type { TaskFlow } from '../task/flow.js'
+import { ResultInput, type TaskRecord, type TaskTable } from '../task/task.js'
+import type { Turn } from '../turn.js'
+
+/** While tasks wait, too, graphs leave them room, in bytes of one turn. */
+const MAX_TURN_BYTES = 512 * 1024
+
+/** What graphs share with other tasks. */
+export interface GraphParts<Owner> {
+  readonly tasks: TaskTable<Owner>
+  readonly objects: ObjectTable
+  /** `flow.sender` is the way out. */
+  readonly flow: TaskFlow<Owner>
+}
+
+/** The graphs of one client. */
+export class GraphFlow<Owner> implements GraphWatcher<Owner> {
+  readonly #options: ClientCoreOptions
+  readonly #turn: Turn<Owner>
+  readonly #parts: GraphParts<Owner>
+  readonly #graphs = new Map<TaskId, GraphRecord<Owner>>()
+  /** Graphs that have something to send. Invariant: their phase is open. */
+  readonly #unsent = new Set<GraphRecord<Owner>>()
+  /** False: the scheduler that answered last takes no graphs in parts. */
+  #mayGraph = true
+
+  constructor(options: ClientCoreOptions, turn: Turn<Owner>, parts: GraphParts<Owner>) {
+    this.#options = options
+    this.#turn = turn
+    this.#parts = parts
+  }
+
+  /** How many uses graphs make of objects, beside their targets. For tests. */
+  get objectUses(): number {
+    let uses = 0
+    for (const { contents } of this.#graphs.values()) uses += contents.objectUses
+    return uses
+  }
+
+  /** Takes a graph in. It is sent with the next `flush`. */
+  submit(submission: GraphSubmission<Owner>): void {
+    const { nodes, targets } = submission
+    const contents = new GraphContents(submission, this.#options, this.#parts.objects)
+    const graph = new GraphRecord(contents, this)
+    const inputs = this.#inputsOf(nodes, targets)
+    for (const target of targets) {
+      const sources = inputs.get(target.position) ?? []
+      const missing = this.#parts.flow.inputs.missing(sources)
+      if (missing === undefined) this.#addTarget(graph, target, sources)
+      else this.#parts.flow.refuse(target.owner, missing)
+    }
+    // Only then what they depend on is among what is known of their tasks.
+    this.#linkResults(graph, inputs)
+    // Not all calls can be sent now, or ever.
+    if (nodes.sources.some(({ type }) => type !== 'value')) graph.onBlocked()
+    if (graph.targets.size === 0) return contents.release(this.#turn.now)
+    this.#graphs.set(contents.graphId, graph)
+    if (this.#mayGraph) this.#unsent.add(graph)
+    else this.#dissolve(graph)
+  }
+
+  /** Cancels a graph: all its targets that have not ended end with `cancelled`. */
+  cancel(graphId: TaskId): void {
+    const graph = this.#graphs.get(graphId)
+    if (graph === undefined) return
+    this.#withdraw(graph)
+    if (graph.targets.size === 0) return this.#forget(graph)
+    const targets = [...graph.targets.values()]
+    for (const target of targets) {
+      // One whose result was kept only for another target's user has gone with that one.
+      if (!this.#parts.tasks.has(target) || target.result !== undefined) continue
+      this.#parts.flow.ends.abandon(target, 'cancelled', '')
+    }
+  }
+
+  /** All graphs are given up: the scheduler is told of each, instead of every target. */
+  recallAll(): void {
+    for (const graph of this.#graphs.values()) {
+      this.#withdraw(graph)
+      if (graph.targets.size === 0) this.#forget(graph)
+    }
+  }
+
+  /** A scheduler has answered on a new connection. Called before `TaskFlow.resume`. */
+  resume(memory: SchedulerMemory): void {
+    this.#mayGraph = hasFeature(memory.features, FEATURE_GRAPHS)
+    this.#unsent.clear()
+    for (const graph of this.#graphs.values()) {
+      if (graph.targets.size === 0) {
+        // The scheduler keeps it for a client that lost its link, until it hears of it.
+        if (memory.isSame && this.#mayGraph) this.#withdraw(graph)
+        this.#forget(graph)
+      } else if (this.#mayGraph) this.#resume(graph, memory.isSame)
+      else this.#dissolve(graph)
+    }
+  }
+
+  /** A TaskResult for nothing that is in the table of tasks. True if it was about a graph. */
+  onTaskResult(message: TaskResult): boolean {
+    const graph = this.#graphs.get(message.taskId)
+    if (graph === undefined) return false
+    if (graph.phase === 'open') {
+      graph.onEarlyEnd()
+      return true
+    }
+    if (graph.phase === 'over') return true
+    const open = [...graph.targets.values()].filter((target) => target.state === 'sent')
+    if (open.length > 0 && graph.isRepeated) {
+      graph.isRepeated = false
+      return true
+    }
+    graph.phase = 'over'
+    for (const target of open) {
+      this.#parts.flow.onTaskResult(target, { ...message, taskId: target.taskId })
+    }
+    if (graph.targets.size === 0) this.#forget(graph)
+    return true
+  }
+
+  get unsentCount(): number {
+    return this.#unsent.size
+  }
+
+  /** Whether a part of a graph waits to be sent, and may be. */
+  get hasUnsent(): boolean {
+    if (this.#unsent.size === 0 || this.#parts.flow.sender.hasRoom) return this.#unsent.size > 0
+    // What has begun goes on.
+    for (const graph of this.#unsent) if (graph.isKnown) return true
+    return false
+  }
+
+  /** Sends parts of graphs for as long as the outbox has credit. Before tasks, with every flush. */
+  flush(): void {
+    const { sender } = this.#parts.flow
+    let bytesLeft = sender.waitingTasks > 0 ? MAX_TURN_BYTES : Infinity
+    // A part of each in turn: a small one is not stuck behind a large one.
+    while (this.hasUnsent) {
+      for (const graph of this.#unsent) {
+        if (!sender.hasCredit || bytesLeft <= 0) return
+        if (!graph.isKnown && !sender.hasRoom) continue
+        bytesLeft -= this.#sendPart(graph)
+      }
+    }
+  }
+
+  onUnsent(graph: GraphRecord<Owner>): void {
+    if (this.#graphs.get(graph.contents.graphId) === graph) this.#unsent.add(graph)
+  }
+
+  onIdle(graph: GraphRecord<Owner>): void {
+    if (this.#graphs.get(graph.contents.graphId) !== graph) return
+    if (graph.phase === 'sent' && graph.isEndDue) return
+    this.#withdraw(graph)
+    this.#forget(graph)
+  }
+
+  onRecall({ taskId }: TaskRecord<Owner>): void {
+    const { sender, ends } = this.#parts.flow
+    sender.post(taskCancelMessage(taskId, ends.mayForce))
+  }
+
+  /** Throws if the tables disagree. */
+  checkInvariants(): void {
+    for (const [graphId, graph] of this.#graphs) {
+      assert(graph.contents.graphId === graphId, 'a graph under a foreign id')
+      for (const target of graph.targets.values()) {
+        assert(this.#parts.tasks.has(target), 'a target that has ended')
+      }
+      graph.checkInvariants()
+    }
+    for (const graph of this.#unsent) {
+      assert(this.#graphs.get(graph.contents.graphId) === graph, 'a graph to send that is gone')
+      assert(graph.phase === 'open', 'a graph to send that was sent')
+    }
+    for (const task of this.#parts.tasks.values()) {
+      const isKnown = task.graph === undefined || this.#isTarget(task)
+      assert(isKnown, 'a target without a graph')
+    }
+  }
+
+  #isTarget(task: TaskRecord<Owner>): boolean {
+    const graph = task.graph
+    if (!(graph instanceof GraphRecord)) return false
+    return this.#graphs.get(graph.contents.graphId) === graph
+  }
+
+  /** What targets need of other tasks and of objects, by position; those that need nothing not. */
+  #inputsOf(
+    nodes: GraphNodes,
+    targets: readonly GraphTarget<Owner>[],
+  ): Map<number, ArgumentSource[]> {
+    const found = new Map<number, ArgumentSource[]>()
+    const { inputs } = this.#parts.flow
+    const isMeant = nodes.sources.map((source) => {
+      if (source.type === 'value') return false
+      return source.type === 'task' || inputs.missing([source]) !== undefined
+    })
+    if (!isMeant.includes(true)) return found
+    const positions = targets.map(({ position }) => position)
+    const isMeantAt = (source: number): boolean => isMeant[source] === true
+    needsOf(nodes, positions, isMeantAt, (position, sources) => {
+      if (sources.length === 0) return
+      const all = sources.map((source) => nodes.sources[source])
+      found.set(
+        position,
+        all.filter((source) => source !== undefined && source.type !== 'value') as ArgumentSource[],
+      )
+    })
+    return found
+  }
+
+  #addTarget(
+    graph: GraphRecord<Owner>,
+    { position, owner }: GraphTarget<Owner>,
+    args: readonly ArgumentSource[],
+  ): void {
+    const { nodes, options } = graph.contents
+    const { tasks, flow } = this.#parts
+    const taskId = nodes.idOf(position)
+    const { function: fn } = nodes.functionAt(position)
+    const submission = { taskId, owner, function: fn, attachments: [], args, options }
+    const target = flow.inputs.take(submission, graph)
+    tasks.add(target)
+    if (target.unready > 0) target.state = 'blocked'
+    graph.targets.set(position, target)
+  }
+
+  #linkResults(graph: GraphRecord<Owner>, inputs: ReadonlyMap<number, unknown>): void {
+    const { nodes } = graph.contents
+    const results = new Map<TaskId, ResultInput<Owner>>()
+    for (const position of inputs.keys()) {
+      for (const argument of graph.targets.get(position)?.args ?? []) {
+        if (argument instanceof ResultInput) results.set(argument.task.taskId, argument)
+      }
+    }
+    for (const [number, source] of nodes.sources.entries()) {
+      const result = source.type === 'task' ? results.get(source.taskId) : undefined
+      if (result !== undefined) graph.contents.setResult(number, result)
+    }
+  }
+
+  #resume(graph: GraphRecord<Owner>, isSame: boolean): void {
+    let isWaiting = false
+    for (const target of graph.targets.values()) {
+      if (target.state === 'sent') this.#parts.tasks.change(target, 'forgotten')
+      isWaiting ||= target.result === undefined
+    }
+    if (isWaiting) {
+      graph.resume(isSame)
+      this.#unsent.add(graph)
+    } else {
+      if (isSame) this.#withdraw(graph)
+      graph.phase = 'over'
+    }
+  }
+
+  /** Its calls go on as tasks. */
+  #dissolve(graph: GraphRecord<Owner>): void {
+    const { flow } = this.#parts
+    for (const target of graph.targets.values()) {
+      if (target.result !== undefined) flow.sendAgain(target, 'forgotten')
+    }
+    if (graph.targets.size === 0) return
+    this.#graphs.delete(graph.contents.graphId)
+    this.#unsent.delete(graph)
+    submitAsTasks(graph, flow)
+    graph.contents.release(this.#turn.now)
+  }
+
+  /** The scheduler need not do anything more for it. */
+  #withdraw(graph: GraphRecord<Owner>): void {
+    const { graphId } = graph.contents
+    if (graph.isKnown && graph.phase !== 'over') {
+      this.#parts.flow.sender.post({ kind: 'graphTaskCancel', taskId: graphId })
+    }
+    graph.phase = 'over'
+    this.#unsent.delete(graph)
+  }
+
+  #forget(graph: GraphRecord<Owner>): void {
+    this.#graphs.delete(graph.contents.graphId)
+    this.#unsent.delete(graph)
+    graph.contents.release(this.#turn.now)
+  }
+
+  /** Returns roughly how many bytes it took. */
+  #sendPart(graph: GraphRecord<Owner>): number {
+    const { tasks, flow } = this.#parts
+    const part = new GraphPart(graph.contents, this.#options.identity)
+    const sent: TaskRecord<Owner>[] = []
+    while (!part.isFull) {
+      const position = graph.takeNode()
+      if (position === undefined) break
+      const target = graph.targets.get(position)
+      const isTarget = target?.state === 'waiting'
+      part.add(position, isTarget)
+      if (isTarget) sent.push(target)
+    }
+    const { isComplete } = graph
+    if (part.isEmpty && !(isComplete && graph.isKnown)) {
+      if (isComplete) graph.phase = 'over'
+      this.#unsent.delete(graph)
+      return 0
+    }
+    flow.sender.sendObjects(part.objects)
+    flow.sender.send(part.message(!isComplete), part.bytes)
+    if (!graph.isKnown) flow.sender.spendRoom()
+    graph.isKnown = true
+    for (const target of sent) tasks.change(target, 'taskSent')
+    if (isComplete) {
+      this.#unsent.delete(graph)
+      graph.phase = 'sent'
+    }
+    return part.bytes
+  }
+}

@@ -1,0 +1,324 @@
+// The calls of a graph, in flat arrays: a graph may have millions of them, and its client keeps
+// them until it has ended, because a scheduler that was restarted needs them again.
+
+import { assert } from '../../../base/assert.js'
+import { taskId, type TaskId } from '../../../base/ids.js'
+import { IntList } from '../../../base/int-list.js'
+import type { ArgumentSource, StoredValue } from '../events.js'
+
+// Which results of tasks outside of a graph, and which objects, its targets depend on, directly or
+// through other nodes. Most graphs need none; then this costs nothing.
+
+const NOTHING = 0
+
+/**
+ * Sets of sources: a set is one source, or the union of two other sets. So a chain of nodes that
+ * adds nothing shares one set, and one that adds a source per node takes one union per node.
+ */
+class SourceSets {
+  readonly #left = new IntList()
+  readonly #right = new IntList()
+  /** Which walk has seen a set last. */
+  #seenBy = new Int32Array(0)
+  #walk = 0
+
+  constructor() {
+    // Set 0 is empty.
+    this.#add(0, 0)
+  }
+
+  ofSource(source: number): number {
+    return this.#add(~source, 0)
+  }
+
+  union(one: number, other: number): number {
+    if (one === other || other === NOTHING) return one
+    return one === NOTHING ? other : this.#add(one, other)
+  }
+
+  /** The sources in a set. */
+  list(set: number): number[] {
+    if (set === NOTHING) return []
+    if (this.#seenBy.length < this.#left.length) this.#seenBy = new Int32Array(this.#left.length)
+    this.#walk += 1
+    const sources: number[] = []
+    const open = [set]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (this.#seenBy[next] === this.#walk) continue
+      this.#seenBy[next] = this.#walk
+      const left = this.#left.at(next)
+      if (left < 0) sources.push(~left)
+      else open.push(this.#right.at(next), left)
+    }
+    return sources
+  }
+
+  #add(left: number, right: number): number {
+    this.#left.push(left)
+    this.#right.push(right)
+    return this.#left.length - 1
+  }
+}
+
+/**
+ * Calls `tell` for each of some calls with the numbers of the sources that it depends on, among
+ * those for which `isMeant`.
+ */
+export function needsOf(
+  nodes: GraphNodes,
+  positions: Iterable<number>,
+  isMeant: (source: number) => boolean,
+  tell: (position: number, sources: readonly number[]) => void,
+): void {
+  const sets = new SourceSets()
+  const ofSource = nodes.sources.map((_, source) =>
+    isMeant(source) ? sets.ofSource(source) : NOTHING,
+  )
+  const ofNode = new Int32Array(nodes.count)
+  for (let position = 0; position < nodes.count; position += 1) {
+    let set = NOTHING
+    const end = nodes.argsStart(position + 1)
+    for (let at = nodes.argsStart(position); at < end; at += 1) {
+      const argument = nodes.argAt(at)
+      if (argument >= 0) set = sets.union(set, ofNode[argument] ?? NOTHING)
+      else set = sets.union(set, ofSource[nodes.sourceOf(~argument) ?? -1] ?? NOTHING)
+    }
+    ofNode[position] = set
+  }
+  for (const position of positions) tell(position, sets.list(ofNode[position] ?? NOTHING))
+}
+
+/** What is stored in the scheduler for a function. */
+interface GraphFunction {
+  readonly function: StoredValue
+  /** Big values of the function, which reach the worker as further arguments. */
+  readonly attachments: readonly StoredValue[]
+}
+
+/** An argument that is no other node: as for any task, or a value that is stored as an object. */
+type GraphSource = ArgumentSource | { readonly type: 'value'; readonly value: StoredValue }
+
+/** Small values share chunks of memory: from the first size, doubled up to the second, in bytes. */
+const FIRST_CHUNK_BYTES = 1024
+const MAX_CHUNK_BYTES = 1024 ** 2
+/** Instead of a chunk: the value is a source. */
+const NO_CHUNK = -1
+
+/** Behind the bytes that the ids of all nodes share there are so many for the position. */
+const POSITION_BYTES = 4
+
+/** The id of the node at a position of the graph whose ids begin so. */
+function nodeId(prefix: string, position: number): TaskId {
+  const upper = String.fromCharCode(position >>> 24, (position >>> 16) & 0xff)
+  return taskId(prefix + upper + String.fromCharCode((position >>> 8) & 0xff, position & 0xff))
+}
+
+/** The position of the node with an id; undefined if it is of another graph. */
+export function nodePosition(prefix: string, id: TaskId): number | undefined {
+  if (id.length !== prefix.length + POSITION_BYTES || !id.startsWith(prefix)) return undefined
+  let position = 0
+  for (let at = prefix.length; at < id.length; at += 1) {
+    position = position * 256 + id.charCodeAt(at)
+  }
+  return position
+}
+
+/**
+ * Calls in an order in which each comes after those that it needs; a call is named by its position
+ * in this order. An argument is the position of a call, or `~` the number of a value.
+ */
+export class GraphNodes {
+  readonly functions: GraphFunction[] = []
+  /** The sources that are not bytes. */
+  readonly sources: Exclude<GraphSource, Uint8Array>[] = []
+  readonly #idPrefix: string
+  readonly #functionOf = new IntList()
+  /** Where the arguments of a call begin. */
+  readonly #starts = new IntList()
+  readonly #args = new IntList()
+  readonly #chunks: Buffer[] = []
+  #chunkUsed = 0
+  /** By value: its chunk, where in it, how long; or `NO_CHUNK` and the number of its source. */
+  readonly #valueChunks = new IntList()
+  readonly #valueOffsets = new IntList()
+  readonly #valueBytes = new IntList()
+
+  /** `idPrefix`: 12 bytes that no other graph has. */
+  constructor(idPrefix: string) {
+    this.#idPrefix = idPrefix
+  }
+
+  /** How many calls there are. */
+  get count(): number {
+    return this.#functionOf.length
+  }
+
+  /** The id of the task that is the call at a position. */
+  idOf(position: number): TaskId {
+    return nodeId(this.#idPrefix, position)
+  }
+
+  /** The position of the call with an id; undefined if it is none of this graph. */
+  positionOf(id: TaskId): number | undefined {
+    const position = nodePosition(this.#idPrefix, id)
+    return position === undefined || position >= this.count ? undefined : position
+  }
+
+  /** Adds a function; returns its number. */
+  addFunction(fn: GraphFunction): number {
+    return this.functions.push(fn) - 1
+  }
+
+  /** Adds a value, of which small bytes are copied; returns its number. */
+  addValue(source: GraphSource): number {
+    const number = this.#valueChunks.length
+    if (source instanceof Uint8Array) {
+      this.#addBytes(source)
+    } else {
+      this.#valueChunks.push(NO_CHUNK)
+      this.#valueOffsets.push(this.sources.push(source) - 1)
+      this.#valueBytes.push(0)
+    }
+    return number
+  }
+
+  /** Adds a call after all others; its arguments follow. Returns its position. */
+  addCall(functionNumber: number): number {
+    const position = this.#functionOf.length
+    this.#functionOf.push(functionNumber)
+    this.#starts.push(this.#args.length)
+    return position
+  }
+
+  /** Adds an argument of the last call: the result of an earlier one. */
+  addCallArgument(position: number): void {
+    this.#args.push(position)
+  }
+
+  /** Adds an argument of the last call: a value. */
+  addValueArgument(number: number): void {
+    this.#args.push(~number)
+  }
+
+  /** No more is added: gives back the room that was kept for it. */
+  trim(): void {
+    for (const list of [this.#functionOf, this.#starts, this.#args]) list.trim()
+    for (const list of [this.#valueChunks, this.#valueOffsets, this.#valueBytes]) list.trim()
+  }
+
+  /** The number of the function of a call. */
+  functionOf(position: number): number {
+    return this.#functionOf.at(position)
+  }
+
+  /** The function of a call. */
+  functionAt(position: number): GraphFunction {
+    const fn = this.functions[this.functionOf(position)]
+    assert(fn !== undefined, 'a call of no function')
+    return fn
+  }
+
+  /** Where the arguments of a call begin; those of the next one begin where they end. */
+  argsStart(position: number): number {
+    return position < this.count ? this.#starts.at(position) : this.#args.length
+  }
+
+  /** One argument: the position of a call, or `~` the number of a value. */
+  argAt(at: number): number {
+    return this.#args.at(at)
+  }
+
+  /** The number of the source of a value; undefined if the value is bytes. */
+  sourceOf(value: number): number | undefined {
+    return this.#valueChunks.at(value) === NO_CHUNK ? this.#valueOffsets.at(value) : undefined
+  }
+
+  /** The bytes of a value that has no source: a view. */
+  bytesOf(value: number): Uint8Array {
+    const chunk = this.#chunks[this.#valueChunks.at(value)]
+    const start = this.#valueOffsets.at(value)
+    return chunk?.subarray(start, start + this.#valueBytes.at(value)) ?? Buffer.alloc(0)
+  }
+
+  /** What all values take that are bytes. */
+  get valueBytes(): number {
+    let bytes = this.#chunkUsed
+    for (const chunk of this.#chunks.slice(0, -1)) bytes += chunk.byteLength
+    return bytes
+  }
+
+  #addBytes(bytes: Uint8Array): void {
+    let chunk = this.#chunks.at(-1)
+    if (chunk === undefined || chunk.byteLength - this.#chunkUsed < bytes.byteLength) {
+      const next = chunk === undefined ? FIRST_CHUNK_BYTES : chunk.byteLength * 2
+      const size = Math.max(bytes.byteLength, Math.min(next, MAX_CHUNK_BYTES))
+      chunk = Buffer.allocUnsafeSlow(size)
+      this.#chunks.push(chunk)
+      this.#chunkUsed = 0
+    }
+    chunk.set(bytes, this.#chunkUsed)
+    this.#valueChunks.push(this.#chunks.length - 1)
+    this.#valueOffsets.push(this.#chunkUsed)
+    this.#valueBytes.push(bytes.byteLength)
+    this.#chunkUsed += bytes.byteLength
+  }
+}
+
+// What depends on a call of a graph. Made only when a target is cancelled.
+
+/** The calls of a graph that need others. */
+export class GraphDependents {
+  /** Those that use call n directly are `#users[#starts[n]]` to before `#starts[n + 1]`. */
+  readonly #starts: Int32Array
+  readonly #users: Int32Array
+  /** By position: it has been taken. */
+  readonly #taken: Uint8Array
+
+  /** Looks at every argument of every call once. */
+  constructor(nodes: GraphNodes) {
+    this.#starts = new Int32Array(nodes.count + 1)
+    this.#taken = new Uint8Array(nodes.count)
+    forEachUse(nodes, (input) => {
+      this.#starts[input + 1] = (this.#starts[input + 1] ?? 0) + 1
+    })
+    for (let position = 0; position < nodes.count; position += 1) {
+      this.#starts[position + 1] = (this.#starts[position + 1] ?? 0) + (this.#starts[position] ?? 0)
+    }
+    const next = this.#starts.slice()
+    this.#users = new Int32Array(this.#starts[nodes.count] ?? 0)
+    forEachUse(nodes, (input, user) => {
+      const at = next[input] ?? 0
+      this.#users[at] = user
+      next[input] = at + 1
+    })
+  }
+
+  /**
+   * The calls that need the one at `position`, directly or through others, without those that were
+   * taken before: taking all of them one by one looks at every use once.
+   */
+  take(position: number): number[] {
+    const found: number[] = []
+    const open = [position]
+    for (let call = open.pop(); call !== undefined; call = open.pop()) {
+      for (let at = this.#starts[call] ?? 0; at < (this.#starts[call + 1] ?? 0); at += 1) {
+        const user = this.#users[at] ?? 0
+        if (this.#taken[user] === 1) continue
+        this.#taken[user] = 1
+        found.push(user)
+        open.push(user)
+      }
+    }
+    return found
+  }
+}
+
+function forEachUse(nodes: GraphNodes, tell: (input: number, user: number) => void): void {
+  for (let user = 0; user < nodes.count; user += 1) {
+    const end = nodes.argsStart(user + 1)
+    for (let at = nodes.argsStart(user); at < end; at += 1) {
+      const input = nodes.argAt(at)
+      if (input >= 0) tell(input, user)
+    }
+  }
+}

@@ -1,0 +1,224 @@
+// A part of a graph as a message: some of its calls, one behind the other, and which of them are
+// targets. docs/protocol.md#graph-parts
+
+import { assert } from '../../../base/assert.js'
+import { latin1ToBytes } from '../../../base/bytes.js'
+import type { Identity, ObjectId, TaskId } from '../../../base/ids.js'
+import type { InstantMs } from '../../../base/machine.js'
+import type { GraphTask, Task, TaskArgument } from '../../../wire/message.js'
+import { argumentName } from '../../../wire/object-content.js'
+import type { ClientCoreOptions, GraphSubmission, TaskOptions } from '../events.js'
+import type { ClientObject, ObjectTable } from '../objects.js'
+import { ResultInput } from '../task/task.js'
+import type { GraphNodes } from './nodes.js'
+
+// What a graph is made of: its calls, and the objects that they use, each of them in use once for
+// as long as the graph lives.
+
+/** What a function of a graph needs: its object, then its attachments. */
+interface FunctionObjects {
+  readonly function: ClientObject
+  readonly attachments: readonly ClientObject[]
+}
+
+/**
+ * Results of other tasks that came in messages travel inside of each call that uses them, unless
+ * they have more bytes than this.
+ */
+const MAX_COPIED_BYTES = 256
+
+/** The contents of one graph. */
+export class GraphContents<Owner> {
+  readonly graphId: TaskId
+  readonly options: TaskOptions
+  readonly nodes: GraphNodes
+  readonly #coreOptions: ClientCoreOptions
+  readonly #objects: ObjectTable
+  readonly #functions: FunctionObjects[] = []
+  /** Undefined: it is not there, and no call that needs it is ever sent. */
+  readonly #sources: (ClientObject | ResultInput<Owner> | Uint8Array | undefined)[] = []
+  readonly #used: ClientObject[] = []
+  #hasResults = false
+
+  constructor(
+    submission: GraphSubmission<Owner>,
+    coreOptions: ClientCoreOptions,
+    objects: ObjectTable,
+  ) {
+    this.graphId = submission.graphId
+    this.options = submission.options
+    this.nodes = submission.nodes
+    this.#coreOptions = coreOptions
+    this.#objects = objects
+    for (const { function: fn, attachments } of this.nodes.functions) {
+      this.#functions.push({
+        function: this.#keep(objects.use(fn, 'function')),
+        attachments: attachments.map((value) => this.#keep(objects.use(value, 'attachment'))),
+      })
+    }
+    for (const source of this.nodes.sources) {
+      const value = source.type === 'value' ? source.value : undefined
+      const pinned = source.type === 'object' ? objects.pinned(source.id)?.value : undefined
+      const held = value ?? pinned
+      this.#sources.push(held && this.#keep(objects.use(held, 'argument')))
+    }
+  }
+
+  /** How many uses it makes of objects. For tests. */
+  get objectUses(): number {
+    return this.#used.length
+  }
+
+  /** Whether some source stands for the result of a task outside of the graph. */
+  get hasResults(): boolean {
+    return this.#hasResults
+  }
+
+  /** The result that a source stands for. */
+  setResult(source: number, input: ResultInput<Owner>): void {
+    this.#hasResults = true
+    this.#sources[source] = input
+  }
+
+  functionOf(position: number): FunctionObjects {
+    const found = this.#functions[this.nodes.functionOf(position)]
+    assert(found !== undefined, 'a call of no function')
+    return found
+  }
+
+  /** A value that is not among the bytes of the nodes: bytes, or the object that has them. */
+  sourceAt(number: number): Uint8Array | ClientObject | ResultInput<Owner> {
+    const source = this.#sources[number]
+    assert(source !== undefined, 'a call was sent that cannot have what it needs')
+    if (!(source instanceof ResultInput) || source.content === undefined) return source
+    const { content } = source
+    const isSmall = content.byteLength <= MAX_COPIED_BYTES
+    const settled = isSmall ? content : this.#keep(this.#objectOf(content))
+    this.#sources[number] = settled
+    return settled
+  }
+
+  /** Lets go of all objects. */
+  release(now: InstantMs): void {
+    for (const object of this.#used) this.#objects.release(object, now)
+    this.#used.length = 0
+  }
+
+  #keep(object: ClientObject): ClientObject {
+    this.#used.push(object)
+    return object
+  }
+
+  #objectOf(content: Uint8Array): ClientObject {
+    const id = this.#coreOptions.objectIdOf(content)
+    return this.#objects.use({ id, name: argumentName('', id), content }, 'argument')
+  }
+}
+
+/** A part is sent when it has so many calls, or so many bytes. */
+const MAX_PART_NODES = 200
+const MAX_PART_BYTES = 64 * 1024
+/** Roughly what a call takes beside its arguments, and what an argument takes, in bytes. */
+const NODE_BYTES = 160
+const ARGUMENT_BYTES = 24
+
+/** One part in the making. */
+export class GraphPart<Owner> {
+  readonly #contents: GraphContents<Owner>
+  readonly #source: Identity
+  readonly #nodes: Task[] = []
+  readonly #targets: TaskId[] = []
+  /** Roughly what it takes. */
+  bytes = 0
+  /** What has to be there before it. */
+  readonly objects: Set<ClientObject> = new Set()
+
+  constructor(contents: GraphContents<Owner>, source: Identity) {
+    this.#contents = contents
+    this.#source = source
+  }
+
+  get isFull(): boolean {
+    return this.#nodes.length >= MAX_PART_NODES || this.bytes >= MAX_PART_BYTES
+  }
+
+  /** Whether it has no calls. */
+  get isEmpty(): boolean {
+    return this.#nodes.length === 0
+  }
+
+  /** Adds a call. */
+  add(position: number, isTarget: boolean): void {
+    const { nodes, options } = this.#contents
+    const taskId = nodes.idOf(position)
+    const { function: fn, attachments } = this.#contents.functionOf(position)
+    this.objects.add(fn)
+    const functionArgs: TaskArgument[] = []
+    const end = nodes.argsStart(position + 1)
+    for (let at = nodes.argsStart(position); at < end; at += 1) {
+      functionArgs.push(this.#argument(nodes.argAt(at)))
+    }
+    for (const attachment of attachments) functionArgs.push(this.#object(attachment))
+    if (isTarget) this.#targets.push(taskId)
+    this.bytes += NODE_BYTES
+    this.#nodes.push({
+      kind: 'task',
+      taskId,
+      source: this.#source,
+      metadata: options.flags,
+      funcObjectId: fn.value.id,
+      functionArgs,
+      capabilities: options.capabilities,
+      parentTaskId: options.parentTaskId,
+      name: options.name,
+      timeoutMs: options.timeoutMs,
+      retries: options.retries,
+      workerDeathLimit: options.workerDeathLimit,
+      attempt: 0,
+      keepsResult: false,
+      mayHaveRun: false,
+      output: options.output,
+      outputClient: options.outputClient,
+    })
+  }
+
+  /** The message. `isOpen`: others of the same graph follow. */
+  message(isOpen: boolean): GraphTask {
+    return {
+      kind: 'graphTask',
+      taskId: this.#contents.graphId,
+      source: this.#source,
+      targets: this.#targets,
+      graph: this.#nodes,
+      isOpen,
+    }
+  }
+
+  #argument(argument: number): TaskArgument {
+    const { nodes } = this.#contents
+    if (argument >= 0) return this.#id('task', nodes.idOf(argument))
+    const number = nodes.sourceOf(~argument)
+    if (number === undefined) return this.#inline(nodes.bytesOf(~argument))
+    const source = this.#contents.sourceAt(number)
+    if (source instanceof Uint8Array) return this.#inline(source, 'sharedInline')
+    if (!(source instanceof ResultInput)) return this.#object(source)
+    const { result } = source.task
+    assert(result !== undefined, 'a call was sent before what it needs')
+    return this.#id('sharedObjectID', result.objectId)
+  }
+
+  #object(object: ClientObject): TaskArgument {
+    this.objects.add(object)
+    return this.#id(object.isShared ? 'sharedObjectID' : 'objectID', object.value.id)
+  }
+
+  #id(type: 'task' | 'objectID' | 'sharedObjectID', id: TaskId | ObjectId): TaskArgument {
+    this.bytes += id.length + ARGUMENT_BYTES
+    return { type, data: latin1ToBytes(id) }
+  }
+
+  #inline(bytes: Uint8Array, type: 'inline' | 'sharedInline' = 'inline'): TaskArgument {
+    this.bytes += bytes.byteLength + ARGUMENT_BYTES
+    return { type, data: bytes }
+  }
+}

@@ -1,0 +1,403 @@
+// What happens to tasks: they are submitted, are answered, are cancelled, given up, or sent again.
+// Nothing here knows of connections; the machine says when there is a scheduler to talk to. What
+// follows from an end is in task-ends.ts. docs/protocol.md#task
+
+import { assert, unreachable } from '../../../base/assert.js'
+import { copyOf } from '../../../base/bytes.js'
+import { earliest } from '../../../base/earliest.js'
+import { ProtocolError } from '../../../base/errors.js'
+import { FEATURE_WAITING, hasFeature } from '../../../base/features.js'
+import { idToHex, type ObjectId, type TaskId } from '../../../base/ids.js'
+import type { InstantMs } from '../../../base/machine.js'
+import type { ObjectResponse, TaskResult, TaskUpdate } from '../../../wire/message.js'
+import { joinChunks } from '../../../wire/object-content.js'
+import type { ArgumentSource, ClientCoreOptions, TaskSubmission } from '../events.js'
+import type { SchedulerMemory } from '../link.js'
+import { ObjectTable } from '../objects.js'
+import { Sender } from '../sender.js'
+import type { Turn } from '../turn.js'
+import { revive, TaskEnds } from './ends.js'
+import { TaskInputs } from './inputs.js'
+import { isNeeded, type StoredResult, type TaskRecord, TaskTable } from './task.js'
+
+// Tasks that a 1.9.9 scheduler had before a connection was lost: it cannot be asked about them, nor
+// be sent them again, so they are given up some time after.
+
+/** Those tasks, and when they are given up. Invariant: their state is sent. */
+export class DoubtfulTasks<Owner> {
+  readonly #givenUpAt = new Map<TaskRecord<Owner>, InstantMs>()
+
+  /** When the first one is given up. */
+  get deadline(): InstantMs | undefined {
+    if (this.#givenUpAt.size === 0) return undefined
+    const [first] = this.#givenUpAt.values()
+    return first
+  }
+
+  /** A task that is there already keeps its time. */
+  add(task: TaskRecord<Owner>, givenUpAt: InstantMs): void {
+    if (!this.#givenUpAt.has(task)) this.#givenUpAt.set(task, givenUpAt)
+  }
+
+  delete(task: TaskRecord<Owner>): void {
+    if (this.#givenUpAt.size > 0) this.#givenUpAt.delete(task)
+  }
+
+  /** Those that are given up by now. They are still in here. */
+  due(now: InstantMs): TaskRecord<Owner>[] {
+    const due: TaskRecord<Owner>[] = []
+    for (const [task, givenUpAt] of this.#givenUpAt) {
+      if (givenUpAt > now) break
+      due.push(task)
+    }
+    return due
+  }
+
+  /** Throws if there is one that does not belong here. */
+  checkInvariants(tasks: TaskTable<Owner>): void {
+    for (const task of this.#givenUpAt.keys()) {
+      assert(tasks.has(task), 'a doubtful task that has ended')
+      assert(task.state === 'sent', 'a doubtful task that was not sent')
+    }
+  }
+}
+
+/** What the refusals of a scheduler mean. */
+const REFUSALS = {
+  canceled: 'dropped',
+  notFound: 'notFound',
+  workerDied: 'workerDied',
+  noWorker: 'noWorker',
+} as const
+
+/** The tasks of one client, from submission until nobody needs their result. */
+export class TaskFlow<Owner> {
+  readonly tasks: TaskTable<Owner>
+  readonly objects: ObjectTable = new ObjectTable()
+  readonly inputs: TaskInputs<Owner>
+  readonly sender: Sender<Owner>
+  readonly ends: TaskEnds<Owner>
+  readonly #turn: Turn<Owner>
+  readonly #doubtful = new DoubtfulTasks<Owner>()
+  readonly #timeoutMs: number
+
+  constructor(options: ClientCoreOptions, turn: Turn<Owner>) {
+    this.#turn = turn
+    this.tasks = new TaskTable(turn, options.tellsTasks === true)
+    this.#timeoutMs = options.timeoutMs
+    const { tasks, objects } = this
+    this.inputs = new TaskInputs(options, tasks, objects)
+    const { inputs } = this
+    this.sender = new Sender(options, { tasks, objects, inputs }, turn)
+    const { sender } = this
+    this.ends = new TaskEnds(turn, { tasks, objects, inputs, sender, doubtful: this.#doubtful })
+  }
+
+  /** When `sweep` has something to do. */
+  get deadline(): InstantMs | undefined {
+    return earliest(this.#doubtful.deadline, this.objects.deadline)
+  }
+
+  submit(submission: TaskSubmission<Owner>): void {
+    const { args } = submission
+    const missing = this.inputs.missing(args)
+    if (missing !== undefined) return this.refuse(submission.owner, missing)
+    const task = this.inputs.take(submission)
+    this.tasks.add(task)
+    if (task.unready > 0) task.state = 'blocked'
+    else this.sender.enqueue(task)
+  }
+
+  /** A target leaves its graph: it is a task like others now, made of what `submission` has. */
+  adopt(task: TaskRecord<Owner>, submission: TaskSubmission<Owner>): void {
+    this.inputs.exchange(task, submission, (old) => this.ends.letGo(old))
+    task.graph = undefined
+    if (task.state === 'sent') this.tasks.change(task, 'forgotten')
+    task.state = task.unready > 0 ? 'blocked' : 'waiting'
+    if (task.unready === 0) this.sender.enqueue(task)
+  }
+
+  /** Ends a task that cannot be taken in, for something that it needs is missing. */
+  refuse(owner: Owner | undefined, missing: ArgumentSource): void {
+    if (owner === undefined || missing instanceof Uint8Array) return
+    // A task that has left the table meanwhile was cancelled: results come in other events.
+    if (missing.type === 'task') this.#turn.endTask(owner, 'cancelled', '', missing.taskId)
+    else this.#turn.endTask(owner, 'missingObject', idToHex(missing.id))
+  }
+
+  /** Lets go of what nobody has used, and of what nothing was heard of, for a while. */
+  sweep(): void {
+    const { now } = this.#turn
+    this.objects.sweep(now)
+    for (const task of this.#doubtful.due(now)) {
+      const detail = `no result ${this.#timeoutMs} ms after a lost connection`
+      this.ends.recall(task)
+      this.ends.abandon(task, 'disconnected', detail)
+    }
+  }
+
+  /** A scheduler has answered on a new connection: all that it may not have is sent to it. */
+  resume(memory: SchedulerMemory): void {
+    this.sender.start(memory)
+    for (const task of this.tasks.values()) this.#resumeTask(task, memory)
+  }
+
+  /** A user cancels a task, and with it all that needs its result. */
+  cancel(task: TaskRecord<Owner>): void {
+    if (task.owner === undefined) return
+    this.ends.recall(task)
+    this.ends.abandon(task, 'cancelled', '')
+  }
+
+  /** Somebody asks for a result that was offered. */
+  want(id: TaskId, owner: Owner): void {
+    const task = this.tasks.get(id)
+    if (task === undefined) {
+      this.#turn.endTask(owner, 'missingObject', '')
+      return
+    }
+    task.owner = owner
+    if (task.state === 'stored') this.#fetch(task)
+  }
+
+  /** From now on `owner` is told what becomes of a task. */
+  leave(id: TaskId, owner: Owner): void {
+    const task = this.tasks.get(id)
+    if (task?.owner !== undefined) task.owner = owner
+  }
+
+  /** Nobody will ask for a result that was offered. */
+  drop(id: TaskId): void {
+    const task = this.tasks.get(id)
+    if (task !== undefined) this.ends.disown(task)
+  }
+
+  onTaskResult(task: TaskRecord<Owner>, message: TaskResult): void {
+    switch (message.status) {
+      case 'success':
+      case 'failed':
+        return this.#onResult(task, message)
+      case 'canceled':
+      case 'notFound':
+      case 'workerDied':
+      case 'noWorker':
+        if (message.status === 'noWorker' && this.#mayComeLater(task)) return this.#holdBack(task)
+        if (this.tasks.change(task, 'refused') !== 'ended') return
+        return this.ends.end(task, REFUSALS[message.status], '', failedTaskOf(message))
+      case 'inactive':
+      case 'running':
+      case 'canceling':
+        return this.#turn.log('warn', 'ignored a result that is none', { status: message.status })
+      default:
+        unreachable(message.status)
+    }
+  }
+
+  /** The result of a cancelled task, or of a second run, or of a task that nobody needs. */
+  onUnknownResult(message: TaskResult): void {
+    for (const id of message.results) {
+      if (this.tasks.storedIn(id) === undefined) this.objects.removeResult(id)
+    }
+  }
+
+  onTaskUpdate({ taskId, update, done, total }: TaskUpdate): void {
+    const task = this.tasks.get(taskId)
+    if (task === undefined) return
+    // Whatever a task tells of itself, it tells because it runs.
+    task.hasBegun = update !== 'queued'
+    const { owner } = task
+    if (owner === undefined || update !== 'progress') return
+    this.#turn.act({ type: 'reportProgress', owner, done, total })
+  }
+
+  onObjectResponse(message: ObjectResponse): void {
+    const { objectIds, objectBytes } = message.objectContent
+    // Lists of unequal length: something is missing, and nobody can tell what.
+    const isComplete = message.responseType === 'content' && objectIds.length === objectBytes.length
+    for (const [index, id] of objectIds.entries()) {
+      const task = this.tasks.waitingFor(id)
+      if (task === undefined) continue
+      const chunks = isComplete ? objectBytes[index] : undefined
+      if (chunks === undefined) this.#onContentMissing(task)
+      else this.#onContent(task, chunks)
+    }
+  }
+
+  /** The task has to run again, if it can. */
+  sendAgain(task: TaskRecord<Owner>, cause: 'forgotten' | 'contentLost'): void {
+    this.#doubtful.delete(task)
+    const wasReady = task.asInput?.isReady === true
+    this.tasks.stopKeeping(task)
+    this.tasks.change(task, cause)
+    if (wasReady) this.#block(task)
+    if (!this.#revive(task)) {
+      this.sender.withdraw(task)
+      this.tasks.change(task, 'givenUp')
+      return this.ends.end(task, 'missingObject', '')
+    }
+    this.inputs.claim(task)
+    if (task.unready === 0) return this.ends.enqueue(task)
+    this.sender.withdraw(task)
+    this.tasks.change(task, 'inputMissing')
+    task.graph?.onBlocked()
+  }
+
+  /** Throws if the tables disagree. Graphs use objects, too: so many times. */
+  checkInvariants(otherUses = 0): void {
+    this.tasks.checkInvariants()
+    this.objects.checkInvariants()
+    this.sender.checkInvariants()
+    this.ends.checkInvariants()
+    this.#doubtful.checkInvariants(this.tasks)
+    let waiting = 0
+    let uses = otherUses
+    for (const task of this.tasks.values()) {
+      uses += this.inputs.usesOf(task)
+      assert(task.owner !== undefined || isNeeded(task), 'a task that nobody needs')
+      if (task.place !== undefined) waiting += 1
+    }
+    assert(waiting === this.sender.waitingTasks, 'tasks that wait')
+    assert(uses === this.objects.users, 'uses of objects')
+  }
+
+  /** A scheduler that has no room for a task says when it has; a graph it always takes. */
+  #mayComeLater(task: TaskRecord<Owner>): boolean {
+    return task.graph === undefined && hasFeature(this.sender.features, FEATURE_WAITING)
+  }
+
+  #holdBack(task: TaskRecord<Owner>): void {
+    if (task.state !== 'sent') return
+    this.sendAgain(task, 'forgotten')
+    if (task.place !== undefined) this.sender.holdBack(task)
+  }
+
+  #resumeTask(task: TaskRecord<Owner>, memory: SchedulerMemory): void {
+    const { state, result } = task
+    if (result !== undefined) {
+      if (!memory.isSame) return this.sendAgain(task, 'forgotten')
+      result.isDoubtful = true
+      if (state === 'fetching') this.sender.request(result)
+      return
+    }
+    // A graph sends its targets again itself; a blocked task is sent when what it needs is there.
+    if (task.graph !== undefined || state === 'blocked') return
+    if (state !== 'sent' || memory.mayRepeat) return this.sendAgain(task, 'forgotten')
+    if (memory.isDoubtful) this.#doubtful.add(task, this.#turn.now + this.#timeoutMs)
+  }
+
+  /** Tasks that had ended run again for one that needs their results. False if that is too late. */
+  #revive(task: TaskRecord<Owner>): boolean {
+    if (!this.inputs.isBereft(task)) return true
+    const revived = revive(task, this.tasks)
+    for (const source of revived ?? []) {
+      this.inputs.claim(source)
+      if (source.unready > 0) source.state = 'blocked'
+      else this.sender.enqueue(source)
+    }
+    return revived !== undefined
+  }
+
+  /** A result is gone: tasks that need it and are not sent have to wait for it again. */
+  #block(task: TaskRecord<Owner>): void {
+    for (const user of task.asInput?.users ?? []) {
+      if (user.state === 'blocked') user.unready += 1
+      if (user.state !== 'waiting') continue
+      this.sender.withdraw(user)
+      this.tasks.change(user, 'inputMissing')
+      user.unready = 1
+      user.graph?.onBlocked()
+    }
+  }
+
+  #onResult(task: TaskRecord<Owner>, message: TaskResult): void {
+    const [payload] = message.inlineResults
+    const [objectId] = message.results
+    if (payload !== undefined) {
+      if (this.tasks.change(task, 'resultArrived') !== 'ended') return
+      const { metadata, worker } = message
+      const isSuccess = message.status === 'success'
+      const failedTaskId = failedTaskOf(message)
+      this.ends.finish(task, { isSuccess, payload, metadata, worker, failedTaskId })
+    } else if (objectId !== undefined) {
+      this.#onStored(task, objectId, message)
+    } else if (this.tasks.change(task, 'resultArrived') === 'ended') {
+      this.ends.end(task, 'malformed', 'the scheduler sent a result without content')
+    }
+  }
+
+  #onStored(task: TaskRecord<Owner>, objectId: ObjectId, message: TaskResult): void {
+    const known = task.result?.objectId
+    if (known === undefined && this.tasks.storedIn(objectId) !== undefined) {
+      this.tasks.change(task, 'resultArrived')
+      return this.ends.end(task, 'malformed', 'its object is the result of another task, too')
+    }
+    this.tasks.change(task, 'resultStored')
+    if (known !== undefined) {
+      if (known !== objectId) this.objects.removeResult(objectId)
+      return
+    }
+    this.tasks.keep(task, storedResult(objectId, message))
+    this.ends.rest(task)
+    if (message.status === 'failed') return this.#fetch(task)
+    const { owner, result } = task
+    if (owner === undefined || result === undefined) return
+    const { metadata, worker } = result
+    this.#turn.act({ type: 'offerResult', owner, metadata, worker })
+  }
+
+  #fetch(task: TaskRecord<Owner>): void {
+    this.tasks.change(task, 'wanted')
+    if (task.result !== undefined) this.sender.request(task.result)
+  }
+
+  #onContent(task: TaskRecord<Owner>, chunks: readonly Uint8Array[]): void {
+    const { result, owner } = task
+    assert(result !== undefined, 'content for a task that waits for none')
+    const payload = joined(chunks)
+    if (result.isSuccess && isNeeded(task)) {
+      this.tasks.change(task, 'contentShared')
+      task.owner = undefined
+      if (owner === undefined) return
+      if (payload instanceof ProtocolError) this.#turn.endTask(owner, 'malformed', payload.message)
+      else this.#turn.finishTask(owner, { ...result, payload })
+      return
+    }
+    this.tasks.stopKeeping(task)
+    this.tasks.change(task, 'contentArrived')
+    this.objects.removeResult(result.objectId)
+    if (payload instanceof ProtocolError) this.ends.end(task, 'malformed', payload.message)
+    else this.ends.finish(task, { ...result, payload })
+  }
+
+  #onContentMissing(task: TaskRecord<Owner>): void {
+    if (task.result?.isDoubtful === true) return this.sendAgain(task, 'contentLost')
+    const id = this.tasks.stopKeeping(task)
+    this.tasks.change(task, 'contentMissing')
+    this.ends.end(task, 'missingObject', id === undefined ? '' : idToHex(id))
+  }
+}
+
+function storedResult(objectId: ObjectId, message: TaskResult): StoredResult {
+  return {
+    objectId,
+    isSuccess: message.status === 'success',
+    metadata: copyOf(message.metadata),
+    worker: message.worker,
+    failedTaskId: failedTaskOf(message),
+    isDoubtful: false,
+  }
+}
+
+/** The other node that has failed, if it is not the task itself. */
+function failedTaskOf({ failedTaskId }: TaskResult): TaskId | undefined {
+  return failedTaskId === '' ? undefined : failedTaskId
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array | ProtocolError {
+  try {
+    return joinChunks(chunks)
+  } catch (error) {
+    if (error instanceof ProtocolError) return error
+    throw error
+  }
+}

@@ -1,0 +1,251 @@
+// What tasks need before they can run: their function and their arguments. Takes tasks in, keeps
+// what they need for as long as they need it, and lets it go. docs/protocol.md#objects
+
+import { assert } from '../../../base/assert.js'
+import type { InstantMs } from '../../../base/machine.js'
+import { argumentName } from '../../../wire/object-content.js'
+import type { ArgumentSource, ClientCoreOptions, StoredValue, TaskSubmission } from '../events.js'
+import type { ObjectTable } from '../objects.js'
+import {
+  isNeeded,
+  ResultInput,
+  type TargetGraph,
+  type TaskInput,
+  type TaskRecord,
+  type TaskTable,
+} from './task.js'
+
+/** Roughly what a Task message takes beside its arguments, in bytes. */
+export const TASK_BYTES = 160
+
+/** The inputs of the tasks of one client. */
+export class TaskInputs<Owner> {
+  readonly #options: ClientCoreOptions
+  readonly #tasks: TaskTable<Owner>
+  readonly #objects: ObjectTable
+  /** Argument bytes that unfinished tasks hold beside those in objects. */
+  #inlineBytes = 0
+
+  constructor(options: ClientCoreOptions, tasks: TaskTable<Owner>, objects: ObjectTable) {
+    this.#options = options
+    this.#tasks = tasks
+    this.#objects = objects
+  }
+
+  /** What the arguments of unfinished tasks take, in bytes. Shared ones count once. */
+  get heldBytes(): number {
+    return this.#inlineBytes + this.#objects.usedBytes
+  }
+
+  /** The first source that is not there, or no longer. */
+  missing(sources: readonly ArgumentSource[]): ArgumentSource | undefined {
+    for (const source of sources) {
+      if (source instanceof Uint8Array) continue
+      const found =
+        source.type === 'object' ? this.#objects.pinned(source.id) : this.#tasks.get(source.taskId)
+      if (found === undefined) return source
+    }
+    return undefined
+  }
+
+  /**
+   * The record of a new task, blocked or waiting, which holds what it needs. Nothing may be
+   * `missing`.
+   */
+  take(submission: TaskSubmission<Owner>, graph?: TargetGraph<Owner>): TaskRecord<Owner> {
+    const { args: sources, attachments, options } = submission
+    const plainBytes = plainBytesOf(sources)
+    const isSmall = plainBytes >= 0 && plainBytes <= this.#options.inlineLimitBytes
+    const given = isSmall ? (sources as readonly Uint8Array[]) : this.#inputsFrom(sources)
+    const inlineBytes = isSmall ? plainBytes : inlineBytesOf(given)
+    const task: TaskRecord<Owner> = {
+      taskId: submission.taskId,
+      owner: submission.owner,
+      options,
+      function: this.#objects.use(submission.function, 'function'),
+      args: this.#withAttachments(given, attachments),
+      sharedArgs: undefined,
+      inlineBytes,
+      messageBytes: TASK_BYTES + Math.max(plainBytes, inlineBytes),
+      state: 'waiting',
+      unready: 0,
+      hasBegun: false,
+      firstSentTo: undefined,
+      holdsInputs: true,
+      place: undefined,
+      result: undefined,
+      asInput: undefined,
+      graph,
+    }
+    this.#inlineBytes += inlineBytes
+    if (plainBytes < 0) this.#link(task)
+    return task
+  }
+
+  /** The task is made of something else from now on, and holds that. Nothing may be `missing`. */
+  exchange(
+    task: TaskRecord<Owner>,
+    submission: TaskSubmission<Owner>,
+    letGo: (task: TaskRecord<Owner>) => void,
+  ): void {
+    const fresh = this.take(submission)
+    letGo(task)
+    task.function = fresh.function
+    task.args = fresh.args
+    task.sharedArgs = fresh.sharedArgs
+    task.inlineBytes = fresh.inlineBytes
+    task.messageBytes = fresh.messageBytes
+    task.unready = fresh.unready
+    task.holdsInputs = true
+    for (const argument of task.args) {
+      if (argument instanceof ResultInput && argument.users.delete(fresh)) argument.users.add(task)
+    }
+  }
+
+  /** Whether a result that the task needs cannot be had any more. */
+  isBereft({ args }: TaskRecord<Owner>): boolean {
+    return args.some((argument) => {
+      if (!(argument instanceof ResultInput)) return false
+      return argument.content === undefined && !this.#tasks.has(argument.task)
+    })
+  }
+
+  /** The task is to be sent again: it holds what it needs, and counts the results it lacks. */
+  claim(task: TaskRecord<Owner>): void {
+    if (!task.holdsInputs) this.#holdAgain(task)
+    if (!task.args.some((argument) => argument instanceof ResultInput)) return
+    this.#link(task)
+    if (task.unready === 0) this.settle(task)
+  }
+
+  /** All results that the task waited for are there: those that came in messages are copied in. */
+  settle(task: TaskRecord<Owner>): void {
+    const shared = new Set(task.sharedArgs)
+    const args = task.args.map((argument, index) => {
+      if (!(argument instanceof ResultInput) || argument.content === undefined) return argument
+      shared.add(index)
+      return argument.content
+    })
+    if (shared.size > 0) task.sharedArgs = shared
+    const isSmall = inlineBytesOf(args) <= this.#options.inlineLimitBytes
+    this.#replaceArgs(task, isSmall ? args : this.#outsource(args, false))
+    task.messageBytes = TASK_BYTES + task.inlineBytes
+  }
+
+  /** Turns all arguments into objects: the scheduler understands nothing else. */
+  outsourceAll(task: TaskRecord<Owner>): void {
+    this.#replaceArgs(task, this.#outsource(task.args, true))
+  }
+
+  /**
+   * The task has ended, or only its result is needed. What it is made of is still in its record,
+   * but may be gone from the cluster. Adds tasks to `orphans` that nobody needs any more.
+   */
+  letGo(task: TaskRecord<Owner>, now: InstantMs, orphans: TaskRecord<Owner>[]): void {
+    if (!task.holdsInputs) return
+    task.holdsInputs = false
+    this.#inlineBytes -= task.inlineBytes
+    this.#objects.release(task.function, now)
+    for (const argument of task.args) {
+      if (argument instanceof Uint8Array) continue
+      if (argument instanceof ResultInput) this.#unlink(task, argument, orphans)
+      else this.#objects.release(argument, now)
+    }
+  }
+
+  /** How many uses the task makes of objects. For tests. */
+  usesOf({ holdsInputs, args }: TaskRecord<Owner>): number {
+    if (!holdsInputs) return 0
+    const isObject = (argument: TaskInput<Owner>): boolean =>
+      !(argument instanceof Uint8Array) && !(argument instanceof ResultInput)
+    return 1 + args.filter(isObject).length
+  }
+
+  #inputsFrom(sources: readonly ArgumentSource[]): readonly TaskInput<Owner>[] {
+    const inputs = sources.map((source) => this.#inputFrom(source))
+    return this.#outsource(inputs, false)
+  }
+
+  #inputFrom(source: ArgumentSource): TaskInput<Owner> {
+    if (source instanceof Uint8Array) return source
+    if (source.type === 'object') {
+      const object = this.#objects.pinned(source.id)
+      assert(object !== undefined, 'an object that nobody has pinned')
+      return this.#objects.use(object.value, 'argument')
+    }
+    const task = this.#tasks.get(source.taskId)
+    assert(task !== undefined, 'the result of a task that is not there')
+    task.asInput ??= new ResultInput(task)
+    return task.asInput
+  }
+
+  #withAttachments(
+    args: readonly TaskInput<Owner>[],
+    attachments: readonly StoredValue[],
+  ): readonly TaskInput<Owner>[] {
+    if (attachments.length === 0) return args
+    return [...args, ...attachments.map((value) => this.#objects.use(value, 'attachment'))]
+  }
+
+  #link(task: TaskRecord<Owner>): void {
+    const unready = new Set<ResultInput<Owner>>()
+    for (const argument of task.args) {
+      if (!(argument instanceof ResultInput)) continue
+      argument.users.add(task)
+      if (!argument.isReady) unready.add(argument)
+    }
+    task.unready = unready.size
+  }
+
+  #unlink(task: TaskRecord<Owner>, input: ResultInput<Owner>, orphans: TaskRecord<Owner>[]): void {
+    input.users.delete(task)
+    const source = input.task
+    if (source.owner !== undefined || isNeeded(source)) return
+    if (this.#tasks.has(source)) orphans.push(source)
+  }
+
+  #holdAgain(task: TaskRecord<Owner>): void {
+    const objects = this.#objects
+    task.holdsInputs = true
+    this.#inlineBytes += task.inlineBytes
+    task.function = objects.use(task.function.value, 'function')
+    task.args = task.args.map((argument) => {
+      if (argument instanceof Uint8Array || argument instanceof ResultInput) return argument
+      return objects.use(argument.value, argument.role)
+    })
+  }
+
+  #replaceArgs(task: TaskRecord<Owner>, args: readonly TaskInput<Owner>[]): void {
+    task.args = args
+    this.#inlineBytes -= task.inlineBytes
+    task.inlineBytes = inlineBytesOf(args)
+    this.#inlineBytes += task.inlineBytes
+  }
+
+  /** Turns arguments that are bytes into objects: those over the limit, or all. */
+  #outsource(args: readonly TaskInput<Owner>[], isForAll: boolean): TaskInput<Owner>[] {
+    const limit = this.#options.inlineLimitBytes
+    return args.map((argument) => {
+      if (!(argument instanceof Uint8Array)) return argument
+      if (!isForAll && argument.byteLength <= limit) return argument
+      const id = this.#options.objectIdOf(argument)
+      return this.#objects.use({ id, name: argumentName('', id), content: argument }, 'argument')
+    })
+  }
+}
+
+/** The bytes of some arguments; -1 if one of them is something else. */
+function plainBytesOf(sources: readonly ArgumentSource[]): number {
+  let bytes = 0
+  for (const source of sources) {
+    if (!(source instanceof Uint8Array)) return -1
+    bytes += source.byteLength
+  }
+  return bytes
+}
+
+function inlineBytesOf<Owner>(args: readonly TaskInput<Owner>[]): number {
+  let bytes = 0
+  for (const argument of args) if (argument instanceof Uint8Array) bytes += argument.byteLength
+  return bytes
+}

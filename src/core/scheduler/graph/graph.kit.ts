@@ -1,0 +1,82 @@
+// For tests of graphs: short ways to say what clients and workers say about them.
+
+import { latin1ToBytes } from '../../../base/bytes.js'
+import { identity, objectId, taskId } from '../../../base/ids.js'
+import { decode, type GraphTask, type Task, type TaskResult } from '../../../wire/message.js'
+import { PLAIN_RESULT } from '../../../wire/plain.js'
+import type { SchedulerAction } from '../events.js'
+import { result, task } from '../scheduler.kit.js'
+
+/** A node; an argument is the id of another one, `@id` an object, `=text` a value in the message. */
+export function node(id: string, args: readonly string[] = [], change: Partial<Task> = {}): Task {
+  const functionArgs = args.map((text) => {
+    const type = text.startsWith('@') ? 'objectID' : text.startsWith('=') ? 'inline' : 'task'
+    return { type, data: latin1ToBytes(type === 'task' ? text : text.slice(1)) } as const
+  })
+  return { ...task(id, 'C'), functionArgs, ...change }
+}
+
+/** A graph, or a part of one. */
+export function graph(
+  id: string,
+  targets: readonly string[],
+  nodes: readonly Task[],
+  isOpen = false,
+): GraphTask {
+  return {
+    kind: 'graphTask',
+    taskId: taskId(id),
+    source: identity('C'),
+    targets: targets.map(taskId),
+    graph: nodes,
+    isOpen,
+  }
+}
+
+/** A node has succeeded, or failed, with a value in the message. */
+export function small(id: string, value: string, change: Partial<TaskResult> = {}): TaskResult {
+  const inlineResults = [latin1ToBytes(value)]
+  return { ...result(id), ...PLAIN_RESULT, results: [], inlineResults, ...change }
+}
+
+/** A node has succeeded, or failed, with an object as the result. */
+export function large(id: string, object: string, change: Partial<TaskResult> = {}): TaskResult {
+  return { ...result(id), ...PLAIN_RESULT, results: [objectId(object)], ...change }
+}
+
+/** The Tasks among some actions as `worker id(arguments)`. */
+export function calls(actions: readonly SchedulerAction[]): readonly string[] {
+  return actions.flatMap((action) => {
+    const sent = messageOf(action)
+    if (sent?.kind !== 'task' || !('to' in action)) return []
+    return [`${action.to} ${sent.taskId}(${argsOf(sent).join(' ')})`]
+  })
+}
+
+/** The arguments of a Task, as `node` takes them. */
+export function argsOf(message: Task): readonly string[] {
+  const marks = { task: '', objectID: '@', inline: '=', sharedObjectID: '@', sharedInline: '=' }
+  return message.functionArgs.map(({ type, data: bytes }) => {
+    return marks[type] + Buffer.from(bytes).toString('latin1')
+  })
+}
+
+/** The results among some actions that went to a client, by task. */
+export function resultsTo(
+  client: string,
+  actions: readonly SchedulerAction[],
+): ReadonlyMap<string, TaskResult> {
+  const results = new Map<string, TaskResult>()
+  for (const action of actions) {
+    const sent = messageOf(action)
+    if (sent?.kind !== 'taskResult' || !('to' in action) || action.to !== client) continue
+    results.set(sent.taskId, sent)
+  }
+  return results
+}
+
+/** The message of an action that sends one. */
+export function messageOf(action: SchedulerAction): ReturnType<typeof decode> | undefined {
+  if (action.type === 'forward') return decode(action.bytes)
+  return action.type === 'send' ? action.message : undefined
+}

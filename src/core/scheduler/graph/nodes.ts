@@ -1,0 +1,434 @@
+// The nodes of one graph as flat tables: 64 bytes each. Nodes are numbers, in the order in which
+// they came. A node's inputs are the nodes whose results it needs, in the order of its arguments,
+// one more than once if it is used more than once; each such use is an edge, and the edges that
+// lead to one input are linked to a list of its dependents.
+//
+// In a large graph nearly every look at another node is a miss of all caches. So what belongs
+// together stands together, in as few bytes as can be: a node, its first edges and, when it has
+// ended and needs these no more, its result, if that is small.
+
+import { assert } from '../../../base/assert.js'
+import { asBuffer, copyOf } from '../../../base/bytes.js'
+import type { ObjectId, TaskId } from '../../../base/ids.js'
+import type { Task, TaskArgument } from '../../../wire/message.js'
+import { NodeIndex, NONE } from './index.js'
+import { NodeArgumentStore, Records } from './store.js'
+
+// What the nodes of a graph have in common, kept once: functions, and everything that a Task says
+// beside its id, its name and its arguments.
+
+/** The part of a Task that other nodes are likely to share. */
+export type NodeOptions = Pick<
+  Task,
+  | 'source'
+  | 'metadata'
+  | 'capabilities'
+  | 'parentTaskId'
+  | 'timeoutMs'
+  | 'retries'
+  | 'workerDeathLimit'
+  | 'output'
+  | 'outputClient'
+>
+
+/** What a node is beside its id and its arguments, and how many such nodes have no task yet. */
+export interface NodeKind {
+  readonly functionId: ObjectId
+  readonly options: NodeOptions
+  /** So many wait for inputs. */
+  waiting: number
+  /** So many could run. */
+  ready: number
+}
+
+/** Functions with options, by number. */
+class NodeKindTable {
+  readonly #kinds: NodeKind[] = []
+  readonly #numbers = new Map<string, number>()
+  /** By function: the kind seen last, which the next node that calls it nearly always is. */
+  readonly #last = new Map<ObjectId, number>()
+
+  /** The number of a node's function and options. */
+  add(task: Task): number {
+    const last = this.#last.get(task.funcObjectId)
+    if (last !== undefined && isEqual(this.get(last).options, task)) return last
+    const number = this.#find(task)
+    this.#last.set(task.funcObjectId, number)
+    return number
+  }
+
+  /** All kinds. */
+  get all(): readonly NodeKind[] {
+    return this.#kinds
+  }
+
+  /** What a number stands for. */
+  get(number: number): NodeKind {
+    return this.#kinds[number] as NodeKind
+  }
+
+  #find(task: Task): number {
+    const key = keyOf(task)
+    const known = this.#numbers.get(key)
+    if (known !== undefined) return known
+    const number = this.#kinds.length
+    this.#numbers.set(key, number)
+    const options = this.#optionsOf(task)
+    this.#kinds.push({ functionId: task.funcObjectId, options, waiting: 0, ready: 0 })
+    return number
+  }
+
+  /** Kinds that differ only in their functions share their options. */
+  #optionsOf(task: Task): NodeOptions {
+    const previous = this.#kinds.at(-1)?.options
+    return previous !== undefined && isEqual(previous, task) ? previous : optionsOf(task)
+  }
+}
+
+function optionsOf(task: Task): NodeOptions {
+  return {
+    source: task.source,
+    metadata: copyOf(task.metadata),
+    capabilities: task.capabilities,
+    parentTaskId: task.parentTaskId,
+    timeoutMs: task.timeoutMs,
+    retries: task.retries,
+    workerDeathLimit: task.workerDeathLimit,
+    output: task.output,
+    outputClient: task.outputClient,
+  }
+}
+
+/** Nodes with capabilities are compared by their keys. */
+function isEqual(a: NodeOptions, b: NodeOptions): boolean {
+  return (
+    a.timeoutMs === b.timeoutMs &&
+    a.retries === b.retries &&
+    a.workerDeathLimit === b.workerDeathLimit &&
+    a.source === b.source &&
+    a.parentTaskId === b.parentTaskId &&
+    a.output === b.output &&
+    a.outputClient === b.outputClient &&
+    a.capabilities.length === 0 &&
+    b.capabilities.length === 0 &&
+    asBuffer(a.metadata).equals(b.metadata)
+  )
+}
+
+function keyOf(task: Task): string {
+  const { source, metadata, capabilities, parentTaskId, output, outputClient } = task
+  const numbers = [task.timeoutMs, task.retries, task.workerDeathLimit]
+  const needs = capabilities.map(({ name, value }) => [name, value])
+  const flags = asBuffer(metadata).toString('hex')
+  const places = [source, parentTaskId, output, outputClient]
+  return JSON.stringify([task.funcObjectId, places, flags, numbers, needs])
+}
+
+/**
+ * Where a node is in its life; the states in which it has ended come last. Here: it waits for
+ * inputs.
+ */
+export const WAITING = 0
+/** Each of its inputs has succeeded. */
+export const READY = 1
+/** There is a task for it, which waits in the queue or is with a worker. */
+export const STARTED = 2
+/** It ran well. */
+export const SUCCEEDED = 3
+/** It failed, or one that it needs did. */
+export const FAILED = 4
+/** Nobody wants it any more. */
+export const DROPPED = 5
+
+/** The client wants its result. */
+export const IS_TARGET = 0x100
+/** The client wanted its result and does not any more. */
+export const IS_UNWANTED = 0x200
+/** All that needed it have ended without it, while the graph was open. */
+export const IS_LOOSE = 0x400
+/** Its worker was asked to keep the result. */
+export const KEEPS_RESULT = 0x800
+
+/** Its content is where its arguments are. */
+const HAS_ARGUMENTS = 0x1000
+/** It keeps its value itself, in place of its edges; its outcome is how many bytes that has. */
+export const HOLDS_VALUE = 0x2000
+/** That value is the id of an object. */
+export const IS_OBJECT = 0x4000
+
+const STATE_MASK = 0xff
+
+/** The fields of a node: 64 bytes together. */
+const STATE = 0
+/**
+ * How many of its edges lead to inputs that it still waits for. Once it has ended: the next one on
+ * a list of nodes (`NodeTable.chain`) plus 1.
+ */
+const PENDING = 1
+/** How many edges of unfinished nodes lead to it. */
+const NEEDED = 2
+/** The first edge that leads to it, of those whose nodes have not been told of its end. */
+const DEPENDENTS = 3
+const EDGE_COUNT = 4
+/** Where its edges from number `EDGES_HERE` on are, one behind the other. */
+const MORE_EDGES = 5
+const KIND = 6
+/** Where its arguments are; once it has ended, its outcome. */
+const CONTENT = 7
+/** Its first edges, two fields each: the input, and the next edge that leads there. */
+const EDGES = 8
+const EDGES_HERE = 4
+const NODE_FIELDS: number = EDGES + 2 * EDGES_HERE
+const EDGE_BYTES: number = 2 * EDGES_HERE * 4
+
+/** The fields of a further edge: the input, the next edge that leads there, whose edge it is. */
+const FROM = 0
+const NEXT = 1
+const TO = 2
+const EDGE_FIELDS = 3
+
+/**
+ * The name of an edge, which is never 0: for one in the record of its node that node times 4 and
+ * the edge's number, plus 1; for others this and their index.
+ */
+const FURTHER = 2 ** 31
+
+/** All nodes of one graph. */
+export class NodeTable {
+  readonly #nodes = new Records(NODE_FIELDS)
+  readonly #index = new NodeIndex()
+  readonly #more = new Records(EDGE_FIELDS)
+  readonly #kinds = new NodeKindTable()
+  readonly #arguments = new NodeArgumentStore()
+
+  get count(): number {
+    return this.#nodes.count
+  }
+
+  /** The node of an id; `NONE` for an unknown one. */
+  find(id: TaskId): number {
+    return this.#index.find(id)
+  }
+
+  /** The same for an id in bytes. */
+  findBytes(id: Uint8Array): number {
+    return this.#index.findBytes(id)
+  }
+
+  idOf(node: number): TaskId {
+    return this.#index.idOf(node)
+  }
+
+  /** All kinds of nodes that there are. */
+  get kinds(): readonly NodeKind[] {
+    return this.#kinds.all
+  }
+
+  kindOf(node: number): NodeKind {
+    return this.#kinds.get(this.#nodes.get(node, KIND))
+  }
+
+  /** Adds a node that waits for nothing yet. Its edges are added by `addEdge`, all in a row. */
+  add(task: Task): number {
+    this.#index.add(task.taskId)
+    const node = this.#nodes.add()
+    const kind = this.#kinds.add(task)
+    this.#nodes.set(node, KIND, kind)
+    this.#kinds.get(kind).waiting += 1
+    const handle = this.#arguments.add(task)
+    if (handle === 0) return node
+    this.#nodes.set(node, CONTENT, handle)
+    this.#nodes.set(node, STATE, HAS_ARGUMENTS)
+    return node
+  }
+
+  /** `node` needs the result of `input`: it waits for it if that has not ended. */
+  addEdge(node: number, input: number): void {
+    const edge = this.#nextEdge(node)
+    this.#setEdge(edge, FROM, input)
+    this.#nodes.increase(input, NEEDED, 1)
+    if (this.hasEnded(input)) return
+    this.#nodes.increase(node, PENDING, 1)
+    this.#setEdge(edge, NEXT, this.#nodes.get(input, DEPENDENTS))
+    this.#nodes.set(input, DEPENDENTS, edge)
+  }
+
+  stateOf(node: number): number {
+    return this.#nodes.get(node, STATE) & STATE_MASK
+  }
+
+  setState(node: number, state: number): void {
+    const before = this.#nodes.get(node, STATE)
+    this.#nodes.set(node, STATE, (before & ~STATE_MASK) | state)
+    const kind = this.kindOf(node)
+    if ((before & STATE_MASK) === WAITING) kind.waiting -= 1
+    else if ((before & STATE_MASK) === READY) kind.ready -= 1
+    if (state === READY) kind.ready += 1
+  }
+
+  hasEnded(node: number): boolean {
+    return this.stateOf(node) >= SUCCEEDED
+  }
+
+  has(node: number, flag: number): boolean {
+    return (this.#nodes.get(node, STATE) & flag) !== 0
+  }
+
+  raise(node: number, flag: number): void {
+    this.#nodes.set(node, STATE, this.#nodes.get(node, STATE) | flag)
+  }
+
+  lower(node: number, flag: number): void {
+    this.#nodes.set(node, STATE, this.#nodes.get(node, STATE) & ~flag)
+  }
+
+  pendingOf(node: number): number {
+    return this.#nodes.get(node, PENDING)
+  }
+
+  /** One input less to wait for. Returns how many are left. */
+  decreasePending(node: number): number {
+    return this.#nodes.increase(node, PENDING, -1)
+  }
+
+  neededBy(node: number): number {
+    return this.#nodes.get(node, NEEDED)
+  }
+
+  /** One less needs it. Returns how many are left. */
+  decreaseNeeded(node: number): number {
+    return this.#nodes.increase(node, NEEDED, -1)
+  }
+
+  inputCount(node: number): number {
+    return this.#nodes.get(node, EDGE_COUNT)
+  }
+
+  /** The input of one of its edges. */
+  input(node: number, index: number): number {
+    if (index < EDGES_HERE) return this.#nodes.get(node, EDGES + 2 * index + FROM)
+    return this.#more.get(this.#nodes.get(node, MORE_EDGES) + index - EDGES_HERE, FROM)
+  }
+
+  /** Takes the last of its edges off and returns where it led; `NONE` after the first. */
+  takeInput(node: number): number {
+    const count = this.#nodes.get(node, EDGE_COUNT)
+    if (count === 0) return NONE
+    this.#nodes.set(node, EDGE_COUNT, count - 1)
+    return this.input(node, count - 1)
+  }
+
+  /** The first edge of the list that leads to its dependents; 0 at the end. */
+  firstEdgeTo(node: number): number {
+    return this.#nodes.get(node, DEPENDENTS)
+  }
+
+  /** The edge behind one on that list; 0 at the end. */
+  nextEdge(edge: number): number {
+    if (edge >= FURTHER) return this.#more.get(edge - FURTHER, NEXT)
+    return this.#nodes.get((edge - 1) >>> 2, EDGES + 2 * ((edge - 1) & 3) + NEXT)
+  }
+
+  /** The node whose edge it is. */
+  dependentOf(edge: number): number {
+    return edge >= FURTHER ? this.#more.get(edge - FURTHER, TO) : (edge - 1) >>> 2
+  }
+
+  /** Takes a dependent off the list; `NONE` once all have been taken. */
+  takeDependent(node: number): number {
+    const edge = this.#nodes.get(node, DEPENDENTS)
+    if (edge === 0) return NONE
+    this.#nodes.set(node, DEPENDENTS, this.nextEdge(edge))
+    return this.dependentOf(edge)
+  }
+
+  /** What became of it: whatever `setOutcome` was given; 0 for nothing. Only once it has ended. */
+  outcomeOf(node: number): number {
+    return this.#nodes.get(node, CONTENT)
+  }
+
+  /** Its arguments have been released. */
+  setOutcome(node: number, outcome: number): void {
+    this.#nodes.set(node, CONTENT, outcome)
+  }
+
+  /**
+   * Keeps a small result with the node itself: its outcome is then how many bytes that has. False:
+   * there is no room.
+   */
+  putValue(node: number, value: Uint8Array, isObject: boolean): boolean {
+    if (value.byteLength === 0 || value.byteLength > EDGE_BYTES) return false
+    if (this.inputCount(node) > 0) return false
+    this.raise(node, isObject ? HOLDS_VALUE | IS_OBJECT : HOLDS_VALUE)
+    this.setOutcome(node, value.byteLength)
+    this.#nodes.buffer(node).set(value, this.#nodes.start(node, EDGES))
+    return true
+  }
+
+  /** What `putValue` has kept. A view. */
+  valueOf(node: number): Buffer {
+    const start = this.#nodes.start(node, EDGES)
+    return this.#nodes.buffer(node).subarray(start, start + this.outcomeOf(node))
+  }
+
+  /** The node after one that has ended on a list; `NONE` at the end. */
+  chained(node: number): number {
+    return this.#nodes.get(node, PENDING) - 1
+  }
+
+  chain(node: number, next: number): void {
+    this.#nodes.set(node, PENDING, next + 1)
+  }
+
+  /** Its name and its arguments; `inputs` are the arguments that its edges stand for. */
+  readArguments(
+    node: number,
+    inputs: (index: number) => TaskArgument,
+  ): Pick<Task, 'name' | 'functionArgs'> {
+    const handle = this.has(node, HAS_ARGUMENTS) ? this.#nodes.get(node, CONTENT) : 0
+    return this.#arguments.read(handle, this.inputCount(node), inputs)
+  }
+
+  /** Its arguments will not be asked for any more. Safe to call twice. */
+  releaseArguments(node: number): void {
+    if (!this.has(node, HAS_ARGUMENTS)) return
+    this.#arguments.release(this.#nodes.get(node, CONTENT))
+    this.#nodes.set(node, CONTENT, 0)
+    this.lower(node, HAS_ARGUMENTS)
+  }
+
+  /** Throws if ids and nodes, or the counts of edges, disagree. */
+  checkInvariants(): void {
+    this.#index.checkInvariants()
+    const needed = new Map<number, number>()
+    for (let node = 0; node < this.count; node += 1) {
+      let pending = 0
+      for (let index = 0; index < this.inputCount(node); index += 1) {
+        const input = this.input(node, index)
+        needed.set(input, (needed.get(input) ?? 0) + 1)
+        if (!this.hasEnded(input)) pending += 1
+      }
+      const counted = this.pendingOf(node)
+      assert(this.hasEnded(node) || counted >= pending, 'a node waits for too little')
+      assert(this.stateOf(node) !== READY || counted === 0, 'a ready node waits')
+    }
+    for (let node = 0; node < this.count; node += 1) {
+      assert(this.neededBy(node) === (needed.get(node) ?? 0), 'a node is needed by others')
+    }
+  }
+
+  /** Makes room for one more edge of a node and returns its name. */
+  #nextEdge(node: number): number {
+    const number = this.#nodes.increase(node, EDGE_COUNT, 1) - 1
+    if (number < EDGES_HERE) return node * EDGES_HERE + number + 1
+    const index = this.#more.add()
+    if (number === EDGES_HERE) this.#nodes.set(node, MORE_EDGES, index)
+    this.#more.set(index, TO, node)
+    return FURTHER + index
+  }
+
+  #setEdge(edge: number, field: number, value: number): void {
+    if (edge >= FURTHER) this.#more.set(edge - FURTHER, field, value)
+    else this.#nodes.set((edge - 1) >>> 2, EDGES + 2 * ((edge - 1) & 3) + field, value)
+  }
+}

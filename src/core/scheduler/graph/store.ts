@@ -1,0 +1,329 @@
+// Byte strings of any length in a few large arrays: ids, arguments and results of a graph's nodes.
+// A million arrays of their own would cost a hundred bytes each before they hold anything.
+
+import { latin1Slice, latin1Write } from '../../../base/bytes.js'
+import type { Task, TaskArgument } from '../../../wire/message.js'
+
+/** Small enough that a few strings that live long do not hold much of what was around them. */
+const CHUNK_BYTES = 32 * 1024
+const FIRST_CHUNK_BYTES = 256
+
+/** Strings begin at multiples of this, so that 32 bits can tell where in 16 GiB. */
+const UNIT_BYTES = 4
+const UNIT_BITS = 13
+const UNITS = 1 << UNIT_BITS
+
+/** The length in front of each string. */
+const HEADER_BYTES = 4
+
+interface Chunk {
+  readonly bytes: Buffer
+  /** The same memory. */
+  readonly words: Uint32Array
+  used: number
+  /** How many strings in it have not been released. */
+  live: number
+}
+
+/** Byte strings by number. The number is never 0. */
+export class ByteStore {
+  readonly #chunks: (Chunk | undefined)[] = []
+  /** Places in `#chunks` that can be used again. */
+  readonly #vacant: number[] = []
+  /** Where the next string goes; -1 before the first. */
+  #open = -1
+
+  /** How many bytes are allocated. */
+  get capacity(): number {
+    return this.#chunks.reduce((sum, chunk) => sum + (chunk?.bytes.byteLength ?? 0), 0)
+  }
+
+  /** Makes room for a string, which the caller writes (`buffer`, `start`). */
+  reserve(length: number): number {
+    const size = HEADER_BYTES + length + (-length & (UNIT_BYTES - 1))
+    let slot = this.#open
+    let chunk = this.#chunks[slot]
+    if (chunk === undefined || chunk.used + size > chunk.bytes.byteLength) {
+      slot = this.#addChunk(size)
+      chunk = this.#chunks[slot] as Chunk
+    }
+    const at = chunk.used
+    chunk.words[at / UNIT_BYTES] = length
+    chunk.used = at + size
+    chunk.live += 1
+    return slot * UNITS + at / UNIT_BYTES + 1
+  }
+
+  /** Keeps a copy of a latin1 string. */
+  addLatin1(text: string): number {
+    const handle = this.reserve(text.length)
+    latin1Write(this.buffer(handle), text, this.start(handle))
+    return handle
+  }
+
+  /** The array that the string is in. */
+  buffer(handle: number): Buffer {
+    return (this.#chunks[(handle - 1) >>> UNIT_BITS] as Chunk).bytes
+  }
+
+  /** Where in that array the string begins. */
+  start(handle: number): number {
+    return ((handle - 1) & (UNITS - 1)) * UNIT_BYTES + HEADER_BYTES
+  }
+
+  /** How many bytes the string has. */
+  length(handle: number): number {
+    const chunk = this.#chunks[(handle - 1) >>> UNIT_BITS] as Chunk
+    return chunk.words[(handle - 1) & (UNITS - 1)] as number
+  }
+
+  /** The first four bytes of a string that `setHead` has written. */
+  head(handle: number): number {
+    const chunk = this.#chunks[(handle - 1) >>> UNIT_BITS] as Chunk
+    return chunk.words[((handle - 1) & (UNITS - 1)) + 1] as number
+  }
+
+  /** Writes a number into the first four bytes. */
+  setHead(handle: number, head: number): void {
+    const chunk = this.#chunks[(handle - 1) >>> UNIT_BITS] as Chunk
+    chunk.words[((handle - 1) & (UNITS - 1)) + 1] = head
+  }
+
+  /** The string as one character per byte. */
+  latin1(handle: number): string {
+    const start = this.start(handle)
+    return latin1Slice(this.buffer(handle), start, start + this.length(handle))
+  }
+
+  /** Whether the string is this one, of one character per byte. */
+  equalsLatin1(handle: number, text: string): boolean {
+    const length = this.length(handle)
+    if (length !== text.length) return false
+    const buffer = this.buffer(handle)
+    const start = this.start(handle)
+    for (let index = 0; index < length; index += 1) {
+      if (buffer[start + index] !== text.charCodeAt(index)) return false
+    }
+    return true
+  }
+
+  /** The string will not be asked for any more. Its number may be given to another. */
+  release(handle: number): void {
+    const slot = (handle - 1) >>> UNIT_BITS
+    const chunk = this.#chunks[slot] as Chunk
+    chunk.live -= 1
+    if (chunk.live > 0) return
+    if (slot === this.#open) {
+      chunk.used = 0
+      return
+    }
+    this.#chunks[slot] = undefined
+    this.#vacant.push(slot)
+  }
+
+  /** A string that is longer than a chunk gets one to itself, and the open one stays open. */
+  #addChunk(size: number): number {
+    const usual = Math.min(CHUNK_BYTES, FIRST_CHUNK_BYTES * 2 ** Math.min(this.#chunks.length, 8))
+    const slot = this.#vacant.pop() ?? this.#chunks.length
+    const bytes = Buffer.allocUnsafeSlow(Math.max(size, usual))
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / UNIT_BYTES)
+    this.#chunks[slot] = { bytes, words, used: 0, live: 0 }
+    if (size <= CHUNK_BYTES) this.#leaveOpen(slot)
+    return slot
+  }
+
+  /** What was open is full; if nothing in it lives any more it would never be released. */
+  #leaveOpen(next: number): void {
+    const before = this.#open
+    this.#open = next
+    const chunk = this.#chunks[before]
+    if (chunk === undefined || chunk.live > 0) return
+    this.#chunks[before] = undefined
+    this.#vacant.push(before)
+  }
+}
+
+// What a node says beside its inputs: its name, the arguments that are no results of other nodes,
+// and where among them those are. Most nodes of most graphs say nothing, and take no room here.
+
+/** The types of arguments by number, in the low bits of the number in front of each. */
+const TYPES: readonly TaskArgument['type'][] = [
+  'task',
+  'objectID',
+  'inline',
+  'sharedObjectID',
+  'sharedInline',
+]
+const INPUT = 0
+const TYPE_BITS = 3
+
+const NUMBER_BYTES = 4
+
+/** Names and arguments of nodes by number. 0 stands for no name and nothing but inputs. */
+export class NodeArgumentStore {
+  readonly #store = new ByteStore()
+
+  /** Keeps a copy of what `read` gives back. */
+  add(task: Task): number {
+    const { name, functionArgs } = task
+    if (name === '' && functionArgs.every((argument) => argument.type === 'task')) return 0
+    const nameBytes = Buffer.byteLength(name)
+    let length = NUMBER_BYTES + nameBytes + NUMBER_BYTES * functionArgs.length
+    for (const { type, data: bytes } of functionArgs) {
+      if (type !== 'task') length += bytes.byteLength
+    }
+    const handle = this.#store.reserve(length)
+    const buffer = this.#store.buffer(handle)
+    let at = buffer.writeUInt32LE(nameBytes, this.#store.start(handle))
+    at += buffer.write(name, at, 'utf8')
+    for (const argument of functionArgs) at = writeArgument(buffer, at, argument)
+    return handle
+  }
+
+  /** `inputs` gives the arguments that are results of other nodes, `inputCount` of them. */
+  read(
+    handle: number,
+    inputCount: number,
+    inputs: (index: number) => TaskArgument,
+  ): Pick<Task, 'name' | 'functionArgs'> {
+    const functionArgs: TaskArgument[] = []
+    if (handle === 0) {
+      for (let index = 0; index < inputCount; index += 1) functionArgs.push(inputs(index))
+      return { name: '', functionArgs }
+    }
+    const buffer = this.#store.buffer(handle)
+    const start = this.#store.start(handle)
+    const end = start + this.#store.length(handle)
+    let at = start + NUMBER_BYTES + buffer.readUInt32LE(start)
+    const name = buffer.toString('utf8', start + NUMBER_BYTES, at)
+    let input = 0
+    while (at < end) {
+      const head = buffer.readUInt32LE(at)
+      at += NUMBER_BYTES
+      const type = TYPES[head & ((1 << TYPE_BITS) - 1)]
+      const next = at + (head >>> TYPE_BITS)
+      if (type === undefined || type === 'task') {
+        functionArgs.push(inputs(input))
+        input += 1
+      } else {
+        functionArgs.push({ type, data: buffer.subarray(at, next) })
+      }
+      at = next
+    }
+    return { name, functionArgs }
+  }
+
+  release(handle: number): void {
+    this.#store.release(handle)
+  }
+}
+
+/** Writes one argument and returns where the next one goes. */
+function writeArgument(buffer: Buffer, at: number, argument: TaskArgument): number {
+  if (argument.type === 'task') return buffer.writeUInt32LE(INPUT, at)
+  const { type, data: bytes } = argument
+  const head = bytes.byteLength * 2 ** TYPE_BITS + TYPES.indexOf(type)
+  const start = buffer.writeUInt32LE(head, at)
+  buffer.set(bytes, start)
+  return start + bytes.byteLength
+}
+
+// Records of a few 32-bit words each, one behind the other: a table of a million rows that costs no
+// objects. It grows by chunks, so that growing never moves much at once.
+
+const CHUNK_BITS = 12
+const CHUNK_RECORDS = 1 << CHUNK_BITS
+const RECORD_MASK = CHUNK_RECORDS - 1
+const FIRST_RECORDS = 16
+const WORD_BYTES = 4
+
+/** Rows of unsigned 32-bit numbers. They are only ever added. */
+export class Records {
+  readonly #stride: number
+  readonly #chunks: Uint32Array[] = []
+  /** The same memory. */
+  readonly #bytes: Buffer[] = []
+  #count = 0
+
+  /** `stride`: how many numbers each record has. */
+  constructor(stride: number) {
+    this.#stride = stride
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Adds a record of zeros and returns its index. */
+  add(): number {
+    const index = this.#count
+    const chunk = this.#chunks[index >>> CHUNK_BITS]
+    const end = ((index & RECORD_MASK) + 1) * this.#stride
+    if (chunk === undefined || end > chunk.length) this.#grow(chunk)
+    this.#count = index + 1
+    return index
+  }
+
+  /** One number of a record. */
+  get(index: number, field: number): number {
+    const chunk = this.#chunks[index >>> CHUNK_BITS] as Uint32Array
+    return chunk[(index & RECORD_MASK) * this.#stride + field] as number
+  }
+
+  /** Replaces one number of a record. */
+  set(index: number, field: number, value: number): void {
+    const chunk = this.#chunks[index >>> CHUNK_BITS] as Uint32Array
+    chunk[(index & RECORD_MASK) * this.#stride + field] = value
+  }
+
+  /** Adds to one number of a record and returns the sum. */
+  increase(index: number, field: number, by: number): number {
+    const chunk = this.#chunks[index >>> CHUNK_BITS] as Uint32Array
+    const at = (index & RECORD_MASK) * this.#stride + field
+    const sum = (chunk[at] as number) + by
+    chunk[at] = sum
+    return sum
+  }
+
+  /** The memory that a record is in. */
+  buffer(index: number): Buffer {
+    return this.#bytes[index >>> CHUNK_BITS] as Buffer
+  }
+
+  /** Where in that memory one number of a record begins, in bytes. */
+  start(index: number, field: number): number {
+    return ((index & RECORD_MASK) * this.#stride + field) * WORD_BYTES
+  }
+
+  /** Four characters per number, from `field` on. */
+  text(index: number, field: number, length: number): string {
+    const start = this.start(index, field)
+    return latin1Slice(this.buffer(index), start, start + length)
+  }
+
+  /** Writes a latin1 string over the numbers from `field` on. */
+  setText(index: number, field: number, text: string): void {
+    latin1Write(this.buffer(index), text, this.start(index, field))
+  }
+
+  /** Whether `text` is what `setText` has written there. */
+  hasText(index: number, field: number, text: string): boolean {
+    const bytes = this.buffer(index)
+    const start = this.start(index, field)
+    for (let at = 0; at < text.length; at += 1) {
+      if (bytes[start + at] !== text.charCodeAt(at)) return false
+    }
+    return true
+  }
+
+  /** Only the first chunk begins small: most graphs are. */
+  #grow(first: Uint32Array | undefined): void {
+    const isFirst = this.#count < CHUNK_RECORDS
+    const records = isFirst ? Math.max(FIRST_RECORDS, this.#count * 2) : CHUNK_RECORDS
+    const chunk = new Uint32Array(Math.min(records, CHUNK_RECORDS) * this.#stride)
+    if (first !== undefined) chunk.set(first)
+    const place = this.#count >>> CHUNK_BITS
+    this.#chunks[place] = chunk
+    this.#bytes[place] = Buffer.from(chunk.buffer)
+  }
+}

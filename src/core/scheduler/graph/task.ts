@@ -1,0 +1,130 @@
+// Nodes become tasks. Only the next one of each graph waits in the queue; the others wait here, as
+// numbers, so that a node that is ready late still goes first if it came early.
+
+import { assert } from '../../../base/assert.js'
+import { bytesToLatin1, totalBytes } from '../../../base/bytes.js'
+import { objectId } from '../../../base/ids.js'
+import { encode, type Task, type TaskArgument } from '../../../wire/message.js'
+import type { GraphEntry, ObjectEntry, TaskEntry } from '../entries.js'
+import { NONE } from './index.js'
+import { argumentOf } from './outcome.js'
+import { endUnstarted, failNode, leaveInputs } from './settle.js'
+import { KEEPS_RESULT, STARTED } from './nodes.js'
+import type { GraphTables } from './tables.js'
+import { publishTask, refusedFields } from '../publication.js'
+import { callClaimant, newTask, statusResult, vacates } from '../task/task.js'
+
+/** As many wait in the queue if they can: with one the queue would be empty time and again. */
+const MIN_QUEUED = 2
+
+/** Puts the first ready node into the queue, unless one that comes before it is there already. */
+export function fillQueue(graph: GraphTables, owner: GraphEntry): void {
+  for (let node = graph.ready.first; node !== NONE; node = graph.ready.first) {
+    const front = graph.queued.at(-1)?.node?.index ?? Infinity
+    if (front < node && graph.queued.length >= MIN_QUEUED) return
+    graph.ready.remove(node)
+    startNode(graph, owner, node)
+  }
+}
+
+/** The task of a node has left the queue, or will never be in it again. */
+export function leaveQueue(graph: GraphTables, task: TaskEntry): void {
+  if (graph.queued.at(-1) === task) {
+    graph.queued.pop()
+    return
+  }
+  const at = graph.queued.lastIndexOf(task)
+  if (at >= 0) graph.queued.splice(at, 1)
+}
+
+function startNode(graph: GraphTables, owner: GraphEntry, node: number): void {
+  const { state, client, nodes } = graph
+  const id = nodes.idOf(node)
+  const known = state.tasks.get(id)
+  if (known !== undefined && !vacates(state, known)) {
+    const fields = refusedFields(state, client, taskOf(graph, node))
+    state.output.log('warn', 'refused a node of a graph whose id is used by a task', fields)
+    endUnstarted(graph, node, 'notFound')
+    failNode(graph, node, statusResult(id, 'notFound'))
+    return
+  }
+  const message = taskOf(graph, node)
+  const task = newTask(state, client, message)
+  assert(task !== undefined, 'a node was not checked when it came')
+  task.bytes = encode(message)
+  task.node = { graph: owner, index: node, input: largestObject(graph, message.functionArgs) }
+  nodes.setState(node, STARTED)
+  nodes.releaseArguments(node)
+  // Values travel in the task; objects have to stay until it has ended.
+  if (task.node.input === undefined) leaveInputs(graph, node)
+  state.tasks.set(id, task)
+  client.tasks.add(task)
+  enqueue(graph, task, node)
+  publishTask(state, task, 'inactive')
+  if (state.claims.size > 0) callClaimant(state, task)
+}
+
+/** What a graph has begun goes on before what its client has sent since. */
+function enqueue(graph: GraphTables, task: TaskEntry, node: number): void {
+  const { queued } = graph
+  const { queue } = graph.state.pools[task.runtime]
+  const before = queued.findLastIndex((other) => (other.node?.index ?? 0) > node)
+  const next = queued[before]
+  const previous = queued[before + 1]
+  if (next !== undefined) queue.pushBefore(task, next)
+  else if (previous !== undefined) queue.pushBehind(task, previous)
+  else if (graph.hasBegun) queue.putBack(task)
+  else queue.push(task)
+  graph.hasBegun = true
+  queued.splice(before + 1, 0, task)
+}
+
+/** The Task of a node whose inputs have all succeeded. */
+function taskOf(graph: GraphTables, node: number): Task {
+  const { nodes, client } = graph
+  // A later part of an open graph may need any node.
+  const keepsResult = client.runtime === 'javascript' && (graph.isOpen || nodes.neededBy(node) > 0)
+  if (keepsResult) nodes.raise(node, KEEPS_RESULT)
+  const { name, functionArgs } = nodes.readArguments(node, (index) =>
+    argumentOf(graph, nodes.input(node, index)),
+  )
+  const { functionId, options } = nodes.kindOf(node)
+  return {
+    kind: 'task',
+    taskId: nodes.idOf(node),
+    source: options.source,
+    metadata: options.metadata,
+    funcObjectId: functionId,
+    functionArgs,
+    capabilities: options.capabilities,
+    parentTaskId: options.parentTaskId,
+    name,
+    timeoutMs: options.timeoutMs,
+    retries: options.retries,
+    workerDeathLimit: options.workerDeathLimit,
+    attempt: 0,
+    keepsResult,
+    mayHaveRun: false,
+    output: options.output,
+    outputClient: options.outputClient,
+  }
+}
+
+/** The largest object that a task needs; undefined if it needs none. */
+function largestObject(
+  graph: GraphTables,
+  functionArgs: readonly TaskArgument[],
+): ObjectEntry | undefined {
+  let largest: ObjectEntry | undefined
+  let largestBytes = -1
+  for (const { type, data: id } of functionArgs) {
+    if (type !== 'objectID' && type !== 'sharedObjectID') continue
+    const entry = graph.state.objects.get(objectId(bytesToLatin1(id)))
+    const bytes = entry === undefined ? -1 : totalBytes(entry.chunks)
+    if (bytes > largestBytes) {
+      largest = entry
+      largestBytes = bytes
+    }
+  }
+  return largest
+}

@@ -1,0 +1,91 @@
+// The results of a graph's nodes, for as long as something needs them: a node that has them as an
+// input, or a client that lost its link and asks again. Small ones are kept here, of large ones the
+// id of the object.
+
+import { bytesToLatin1, copyOf, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
+import { identity, type ObjectId, objectIdOf, type TaskId } from '../../../base/ids.js'
+import type { TaskResult } from '../../../wire/message.js'
+import { PLAIN_RESULT } from '../../../wire/plain.js'
+import { ByteStore } from './store.js'
+
+/** In front of each: bit 0 = an object, then 15 bits and 16 bits of the lengths of what follows. */
+const HEAD_BYTES = 4
+const MAX_METADATA_BYTES = 0x7fff
+const MAX_WORKER_BYTES = 0xffff
+
+/** Results by number, which is never 0. */
+export class ValueStore {
+  readonly #store = new ByteStore()
+
+  /** How many bytes are allocated. */
+  get capacity(): number {
+    return this.#store.capacity
+  }
+
+  /**
+   * Keeps the value of a result with status success. With `isWhole` also what is told about it, so
+   * that `resultOf` gives the same back.
+   */
+  add(result: TaskResult, isWhole: boolean): number {
+    const [inline] = result.inlineResults
+    const value = inline ?? latin1ToBytes(result.results[0] ?? '')
+    const isFit = isWhole && result.metadata.byteLength <= MAX_METADATA_BYTES
+    const metadata = isFit ? result.metadata : NO_BYTES
+    const worker = isWhole && result.worker.length <= MAX_WORKER_BYTES ? result.worker : ''
+    const lengths = metadata.byteLength * 2 + worker.length * 2 ** 16
+    const total = HEAD_BYTES + metadata.byteLength + worker.length + value.byteLength
+    const handle = this.#store.reserve(total)
+    this.#store.setHead(handle, (inline === undefined ? 1 : 0) + lengths)
+    const buffer = this.#store.buffer(handle)
+    let at = this.#store.start(handle) + HEAD_BYTES
+    if (isWhole) {
+      buffer.set(metadata, at)
+      at += metadata.byteLength
+      at += buffer.write(worker, at, 'latin1')
+    }
+    buffer.set(value, at)
+    return handle
+  }
+
+  /** The value, or the id of the object that has it. The bytes are a view. */
+  valueOf(handle: number): { readonly isObject: boolean; readonly data: Buffer } {
+    const head = this.#store.head(handle)
+    return { isObject: (head & 1) === 1, data: this.#valueOf(handle, head) }
+  }
+
+  /** The id of the object; undefined for a value that is kept here. */
+  objectIdOf(handle: number): ObjectId | undefined {
+    const head = this.#store.head(handle)
+    return (head & 1) === 1 ? objectIdOf(this.#valueOf(handle, head)) : undefined
+  }
+
+  /** The result itself. */
+  resultOf(handle: number, taskId: TaskId): TaskResult {
+    const head = this.#store.head(handle)
+    const start = this.#store.start(handle) + HEAD_BYTES
+    const workerAt = start + ((head >>> 1) & MAX_METADATA_BYTES)
+    const buffer = this.#store.buffer(handle)
+    const id = this.objectIdOf(handle)
+    return {
+      kind: 'taskResult',
+      taskId,
+      status: 'success',
+      ...PLAIN_RESULT,
+      metadata: copyOf(buffer.subarray(start, workerAt)),
+      results: id === undefined ? [] : [id],
+      inlineResults: id === undefined ? [copyOf(this.#valueOf(handle, head))] : [],
+      worker: identity(bytesToLatin1(buffer.subarray(workerAt, workerAt + (head >>> 16)))),
+    }
+  }
+
+  /** Nothing needs it any more. */
+  release(handle: number): void {
+    this.#store.release(handle)
+  }
+
+  #valueOf(handle: number, head: number): Buffer {
+    const start = this.#store.start(handle)
+    const skipped = HEAD_BYTES + ((head >>> 1) & MAX_METADATA_BYTES) + (head >>> 16)
+    return this.#store.buffer(handle).subarray(start + skipped, start + this.#store.length(handle))
+  }
+}

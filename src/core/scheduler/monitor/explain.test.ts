@@ -1,0 +1,91 @@
+// What a scheduler tells of one task to a client that asks.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { taskId } from '../../../base/ids.js'
+import type { TaskExplanation } from '../../../wire/message.js'
+import {
+  cancel,
+  result,
+  task,
+  type TestScheduler,
+  update,
+  withPeers,
+  workerHeartbeat,
+} from '../scheduler.kit.js'
+
+/** What client C is told of a task, in short. */
+function explain(scheduler: TestScheduler, id = 't'): Omit<TaskExplanation, 'kind' | 'taskId'> {
+  scheduler.actions()
+  scheduler.receive('C', { kind: 'taskInquiry', taskId: taskId(id) })
+  const [action, ...others] = scheduler.actions()
+  assert.deepEqual(others, [])
+  assert.ok(action?.type === 'send' && action.to === 'C')
+  assert.ok(action.message.kind === 'taskExplanation' && action.message.taskId === id)
+  const { kind: _, taskId: __, ...rest } = action.message
+  return rest
+}
+
+test('a task waits, is given to a worker, begins, and is known no more once it has ended', () => {
+  const scheduler = withPeers({ clients: ['C'] }).moveTo(1_000)
+  scheduler.receive('C', task('t', 'C')).moveTo(1_300)
+  const waiting = explain(scheduler)
+  assert.deepEqual(
+    [waiting.state, waiting.reason, waiting.forMS, waiting.attempts],
+    ['waiting', 'noWorker', 300, []],
+  )
+  scheduler.receive('W', workerHeartbeat()).moveTo(1_500)
+  const assigned = explain(scheduler)
+  assert.deepEqual([assigned.state, assigned.forMS], ['assigned', 200])
+  const attempt = { worker: 'W', outcome: 'unfinished', agoMS: 200, forMS: 200 }
+  assert.deepEqual(assigned.attempts, [attempt])
+  scheduler.receive('W', update('t', 'running'))
+  assert.deepEqual(explain(scheduler).attempts, [{ ...attempt, outcome: 'running' }])
+  scheduler.receive('C', cancel('t', true))
+  assert.equal(explain(scheduler).state, 'canceling')
+  scheduler.receive('W', result('t', 'canceled'))
+  assert.deepEqual(explain(scheduler).state, 'unknown')
+})
+
+test('what was tried before is told, and told with the result', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  scheduler.receive('C', { ...task('t', 'C'), retries: 1 }).moveTo(100)
+  scheduler.receive('V', result('t', 'failed')).moveTo(150)
+  scheduler.handle({ type: 'peerDisconnected', peer: 'V' as never }).moveTo(400)
+  const past = [
+    { worker: 'V', outcome: 'failed', agoMS: 400, forMS: 100 },
+    { worker: 'V', outcome: 'workerLost', agoMS: 300, forMS: 50 },
+  ]
+  assert.deepEqual(explain(scheduler).attempts, past)
+  scheduler.receive('W', workerHeartbeat()).actions()
+  scheduler.receive('W', result('t'))
+  const [action] = scheduler.actions()
+  assert.ok(action?.type === 'send' && action.message.kind === 'taskResult')
+  assert.deepEqual(action.message.attempts, past)
+})
+
+test('a task that a worker has given back without having begun it was not tried', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  scheduler.receive('C', task('t', 'C')).receive('V', result('t', 'canceled'))
+  assert.deepEqual(
+    explain(scheduler).attempts.map(({ outcome }) => outcome),
+    ['unfinished'],
+  )
+})
+
+test('the last twenty attempts are kept', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  scheduler.receive('C', { ...task('t', 'C'), retries: 100 })
+  for (let count = 0; count < 50; count += 1) scheduler.receive('V', result('t', 'failed'))
+  const { attempts } = explain(scheduler)
+  assert.equal(attempts.length, 20)
+  assert.equal(attempts.at(-1)?.outcome, 'unfinished')
+})
+
+test('what needs what nobody offers says what that is, beside others that are only busy', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  const capabilities = [{ name: 'gpu', value: 2 }]
+  scheduler.receive('C', { ...task('t', 'C'), capabilities })
+  const { reason, needs } = explain(scheduler)
+  assert.deepEqual([reason, needs], ['noCapability', 'gpu=2'])
+})

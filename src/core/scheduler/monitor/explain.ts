@@ -1,0 +1,99 @@
+// What is with one task, for a client that asks: where it is, why it waits, who had it.
+// docs/protocol.md#explanation
+
+import type { Identity, TaskId } from '../../../base/ids.js'
+import type { InstantMs } from '../../../base/machine.js'
+import type {
+  AttemptOutcome,
+  TaskAttempt,
+  TaskExplanation,
+  TaskInquiry,
+} from '../../../wire/message.js'
+import type { ClientEntry, PastAttempt, TaskEntry } from '../entries.js'
+import type { SchedulerState } from '../state.js'
+import { extraOf } from '../task/extra.js'
+
+/** So many attempts of a task are remembered, the last ones. */
+const MAX_ATTEMPTS = 19
+
+/** 32 bits. */
+const MAX_MS = 2 ** 32 - 1
+
+const NOTHING_KNOWN: Omit<TaskExplanation, 'kind' | 'taskId'> = {
+  state: 'unknown',
+  reason: 'allBusy',
+  needs: '',
+  forMS: 0,
+  dependsOn: [],
+  attempts: [],
+}
+
+/** A client wants to know what is with a task. It is always answered. */
+export function onTaskInquiry(
+  state: SchedulerState,
+  client: ClientEntry,
+  { taskId }: TaskInquiry,
+): void {
+  const task = state.tasks.get(taskId)
+  const found =
+    task === undefined ? explainNode(client, taskId) : explainTask(state, task, state.now)
+  state.output.send(client.identity, { kind: 'taskExplanation', taskId, ...found })
+}
+
+/** The task leaves its worker and has not ended. */
+export function rememberAttempt(
+  task: TaskEntry,
+  worker: Identity,
+  outcome: AttemptOutcome,
+  now: InstantMs,
+): void {
+  const attempts = (extraOf(task).attempts ??= [])
+  if (attempts.length === MAX_ATTEMPTS) attempts.shift()
+  attempts.push({ worker, outcome, from: task.changedAt, to: now })
+}
+
+/** The attempts before the last one, for the client of a task. */
+export function pastAttempts({ extra }: TaskEntry, now: InstantMs): readonly TaskAttempt[] {
+  return extra?.attempts?.map((attempt) => attemptOf(attempt, now)) ?? []
+}
+
+function explainTask(
+  state: SchedulerState,
+  task: TaskEntry,
+  now: InstantMs,
+): Omit<TaskExplanation, 'kind' | 'taskId'> {
+  const { worker, changedAt: from, extra } = task
+  const past = pastAttempts(task, now)
+  const forMS = Math.min(Math.floor(now - from), MAX_MS)
+  if (worker === undefined) {
+    const { reason, needs } = state.waiting.reasonOf(state, task)
+    return { ...NOTHING_KNOWN, state: 'waiting', reason, needs, forMS, attempts: past }
+  }
+  const outcome = extra?.isBegun === true ? 'running' : 'unfinished'
+  const last = attemptOf({ worker: worker.identity, outcome, from, to: now }, now)
+  return {
+    ...NOTHING_KNOWN,
+    state: task.state === 'canceling' ? 'canceling' : 'assigned',
+    forMS,
+    attempts: [...past, last],
+  }
+}
+
+/** A node of one of the client's graphs that is no task yet. */
+function explainNode(
+  { graphs }: ClientEntry,
+  id: TaskId,
+): Omit<TaskExplanation, 'kind' | 'taskId'> {
+  for (const graph of graphs.values()) {
+    const dependsOn = graph.needsOf(id)
+    if (dependsOn === undefined) continue
+    const reason = dependsOn.length === 0 ? 'allBusy' : 'dependency'
+    return { ...NOTHING_KNOWN, state: 'waiting', reason, dependsOn }
+  }
+  return NOTHING_KNOWN
+}
+
+function attemptOf({ worker, outcome, from, to }: PastAttempt, now: InstantMs): TaskAttempt {
+  const agoMS = Math.min(Math.floor(now - from), MAX_MS)
+  return { worker, outcome, agoMS, forMS: Math.min(Math.floor(to - from), MAX_MS) }
+}

@@ -1,0 +1,417 @@
+// What monitors of ours are told, for how much credit, and what subscribers are told.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { OUR_FEATURES, FEATURE_MONITORS } from '../../../base/features.js'
+import { identity, objectId, taskId } from '../../../base/ids.js'
+import type { MonitorReport, MonitorRequest, MonitorState, Task } from '../../../wire/message.js'
+import {
+  cancel,
+  clientHeartbeat,
+  instruction,
+  peer,
+  result,
+  task,
+  withPeers,
+  workerHeartbeat,
+  type TestScheduler,
+} from '../scheduler.kit.js'
+
+const NOTHING: MonitorRequest = {
+  kind: 'monitorRequest',
+  credit: 0,
+  wantsEvents: false,
+  wantsFailures: false,
+  failuresAfter: 0,
+}
+const ALL: MonitorRequest = { ...NOTHING, credit: 100, wantsEvents: true, wantsFailures: true }
+const ERROR = { name: 'RangeError', message: 'too far', stack: 'RangeError: too far\n    at f' }
+
+function connect(scheduler: TestScheduler, request: MonitorRequest = ALL, name = 'M'): void {
+  scheduler.receive(name, { ...clientHeartbeat(), wantsReport: true }).receive(name, request)
+}
+
+/** What a monitor is told, since the last call or the last `actions`. */
+function told(scheduler: TestScheduler, name = 'M'): readonly MonitorReport[] {
+  return scheduler.actions().flatMap((action) => {
+    if (action.type !== 'send' || action.to !== name) return []
+    return action.message.kind === 'monitorReport' ? [action.message] : []
+  })
+}
+
+function sample(scheduler: TestScheduler): TestScheduler {
+  return scheduler.handle({
+    type: 'statisticsSampled',
+    scheduler: { cpu: 5, rss: 1_000 },
+    rssFree: 2_000,
+  })
+}
+
+function stateOf(scheduler: TestScheduler): MonitorState {
+  scheduler.actions()
+  const [state] = told(sample(scheduler)).flatMap(({ states }) => states)
+  assert.ok(state !== undefined)
+  return state
+}
+
+/** Runs so many tasks to their ends, by worker W for client C. */
+function run(scheduler: TestScheduler, count: number, first = 0): void {
+  for (let index = first; index < first + count; index += 1) {
+    scheduler.receive('C', task(`t${index}`, 'C')).receive('W', result(`t${index}`))
+  }
+}
+
+test('a monitor is told of each task that ends, with its whole story, soon', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  connect(scheduler)
+  scheduler.moveTo(1_000).receive('C', { ...task('t', 'C'), name: 'mine' })
+  scheduler.moveTo(1_300).receive('W', workerHeartbeat())
+  scheduler
+    .moveTo(3_000)
+    .receive('W', result('t', 'success', 1.5))
+    .actions()
+  assert.deepEqual(told(scheduler.moveTo(3_099)), [])
+  const [message, ...others] = told(scheduler.moveTo(3_100))
+  assert.deepEqual(others, [])
+  assert.deepEqual(message?.events, [
+    {
+      taskId: 't',
+      name: 'mine',
+      function: 'name of f',
+      client: 'C',
+      worker: 'W',
+      status: 'success',
+      queuedAgoMS: 2_100,
+      startAgoMS: 1_600,
+      endAgoMS: 100,
+      durationMS: 1_500,
+      errorName: '',
+      attempts: 1,
+    },
+  ])
+  assert.deepEqual([message?.lostEvents, message?.failures, message?.states], [0, [], []])
+})
+
+test('what fails is told with what its worker said of the error; what never ran has no start', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler)
+  scheduler.receive('C', task('bad', 'C')).moveTo(10)
+  scheduler.receive('W', { ...result('bad', 'failed'), error: [ERROR] })
+  scheduler.receive('W', { ...workerHeartbeat(), isLeaving: true })
+  scheduler.receive('C', task('never', 'C')).moveTo(30).receive('C', cancel('never')).actions()
+  const [message] = told(scheduler.moveTo(200))
+  const [bad, never] = message?.events ?? []
+  assert.deepEqual([bad?.errorName, bad?.status], ['RangeError', 'failed'])
+  assert.deepEqual(
+    [never?.status, never?.worker, never?.startAgoMS, never?.queuedAgoMS, never?.attempts],
+    ['canceled', '', 0, 100, 0],
+  )
+  const [failure, ...others] = message?.failures ?? []
+  assert.deepEqual(others, [])
+  assert.deepEqual(failure, {
+    number: 1,
+    taskId: 'bad',
+    name: '',
+    function: 'name of f',
+    client: 'C',
+    worker: 'W',
+    status: 'failed',
+    agoMS: 100,
+    error: [ERROR],
+    attempts: 1,
+  })
+})
+
+test('failures are kept while nobody asks, the last 1,000, and told from where one has got to', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  for (let index = 0; index < 1_100; index += 1) {
+    scheduler.receive('C', task(`t${index}`, 'C')).receive('W', result(`t${index}`, 'failed'))
+  }
+  scheduler.actions()
+  connect(scheduler)
+  const all = told(scheduler.moveTo(10))
+  const failures = all.flatMap((message) => message.failures)
+  assert.deepEqual(
+    failures.map(({ number }) => number),
+    range(101, 1_100),
+  )
+  assert.ok(all.every((message) => message.failures.length <= 50 && message.events.length === 0))
+  assert.deepEqual(
+    all.map(({ lostFailures }) => lostFailures),
+    [100, ...range(1, 19).map(() => 0)],
+  )
+  connect(scheduler, { ...ALL, failuresAfter: 1_098 }, 'N')
+  const some = told(scheduler.moveTo(20), 'N').flatMap((message) => message.failures)
+  assert.deepEqual(
+    some.map(({ number }) => number),
+    [1_099, 1_100],
+  )
+  connect(scheduler, { ...ALL, failuresAfter: 2 ** 50 }, 'O')
+  assert.deepEqual(told(scheduler.moveTo(30), 'O'), [])
+})
+
+test('a message takes a credit; without credit events wait, and then are lost and counted', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler, { ...ALL, credit: 2 })
+  run(scheduler, 1_200)
+  const first = told(scheduler.moveTo(1_000))
+  assert.deepEqual(
+    first.map(({ events }) => events.length),
+    [500, 500],
+  )
+  assert.deepEqual(told(sample(scheduler).moveTo(2_000)), [])
+  run(scheduler, 11_000, 1_200)
+  assert.deepEqual(told(scheduler.moveTo(3_000)), [])
+  scheduler.receive('M', { ...ALL, credit: 1 })
+  const [next] = told(scheduler.moveTo(4_000))
+  // 12,200 have ended, 1,000 were told, 10,000 are kept.
+  assert.equal(next?.lostEvents, 1_200)
+  assert.equal(next?.events[0]?.taskId, 't2200')
+  assert.equal(next?.events.length, 500)
+})
+
+test('credit adds up to a bound', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler, { ...NOTHING, credit: 2 ** 32 - 1 })
+  for (let index = 0; index < 3; index += 1) scheduler.receive('M', { ...NOTHING, credit: 900 })
+  scheduler.actions()
+  for (let index = 0; index < 40; index += 1) sample(scheduler)
+  assert.equal(told(scheduler).length, 32)
+})
+
+test('nothing is kept or told of tasks that ended before a monitor wanted to know', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler, { ...NOTHING, credit: 10 })
+  run(scheduler, 3)
+  assert.deepEqual(told(scheduler.moveTo(500)), [])
+  scheduler.receive('M', ALL)
+  run(scheduler, 2, 3)
+  const events = told(scheduler.moveTo(1_000)).flatMap((message) => message.events)
+  assert.deepEqual(
+    events.map((event) => event.taskId),
+    ['t3', 't4'],
+  )
+  // It has had enough: others are told all the same.
+  scheduler.receive('M', NOTHING)
+  connect(scheduler, ALL, 'N')
+  run(scheduler, 1, 5)
+  scheduler.moveTo(2_000)
+  const all = scheduler.actions()
+  const to = (name: string): number =>
+    all.filter((action) => action.type === 'send' && action.to === name).length
+  assert.deepEqual([to('M'), to('N')], [0, 1])
+})
+
+test('who has not said that it understands, or has gone, is told nothing', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('stranger', ALL)
+  const older = { ...clientHeartbeat(), features: OUR_FEATURES & ~FEATURE_MONITORS }
+  scheduler.receive('older', older).receive('older', ALL)
+  assert.equal(scheduler.logs().filter((line) => line.startsWith('ignored a monitor')).length, 2)
+  connect(scheduler)
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('M') }).actions()
+  run(sample(scheduler), 1)
+  const sent = scheduler.moveTo(1_000).actions()
+  const kinds = sent.map((action) => (action.type === 'send' ? action.message.kind : action.type))
+  assert.ok(!kinds.includes('monitorReport'))
+  // It comes back, and asks anew.
+  connect(scheduler)
+  run(scheduler, 1, 1)
+  assert.equal(told(scheduler.moveTo(2_000)).length, 1)
+})
+
+test('there may be a hundred monitors', () => {
+  const scheduler = withPeers({})
+  for (let index = 0; index < 101; index += 1) connect(scheduler, ALL, `M${index}`)
+  assert.deepEqual(
+    scheduler.logs().filter((line) => line.startsWith('refused')),
+    ['refused a monitor: there are too many'],
+  )
+})
+
+test('the state counts what there is, what has ended, and by function', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler)
+  scheduler.receive('C', instruction('create', 'C', ['g']))
+  run(scheduler, 2)
+  const long: Task = { ...task('long', 'C'), funcObjectId: objectId('g') }
+  scheduler.receive('C', long).receive('W', result('long', 'failed', 2))
+  scheduler.receive('C', task('running', 'C')).receive('C', task('next', 'C'))
+  scheduler.receive('C', { ...task('needy', 'C'), capabilities: [{ name: 'tpu', value: 1 }] })
+  scheduler.moveTo(500)
+  const state = stateOf(scheduler)
+  assert.deepEqual(state.scheduler, { cpu: 5, rss: 1_000 })
+  assert.deepEqual([state.rssFree, state.waiting, state.running], [2_000, 2, 1])
+  assert.deepEqual(state.ended, [
+    { status: 'success', tasks: 2 },
+    { status: 'failed', tasks: 1 },
+  ])
+  assert.deepEqual(state.functions, [
+    { name: 'name of f', ended: 2, failed: 0, measured: 2, totalMS: 2_000, longestMS: 1_000 },
+    { name: 'name of g', ended: 1, failed: 1, measured: 1, totalMS: 2_000, longestMS: 2_000 },
+  ])
+  const sorted = state.waitingCounts.toSorted((a, b) => a.needs.localeCompare(b.needs))
+  assert.deepEqual(sorted, [
+    { reason: 'allBusy', needs: '', function: 'name of f', tasks: 1, forMS: 500 },
+    { reason: 'noCapability', needs: 'tpu=1', function: 'name of f', tasks: 1, forMS: 500 },
+  ])
+  assert.deepEqual([state.workers, state.workerReports.length], [1, 1])
+  // The monitor is none of the clients.
+  assert.deepEqual(
+    [state.clients, state.clientReports.map(({ client, tasks }) => [client, tasks])],
+    [1, [['C', 3]]],
+  )
+  const bytes = ['content of f', 'content of g', 'content of r-t0'].map(({ length }) => length)
+  assert.ok(state.objects >= 2 && state.objectBytes >= (bytes[0] ?? 0) + (bytes[1] ?? 0))
+})
+
+test('of many workers and clients each state tells some, and the next one the next', () => {
+  const names = range(1, 2_500).map(String)
+  const clients = names.map((name) => `C${name}`)
+  const scheduler = withPeers({ clients, workers: names.map((name) => `W${name}`) })
+  connect(scheduler)
+  const seen = [stateOf(scheduler), stateOf(scheduler), stateOf(scheduler), stateOf(scheduler)]
+  assert.deepEqual(
+    seen.map(({ firstWorker, workerReports }) => [firstWorker, workerReports.length]),
+    [
+      [0, 1_000],
+      [1_000, 1_000],
+      [2_000, 500],
+      [0, 1_000],
+    ],
+  )
+  assert.deepEqual(
+    seen.map(({ firstClient, clientReports }) => [firstClient, clientReports.length]),
+    seen.map(({ firstWorker, workerReports }) => [firstWorker, workerReports.length]),
+  )
+  assert.equal(seen[1]?.workerReports[0]?.worker.workerId, 'W1001')
+})
+
+test('counts of what waits follow tasks that go, and clients that go', () => {
+  const scheduler = withPeers({ clients: ['C', 'D'] })
+  connect(scheduler)
+  for (const client of ['C', 'D']) {
+    for (const id of ['1', '2', '3']) scheduler.receive(client, task(`${client}${id}`, client))
+  }
+  const counts = (): unknown =>
+    stateOf(scheduler).waitingCounts.map(({ reason, tasks }) => [reason, tasks])
+  assert.deepEqual(counts(), [['noWorker', 6]])
+  scheduler.receive('C', cancel('C2'))
+  assert.deepEqual(counts(), [['noWorker', 5]])
+  const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
+  scheduler.receive('D', leave)
+  assert.deepEqual(counts(), [['noWorker', 2]])
+  scheduler.receive('W', workerHeartbeat())
+  scheduler.receive('W', result('C1')).receive('W', result('C3'))
+  assert.deepEqual(counts(), [])
+})
+
+test('nodes of graphs that wait for others are counted as such', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler)
+  const node = (id: string, ...needs: string[]): Task => ({
+    ...task(id, 'C'),
+    functionArgs: needs.map((need) => ({ type: 'task', data: Buffer.from(need) })),
+  })
+  scheduler.receive('C', {
+    kind: 'graphTask',
+    taskId: taskId('graph'),
+    source: identity('C'),
+    targets: [taskId('c')],
+    graph: [node('a'), node('b', 'a'), node('c', 'a', 'b')],
+    isOpen: false,
+  })
+  const [counts] = stateOf(scheduler).waitingCounts
+  assert.deepEqual([counts?.reason, counts?.tasks], ['dependency', 2])
+  scheduler.receive('W', result('a'))
+  assert.deepEqual(
+    stateOf(scheduler).waitingCounts.map(({ tasks }) => tasks),
+    [1],
+  )
+  scheduler.receive('W', result('b')).receive('W', result('c'))
+  assert.deepEqual(stateOf(scheduler).waitingCounts, [])
+})
+
+test('nodes that could run are counted by function and by what they need', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler)
+  scheduler.receive('C', instruction('create', 'C', ['f', 'g']))
+  const node = (id: string, fn: string, gpu: number, ...needs: string[]): Task => ({
+    ...task(id, 'C'),
+    funcObjectId: objectId(fn),
+    capabilities: gpu === 0 ? [] : [{ name: 'gpu', value: gpu }],
+    functionArgs: needs.map((need) => ({ type: 'task', data: Buffer.from(need) })),
+  })
+  scheduler.receive('C', {
+    kind: 'graphTask',
+    taskId: taskId('graph'),
+    source: identity('C'),
+    targets: [],
+    graph: [
+      ...range(1, 6).map((number) => node(`a${number}`, 'f', 1)),
+      node('b', 'g', 0, 'a1'),
+      node('c', 'g', 2, 'a1'),
+    ],
+    isOpen: true,
+  })
+  const counts = stateOf(scheduler).waitingCounts.map((row) => {
+    return [row.reason, row.needs, row.function, row.tasks]
+  })
+  assert.deepEqual(counts, [
+    ['noCapability', 'gpu=1', 'name of f', 6],
+    ['dependency', '', 'name of g', 1],
+    ['dependency', 'gpu=2', 'name of g', 1],
+  ])
+})
+
+test('more names of functions than are counted go under one', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler)
+  for (const number of range(1, 1_010)) {
+    const id = `fn${number}`
+    scheduler.receive('C', instruction('create', 'C', [id]))
+    scheduler.receive('C', { ...task(`t${number}`, 'C'), funcObjectId: objectId(id) })
+    scheduler.receive('W', result(`t${number}`))
+  }
+  const { functions } = stateOf(scheduler)
+  assert.equal(functions.length, 200)
+  assert.deepEqual([functions[0]?.name, functions[0]?.ended], ['(others)', 10])
+})
+
+test('subscribers are told all up to a rate, and above it of some tasks all', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.handle({ type: 'subscribersChanged', count: 1 }).actions()
+  const published = (): readonly string[] =>
+    scheduler.lines().filter((line) => line.startsWith('monitor <- task'))
+  run(scheduler, 5_000)
+  const lines = published()
+  assert.equal(lines.length, 6_000)
+  const stories = new Map<string, string[]>()
+  for (const line of lines) {
+    const [, , , id = '', status = ''] = line.split(' ')
+    stories.set(id, [...(stories.get(id) ?? []), status])
+  }
+  assert.equal(stories.size, 2_000)
+  for (const story of stories.values()) {
+    assert.deepEqual(story, ['inactive', 'running', 'success'])
+  }
+  scheduler.moveTo(1_000)
+  run(scheduler, 5_000, 5_000)
+  const more = published().length
+  assert.ok(more <= 2_000 && more > 1_990)
+})
+
+test('a task that was told of is told to its end, however long that takes', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.handle({ type: 'subscribersChanged', count: 1 })
+  scheduler.receive('C', task('long', 'C'))
+  run(scheduler, 0)
+  for (const index of range(1, 4_000)) scheduler.receive('C', task(`w${index}`, 'C'))
+  scheduler.actions()
+  scheduler.receive('W', result('long'))
+  assert.ok(scheduler.lines().includes('monitor <- task long success'))
+})
+
+function range(first: number, last: number): readonly number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}

@@ -1,0 +1,181 @@
+// What a scheduler tells of itself to a client that asks: docs/protocol.md#report.
+
+import { identity, type Identity } from '../../../base/ids.js'
+import type { InstantMs } from '../../../base/machine.js'
+import type {
+  ClientHeartbeat,
+  ClientReport,
+  FunctionReport,
+  PeerInfo,
+  RunningTask,
+  TaskStatus,
+  WorkerReport,
+} from '../../../wire/message.js'
+import { spokenName } from '../../../wire/object-content.js'
+import type { ClientEntry, FunctionCounts, ObjectEntry, Runtime, WorkerEntry } from '../entries.js'
+import type { CoreReport } from '../events.js'
+import { workerStatus } from '../publication.js'
+import type { SchedulerState } from '../state.js'
+import { titleOf } from '../task/extra.js'
+import { waitingCounts } from './waiting.js'
+
+/** So many workers, and so many clients, are told of one by one. */
+export const MAX_ROWS = 1_000
+
+/** More than any peer of ours tells: what others tell must not make a report too long to send. */
+const MOST = { characters: 256, capabilities: 64, running: 32 } as const
+
+/** 32 bits. */
+const MAX_MS = 2 ** 32 - 1
+
+const NOBODY: Identity = identity('')
+
+/** For a client that has asked. */
+export function reportFor(
+  state: SchedulerState,
+  runtime: Runtime,
+  { wantsPeers }: Pick<ClientHeartbeat, 'wantsPeers'>,
+): CoreReport {
+  const workers = [...state.workers.values()]
+  const suitable = workers.filter((worker) => worker.runtime === runtime && !worker.isLeaving)
+  const idle = suitable.filter((worker) => worker.assigned.size === 0)
+  const clients = [...state.clients.values()].filter(({ isVisitor }) => !isVisitor)
+  const rows = wantsPeers ? MAX_ROWS : 0
+  return {
+    workers: workers.length,
+    suitable: suitable.length,
+    idle: idle.length,
+    clients: clients.length,
+    workerReports: workerRows(state, workers.slice(0, rows)),
+    clientReports: clientRows(clients.slice(0, rows)),
+    waiting: wantsPeers ? waitingCounts(state) : [],
+  }
+}
+
+/** What is told of workers. */
+export function workerRows(
+  state: SchedulerState,
+  workers: readonly WorkerEntry[],
+): readonly WorkerReport[] {
+  return workers.map((worker) => workerReport(state, worker))
+}
+
+/** What is told of clients. */
+export function clientRows(clients: readonly ClientEntry[]): readonly ClientReport[] {
+  return clients.map(clientReport)
+}
+
+function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport {
+  const { heartbeat, info, isLeaving } = worker
+  const { runtime, agentId, capabilities } = heartbeat
+  return {
+    worker: workerStatus(state, worker, state.now),
+    runtime: clipped(runtime),
+    agentId: clipped(agentId),
+    capabilities: capabilities.slice(0, MOST.capabilities).map(({ name, value }) => {
+      return { name: clipped(name), value }
+    }),
+    isLeaving,
+    info: info === undefined ? [] : [info],
+    running: runningOf(state, worker, state.now),
+  }
+}
+
+/** Of what it has said last, what it has not answered since. */
+function runningOf(
+  state: SchedulerState,
+  worker: WorkerEntry,
+  now: InstantMs,
+): readonly RunningTask[] {
+  const sinceMs = Math.floor(now - worker.lastHeartbeat)
+  return worker.heartbeat.running.slice(0, MOST.running).flatMap(({ taskId, forMS }) => {
+    const task = state.tasks.get(taskId)
+    if (task?.worker !== worker) return []
+    const name = clipped(titleOf(task.extra?.name ?? '', task.function))
+    return [{ taskId, forMS: Math.min(forMS + sinceMs, MAX_MS), name }]
+  })
+}
+
+function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport {
+  return {
+    client,
+    runtime: clipped(entry.runtimeText),
+    info: entry.info === undefined ? [] : [entry.info],
+    tasks: entry.tasks.size + entry.graphs.size,
+    worker: entry.host?.identity ?? NOBODY,
+  }
+}
+
+/** What is kept of what a peer tells of itself; undefined: it tells nothing. */
+export function keptInfo([info]: readonly PeerInfo[]): PeerInfo | undefined {
+  if (info === undefined) return undefined
+  const { name, host, machineId, version, allocation } = info
+  return {
+    ...info,
+    name: clipped(name),
+    host: clipped(host),
+    machineId: clipped(machineId),
+    version: clipped(version),
+    allocation: clipped(allocation),
+  }
+}
+
+function clipped(text: string): string {
+  return text.slice(0, MOST.characters)
+}
+
+// What is counted of functions, by name: monitors show it, and what waits is counted by it.
+
+/** So many names are counted by themselves. */
+const MAX_NAMES = 1_000
+
+/** What is counted under for all others: no function can have this name. */
+const OTHERS = '(others)'
+
+/** Longer names are cut. */
+const MAX_NAME_BYTES = 256
+
+/** The functions of all tasks since the start. */
+export class FunctionTable {
+  readonly #byName = new Map<string, FunctionCounts>()
+
+  /** What a task with this function is counted under. */
+  of(fn: ObjectEntry | undefined): FunctionCounts {
+    if (fn === undefined) return this.#named('')
+    return (fn.counts ??= this.#named(spokenName(fn.name, MAX_NAME_BYTES)))
+  }
+
+  /** A task has ended. `durationMs`: how long its function took; undefined: that is not known. */
+  count(fn: ObjectEntry | undefined, status: TaskStatus, durationMs: number | undefined): void {
+    const counts = this.of(fn)
+    counts.ended += 1
+    if (hasFailed(status)) counts.failed += 1
+    if (durationMs === undefined) return
+    counts.measured += 1
+    counts.totalMs += durationMs
+    if (durationMs > counts.longestMs) counts.longestMs = durationMs
+  }
+
+  /** Those first of which most tasks have ended. */
+  reports(most: number): readonly FunctionReport[] {
+    const busiest = [...this.#byName.values()].filter(({ ended }) => ended > 0)
+    busiest.sort((a, b) => b.ended - a.ended)
+    return busiest.slice(0, most).map(({ name, ended, failed, measured, ...times }) => {
+      return { name, ended, failed, measured, totalMS: times.totalMs, longestMS: times.longestMs }
+    })
+  }
+
+  #named(name: string): FunctionCounts {
+    const known = this.#byName.get(name)
+    if (known !== undefined) return known
+    if (this.#byName.size >= MAX_NAMES && name !== OTHERS) return this.#named(OTHERS)
+    const counts = { name, ended: 0, failed: 0, measured: 0, totalMs: 0, longestMs: 0 }
+    this.#byName.set(name, counts)
+    return counts
+  }
+}
+
+/** Whether a status is told as a failure. */
+export function hasFailed(status: TaskStatus): boolean {
+  return status === 'failed' || status === 'workerDied'
+}

@@ -1,0 +1,326 @@
+// Why tasks wait, and for how long that has been the reason: clients are told in echoes, the log
+// has a line. docs/protocol.md#waiting
+
+import type { InstantMs } from '../../../base/machine.js'
+import type { WaitingReason } from '../../../base/waiting-reason.js'
+import type { WaitingCount, WaitingTasks, WaitReason } from '../../../wire/message.js'
+import { waitReasonOf } from '../../../wire/wait-reason.js'
+import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
+import type { SchedulerCoreOptions } from '../events.js'
+import type { NodeKind } from '../graph/nodes.js'
+import type { Output } from '../output.js'
+import type { SchedulerState } from '../state.js'
+import { taskFields } from '../task/extra.js'
+import type { TaskQueue, WaitingGroup } from '../task/queue.js'
+import type { Lane } from '../worker/lanes.js'
+import type { WorkerPool } from '../worker/pool.js'
+
+/** So long tasks wait for a worker that could run them before the log says so. */
+const PATIENCE_MS = 5_000
+
+/** Between two lines of the log about the same. */
+const LINE_INTERVAL_MS = 60_000
+
+/** Clients are told once so large a share of what may be held is free, not of each task. */
+const FREE_SHARE = 8
+
+/** So many lines at once tell of tasks that need what nobody offers; more follow. */
+const MAX_LINES = 10
+
+/** A client is told of so many such needs. */
+const MAX_LACKING = 20
+
+/** So long tasks wait for what their ancestors have before the log says so. */
+const FAMILY_PATIENCE_MS = 3_000
+
+const NOBODY = 'tasks wait: no connected worker can run them'
+const OWN_FAMILY = 'tasks wait for units that the tasks have inside of which they were submitted'
+const NONE: readonly WaitingTasks[] = []
+
+/** What this needs to know of the scheduler. */
+interface Circumstances {
+  readonly options: SchedulerCoreOptions
+  readonly pools: Readonly<Record<Runtime, WorkerPool>>
+  readonly output: Output
+  readonly now: InstantMs
+}
+
+/** How many tasks there is room for before clients that hold tasks back are told. */
+export function leastRoom({ options }: Circumstances, pool: WorkerPool): number {
+  const capacity = options.maxNumberOfTasksWaiting + pool.capacity
+  return Math.max(1, Math.floor(capacity / FREE_SHARE))
+}
+
+function elapsed({ now }: Circumstances, since: InstantMs | undefined): number {
+  return since === undefined ? 0 : Math.min(Math.floor(now - since), MAX_MS)
+}
+
+/** What the tasks of a lane need, for people. */
+function needsOf({ requirement, isServed }: Lane): string {
+  return isServed ? `${requirement.key}, beside what their own parents have` : requirement.key
+}
+
+/** Something that lasts for a while, of which the log tells once. */
+class Spell {
+  /** Undefined: it is not so. */
+  since: InstantMs | undefined
+  #isTold = false
+  #toldAt: InstantMs | undefined
+
+  /** Whether it is so now. */
+  update(isSo: boolean, now: InstantMs): void {
+    if (isSo) this.since ??= now
+    else {
+      this.since = undefined
+      this.#isTold = false
+    }
+  }
+
+  /** Whether a line is due; it counts as written. */
+  isDue(now: InstantMs, patienceMs: number): boolean {
+    if (this.since === undefined || this.#isTold || now - this.since < patienceMs) return false
+    if (this.#toldAt !== undefined && now - this.#toldAt < LINE_INTERVAL_MS) return false
+    this.#isTold = true
+    this.#toldAt = now
+    return true
+  }
+}
+
+/** What is known of waiting. */
+export class Waiting {
+  /** Clients that hold tasks back until they are told that there is room, for the longest first. */
+  readonly holdingBack: Set<ClientEntry> = new Set()
+  readonly #unserved: Readonly<Record<Runtime, Spell>> = {
+    javascript: new Spell(),
+    python: new Spell(),
+  }
+  readonly #full: Readonly<Record<Runtime, Spell>> = {
+    javascript: new Spell(),
+    python: new Spell(),
+  }
+
+  readonly #lanes = new WeakMap<Lane, Spell>()
+
+  /** Something may have changed. Called after each event. */
+  update(state: Circumstances): void {
+    this.#updateRuntime(state, 'javascript')
+    this.#updateRuntime(state, 'python')
+  }
+
+  /** There was no room for a task. */
+  noteFull(state: Circumstances, runtime: Runtime): void {
+    const spell = this.#full[runtime]
+    spell.update(true, state.now)
+    if (!spell.isDue(state.now, 0)) return
+    const { maxNumberOfTasksWaiting: limit } = state.options
+    const fields = { reason: 'limit', limit, runtime, tasks: state.pools[runtime].waiting }
+    state.output.log('warn', 'the queue is full: no further tasks are taken for now', fields)
+  }
+
+  /** Writes to the log what has lasted for too long. Called now and then. */
+  tell(state: Circumstances): void {
+    for (const runtime of ['javascript', 'python'] as const) {
+      this.#tellLanes(state, runtime)
+      const tasks = state.pools[runtime].waiting
+      if (tasks === 0 || !this.#unserved[runtime].isDue(state.now, PATIENCE_MS)) continue
+      const fields = { reason: reasonFor(state, runtime), runtime, tasks }
+      state.output.log('warn', NOBODY, fields)
+    }
+  }
+
+  /** Why tasks of a client wait in the scheduler, if any do, or are held back for want of room. */
+  of(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
+    const { runtime } = client
+    const all = state.pools[runtime].waitingOf(client)
+    if (all === 0 && !this.holdingBack.has(client)) return NONE
+    const reason = reasonFor(state, runtime)
+    const lacking = reason === 'all-busy' ? this.#lacking(state, client) : NONE
+    const tasks = lacking.reduce((left, each) => left - each.tasks, all)
+    if (tasks === 0 && reason === 'all-busy') return lacking
+    const forMS = elapsed(state, this.#unserved[runtime].since)
+    return [...lacking, { reason: waitReasonOf(reason), tasks, forMS, needs: '' }]
+  }
+
+  /** Why a task waits that waits in the scheduler. */
+  reasonOf(
+    state: Circumstances,
+    { runtime, requirement }: Pick<TaskEntry, 'runtime' | 'requirement'>,
+  ): { readonly reason: WaitReason; readonly needs: string } {
+    const reason = reasonFor(state, runtime)
+    if (reason !== 'all-busy' || requirement === undefined) {
+      return { reason: waitReasonOf(reason), needs: '' }
+    }
+    const lanes = this.lackingLanes(state, runtime)
+    const lane = lanes.find((each) => each.requirement === requirement)
+    return lane === undefined
+      ? { reason: 'allBusy', needs: '' }
+      : { reason: 'noCapability', needs: needsOf(lane) }
+  }
+
+  /** What of a client needs what nobody offers, for the longest first. */
+  #lacking(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
+    const found: WaitingTasks[] = []
+    for (const [lane, spell] of this.#lackingLanes(state, client.runtime)) {
+      const tasks = lane.queue.countOf(client)
+      if (tasks === 0) continue
+      const forMS = elapsed(state, spell.since)
+      found.push({ reason: 'noCapability', tasks, forMS, needs: needsOf(lane) })
+    }
+    return found.toSorted((a, b) => b.forMS - a.forMS).slice(0, MAX_LACKING)
+  }
+
+  /** What waits for what no worker that is there could ever give. */
+  lackingLanes(state: Circumstances, runtime: Runtime): readonly Lane[] {
+    return this.#lackingLanes(state, runtime).map(([lane]) => lane)
+  }
+
+  #tellLanes(state: Circumstances, runtime: Runtime): void {
+    let lines = 0
+    for (const [lane, spell] of this.#lackingLanes(state, runtime)) {
+      const patience = lane.isServed ? FAMILY_PATIENCE_MS : PATIENCE_MS
+      if (lines >= MAX_LINES || !spell.isDue(state.now, patience)) continue
+      lines += 1
+      const { queue } = lane
+      const fields = { reason: 'no-capability', needs: needsOf(lane), runtime, tasks: queue.size }
+      const first = queue.first === undefined ? {} : taskFields(queue.first)
+      state.output.log('warn', lane.isServed ? OWN_FAMILY : NOBODY, { ...fields, ...first })
+    }
+  }
+
+  /** Tasks that none of the workers that are there could ever run, and since when that was seen. */
+  #lackingLanes(
+    { pools, now }: Circumstances,
+    runtime: Runtime,
+  ): readonly (readonly [Lane, Spell])[] {
+    const found: (readonly [Lane, Spell])[] = []
+    const pool = pools[runtime]
+    for (const lane of pool.queue.all) {
+      const isHopeless = !lane.isServed || lane.isBlockedByAncestors
+      const isLacking = pool.workerCount > 0 && lane.queue.size > 0 && isHopeless
+      let spell = this.#lanes.get(lane)
+      if (spell === undefined) {
+        if (!isLacking) continue
+        this.#lanes.set(lane, (spell = new Spell()))
+      }
+      spell.update(isLacking, now)
+      if (isLacking) found.push([lane, spell])
+    }
+    return found
+  }
+
+  #updateRuntime(state: Circumstances, runtime: Runtime): void {
+    const pool = state.pools[runtime]
+    const [unserved, full] = [this.#unserved[runtime], this.#full[runtime]]
+    if (pool.workerCount === 0 || unserved.since !== undefined) {
+      unserved.update(pool.waiting > 0 && pool.workerCount === 0, state.now)
+    }
+    if (full.since === undefined) return
+    const free = state.options.maxNumberOfTasksWaiting - pool.overflow
+    if (free >= leastRoom(state, pool)) full.update(false, state.now)
+  }
+}
+
+/** Why tasks for a runtime wait that wait in the scheduler. */
+function reasonFor({ pools }: Circumstances, runtime: Runtime): WaitingReason {
+  if (pools[runtime].workerCount > 0) return 'all-busy'
+  const other = runtime === 'javascript' ? pools.python : pools.javascript
+  return other.workerCount > 0 ? 'no-runtime' : 'no-worker'
+}
+
+// Why tasks wait, by reason, requirement and function: for monitors and reports. Counted where they
+// wait (task-queue.ts); here it is only put together. docs/protocol.md#waiting
+
+/** Of so many clients with different functions, and graphs, what waits is put together. */
+const MAX_LOOKS = 10_000
+
+const MAX_ROWS = 200
+
+/** 32 bits. */
+const MAX_MS = 2 ** 32 - 1
+const MAX_TASKS = 2 ** 32 - 1
+
+/** Where some tasks wait. */
+interface Place extends Pick<WaitingCount, 'reason' | 'needs'> {
+  readonly queue: TaskQueue
+}
+
+interface Row extends Pick<WaitingCount, 'reason' | 'needs'> {
+  readonly name: string
+  tasks: number
+  since: InstantMs
+}
+
+/** Those first that are the most. */
+export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
+  const rows = new Map<string, Row>()
+  let looks = MAX_LOOKS
+  const add = (
+    place: Pick<WaitingCount, 'reason' | 'needs'>,
+    { counts, tasks, since }: WaitingGroup,
+  ): void => {
+    const name = counts?.name ?? ''
+    const key = `${place.reason} ${name} ${place.needs}`
+    const row = rows.get(key)
+    if (row === undefined)
+      rows.set(key, { reason: place.reason, needs: place.needs, name, tasks, since })
+    else {
+      row.tasks += tasks
+      row.since = Math.min(row.since, since)
+    }
+  }
+  for (const place of placesOf(state)) {
+    if (looks < 0) break
+    for (const group of place.queue.groups()) {
+      if ((looks -= 1) < 0) break
+      add(place, group)
+    }
+  }
+  for (const graph of state.graphWork.graphs) {
+    if ((looks -= 1) < 0) break
+    for (const kind of graph.kinds) {
+      if ((looks -= 1) < 0) break
+      if (kind.waiting + kind.ready > 0) addNodes(state, graph.runtime, kind, add)
+    }
+  }
+  const most = [...rows.values()].toSorted((a, b) => b.tasks - a.tasks).slice(0, MAX_ROWS)
+  return most.map(({ reason, needs, name, tasks, since }) => ({
+    reason,
+    needs,
+    function: name,
+    tasks: Math.min(tasks, MAX_TASKS),
+    forMS: Math.min(Math.floor(state.now - since), MAX_MS),
+  }))
+}
+
+/** Nodes of a graph that are no tasks yet. How long they have waited is not known. */
+function addNodes(
+  state: SchedulerState,
+  runtime: Runtime,
+  { functionId, options, waiting, ready }: NodeKind,
+  add: (place: Pick<WaitingCount, 'reason' | 'needs'>, group: WaitingGroup) => void,
+): void {
+  const found = state.requirements.of(options.capabilities)
+  const requirement = found === 'refused' ? undefined : found
+  const counts = state.functions.of(state.objects.get(functionId))
+  const nodes = { counts, since: state.now }
+  const needs = requirement?.key ?? ''
+  if (waiting > 0) add({ reason: 'dependency', needs }, { ...nodes, tasks: waiting })
+  if (ready === 0) return
+  const why = state.waiting.reasonOf(state, { runtime, requirement })
+  add({ reason: why.reason, needs: why.needs || needs }, { ...nodes, tasks: ready })
+}
+
+function* placesOf(state: SchedulerState): Iterable<Place> {
+  for (const runtime of ['javascript', 'python'] satisfies Runtime[]) {
+    const { queue, held } = state.pools[runtime]
+    const reason = waitReasonOf(reasonFor(state, runtime))
+    yield { reason, needs: '', queue: queue.plain }
+    yield { reason, needs: '', queue: held }
+    const lacking = new Set(state.waiting.lackingLanes(state, runtime))
+    for (const lane of queue.all) {
+      const isLacking = reason === 'allBusy' && lacking.has(lane)
+      const needs = isLacking ? needsOf(lane) : lane.requirement.key
+      yield { reason: isLacking ? 'noCapability' : reason, needs, queue: lane.queue }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { objectId } from '../../../base/ids.js'
+import type { ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
+import { ObjectTable } from './table.js'
+import { instruction } from '../scheduler.kit.js'
+
+test('of very many removals, workers are told in several goes', () => {
+  const count = 50_000
+  const table = new ObjectTable()
+  const user: ObjectUser = { objects: new Set() }
+  const workers = ['V', 'W'].map(() => ({ held: new Set<ObjectEntry>() }) as unknown as WorkerEntry)
+  const ids = Array.from({ length: count }, (_, index) => `o${index}`)
+  table.create(user, instruction('create', 'C', ids).objectContent)
+  for (const entry of user.objects) for (const worker of workers) table.hold(worker, entry)
+  table.delete(user, ids.map(objectId))
+  const told = new Map(workers.map((worker) => [worker, new Set<string>()]))
+  let goes = 0
+  for (; table.hasRemovals; goes += 1) {
+    let length = 0
+    for (const [worker, removed] of table.takeRemovals()) {
+      assert.ok(removed.length > 0)
+      length += removed.length
+      for (const id of removed) told.get(worker)?.add(id)
+    }
+    assert.ok(length < count, `${length} in one go`)
+  }
+  assert.ok(goes > 1)
+  for (const seen of told.values()) assert.equal(seen.size, count)
+  assert.equal(table.size, 0)
+})
+
+test('an object that has gone leads to no worker any more', () => {
+  const table = new ObjectTable()
+  const user: ObjectUser = { objects: new Set() }
+  const worker = { held: new Set<ObjectEntry>() } as unknown as WorkerEntry
+  table.create(user, instruction('create', 'C', ['o']).objectContent)
+  const [entry] = user.objects
+  assert.ok(entry !== undefined)
+  table.hold(worker, entry)
+  table.delete(user, [objectId('o')])
+  assert.equal(worker.held.size, 0)
+  // A node of a graph may still know it, and would be given to a worker that is not there.
+  assert.equal(entry.holders.size, 0)
+})

@@ -1,0 +1,138 @@
+// Objects on request: stored, deleted, delivered. docs/protocol.md#objects
+
+import { NO_BYTES, totalBytes } from '../../../base/bytes.js'
+import { hasFeature, FEATURE_INLINE } from '../../../base/features.js'
+import type { Identity, ObjectId } from '../../../base/ids.js'
+import { isSerializerId } from '../../../wire/object-content.js'
+import type { ObjectContent, ObjectInstruction, ObjectRequest } from '../../../wire/message.js'
+import type { ObjectEntry } from '../entries.js'
+import type { SchedulerState } from '../state.js'
+
+/** A client, or a worker on behalf of a client, stores or deletes. */
+export function onObjectInstruction(state: SchedulerState, message: ObjectInstruction): void {
+  const user = state.clients.get(message.objectUser)
+  if (user === undefined) {
+    const fields = { client: message.objectUser, count: message.objectContent.objectIds.length }
+    state.output.log('debug', 'ignored objects of an unknown client', fields)
+    return
+  }
+  switch (message.instructionType) {
+    case 'create':
+      state.objects.create(user, message.objectContent)
+      break
+    case 'delete':
+      state.objects.delete(user, message.objectContent.objectIds)
+      break
+    case 'clear':
+      state.output.log('warn', 'ignored a clear: it has no meaning here', { client: user.identity })
+      break
+  }
+}
+
+/** Answers with what there is. Which form the answer has depends on what the peer can read. */
+export function onObjectRequest(
+  state: SchedulerState,
+  from: Identity,
+  message: ObjectRequest,
+): void {
+  const worker = state.workers.get(from)
+  const features = (worker?.heartbeat ?? state.clients.get(from))?.features ?? 0
+  const isOurs = hasFeature(features, FEATURE_INLINE)
+  const found: ObjectEntry[] = []
+  const missing: ObjectId[] = []
+  // A 1.9.9 peer wants its list as it was, doubles and all; for ours each object is sent once.
+  for (const id of isOurs ? new Set(message.objectIds) : message.objectIds) {
+    const entry = state.objects.get(id)
+    if (entry === undefined) missing.push(id)
+    else found.push(entry)
+    if (entry === undefined) continue
+    state.objects.touch(entry)
+    if (worker !== undefined) state.objects.hold(worker, entry)
+  }
+  if (isOurs) answerOurs(state, from, found, missing)
+  else if (worker === undefined)
+    respond(state, from, { ...contentOf(found), objectIds: message.objectIds })
+  else respond(state, from, paddedContent(state, message.objectIds))
+}
+
+/** Tells workers which objects are gone. */
+export function sendRemovals(state: SchedulerState): void {
+  for (const [worker, objectIds] of state.objects.takeRemovals()) {
+    state.output.send(worker.identity, {
+      kind: 'objectInstruction',
+      instructionType: 'delete',
+      objectUser: worker.identity,
+      objectContent: { ...NO_CONTENT, objectIds },
+    })
+  }
+}
+
+/** Most content in one response to one of our peers, in bytes; a single object may be longer. */
+const MAX_RESPONSE_BYTES = 2 ** 30
+
+const NO_CONTENT: ObjectContent = {
+  objectIds: [],
+  objectTypes: [],
+  objectNames: [],
+  objectBytes: [],
+}
+
+function answerOurs(
+  state: SchedulerState,
+  to: Identity,
+  found: readonly ObjectEntry[],
+  missing: readonly ObjectId[],
+): void {
+  for (const part of inParts(found)) respond(state, to, contentOf(part))
+  if (missing.length === 0) return
+  state.output.send(to, {
+    kind: 'objectResponse',
+    responseType: 'objectNotExist',
+    objectContent: { ...NO_CONTENT, objectIds: missing },
+  })
+}
+
+/** A message has at most 4 GiB, so what is asked for at once may need several. */
+function* inParts(entries: readonly ObjectEntry[]): Generator<readonly ObjectEntry[]> {
+  let part: ObjectEntry[] = []
+  let partBytes = 0
+  for (const entry of entries) {
+    const entryBytes = totalBytes(entry.chunks)
+    if (part.length > 0 && partBytes + entryBytes > MAX_RESPONSE_BYTES) {
+      yield part
+      part = []
+      partBytes = 0
+    }
+    part.push(entry)
+    partBytes += entryBytes
+  }
+  if (part.length > 0) yield part
+}
+
+function respond(state: SchedulerState, to: Identity, objectContent: ObjectContent): void {
+  state.output.send(to, { kind: 'objectResponse', responseType: 'content', objectContent })
+}
+
+function contentOf(entries: readonly ObjectEntry[]): ObjectContent {
+  return {
+    objectIds: entries.map((entry) => entry.id),
+    objectTypes: entries.map((entry) => entry.type),
+    objectNames: entries.map((entry) => entry.name),
+    objectBytes: entries.map((entry) => entry.chunks),
+  }
+}
+
+/**
+ * For a 1.9.9 worker, which pairs ids and contents by position: a missing object has empty content,
+ * which fails its task and nothing else. An empty serializer would kill the processor: it is left
+ * out.
+ */
+function paddedContent(state: SchedulerState, ids: readonly ObjectId[]): ObjectContent {
+  const listed = ids.filter((id) => state.objects.get(id) !== undefined || !isSerializerId(id))
+  return {
+    objectIds: ids,
+    objectTypes: listed.map((id) => state.objects.get(id)?.type ?? 'object'),
+    objectNames: listed.map((id) => state.objects.get(id)?.name ?? NO_BYTES),
+    objectBytes: listed.map((id) => state.objects.get(id)?.chunks ?? []),
+  }
+}

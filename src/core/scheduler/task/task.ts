@@ -1,0 +1,383 @@
+// What happens to tasks: they arrive, are assigned, end, are taken back or cancelled. What workers
+// answer is in task-result.ts. docs/protocol.md#task, docs/protocol.md#cancel
+
+import { copyOf, NO_BYTES } from '../../../base/bytes.js'
+import { ProtocolError } from '../../../base/errors.js'
+import { FEATURE_PEERS, hasFeature } from '../../../base/features.js'
+import { idToHex, type TaskId } from '../../../base/ids.js'
+import { durationMsOf } from '../../../wire/profile.js'
+import { decodeTaskFlags } from '../../../wire/task-flags.js'
+import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../../wire/message.js'
+import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
+import { pastAttempts, rememberAttempt } from '../monitor/explain.js'
+import { adopt, leaveParent, releaseChildren } from './family.js'
+import { publishTask, refusedFields } from '../publication.js'
+import { spendRoom, takesMore } from '../worker/load.js'
+import type { SchedulerState } from '../state.js'
+import { countAttempt, extraOf, readExtra } from './extra.js'
+import { tellAgain, tellQueued } from './update.js'
+import type { WorkerPool } from '../worker/pool.js'
+import { PLAIN_RESULT } from '../../../wire/plain.js'
+
+/** A client submits a task. One that it has already submitted is ignored: it was sent again. */
+export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {
+  const known = state.tasks.get(message.taskId)
+  spendRoom(state, client)
+  if (known !== undefined && !givesWay(state, known, client, message)) return
+  const pool = state.pools[client.runtime]
+  const parent = message.parentTaskId === '' ? undefined : state.tasks.get(message.parentTaskId)
+  // One that a worker has is no more work, but less; one that another waits for ends that.
+  const isNew = parent === undefined && !state.claims.has(message.taskId)
+  if (isNew && !takesMore(state, client)) {
+    sendStatus(state, client, message.taskId, 'noWorker')
+    return
+  }
+  const task = newTask(state, client, message)
+  if (task === undefined) {
+    const fields = refusedFields(state, client, message)
+    state.output.log('warn', 'refused a task with malformed flags', fields)
+    sendStatus(state, client, message.taskId, 'canceled')
+    return
+  }
+  state.tasks.set(task.id, task)
+  client.tasks.add(task)
+  if (message.mayHaveRun && state.isNew && !state.claims.has(task.id)) pool.held.push(task)
+  else pool.queue.push(task)
+  publishTask(state, task, 'inactive')
+  if (state.claims.size > 0) callClaimant(state, task)
+  if (parent !== undefined) adopt(parent, task)
+  // What a task submits while it is being cancelled has no chance.
+  if (parent?.state === 'canceling') cancelTask(state, task, true)
+}
+
+/** Whether a task of the same id goes, so that `client` can submit it. */
+function givesWay(
+  state: SchedulerState,
+  known: TaskEntry,
+  client: ClientEntry,
+  message: Task,
+): boolean {
+  if (known.client === client) {
+    tellAgain(state, known)
+    return false
+  }
+  if (vacates(state, known)) return true
+  refuseForeignId(state, client, message)
+  return false
+}
+
+/**
+ * Takes the id away from a task whose client had been given up, and is back before its tasks have
+ * been cancelled. False: its client is there.
+ */
+export function vacates(state: SchedulerState, task: TaskEntry): boolean {
+  if (task.client === undefined) forget(state, task)
+  else if (task.client.hasLeft) cancelTask(state, task, true)
+  else return false
+  return true
+}
+
+/** A client wants a task cancelled. For an unknown task there is no answer. */
+export function onTaskCancel(
+  state: SchedulerState,
+  client: ClientEntry,
+  message: TaskCancel,
+): void {
+  const task = state.tasks.get(message.taskId)
+  if (cancelTarget(client, task, message.taskId)) return
+  if (task === undefined || task.client !== client || task.node !== undefined) {
+    count(state, 'notFound')
+    const fields = { task: idToHex(message.taskId), client: client.identity }
+    state.output.log('debug', 'ignored the cancel of an unknown task', fields)
+    return
+  }
+  cancelTask(state, task, message.flags.force)
+}
+
+/** Whether the client has a graph of which this is a target, which it then does not want. */
+function cancelTarget(client: ClientEntry, task: TaskEntry | undefined, id: TaskId): boolean {
+  if (task?.node !== undefined) return task.client === client && task.node.graph.cancelTarget(id)
+  if (task !== undefined) return false
+  for (const graph of client.graphs.values()) {
+    if (graph.cancelTarget(id)) return true
+  }
+  return false
+}
+
+/**
+ * Cancels a task for its client, and all that runs inside of it: at once if it waits, else its
+ * worker is asked. May be called again, to add force.
+ */
+export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolean): void {
+  const { worker, state: before } = task
+  const next = state.lifecycle.next(task.id, before, 'cancelled')
+  if (next === 'ended') {
+    // The queue has dropped what belongs to a client that has left.
+    if (task.client?.hasLeft === true) task.place = undefined
+    else state.pools[task.runtime].withdraw(task)
+    endTask(state, task, statusResult(task.id, 'canceled'))
+    return
+  }
+  task.state = next
+  if (before !== 'canceling') publishTask(state, task, 'canceling')
+  const isNews = before !== 'canceling' || (force && task.extra?.isForced !== true)
+  if (worker !== undefined && isNews) {
+    const extra = extraOf(task)
+    if (force) extra.isForced = true
+    extra.unanswered += 1
+    const flags = { force, retrieveTaskObject: false }
+    state.output.send(worker.identity, { kind: 'taskCancel', taskId: task.id, flags })
+  }
+  cancelChildren(state, task)
+}
+
+/**
+ * The worker of some tasks is gone: they wait again, in front of all others. `isLost`: it went
+ * without a word, perhaps because of one of them: a task may do so only a few times.
+ */
+export function takeTasksBack(
+  state: SchedulerState,
+  tasks: readonly TaskEntry[],
+  worker: WorkerEntry,
+  isLost: boolean,
+): void {
+  // Backwards, because each goes in front: in the end they stand as they were assigned.
+  for (const task of tasks.toReversed()) {
+    // A client inside of the worker has gone with it.
+    if (task.client?.hasLeft === true) cancelTask(state, task, true)
+    const isWornOut = isLost && task.state === 'running' && hasWornOut(task, worker)
+    const cause = isWornOut ? 'wornOut' : 'workerLost'
+    const next = state.lifecycle.next(task.id, task.state, cause)
+    if (next === 'inactive' || isWornOut) {
+      rememberAttempt(task, worker.identity, 'workerLost', state.now)
+    }
+    if (next === 'inactive') {
+      if (task.runtime === 'javascript') countAttempt(task)
+      waitInFront(state, task)
+    } else {
+      endTask(
+        state,
+        task,
+        statusResult(task.id, isWornOut ? 'workerDied' : 'canceled'),
+        isLost ? worker : undefined,
+      )
+    }
+  }
+}
+
+/** Counts a lost worker. True: that was one too many. */
+function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
+  const extra = extraOf(task)
+  extra.deaths += 1
+  extra.lostWith = lost.identity
+  return extra.deaths >= extra.deathLimit
+}
+
+/** Sends out tasks for as long as some wait and some worker has room. Called after each event. */
+export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
+  for (;;) {
+    giveClaimed(state)
+    const choice = pool.next(state.now)
+    if (choice === undefined) return
+    assign(state, choice.task, choice.worker)
+  }
+}
+
+/** Gives a task that waits to a worker that has begun it before, whatever else that has. */
+export function giveTo(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
+  state.pools[task.runtime].withdraw(task)
+  assign(state, task, worker)
+}
+
+/** Ends what a worker has of a task that is not its own (any more). */
+export function stopAt(state: SchedulerState, worker: WorkerEntry, id: TaskId): void {
+  const flags = { force: true, retrieveTaskObject: false }
+  state.output.send(worker.identity, { kind: 'taskCancel', taskId: id, flags })
+}
+
+/** A task is in the queue that a worker may have claimed: it gets it once the event is handled. */
+export function callClaimant(state: SchedulerState, task: TaskEntry): void {
+  const worker = state.claims.take(task.id)
+  if (worker === undefined) return
+  if (worker.runtime === task.runtime) state.claims.put({ task, worker })
+  else stopAt(state, worker, task.id)
+}
+
+function giveClaimed(state: SchedulerState): void {
+  for (let next = state.claims.next(); next !== undefined; next = state.claims.next()) {
+    const { task, worker } = next
+    if (state.workers.get(worker.identity) !== worker) continue
+    const isWaiting = task.state === 'inactive' && state.tasks.get(task.id) === task
+    if (isWaiting && task.client?.hasLeft === false) giveTo(state, task, worker)
+    else stopAt(state, worker, task.id)
+  }
+}
+
+function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
+  if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
+  task.state = 'running'
+  task.changedAt = state.now
+  state.lifecycle.next(task.id, 'inactive', 'assigned')
+  state.pools[task.runtime].assign(task, worker, state.now)
+  task.node?.graph.onTaken(task)
+  state.output.forward(worker.identity, 'task', task.bytes)
+  publishTask(state, task, 'running')
+}
+
+/** Tells a client how a task of its ended that has no other result. */
+export function sendStatus(
+  state: SchedulerState,
+  client: ClientEntry,
+  id: TaskId,
+  status: TaskStatus,
+): void {
+  count(state, status)
+  state.output.send(client.identity, statusResult(id, status))
+}
+
+/** Undefined when the flags are malformed, which would bring a 1.9.9 worker down, and the like. */
+export function newTask(
+  state: SchedulerState,
+  client: ClientEntry,
+  message: Task,
+): TaskEntry | undefined {
+  const priority = priorityOf(message.metadata)
+  if (priority === undefined || (client.runtime === 'python' && priority < 0)) return undefined
+  const requirement = state.requirements.of(message.capabilities)
+  if (requirement === 'refused') return undefined
+  const fn = state.objects.get(message.funcObjectId)
+  if (fn !== undefined) state.functions.of(fn)
+  return {
+    id: message.taskId,
+    client,
+    runtime: client.runtime,
+    priority,
+    requirement,
+    function: fn,
+    bytes: message.bytes === undefined ? NO_BYTES : copyOf(message.bytes),
+    state: 'inactive',
+    changedAt: state.now,
+    expectedSeconds: 0,
+    worker: undefined,
+    place: undefined,
+    extra: readExtra(message),
+    node: undefined,
+  }
+}
+
+/** The priority in task flags; undefined for malformed ones. */
+export function priorityOf(metadata: Uint8Array): number | undefined {
+  try {
+    return decodeTaskFlags(metadata).priority
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined
+    throw error
+  }
+}
+
+/** The task did not come to its end: it waits in front of its client's others. */
+export function waitInFront(state: SchedulerState, task: TaskEntry): void {
+  cancelChildren(state, task)
+  task.state = 'inactive'
+  task.changedAt = state.now
+  tellQueued(state, task)
+  state.pools[task.runtime].queue.putBack(task)
+  publishTask(state, task, 'inactive')
+}
+
+/** What was submitted inside of a task, and inside of that and so on, has to end. */
+export function cancelChildren(state: SchedulerState, task: TaskEntry): void {
+  if (task.extra?.children === undefined) return
+  state.orphans.addChildren(task)
+  cancelOrphans(state)
+}
+
+/** Cancels some of those that have to end; `state.orphans` has what is left. */
+export function cancelOrphans(state: SchedulerState): void {
+  state.orphans.drain((child) => {
+    if ('cancel' in child) child.cancel()
+    else if (state.tasks.get(child.id) === child) cancelTask(state, child, true)
+  })
+}
+
+/** The task has left the tables: its children go on if it has succeeded, and only then. */
+function leaveFamily(state: SchedulerState, task: TaskEntry, status: TaskStatus): void {
+  leaveParent(task)
+  if (status === 'success') releaseChildren(task)
+  else cancelChildren(state, task)
+}
+
+/**
+ * The task leaves the tables; its client, if it is still there, gets the result. `worker` had it.
+ */
+export function endTask(
+  state: SchedulerState,
+  task: TaskEntry,
+  result: TaskResult,
+  worker?: WorkerEntry,
+): void {
+  const durationMs = worker === undefined ? undefined : durationMsOf(result.metadata)
+  count(state, result.status)
+  state.functions.count(task.function, result.status, durationMs)
+  if (state.monitors.wants(result.status)) {
+    state.monitors.onEnded(state, task, { result, worker, durationMs })
+  }
+  state.tasks.delete(task.id)
+  publishTask(state, task, result.status, { metadata: result.metadata, worker })
+  task.client?.tasks.delete(task)
+  if (task.node === undefined) answer(state, task, result)
+  else task.node.graph.onEnded(task, result)
+  if (task.extra !== undefined) leaveFamily(state, task, result.status)
+}
+
+function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): void {
+  const { client, extra } = task
+  if (client === undefined || client.hasLeft) return
+  const hasPast = extra?.attempts !== undefined && hasFeature(client.features, FEATURE_PEERS)
+  if (hasPast) {
+    const attempts = pastAttempts(task, state.now)
+    state.output.send(client.identity, { ...result, attempts, bytes: undefined })
+  } else if (result.bytes === undefined) state.output.send(client.identity, result)
+  else state.output.forward(client.identity, 'taskResult', result.bytes)
+}
+
+/** The task leaves the tables and nobody is told. */
+function forget(state: SchedulerState, task: TaskEntry): void {
+  const { worker, extra } = task
+  if (worker !== undefined && extra !== undefined && extra.unanswered > 0) {
+    worker.owed ??= new Map()
+    worker.owed.set(task.id, (worker.owed.get(task.id) ?? 0) + extra.unanswered)
+  }
+  state.pools[task.runtime].release(task, state.now)
+  state.tasks.delete(task.id)
+  leaveParent(task)
+}
+
+/** A result without content. */
+export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
+  const { inlineResults, worker, failedTaskId, attempt, attempts, error } = PLAIN_RESULT
+  return {
+    kind: 'taskResult',
+    taskId,
+    status,
+    metadata: NO_BYTES,
+    results: [],
+    inlineResults,
+    worker,
+    failedTaskId,
+    attempt,
+    attempts,
+    error,
+  }
+}
+
+/** Counts a task that has ended, for the monitors. */
+export function count(state: SchedulerState, status: TaskStatus): void {
+  state.ended.set(status, (state.ended.get(status) ?? 0) + 1)
+}
+
+function refuseForeignId(state: SchedulerState, client: ClientEntry, message: Task): void {
+  const fields = refusedFields(state, client, message)
+  state.output.log('warn', 'refused a task whose id another client uses', fields)
+  sendStatus(state, client, message.taskId, 'notFound')
+}

@@ -1,0 +1,250 @@
+// What workers offer, and whether one fits a task: the only place where that is decided. Units
+// belong to the agent of a host and are shared by its workers. docs/protocol.md#capabilities
+
+import { assert } from '../../../base/assert.js'
+import type { TaskCapability } from '../../../wire/message.js'
+import type { Offer, Stock, Supply, Take, TaskEntry, WorkerEntry } from '../entries.js'
+
+/** Of what a worker offers more than so many names count for nothing. */
+const MAX_NAMES = 1000
+
+/** Whether a stock has so many units that no task has. */
+function has({ stock, units }: Take): boolean {
+  return stock.total - stock.used >= units
+}
+
+/** Whether somebody may be short of a stock once `units` more are taken from it. */
+function isScarce({ total, used, largest }: Stock, units: number): boolean {
+  return total - used - units < largest
+}
+
+/** Throws unless the tasks of the workers have what counts as used. */
+function checkSupply(supply: Supply): void {
+  const counted = new Map<Stock, number>()
+  for (const worker of supply.workers) {
+    assert(worker.offer?.supply === supply, 'a worker has another supply')
+    for (const task of worker.assigned) {
+      for (const { stock, units } of takesOf(worker, task.requirement)) {
+        counted.set(stock, (counted.get(stock) ?? 0) + units)
+      }
+    }
+  }
+  for (const stock of supply.stocks.values()) {
+    assert(stock.used === (counted.get(stock) ?? 0), 'units are miscounted')
+  }
+}
+
+/** The supplies of all agents. */
+export class Supplies {
+  readonly #byAgent = new Map<string, Supply>()
+
+  /** What a worker offers that comes; undefined: nothing. `agent`: the same for all of a host. */
+  offerOf(agent: string, capabilities: readonly TaskCapability[]): Offer | undefined {
+    if (capabilities.length === 0) return undefined
+    let supply = this.#byAgent.get(agent)
+    if (supply === undefined) {
+      supply = { workers: new Set(), stocks: new Map() }
+      this.#byAgent.set(agent, supply)
+    }
+    const units = new Map<string, number>()
+    for (const { name, value } of capabilities.slice(0, MAX_NAMES)) {
+      units.set(name, value)
+      if (value < 0) continue
+      const stock = supply.stocks.get(name)
+      if (stock === undefined) supply.stocks.set(name, { total: value, used: 0, largest: 0 })
+      else stock.total = value
+    }
+    return { units, supply, takes: new WeakMap() }
+  }
+
+  join(worker: WorkerEntry): void {
+    worker.offer?.supply.workers.add(worker)
+  }
+
+  /** A worker without tasks has gone. The last one of an agent takes its units along. */
+  leave(worker: WorkerEntry, agent: string): void {
+    const supply = worker.offer?.supply
+    supply?.workers.delete(worker)
+    if (supply?.workers.size === 0 && this.#byAgent.get(agent) === supply) {
+      this.#byAgent.delete(agent)
+    }
+  }
+
+  /** Throws if a supply disagrees with the tasks that have its units. */
+  checkInvariants(): void {
+    for (const supply of this.#byAgent.values()) {
+      assert(supply.workers.size > 0, 'a supply without workers')
+      checkSupply(supply)
+    }
+  }
+}
+
+/** Whether a worker could ever run what needs this. A name without a number has all numbers. */
+export function offers(worker: WorkerEntry, { needs }: Requirement): boolean {
+  const { offer } = worker
+  if (offer === undefined) return false
+  return needs.every(({ name, units }) => {
+    const offered = offer.units.get(name)
+    return offered !== undefined && (offered < 0 || offered >= units)
+  })
+}
+
+/** Whether there are units left for all of these. */
+export function haveUnits(takes: readonly Take[]): boolean {
+  return takes.every(has)
+}
+
+/** Whether a task may be given to a worker now, if that has room for it. */
+export function fits(worker: WorkerEntry, task: TaskEntry): boolean {
+  const requirement = task.requirement
+  if (requirement === undefined) return true
+  return offers(worker, requirement) && haveUnits(takesOf(worker, requirement))
+}
+
+/**
+ * Whether a task can never run as long as those go on inside of which it was submitted, and which
+ * wait for it: of the agents of `workers`, these have too many units.
+ */
+export function isBlockedByAncestors(task: TaskEntry, workers: readonly WorkerEntry[]): boolean {
+  const requirement = task.requirement
+  let ancestor = parentOf(task)
+  if (requirement?.isCounted !== true || ancestor === undefined) return false
+  /** What they have. */
+  const held = new Map<Stock, number>()
+  for (; ancestor !== undefined; ancestor = parentOf(ancestor)) {
+    const { worker } = ancestor
+    if (worker === undefined) continue
+    for (const { stock, units } of takesOf(worker, ancestor.requirement)) {
+      held.set(stock, (held.get(stock) ?? 0) + units)
+    }
+  }
+  return workers.every((worker) => {
+    return takesOf(worker, requirement).some(({ stock, units }) => {
+      return stock.total - (held.get(stock) ?? 0) < units
+    })
+  })
+}
+
+function parentOf({ extra, node }: TaskEntry): TaskEntry | undefined {
+  return node === undefined ? extra?.parent : node.graph.parent
+}
+
+/**
+ * A task has its units from now on, even if they are not there: it runs already. Whether others may
+ * be short of them now.
+ */
+export function takeUnits(worker: WorkerEntry, { requirement }: TaskEntry): boolean {
+  let isScarcer = false
+  for (const { stock, units } of takesOf(worker, requirement)) {
+    if (isScarce(stock, units)) isScarcer = true
+    stock.used += units
+  }
+  return isScarcer
+}
+
+/** The opposite of `takeUnits`. Whether others may have been short of them. */
+export function giveUnitsBack(worker: WorkerEntry, { requirement }: TaskEntry): boolean {
+  let wasScarce = false
+  for (const { stock, units } of takesOf(worker, requirement)) {
+    if (isScarce(stock, 0)) wasScarce = true
+    stock.used -= units
+    assert(stock.used >= 0, 'units were given back that nobody had')
+  }
+  return wasScarce
+}
+
+const NONE: readonly Take[] = []
+
+/** What a task that needs this takes of the units of a worker's agent. */
+export function takesOf(
+  { offer }: WorkerEntry,
+  requirement: Requirement | undefined,
+): readonly Take[] {
+  if (requirement?.isCounted !== true || offer === undefined) return NONE
+  let takes = offer.takes.get(requirement)
+  if (takes === undefined) {
+    takes = requirement.needs.flatMap(({ name, units }) => {
+      const stock = (offer.units.get(name) ?? -1) < 0 ? undefined : offer.supply.stocks.get(name)
+      return units === 0 || stock === undefined ? [] : [{ stock, units }]
+    })
+    offer.takes.set(requirement, takes)
+  }
+  return takes
+}
+
+// What a task needs of a worker beside its runtime. Tasks that need the same have the same object.
+
+/** Tasks that need more than so many capabilities are refused: nobody means that. */
+const MAX_NEEDS = 64
+
+/** When there are more requirements, those that are known are forgotten. */
+const MAX_KNOWN = 10_000
+
+/** A capability that the worker must offer. */
+interface Need {
+  readonly name: string
+  /** So many units the task has to itself while it has a worker; 0: the name is enough. */
+  readonly units: number
+}
+
+/** What some tasks need. */
+export interface Requirement {
+  /** The needs in one text, for people, too: `gpu=1, linux`. Equal only for equal requirements. */
+  readonly key: string
+  /** By name. Invariant: not empty, no name twice. */
+  readonly needs: readonly Need[]
+  /** Whether it needs units. */
+  readonly isCounted: boolean
+}
+
+/** Makes and knows requirements. */
+export class Requirements {
+  readonly #known = new Map<string, Requirement>()
+  /** What was asked for last, and what that is: the next task mostly asks for the same. */
+  #last: { readonly asked: readonly TaskCapability[]; readonly found: Requirement } | undefined
+
+  /**
+   * What a Task asks for; undefined if that is nothing. A name that stands there twice is needed
+   * with the sum of its units. `'refused'`: there are too many.
+   */
+  of(capabilities: readonly TaskCapability[]): Requirement | 'refused' | undefined {
+    if (capabilities.length === 0) return undefined
+    if (capabilities.length > MAX_NEEDS) return 'refused'
+    if (this.#last !== undefined && areSame(this.#last.asked, capabilities)) return this.#last.found
+    const found = this.#find(capabilities)
+    this.#last = { asked: capabilities, found }
+    return found
+  }
+
+  #find(capabilities: readonly TaskCapability[]): Requirement {
+    const units = new Map<string, number>()
+    for (const { name, value } of capabilities) {
+      const sum = (units.get(name) ?? 0) + Math.max(value, 0)
+      units.set(name, Math.min(sum, Number.MAX_SAFE_INTEGER))
+    }
+    const needs = [...units].map(([name, count]) => ({ name, units: count }))
+    needs.sort((a, b) => (a.name < b.name ? -1 : 1))
+    const key = needs.map(textOf).join(', ')
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    const made = { key, needs, isCounted: needs.some((need) => need.units > 0) }
+    this.#known.set(key, made)
+    return made
+  }
+}
+
+function areSame(some: readonly TaskCapability[], others: readonly TaskCapability[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ name, value }, index) => {
+      return name === others[index]?.name && value === others[index].value
+    })
+  )
+}
+
+/** Names may hold anything: two requirements must not have one text. */
+function textOf({ name, units }: Need): string {
+  const shown = /^[^\s,="\p{C}]+$/u.test(name) ? name : JSON.stringify(name)
+  return units === 0 ? shown : `${shown}=${units}`
+}

@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { taskId } from '../../../base/ids.js'
+import { graph, node } from '../graph/graph.kit.js'
+import {
+  cancel,
+  child,
+  clientHeartbeat,
+  OURS,
+  peer,
+  PYTHON,
+  result,
+  task,
+  type TestScheduler,
+  update,
+  withPeers,
+  workerHeartbeat,
+} from '../scheduler.kit.js'
+
+const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
+
+/** The first heartbeat of a worker that has tasks from before. */
+function back(...tasks: readonly string[]): ReturnType<typeof workerHeartbeat> {
+  return { ...workerHeartbeat(), tasks: tasks.map(taskId) }
+}
+
+/** A task that a client sends again to another scheduler than before. */
+function again(id: string, client = 'C'): ReturnType<typeof task> {
+  return { ...task(id, client), mayHaveRun: true }
+}
+
+function lose(scheduler: TestScheduler, worker: string): TestScheduler {
+  return scheduler.handle({ type: 'peerDisconnected', peer: peer(worker) })
+}
+
+test('a worker that comes back gets the tasks that it has at once, beside all that it has', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C')).actions()
+  lose(scheduler, 'W').receive('W', back('a'))
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task a'])
+  scheduler.receive('W', result('a'))
+  assert.deepEqual(scheduler.lines(), ['C <- result a success', 'W <- task b'])
+})
+
+test('a task that waits behind others goes to the worker that comes back with it', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  for (const id of ['a', 'b', 'c', 'd']) scheduler.receive('C', task(id, 'C'))
+  scheduler.receive('W', back('c', 'd'))
+  assert.deepEqual(scheduler.lines(), ['V <- task a', 'W <- echo S', 'W <- task c', 'W <- task d'])
+})
+
+test('what another worker has by then is cancelled where it came back', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
+  scheduler.receive('C', task('a', 'C'))
+  lose(scheduler, 'W').actions()
+  scheduler.receive('W', back('a'))
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- cancel a by force'])
+  // What it may have sent before it knew is of an earlier attempt, and not its to answer.
+  scheduler.receiveAsIs('W', result('a')).receive('W', result('a', 'canceled'))
+  assert.deepEqual(scheduler.lines(), [])
+  assert.deepEqual(scheduler.receive('X', result('a')).lines(), ['C <- result a success'])
+})
+
+test('what a worker says twice that it has, it has once', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler
+    .receive('C', task('a', 'C'))
+    .receive('W', back('a', 'a', 'u', 'u'))
+    .actions()
+  scheduler.receive('W', back('a', 'u'))
+  assert.deepEqual(scheduler.lines(), ['W <- echo S'])
+  assert.deepEqual(scheduler.receive('W', result('a')).lines(), ['C <- result a success'])
+})
+
+test('after a restart, a worker gets what it has as soon as its client has sent it', () => {
+  const scheduler = withPeers({ workers: ['V'] })
+  scheduler.receive('W', back('a', 'b')).receive('C', clientHeartbeat()).actions()
+  scheduler.receive('C', again('b')).receive('C', again('a'))
+  assert.deepEqual(scheduler.lines(), ['W <- task b', 'W <- task a'])
+  scheduler.receive('W', result('a')).receive('W', result('b'))
+  assert.deepEqual(scheduler.lines(), ['C <- result a success', 'C <- result b success'])
+  assert.deepEqual(scheduler.moveTo(10_000).lines(), [])
+})
+
+test('a claimed task is its worker’s whatever the limit on waiting tasks', () => {
+  const scheduler = withPeers(
+    { clients: ['C'] },
+    { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 },
+  )
+  scheduler.receive('W', back('a', 'b')).actions()
+  for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task a', 'W <- task b', 'C <- result c noWorker'])
+})
+
+test('what nobody comes for is cancelled by force after five seconds', () => {
+  const scheduler = withPeers({})
+  scheduler.receive('W', back('a', 'b')).actions()
+  assert.deepEqual(scheduler.moveTo(4999).lines(), [])
+  assert.deepEqual(scheduler.moveTo(5000).lines(), [
+    'W <- cancel a by force',
+    'W <- cancel b by force',
+  ])
+  scheduler.receive('W', result('a', 'canceled')).receive('W', result('b', 'notFound'))
+  assert.deepEqual(scheduler.moveTo(20_000).lines(), [])
+})
+
+test('many claims that nobody comes for end a part at a time', () => {
+  const scheduler = withPeers({})
+  const ids = Array.from({ length: 5000 }, (_, index) => `t${index}`)
+  scheduler.receive('W', back(...ids)).actions()
+  scheduler.now = 5000
+  const counts: number[] = []
+  while ((scheduler.machine.deadline ?? Infinity) <= 5000) {
+    scheduler.handle({ type: 'tick' })
+    counts.push(scheduler.lines().length)
+  }
+  assert.deepEqual(counts, [2000, 2000, 1000])
+})
+
+test('a worker may claim only so much', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  const ids = Array.from({ length: 100_001 }, (_, index) => taskId(`t${index}`))
+  scheduler.machine.handle(
+    {
+      type: 'messageReceived',
+      from: peer('W'),
+      message: { ...workerHeartbeat(), tasks: ids },
+    },
+    0,
+    () => {},
+  )
+  scheduler.receive('X', workerHeartbeat()).actions()
+  scheduler.receive('C', task('t99999', 'C')).receive('C', task('t100000', 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- task t99999', 'X <- task t100000'])
+})
+
+test('claims go with their worker', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  lose(scheduler.receive('W', back('a')), 'W')
+  scheduler.receive('X', workerHeartbeat()).actions()
+  assert.deepEqual(scheduler.receive('C', task('a', 'C')).lines(), ['X <- task a'])
+  assert.deepEqual(scheduler.moveTo(10_000).lines(), [])
+})
+
+test('of two workers that claim the same, the first is believed', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler.receive('W', back('a')).receive('X', back('a'))
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'X <- echo S', 'X <- cancel a by force'])
+  assert.deepEqual(scheduler.receive('C', task('a', 'C')).lines(), ['W <- task a'])
+})
+
+test('a worker of another runtime cannot have a task', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['X'] })
+  const mixed = { ...back('p', 'q'), runtime: '' }
+  scheduler.receive('P', clientHeartbeat({ ...PYTHON, features: OURS.features }))
+  scheduler.receive('C', task('b', 'C')).receive('C', task('q', 'C')).actions()
+  scheduler.receive('W', mixed).receive('C', task('p', 'C'))
+  assert.deepEqual(scheduler.lines(), [
+    'W <- echo S',
+    'W <- cancel q by force',
+    'W <- cancel p by force',
+  ])
+})
+
+test('a node of a graph goes to the worker that came back with it', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  scheduler.receive('W', back('n2', 'n3', 'n4')).actions()
+  const nodes = ['n1', 'n2', 'n3', 'n4', 'n5'].map((id) => node(id))
+  scheduler.receive('C', graph('G', ['n1', 'n2', 'n3', 'n4', 'n5'], nodes))
+  assert.deepEqual(scheduler.lines().toSorted(), [
+    'V <- task n1',
+    'W <- task n2',
+    'W <- task n3',
+    'W <- task n4',
+  ])
+})
+
+test('a hundred thousand claimed nodes of one graph need no stack', () => {
+  const count = 20_000
+  const ids = Array.from({ length: count }, (_, index) => `n${index}`)
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler.receive('W', back(...ids)).actions()
+  scheduler.receive(
+    'C',
+    graph(
+      'G',
+      [],
+      ids.map((id) => node(id)),
+    ),
+  )
+  assert.equal(scheduler.lines().length, count)
+})
+
+test('a claimed task that has ended before it could go to its worker is cancelled there', () => {
+  const scheduler = withPeers({ clients: ['C', 'N'], workers: ['V'] })
+  scheduler.receive('C', task('p', 'C')).receive('C', cancel('p')).receive('W', back('n'))
+  scheduler.actions()
+  scheduler.receive('N', child('n', 'N', 'p'))
+  assert.deepEqual(scheduler.lines(), ['N <- result n canceled', 'W <- cancel n by force'])
+})
+
+test('a task whose client has left is cancelled at the worker that comes back with it', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  scheduler.receive('C', task('a', 'C')).receive('C', leave).actions()
+  scheduler.receive('W', back('a')).moveTo(6000)
+  const lines = scheduler.lines().filter((line) => !line.includes('echo'))
+  assert.deepEqual(lines, ['W <- cancel a by force'])
+})
+
+test('a task that waits for its children says so again when it goes on, and counts as nothing', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting')).actions()
+  lose(scheduler, 'W').receive('W', back('a')).receive('C', task('b', 'C'))
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task a'])
+  assert.deepEqual(scheduler.receive('W', update('a', 'waiting')).lines(), ['W <- task b'])
+})
+
+test('a worker that comes back with a task has not died of it, however often its link is cut', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', { ...task('a', 'C'), workerDeathLimit: 2 }).actions()
+  for (let cut = 0; cut < 10; cut += 1) {
+    lose(scheduler, 'W').receive('W', back('a'))
+    assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task a'])
+  }
+  lose(scheduler, 'W').receive('X', workerHeartbeat()).actions()
+  assert.deepEqual(lose(scheduler, 'X').lines(), ['C <- result a workerDied'])
+})
+
+test('after a restart, tasks that may have run wait for their workers, and others do not', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  scheduler.receive('C', again('a')).receive('C', task('b', 'C')).receive('C', again('c'))
+  assert.deepEqual(scheduler.lines(), ['V <- task b'])
+  scheduler.now = 900
+  scheduler.receive('W', back('c'))
+  assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task c'])
+  scheduler.receive('V', result('b', 'success', 10))
+  assert.deepEqual(scheduler.lines(), ['C <- result b success'])
+  assert.deepEqual(scheduler.moveTo(1499).lines(), [])
+  assert.deepEqual(scheduler.moveTo(1500).lines(), ['V <- task a'])
+})
+
+test('once the scheduler is some time old, what may have run waits like anything else', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
+  scheduler.moveTo(1500).receive('C', again('a'))
+  assert.deepEqual(scheduler.lines(), ['V <- task a'])
+})
+
+test('many tasks that nobody came back with are let go a part at a time', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  for (let i = 0; i < 4500; i += 1) {
+    // Without the kit, which checks everything after each event.
+    const event = { type: 'messageReceived', from: peer('C'), message: again(`t${i}`) } as const
+    scheduler.machine.handle(event, 0, () => {})
+  }
+  scheduler.moveTo(1499).now = 1500
+  let ticks = 0
+  for (; scheduler.machine.deadline === 1500; ticks += 1) scheduler.handle({ type: 'tick' })
+  assert.equal(ticks, 3)
+})
+
+test('what is held can be cancelled, or left behind by its client', () => {
+  const scheduler = withPeers({ clients: ['C', 'D'], workers: ['V'] })
+  scheduler.receive('C', again('a')).receive('C', again('b')).receive('D', again('d', 'D'))
+  scheduler.receive('C', cancel('a'))
+  assert.deepEqual(scheduler.lines(), ['C <- result a canceled'])
+  scheduler.receive('C', leave).moveTo(1500)
+  assert.deepEqual(scheduler.lines(), ['V <- task d'])
+  assert.equal(scheduler.machine.counts.tasks, 1)
+})
+
+test('a late result of an earlier attempt is ignored, and its object is not kept', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  scheduler.receive('C', task('a', 'C'))
+  lose(scheduler, 'W').receive('W', workerHeartbeat()).actions()
+  scheduler.receiveAsIs('W', result('a')).receiveAsIs('W', result('a', 'failed'))
+  assert.deepEqual(scheduler.lines(), [], 'it was given attempt 1')
+  scheduler.receiveAsIs('W', { ...result('a'), attempt: 1 })
+  assert.deepEqual(scheduler.lines(), ['C <- result a success'])
+})
+
+test('workers that know no attempts are believed without', () => {
+  const scheduler = withPeers({ clients: ['C'] })
+  const older = workerHeartbeat({ ...OURS, features: 7 })
+  scheduler.receive('W', older).receive('C', task('a', 'C'))
+  lose(scheduler, 'W').receive('W', older).actions()
+  scheduler.receiveAsIs('W', result('a'))
+  assert.deepEqual(scheduler.lines(), ['C <- result a success'])
+})
+
+test('a frozen worker that was given up cannot end a task that another has by then', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, { workerSilenceMs: 5000 })
+  scheduler.receive('C', task('a', 'C')).actions()
+  for (let now = 2000; now <= 8000; now += 2000) {
+    scheduler.moveTo(now).receive('X', workerHeartbeat()).receive('C', clientHeartbeat())
+  }
+  const lines = scheduler.lines().filter((line) => !line.includes('echo'))
+  assert.deepEqual(lines, ['disconnect W', 'X <- task a'])
+  scheduler.receiveAsIs('W', result('a'))
+  assert.deepEqual(scheduler.lines(), [])
+  scheduler.receive('W', back('a')).receive('X', result('a'))
+  assert.deepEqual(scheduler.lines(), [
+    'W <- echo S',
+    'W <- cancel a by force',
+    'C <- result a success',
+  ])
+})

@@ -1,0 +1,144 @@
+// When an idle processor is asked to collect garbage.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { WorkerCoreOptions } from '../events.js'
+import { Output } from '../output.js'
+import { ScriptedWorker, resultOf, taskOf } from '../scripted-worker.test.js'
+import { Tidying, type TidyingOptions } from './slot.js'
+
+const REST_MS = 500
+const GIB = 2 ** 30
+
+/** Heartbeats, and what scripted schedulers do not answer, are not in the way. */
+const QUIET = { heartbeatIntervalMs: 3_600_000, deathTimeoutMs: 86_400_000 }
+
+/** A tidying, its time, and what it has asked for: above how many bytes. */
+class Fixture {
+  readonly tidying: Tidying
+  now = 0
+  readonly #asked: number[] = []
+
+  constructor(options: Partial<TidyingOptions>) {
+    const output = new Output()
+    output.direct((action) => {
+      if (action.type === 'collectGarbage') this.#asked.push(action.aboveBytes)
+    })
+    const never = { garbageCollectIntervalMs: 0, trimMemoryThresholdBytes: 0 }
+    this.tidying = new Tidying(output, { ...never, ...options })
+    this.tidying.onProcessorStarted(0)
+    this.tidying.tidy(true, 0)
+  }
+
+  /** What is asked for while the processor rests for so long. */
+  rest(ms: number): number[] {
+    const end = this.now + ms
+    this.tidying.tidy(true, this.now)
+    for (
+      let at = this.tidying.deadline;
+      at !== undefined && at <= end;
+      at = this.tidying.deadline
+    ) {
+      this.now = Math.max(this.now, at)
+      this.tidying.tidy(true, this.now)
+    }
+    this.now = end
+    return this.#asked.splice(0)
+  }
+
+  work(ms: number): void {
+    this.tidying.tidy(false, this.now)
+    assert.equal(this.tidying.deadline, undefined, 'never while it works')
+    this.now += ms
+  }
+}
+
+test('a processor that has worked collects garbage once it rests, no more often than said', () => {
+  const fixture = new Fixture({ garbageCollectIntervalMs: 30_000 })
+  fixture.work(60_000)
+  assert.deepEqual(fixture.rest(REST_MS - 1), [], 'the next task may be on its way')
+  assert.deepEqual(fixture.rest(1), [0])
+  fixture.work(1_000)
+  assert.deepEqual(fixture.rest(28_999), [])
+  assert.deepEqual(fixture.rest(1), [0])
+  assert.deepEqual(fixture.rest(3_600_000), [], 'it has not worked since')
+})
+
+test('the interval begins with the processor, which has nothing to collect before it works', () => {
+  const fixture = new Fixture({ garbageCollectIntervalMs: 30_000 })
+  assert.deepEqual(fixture.rest(20_000), [])
+  fixture.work(1)
+  assert.deepEqual(fixture.rest(9_998), [])
+  assert.deepEqual(fixture.rest(1), [0])
+  fixture.work(10)
+  fixture.tidying.onProcessorStarted(fixture.now)
+  assert.deepEqual(fixture.rest(3_600_000), [], 'this one has not worked')
+})
+
+test('short rests between tasks are no time to collect garbage', () => {
+  const fixture = new Fixture({ garbageCollectIntervalMs: 100 })
+  for (let i = 0; i < 100; i += 1) {
+    fixture.work(100)
+    assert.deepEqual(fixture.rest(REST_MS - 1), [])
+  }
+})
+
+test('what holds much memory may be asked sooner, but not all the time', () => {
+  const fixture = new Fixture({ garbageCollectIntervalMs: 60_000, trimMemoryThresholdBytes: GIB })
+  fixture.work(100)
+  assert.deepEqual(fixture.rest(1_000), [GIB])
+  fixture.work(100)
+  assert.deepEqual(fixture.rest(4_000), [])
+  assert.deepEqual(fixture.rest(1_000), [GIB])
+  assert.deepEqual(fixture.rest(60_000), [0], 'the interval is over')
+  assert.deepEqual(fixture.rest(60_000), [])
+})
+
+test('with 0 neither is ever done', () => {
+  const fixture = new Fixture({})
+  fixture.work(100)
+  assert.equal(fixture.tidying.deadline, undefined)
+  assert.deepEqual(fixture.rest(3_600_000), [])
+})
+
+/** A worker that collects garbage each second. */
+function tidyWorker(options: Partial<WorkerCoreOptions> = {}): ScriptedWorker {
+  return ScriptedWorker.ready({ ...QUIET, garbageCollectIntervalMs: 1_000, ...options })
+}
+
+test('a worker asks its processor when no task is left', () => {
+  const worker = tidyWorker()
+  worker.pass(10_000)
+  worker.run('a')
+  assert.deepEqual(worker.pass(10_000), [], 'a runs')
+  worker.answer(resultOf('a'))
+  assert.deepEqual(worker.pass(REST_MS - 1), [])
+  assert.deepEqual(worker.pass(1), ['collectGarbage'])
+  assert.deepEqual(worker.pass(10_000), [])
+})
+
+test('a worker leaves its processor alone while a task waits for others', () => {
+  const worker = tidyWorker()
+  worker.run('a')
+  worker.update('a', 'waiting')
+  assert.deepEqual(worker.pass(60_000), [])
+  worker.update('a', 'resumed')
+  worker.answer(resultOf('a'))
+  assert.deepEqual(worker.pass(REST_MS), ['collectGarbage'])
+})
+
+test('a worker leaves its processor alone while a task fetches what it needs', () => {
+  const worker = tidyWorker()
+  worker.run('a')
+  worker.answer(resultOf('a'))
+  worker.receive(taskOf('b', { fn: 'another' }))
+  assert.deepEqual(worker.pass(60_000), [])
+})
+
+test('a task that comes when garbage was due goes first', () => {
+  const worker = tidyWorker()
+  worker.run('a')
+  worker.answer(resultOf('a'))
+  worker.now += 10_000
+  assert.deepEqual(worker.receive(taskOf('b')), ['dispatch b'])
+})

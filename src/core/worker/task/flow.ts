@@ -1,0 +1,439 @@
+// What happens to tasks between the scheduler and the processor: they fetch their objects, wait for
+// their turn, are handed over and answered; or they are cancelled, run for too long, or their
+// processor ends.
+
+import { assert } from '../../../base/assert.js'
+import { earliest } from '../../../base/earliest.js'
+import type { ProcessorDeath } from '../../../base/errors.js'
+import { idToHex, type TaskId } from '../../../base/ids.js'
+import type { LogFields } from '../../../base/logger.js'
+import type { InstantMs } from '../../../base/machine.js'
+import type {
+  ObjectInstruction,
+  ObjectResponse,
+  RunningTask,
+  Task,
+  TaskCancel,
+  TaskResult,
+  TaskUpdate,
+} from '../../../wire/message.js'
+import { type Answers, Beginnings, isAnswerTo, TaskEnds } from './ends.js'
+import { Dispatcher } from '../queue/dispatcher.js'
+import type { LastRun, RunStatus, StopReason, WorkerCoreOptions } from '../events.js'
+import { Fetcher, SerializerIds } from '../objects.js'
+import { GiveBack } from '../queue/give-back.js'
+import type { Output } from '../output.js'
+import { judge, kindOf, NOBODY_TO_BLAME, Survivors } from '../processor/death.js'
+import type { ProcessorSlot } from '../processor/slot.js'
+import { fieldsOf, renew, TaskTable, type WorkerTask, workerTaskOf } from './task.js'
+import { TaskWatch } from './watch.js'
+
+/**
+ * A scheduler that was told of abandoned tasks ends by itself those that nobody wants; if it has
+ * not for so long after it was told, they are treated as nobody's, in milliseconds.
+ */
+const ABANDONED_MS = 10_000
+
+/** The scheduler is told of so many tasks that run. */
+const MAX_RUNS = 32
+
+/** Why a processor was ended by us, for logs. */
+const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
+  cancelled: 'cancel',
+  givenUp: 'cancel',
+  timedOut: 'time limit',
+}
+
+/** The parts of the worker that tasks need. */
+export interface TaskFlowParts {
+  readonly options: WorkerCoreOptions
+  readonly output: Output
+  readonly answers: Answers
+  readonly slot: ProcessorSlot
+}
+
+/** All tasks of one worker. */
+export class TaskFlow {
+  readonly #output: Output
+  readonly #answers: Answers
+  readonly #slot: ProcessorSlot
+  readonly #serializerIds: SerializerIds
+  readonly #tasks: TaskTable
+  readonly #dispatcher: Dispatcher
+  readonly #fetcher: Fetcher
+  readonly #watch: TaskWatch
+  readonly #ends: TaskEnds
+  readonly #survivors: Survivors
+  readonly #giveBack: GiveBack
+  readonly #beginnings: Beginnings
+  readonly #taskTimeoutMs: number
+  #arrivals = 0
+  /** Nothing more is computed while results cannot leave. */
+  #isCongested = false
+  /** Why the processor was ended by us. */
+  #killed: { readonly task: WorkerTask; readonly reason: StopReason } | undefined
+  /** Whether the processor may have tasks that nobody waits for. */
+  #mayHaveAbandoned = false
+  /** Until then such tasks may still be claimed. Undefined: they may not. */
+  #claimableUntil: InstantMs | undefined
+
+  constructor({ options, output, answers, slot }: TaskFlowParts) {
+    this.#output = output
+    this.#answers = answers
+    this.#slot = slot
+    this.#tasks = new TaskTable(output, options.tellsTasks === true)
+    this.#dispatcher = new Dispatcher(options.units)
+    answers.outputs.listenTo(this.#dispatcher)
+    this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
+    this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
+    this.#watch = new TaskWatch(output, options.cancelGraceMs, {
+      onTimeout: (task, runningMs, now) => this.#onTimeout(task, runningMs, now),
+      onKill: (task, reason) => this.#killOnPurpose({ task, reason }),
+    })
+    this.#fetcher = new Fetcher(output, options.objectCacheBytes, {
+      tasks: () => this.#tasks.values(),
+      onComplete: (task) => this.#enqueue(task),
+      onMissing: (task, ids) => this.#ends.onMissing(task, ids),
+    })
+    const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.#fetcher]
+    this.#ends = new TaskEnds({ tasks, dispatcher, fetcher, answers })
+    this.#survivors = new Survivors(this.#tasks, answers)
+    this.#giveBack = new GiveBack({ output, answers, slot, tasks, dispatcher })
+    this.#beginnings = new Beginnings({ output, answers, dispatcher })
+  }
+
+  /** Tasks of this worker that do not run, and do not wait for others either. */
+  get queuedCount(): number {
+    const { activeCount, waitingCount } = this.#dispatcher
+    let canceling = 0
+    for (const task of this.#dispatcher.unanswered()) if (task.state === 'canceling') canceling += 1
+    return this.#tasks.size + canceling - waitingCount - (activeCount > 0 ? 1 : 0)
+  }
+
+  /** Whether the processor has a task that does not only wait for others. */
+  get isBusy(): boolean {
+    return this.#dispatcher.activeCount > 0
+  }
+
+  /** Whether nothing runs, waits or is kept that anybody may want. */
+  get isIdle(): boolean {
+    return this.#tasks.size === 0 && !this.#answers.hasKept
+  }
+
+  /** Whether there is no task here, and none in the processor. */
+  get hasNoTasks(): boolean {
+    return this.#tasks.size === 0 && this.#dispatcher.isEmpty
+  }
+
+  /** The tasks that the processor has and that somebody may want. */
+  get running(): readonly WorkerTask[] {
+    return [...this.#tasks.values()].filter(
+      ({ state }) => state === 'dispatched' || state === 'abandoned',
+    )
+  }
+
+  /** What runs and has for a while, in the order in which it was begun, for heartbeats. */
+  runs(now: InstantMs): readonly RunningTask[] {
+    const runs: RunningTask[] = []
+    for (const { id, state, begunAt } of this.#dispatcher.unanswered()) {
+      if (state !== 'dispatched' || begunAt === undefined) continue
+      runs.push({ taskId: id, forMS: Math.max(0, Math.floor(now - begunAt)), name: '' })
+      if (runs.length === MAX_RUNS) break
+    }
+    return runs
+  }
+
+  /** What a scheduler that has not sent it yet may want: what runs, and results. */
+  get claimableIds(): readonly TaskId[] {
+    const ids = [...this.#answers.keptIds]
+    for (const { id, state } of this.#tasks.values()) if (state === 'abandoned') ids.push(id)
+    return ids
+  }
+
+  /** When `onTick` must be called next. */
+  get deadline(): InstantMs | undefined {
+    const stopAt = earliest(this.#watch.deadline, this.#giveBack.deadline)
+    const dispatchAt = this.#mayDispatch ? this.#dispatcher.deadline : undefined
+    const roomAt = this.#slot.isListening ? this.#fetcher.deadline : undefined
+    const lookAt = earliest(this.#beginnings.deadline, roomAt)
+    return earliest(earliest(stopAt, dispatchAt), lookAt)
+  }
+
+  /** A task that the worker has already is not taken again. */
+  onTask(message: Task): void {
+    const known = this.#tasks.get(message.taskId)
+    if (known !== undefined) {
+      renew(known, message)
+      if (known.state === 'abandoned') this.#takeUpAgain(known)
+      return
+    }
+    const task = workerTaskOf(message, {
+      order: this.#arrivals,
+      serializerId: this.#serializerIds.of(message.source),
+      workersTimeoutMs: this.#taskTimeoutMs,
+    })
+    this.#arrivals += 1
+    if (this.#answers.answerKept(task)) return
+    if (this.#giveBack.isLeaving) {
+      this.#answers.cancel(task.id, 'canceled')
+      return
+    }
+    this.#tasks.add(task)
+    if (this.#slot.isListening) this.#fetch(task)
+  }
+
+  /** docs/protocol.md#cancel: what has begun is only dropped by force. */
+  onTaskCancel({ taskId, flags }: TaskCancel, now: InstantMs): void {
+    const task = this.#tasks.get(taskId)
+    if (task === undefined) {
+      const wasKept = flags.force && this.#answers.dropKept(taskId)
+      this.#answers.cancel(taskId, wasKept ? 'canceled' : 'notFound')
+    } else if (flags.force) this.#cancel(task, now)
+    else this.#giveBack.recall(task, now)
+  }
+
+  /** The worker leaves: what has not begun goes back to the scheduler, and so does what comes. */
+  leave(): void {
+    this.#giveBack.leave()
+  }
+
+  /** The scheduler was told what it may claim. With `isClaimed` it will say what it wants. */
+  onTold(isClaimed: boolean, now: InstantMs): void {
+    this.#claimableUntil = isClaimed ? now + ABANDONED_MS : undefined
+  }
+
+  /** Objects have come, or do not exist. */
+  onObjectResponse(message: ObjectResponse, now: InstantMs): void {
+    this.#fetcher.onObjectResponse(message, now)
+  }
+
+  /** Objects were deleted. */
+  onObjectInstruction(message: ObjectInstruction): void {
+    this.#fetcher.onObjectInstruction(message)
+  }
+
+  /** Whether results can leave. */
+  setCongested(isCongested: boolean): void {
+    this.#isCongested = isCongested
+  }
+
+  /** The scheduler that sent the tasks is gone. What the processor has goes on, for nobody. */
+  onDisconnected(): void {
+    this.#isCongested = false
+    this.#mayHaveAbandoned = true
+    this.#claimableUntil = Infinity
+    this.#giveBack.onDisconnected()
+    for (const task of this.#tasks.values()) {
+      if (task.state === 'queued') this.#dispatcher.remove(task)
+      this.#tasks.change(task, 'disconnected')
+      task.isCutOff = true
+      task.isTold = false
+    }
+    this.#giveBack.retract()
+    if (this.#slot.isListening) this.#fetcher.onDisconnected()
+  }
+
+  /** A processor was started: all that waits needs its objects there. */
+  onProcessorStarted(): void {
+    this.#killed = undefined
+    for (const task of this.#tasks.values()) this.#fetch(task)
+  }
+
+  /** The processor is done with a task. One that answers something else is ended. */
+  onTaskAnswered(result: TaskResult, now: InstantMs): void {
+    const task = this.#dispatcher.get(result.taskId)
+    if (task === undefined || !isAnswerTo(task, result)) {
+      const about = task === undefined ? { task: idToHex(result.taskId) } : fieldsOf(task)
+      const fields = { ...about, status: result.status }
+      this.#output.log('error', 'the processor answered what it was not asked', fields)
+      this.#slot.kill()
+      return
+    }
+    this.#dispatcher.take(task)
+    this.#watch.onAnswered(task)
+    this.#ends.onAnswered(task, result, now)
+    this.#giveBack.onSettled(task)
+  }
+
+  /** A task waits for tasks of its own, goes on, or tells how far it is. */
+  onTaskUpdated(update: TaskUpdate, now: InstantMs): void {
+    const task = this.#dispatcher.get(update.taskId)
+    if (task === undefined) return
+    task.hasBegun = true
+    task.begunAt ??= now
+    const isNews =
+      update.update === 'progress' ||
+      this.#dispatcher.setWaiting(task, update.update === 'waiting', now)
+    if (!isNews || task.state !== 'dispatched') return
+    if (update.update === 'waiting' && task.lossCount > 0) this.#answers.waits(task)
+    else this.#answers.update(update)
+  }
+
+  /** The processor's guardian has told how far a task is. */
+  onStatusTold(status: RunStatus, now: InstantMs): void {
+    this.#watch.onStatus(status, now)
+    this.#beginnings.onStatus(status, now)
+  }
+
+  /** The processor has given back some of those that it was asked for. */
+  onTasksRetracted(retracted: readonly number[]): void {
+    for (const task of this.#giveBack.onRetracted(retracted)) {
+      this.#dispatcher.take(task)
+      this.#watch.onAnswered(task)
+      if (this.#tasks.change(task, 'requeued') === 'ended') continue
+      // Taken up again after it was given up for lost: it waits anew.
+      const isHere = !this.#giveBack.onTakenBack(task)
+      if (isHere && this.#slot.isListening) this.#fetch(task)
+    }
+  }
+
+  /** The processor is gone, and its objects. Returns what a log says: which task, what cause. */
+  onProcessorExited(death: ProcessorDeath, lastRun: LastRun, now: InstantMs): LogFields {
+    this.#watch.clear()
+    this.#beginnings.onProcessorExited()
+    this.#giveBack.onProcessorExited()
+    this.#fetcher.onProcessorExited()
+    const unanswered = this.#dispatcher.takeAll()
+    this.#loseObjects()
+    const killed = this.#killed
+    const isOnPurpose = killed !== undefined || lastRun === 'retired'
+    const verdict = isOnPurpose ? NOBODY_TO_BLAME : judge(unanswered, lastRun)
+    const [culprit = killed?.task] = [verdict.culprit, ...verdict.suspects]
+    const cause = isOnPurpose ? KILL_CAUSES[killed?.reason ?? 'givenUp'] : kindOf(death)
+    const fields = { ...(culprit === undefined ? {} : fieldsOf(culprit)), cause }
+    this.#survivors.sort(unanswered, { ...verdict, isOnPurpose, death, now })
+    this.#giveBack.giveBackWaiting()
+    return fields
+  }
+
+  /** A task may be due to be ended, or room may have to be made. */
+  onTick(now: InstantMs): void {
+    this.#watch.onTick(now)
+    this.#giveBack.onTick(now)
+    this.#beginnings.onTick(now, this.#slot.isListening)
+    if (this.#slot.isListening) this.#fetcher.makeRoom(now)
+  }
+
+  /** Hands over what may go now. To be called after everything that may have changed that. */
+  dispatch(now: InstantMs): void {
+    if (!this.#mayDispatch) return
+    for (;;) {
+      const task = this.#dispatcher.nextAt(now)
+      if (task === undefined) return
+      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
+      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasSuspects)) {
+        if (this.#mayHaveAbandoned) this.#cancelAbandoned(now)
+        return
+      } else if (this.#dispatcher.takeUnits(task)) this.#handOver(task, now)
+      else return
+    }
+  }
+
+  /** The worker has ended, with its processor. */
+  giveUnitsBack(): void {
+    this.#dispatcher.giveAllUnitsBack()
+  }
+
+  /** Throws if the tables disagree. */
+  checkInvariants(): void {
+    this.#tasks.checkInvariants()
+    this.#dispatcher.checkInvariants()
+    const all = [...this.#tasks.values()]
+    const stateCount = (state: WorkerTask['state']): number =>
+      all.filter((task) => task.state === state).length
+    assert(stateCount('queued') === this.#dispatcher.queuedCount, 'the queue has other tasks')
+    const unanswered = [...this.#dispatcher.unanswered()]
+    const canceling = unanswered.filter((task) => task.state === 'canceling').length
+    const isOut = stateCount('dispatched') + stateCount('abandoned')
+    assert(isOut + canceling === unanswered.length, 'the processor has other tasks')
+    const out = new Set(unanswered)
+    this.#watch.checkInvariants(out, this.#slot.isListening)
+    this.#giveBack.checkInvariants(out)
+    this.#answers.checkInvariants()
+    const fetching = new Set(all.filter((task) => task.state === 'fetching'))
+    if (this.#slot.isListening) this.#fetcher.checkInvariants(fetching)
+  }
+
+  get #mayDispatch(): boolean {
+    return this.#slot.state === 'ready' && !this.#isCongested
+  }
+
+  #fetch(task: WorkerTask): void {
+    if (this.#fetcher.fetch(task)) this.#enqueue(task)
+  }
+
+  #enqueue(task: WorkerTask): void {
+    this.#tasks.change(task, 'objectsPresent')
+    this.#dispatcher.add(task)
+  }
+
+  /** Its objects were deleted while it waited. */
+  #sendBack(task: WorkerTask): void {
+    this.#dispatcher.remove(task)
+    this.#tasks.change(task, 'objectsLost')
+  }
+
+  #handOver(task: WorkerTask, now: InstantMs): void {
+    this.#tasks.change(task, 'handedOver')
+    this.#dispatcher.handOver(task, now)
+    this.#slot.onUsed()
+    this.#output.act({ type: 'dispatch', bytes: task.bytes, units: task.grant?.units })
+    this.#watch.onHandedOver(task, now)
+    this.#beginnings.onHandedOver(now)
+  }
+
+  /** A task that goes on from before the connection was lost is awaited again. */
+  #takeUpAgain(task: WorkerTask): void {
+    this.#tasks.change(task, 'sentAgain')
+    if (task.isWaiting) this.#answers.waits(task)
+  }
+
+  /** By force: whether it has begun or not. */
+  #cancel(task: WorkerTask, now: InstantMs): void {
+    const isOut = task.state === 'dispatched' || task.state === 'abandoned'
+    if (task.state === 'queued') this.#dispatcher.remove(task)
+    this.#tasks.change(task, 'cancelled')
+    this.#answers.cancel(task.id, 'canceled')
+    if (isOut) this.#stop(task, 'cancelled', now)
+  }
+
+  /** A task shall stop. Where it waits behind a busy one, it is taken back meanwhile. */
+  #stop(task: WorkerTask, reason: StopReason, now: InstantMs): void {
+    this.#giveBack.onSettled(task)
+    if (!this.#slot.isListening) return
+    this.#watch.stop(task, reason, now)
+    this.#giveBack.retractOne(task)
+  }
+
+  /** What runs for nobody is ended when it is in the way of what somebody waits for. */
+  #cancelAbandoned(now: InstantMs): void {
+    if (this.#claimableUntil !== undefined && now < this.#claimableUntil) return
+    this.#mayHaveAbandoned = false
+    for (const task of this.#dispatcher.unanswered()) {
+      if (task.state !== 'abandoned') continue
+      this.#tasks.change(task, 'cancelled')
+      this.#stop(task, 'cancelled', now)
+    }
+  }
+
+  #onTimeout(task: WorkerTask, runningMs: number, now: InstantMs): void {
+    this.#ends.onTimeout(task, runningMs)
+    this.#stop(task, 'timedOut', now)
+  }
+
+  #loseObjects(): void {
+    for (const task of this.#tasks.values()) {
+      if (task.state === 'queued') this.#dispatcher.remove(task)
+      if (task.state === 'queued' || task.state === 'fetching') {
+        this.#tasks.change(task, 'objectsLost')
+        task.missingCount = 0
+      }
+    }
+  }
+
+  #killOnPurpose(killed: { readonly task: WorkerTask; readonly reason: StopReason }): void {
+    this.#watch.clear()
+    this.#killed = killed
+    this.#slot.kill()
+  }
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { objectId } from '../../../base/ids.js'
+import { KeptResults } from './kept-results.js'
+import { resultOf, taskOf } from '../scripted-worker.test.js'
+import { workerTaskOf, type WorkerTask } from './task.js'
+
+const MIB = 1024 ** 2
+
+function newTask(id: string): WorkerTask {
+  return workerTaskOf(taskOf(id), {
+    order: 0,
+    serializerId: objectId('serializer'),
+    workersTimeoutMs: 0,
+  })
+}
+
+function keep(kept: KeptResults, id: string, bytes = 10): void {
+  kept.keep(resultOf(id, { chunks: [Buffer.alloc(bytes)] }), newTask(id))
+  kept.checkInvariants()
+}
+
+test('of too many results the oldest are forgotten', () => {
+  const kept = new KeptResults()
+  for (let index = 0; index < 10_001; index += 1) keep(kept, String(index))
+  assert.ok(kept.size <= 10_000)
+  const ids: string[] = [...kept.ids()]
+  assert.ok(!ids.includes('0'))
+  assert.ok(ids.includes('10000'))
+  assert.ok(ids.length > 8_000)
+})
+
+test('of too large ones, too; what is too large alone is not kept at all', () => {
+  const kept = new KeptResults()
+  for (const id of ['a', 'b', 'c', 'd', 'e']) keep(kept, id, 15 * MIB)
+  const ids: string[] = [...kept.ids()]
+  assert.deepEqual(ids.at(-1), 'e')
+  assert.ok(!ids.includes('a'))
+  keep(kept, 'f', 65 * MIB)
+  assert.deepEqual([...kept.ids()], ids)
+})
+
+test('a result does not hold the buffer that it was read from', () => {
+  const kept = new KeptResults()
+  const buffer = Buffer.alloc(64 * 1024, 1)
+  kept.keep(resultOf('a', { chunks: [buffer.subarray(0, 10)] }), newTask('a'))
+  const [chunk] = kept.take(newTask('a').id)?.result.inlineResults ?? []
+  assert.deepEqual(chunk, buffer.subarray(0, 10))
+  assert.notEqual(chunk?.buffer, buffer.buffer)
+})
+
+test('more echoes than heartbeats confirm nothing that was sent later', () => {
+  const kept = new KeptResults()
+  kept.onHeartbeat()
+  kept.onEcho()
+  kept.onEcho()
+  kept.onSent(resultOf('a'), newTask('a'), 100)
+  kept.onHeartbeat()
+  kept.onDisconnected()
+  assert.deepEqual([...kept.ids()], ['a'])
+})

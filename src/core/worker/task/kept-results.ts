@@ -1,0 +1,183 @@
+// Results that the scheduler may not have got, because a connection was lost: of tasks that ended
+// while there was none, and such as were sent just before. They are answered when their task comes
+// again, so that it need not run again. docs/protocol.md#return
+
+import { assert } from '../../../base/assert.js'
+import { copyOf, totalBytes } from '../../../base/bytes.js'
+import type { Identity, TaskId } from '../../../base/ids.js'
+import type { TaskResult } from '../../../wire/message.js'
+import { withoutBytes } from './result.js'
+import type { WorkerTask } from './task.js'
+
+/** A task that took less is sooner run again than its result is kept, in milliseconds. */
+const MIN_DURATION_MS = 50
+
+/** So many results are kept, */
+const MAX_RESULTS = 10_000
+
+/** and so much of them. */
+const MAX_BYTES = 64 * 1024 ** 2
+
+/** What is left of both when room is made: not for each result anew. */
+const KEPT_SHARE = 7 / 8
+
+/** What a result takes beside its content. */
+const RESULT_OVERHEAD_BYTES = 512
+
+/** Chunks of less are views of a read buffer, which they would keep in memory. */
+const LARGE_CHUNK_BYTES = 16 * 1024
+
+/** A result that is kept. */
+export interface KeptResult {
+  readonly result: TaskResult
+  /** The client whose task it is. */
+  readonly source: Identity
+}
+
+interface Entry extends KeptResult {
+  readonly bytes: number
+  /** How many heartbeats had been sent before it. */
+  readonly heartbeatCount: number
+}
+
+/** The results of one worker that may be asked for again. */
+export class KeptResults {
+  /** Sent on this connection; the scheduler has not shown that it has read them. In order. */
+  readonly #unconfirmed = new Map<TaskId, Entry>()
+  /** Of before this connection, and such as nobody has waited for. In order. */
+  readonly #kept = new Map<TaskId, Entry>()
+  #bytes = 0
+  #heartbeatCount = 0
+  #echoCount = 0
+
+  /** How many there are that were not sent on this connection. */
+  get size(): number {
+    return this.#kept.size
+  }
+
+  /** The tasks of these. */
+  ids(): Iterable<TaskId> {
+    return this.#kept.keys()
+  }
+
+  /** A task has ended for which nobody waits now. */
+  keep(result: TaskResult, { id, source }: WorkerTask): void {
+    this.#forget(id)
+    this.#add(this.#kept, result, source)
+  }
+
+  /** A result was sent. It is kept until it is certain to have come, if that is worth it. */
+  onSent(result: TaskResult, task: WorkerTask, durationMs: number): void {
+    this.#forget(task.id)
+    // One that has failed and was tried again would be taken for the second failure.
+    if (result.status === 'failed' && task.retries > 0) return
+    if (durationMs >= MIN_DURATION_MS) this.#add(this.#unconfirmed, result, task.source)
+  }
+
+  /** A heartbeat was sent: its echo shows what the scheduler has read before it. */
+  onHeartbeat(): void {
+    this.#heartbeatCount += 1
+  }
+
+  /** The scheduler has read one more heartbeat, and all that came before that. */
+  onEcho(): void {
+    this.#echoCount = Math.min(this.#echoCount + 1, this.#heartbeatCount)
+    for (const [id, { heartbeatCount }] of this.#unconfirmed) {
+      if (heartbeatCount >= this.#echoCount) return
+      this.#forget(id)
+    }
+  }
+
+  /** What was sent last may be lost. */
+  onDisconnected(): void {
+    for (const [id, entry] of this.#unconfirmed) this.#kept.set(id, entry)
+    this.#unconfirmed.clear()
+    this.#heartbeatCount = 0
+    this.#echoCount = 0
+  }
+
+  /** Its task has come: takes the result if it is from before this connection. */
+  take(id: TaskId): KeptResult | undefined {
+    const kept = this.#kept.get(id)
+    this.#forget(id)
+    return kept
+  }
+
+  /** Nobody will ask for it. False: it was not kept, or was sent on this connection. */
+  drop(id: TaskId): boolean {
+    if (!this.#kept.has(id)) return false
+    this.#forget(id)
+    return true
+  }
+
+  /** This scheduler will not ask for results. */
+  clear(): void {
+    this.#unconfirmed.clear()
+    this.#kept.clear()
+    this.#bytes = 0
+  }
+
+  /** Throws if results are weighed wrongly, or are here twice. */
+  checkInvariants(): void {
+    let bytes = 0
+    for (const entry of this.#entries()) bytes += entry.bytes
+    assert(bytes === this.#bytes, 'kept results are weighed wrongly')
+    assert(this.#count <= MAX_RESULTS && bytes <= MAX_BYTES, 'too many results are kept')
+    for (const id of this.#kept.keys()) {
+      assert(!this.#unconfirmed.has(id), 'a result is kept twice')
+    }
+  }
+
+  get #count(): number {
+    return this.#kept.size + this.#unconfirmed.size
+  }
+
+  *#entries(): Iterable<Entry> {
+    yield* this.#kept.values()
+    yield* this.#unconfirmed.values()
+  }
+
+  #add(entries: Map<TaskId, Entry>, result: TaskResult, source: Identity): void {
+    const bytes = totalBytes(result.inlineResults) + textBytes(result) + RESULT_OVERHEAD_BYTES
+    if (bytes > MAX_BYTES) return
+    const heartbeatCount = this.#heartbeatCount
+    entries.set(result.taskId, { result: ownCopyOf(result), source, bytes, heartbeatCount })
+    this.#bytes += bytes
+    if (this.#bytes > MAX_BYTES || this.#count > MAX_RESULTS) this.#makeRoom()
+  }
+
+  /** The oldest go first, and those before this connection before all others. */
+  #makeRoom(): void {
+    for (const { result } of this.#entries()) {
+      const isRoom = this.#bytes <= MAX_BYTES * KEPT_SHARE
+      if (isRoom && this.#count <= MAX_RESULTS * KEPT_SHARE) return
+      this.#forget(result.taskId)
+    }
+  }
+
+  #forget(id: TaskId): void {
+    if (this.#count === 0) return
+    for (const entries of [this.#kept, this.#unconfirmed]) {
+      const entry = entries.get(id)
+      if (entry === undefined) continue
+      entries.delete(id)
+      this.#bytes -= entry.bytes
+    }
+  }
+}
+
+function textBytes({ error }: TaskResult): number {
+  let characters = 0
+  for (const { name, message, stack } of error) {
+    characters += name.length + message.length + stack.length
+  }
+  return 2 * characters
+}
+
+/** The object that it may have become belongs to a scheduler that may be gone: not its id. */
+function ownCopyOf(result: TaskResult): TaskResult {
+  const inlineResults = result.inlineResults.map((chunk) =>
+    chunk.byteLength < LARGE_CHUNK_BYTES ? copyOf(chunk) : chunk,
+  )
+  return { ...withoutBytes(result, result.error), inlineResults }
+}

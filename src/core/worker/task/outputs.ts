@@ -1,0 +1,140 @@
+// What tasks print, on its way to the clients that have asked for it: whose it is, and what it is
+// called. docs/protocol.md#output
+
+import { NO_BYTES } from '../../../base/bytes.js'
+import { FEATURE_OUTPUT, hasFeature } from '../../../base/features.js'
+import { taskId, taskLogFields, type Identity, type TaskId } from '../../../base/ids.js'
+import type { OutputPlace, OutputStream, TaskOutput } from '../../../wire/message.js'
+import type { Output } from '../output.js'
+import { fieldsOf, titleOf, type WorkerTask } from './task.js'
+
+/** A task, as far as its output is concerned. */
+interface Voice {
+  readonly id: TaskId
+  readonly name: string
+  readonly output: OutputPlace
+  readonly client: Identity
+}
+
+/** Something that was printed, for the log. */
+type PrintedPiece = Pick<TaskOutput, 'stream' | 'content'> &
+  Partial<Pick<TaskOutput, 'taskId' | 'name' | 'droppedBytes'>>
+
+/** The tasks that a processor has. */
+export interface RunningTasks {
+  get(id: TaskId): WorkerTask | undefined
+  unanswered(): Iterable<WorkerTask>
+}
+
+/** Passes on what a processor prints. */
+export class TaskOutputs {
+  readonly #output: Output
+  #tasks: RunningTasks | undefined
+  /** What the scheduler of this connection understands; undefined until it has said so. */
+  #features: number | undefined
+  /** The task that was answered last by the processor of now. */
+  #last: Voice | undefined
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  /** Whether a client prints what the processor prints while it has no task. */
+  get isForwarding(): boolean {
+    return this.#last?.output === 'forward'
+  }
+
+  /** The scheduler shows what it understands. */
+  onEcho(features: number): void {
+    this.#features = features
+  }
+
+  /** The next scheduler may be another one. */
+  onDisconnected(): void {
+    this.#features = undefined
+  }
+
+  /** What the processor has that prints. */
+  listenTo(tasks: RunningTasks): void {
+    this.#tasks = tasks
+  }
+
+  /** What it had not answered has ended, here. Nothing of it has to do with the next processor. */
+  onProcessorExited(unanswered: readonly WorkerTask[]): void {
+    for (const task of unanswered) this.onEnded(task)
+    this.#last = undefined
+  }
+
+  /** The processor says which task has printed something. */
+  onTold(output: TaskOutput): void {
+    const task = this.#tasks?.get(output.taskId)
+    if (output.client === '') return this.log(output)
+    if (task === undefined) return this.#send({ ...output, bytes: undefined, isLast: true })
+    task.hasPrinted = true
+    this.#send(output.name === '' ? { ...output, bytes: undefined, name: titleOf(task) } : output)
+  }
+
+  /**
+   * Something was written past the processor's own streams: by native code, or by a process that a
+   * task has started. Whose it is shows where all that it can be of have their output in one place.
+   */
+  onRead(stream: OutputStream, content: Uint8Array): void {
+    const voice = this.#voiceOf(this.#tasks?.unanswered() ?? [])
+    if (voice === undefined || voice.output === 'log') this.log({ stream, content })
+    if (voice?.output !== 'forward') return
+    const { id: taskId, name, client } = voice
+    this.#send({ ...NOTHING, taskId, client, name, stream, content, isLast: voice === this.#last })
+  }
+
+  /** The processor is done with a task, or has gone. */
+  onEnded(task: WorkerTask): void {
+    const { id, output, outputClient: client } = task
+    if (output === 'log') this.#last = undefined
+    else this.#last = { id, output, client, name: titleOf(task) }
+    if (!task.hasPrinted) return
+    task.hasPrinted = false
+    this.#send({ ...NOTHING, taskId: id, client, name: titleOf(task), isLast: true })
+  }
+
+  /** Puts something that was printed into the log, with the task if it is known. */
+  log({ taskId: id = NO_TASK, name = '', stream, content, droppedBytes = 0 }: PrintedPiece): void {
+    // What counts as dropped was told for the sake of an error alone.
+    if (droppedBytes > 0) return
+    const task = this.#tasks?.get(id)
+    const fields = task === undefined ? taskLogFields(id, name) : fieldsOf(task)
+    this.#output.act({ type: 'logOutput', stream, content, fields: id === NO_TASK ? {} : fields })
+  }
+
+  #voiceOf(unanswered: Iterable<WorkerTask>): Voice | undefined {
+    let speaker: WorkerTask | undefined
+    for (const task of unanswered) {
+      speaker ??= task
+      const isSame = task.output === speaker.output && task.outputClient === speaker.outputClient
+      if (!isSame) return undefined
+      // One that waits for others says nothing meanwhile.
+      if (speaker.isWaiting) speaker = task
+    }
+    if (speaker === undefined) return this.#last
+    speaker.hasPrinted = speaker.output === 'forward'
+    const { id, output, outputClient: client } = speaker
+    return { id, output, client, name: titleOf(speaker) }
+  }
+
+  #send(output: TaskOutput): void {
+    const features = this.#features
+    if (features !== undefined && !hasFeature(features, FEATURE_OUTPUT)) {
+      return this.log(output)
+    }
+    this.#output.act({ type: 'sendOutput', output, mayLeave: features !== undefined })
+  }
+}
+
+const NO_TASK = taskId('')
+
+const NOTHING = {
+  kind: 'taskOutput',
+  stream: 'stdout',
+  content: NO_BYTES,
+  droppedBytes: 0,
+  isLast: false,
+} as const

@@ -1,0 +1,59 @@
+// TaskResults as an agent makes them, or makes them anew from what its processor answered.
+
+import { NO_BYTES } from '../../../base/bytes.js'
+import type { Identity, TaskId } from '../../../base/ids.js'
+import type { TaskError, TaskResult } from '../../../wire/message.js'
+import { PLAIN_RESULT } from '../../../wire/plain.js'
+import { encodeProfileResult } from '../../../wire/profile.js'
+import type { WorkerTask } from './task.js'
+
+/** The same result, to be written anew, with its content inside, and this of its error. */
+export function withoutBytes(result: TaskResult, error: readonly TaskError[]): TaskResult {
+  const { taskId, status, metadata, inlineResults, worker, attempt } = result
+  return {
+    kind: 'taskResult',
+    taskId,
+    status,
+    metadata,
+    results: [],
+    ...PLAIN_RESULT,
+    inlineResults,
+    worker,
+    attempt,
+    error,
+  }
+}
+
+/** What a worker says of a task that has failed without its processor having said so. */
+export function failureOf(
+  { id, attempt }: WorkerTask,
+  worker: Identity,
+  error: { readonly bytes: Uint8Array; readonly text: TaskError },
+  durationMs: number,
+): TaskResult {
+  const profile = { durationSeconds: durationMs / 1000, peakMemoryBytes: 0, cpuSeconds: 0 }
+  return {
+    kind: 'taskResult',
+    taskId: id,
+    status: 'failed',
+    metadata: encodeProfileResult(profile),
+    results: [],
+    ...PLAIN_RESULT,
+    inlineResults: [error.bytes],
+    worker,
+    attempt,
+    error: [error.text],
+  }
+}
+
+/** A result that has nothing but its status. */
+export function statusOnly(taskId: TaskId, status: 'canceled' | 'notFound'): TaskResult {
+  return {
+    kind: 'taskResult',
+    taskId,
+    status,
+    metadata: NO_BYTES,
+    results: [],
+    ...PLAIN_RESULT,
+  }
+}
