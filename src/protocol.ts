@@ -80,5 +80,5 @@ export {
   type OutgoingMessage,
   type OutgoingTask,
 } from './wire/peer-message.js'
-export { decodeProfileResult, encodeProfileResult, type ProfileResult } from './wire/profile.js'
-export { decodeTaskFlags, encodeTaskFlags, type TaskFlags } from './wire/task-flags.js'
+export { decodeProfileResult, encodeProfileResult, type ProfileResult } from './wire/metadata.js'
+export { decodeTaskFlags, encodeTaskFlags, type TaskFlags } from './wire/metadata.js'

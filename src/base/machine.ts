@@ -2,6 +2,17 @@
 // answers with actions; it never touches the world, so that a test, the simulator and a shell can
 // drive the same code.
 
+// What is due first.
+
+/** The earlier of two instants; undefined stands for never. */
+export function earliest(
+  a: InstantMs | undefined,
+  b: InstantMs | undefined,
+): InstantMs | undefined {
+  if (a === undefined) return b
+  return b === undefined ? a : Math.min(a, b)
+}
+
 /** A point in time in milliseconds, from any clock that never goes back. Not a date. */
 export type InstantMs = number
 

@@ -9,7 +9,7 @@ import {
   optionsIn,
   type OptionTable,
   type OptionType,
-} from './option-table.js'
+} from './option.js'
 
 /** One option of each kind. */
 interface Options {

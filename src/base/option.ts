@@ -2,6 +2,7 @@
 
 import { ConfigError } from './errors.js'
 import type { Logger } from './logger.js'
+import { hintAt } from './nearest-name.js'
 
 /** The bounds of a number option. */
 export interface NumberBounds {
@@ -49,4 +50,167 @@ export function show(value: unknown): string {
   if (typeof value === 'object' && value !== null)
     return Array.isArray(value) ? 'an array' : 'an object'
   return typeof value === 'function' ? 'a function' : String(value)
+}
+
+// Tables of options: one description of each option, from which code, command lines, environment,
+// configuration files, help texts, completion and documents are fed. A table is data; this file
+// says what it may hold, and checks what was given against it.
+
+/** `isRecord`: in code also names with whole numbers; -1 for a name alone. `['a', 'b=2']` then. */
+interface ListType {
+  readonly kind: 'list'
+  readonly separator: 'commas' | 'words'
+  readonly isRecord?: boolean
+}
+
+/** What an option takes. */
+export type OptionType =
+  /** A whole number. */
+  | { readonly kind: 'integer'; readonly min: number; readonly max: number }
+  /** Whole milliseconds in code; seconds, with fractions, wherever text is read. Bounds in ms. */
+  | { readonly kind: 'duration'; readonly min: number; readonly max: number }
+  /** True or false; a switch on command lines. */
+  | { readonly kind: 'boolean' }
+  | { readonly kind: 'text' }
+  | { readonly kind: 'choice'; readonly choices: readonly string[] }
+  /** Texts: separated by commas (`'commas'`), or as words of a command line (`'words'`). */
+  | ListType
+  /** What only code can give: a function, an object. The owner of the table checks it. */
+  | { readonly kind: 'object' }
+
+/** What a table's entry can have as its value. */
+export type OptionValue = number | boolean | string | readonly string[]
+
+/** One option. `Value` is its type in code. */
+export interface OptionSpec<Value = unknown> {
+  readonly type: OptionType
+  /** One line for help, completion and documents: what it does, without its default and bounds. */
+  readonly description: string
+  /** In code and, unless `commandDefault` says otherwise, in commands. Undefined: there is none. */
+  readonly default?: Value
+  /** The default of commands where it is another. */
+  readonly commandDefault?: Value
+  /** How help and documents tell a default that is no constant: `port + 2`. */
+  readonly defaultText?: string
+  /** The long flag without dashes, also the key in files. Absent: for code only. */
+  readonly flag?: string
+  /** Short flags with their dash, as users of the system know them: `-wt`. */
+  readonly short?: readonly string[]
+  /** Accepted for the sake of those who know it, without effect; this is why, as one log line. */
+  readonly unnecessary?: string
+}
+
+/** The table of an options type: one entry for each of its names; the compiler wants all. */
+export type OptionTable<Options> = {
+  readonly [Name in keyof Options]-?: OptionSpec<Exclude<Options[Name], undefined>>
+}
+
+/** Any table, its entries by name. */
+export type AnyOptionTable = Readonly<Record<string, OptionSpec>>
+
+/** Options of which those that have a default are filled in. */
+type Checked<Options> = { readonly [Name in keyof Options]-?: Options[Name] }
+
+/**
+ * The options given, with the table's defaults; `undefined` stays where there is none. `owner` is
+ * who has them, as the error shall say it (`'scheduler'`). Throws `ConfigError` for an unknown
+ * name, with the nearest known one, and for a value that the table does not allow, with its bound.
+ */
+export function checkOptions<Options extends object>(
+  owner: string,
+  table: OptionTable<Options>,
+  given: Options,
+): Checked<Options> {
+  checkNames(owner, table, given)
+  const specs = table as unknown as AnyOptionTable
+  const values = given as Readonly<Record<string, unknown>>
+  const checked = Object.keys(specs).map((name) => {
+    const spec = specs[name] as OptionSpec
+    return [name, checkValue(name, spec.type, values[name], spec.default)]
+  })
+  return Object.fromEntries(checked) as Checked<Options>
+}
+
+/** Throws `ConfigError` for a name that a table does not have, as `checkOptions` does. */
+export function checkNames(owner: string, table: object, given: object): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new ConfigError(`${owner} options: expected an object, got ${show(given)}`)
+  }
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(table, name)) continue
+    throw new ConfigError(`unknown ${owner} option ${name}${nearestHint(name, Object.keys(table))}`)
+  }
+}
+
+/** Those of the values given that a table has, and that are not undefined. */
+export function optionsIn<Options>(table: OptionTable<Options>, values: object): Options {
+  const entries = Object.entries(values).filter(([name, value]) => {
+    return value !== undefined && Object.hasOwn(table, name)
+  })
+  return Object.fromEntries(entries) as Options
+}
+
+/** `; is it loadBalanceMs?`, or the names there are when none is near. */
+export function nearestHint(name: string, known: readonly string[]): string {
+  return hintAt(name, known) || `; there are ${known.join(', ')}`
+}
+
+/**
+ * `value`, or `fallback` where it is undefined. Throws `ConfigError`, which names the option as
+ * `name`, for what its type does not allow.
+ */
+export function checkValue(
+  name: string,
+  type: OptionType,
+  value: unknown,
+  fallback: unknown,
+): unknown {
+  if (value === undefined) return fallback
+  switch (type.kind) {
+    case 'integer':
+    case 'duration':
+      return numberOption(name, value, 0, type)
+    case 'boolean':
+      return booleanOption(name, value, false)
+    case 'text':
+      if (typeof value === 'string') return value
+      throw new ConfigError(`option ${name}: expected text, got ${show(value)}`)
+    case 'choice':
+      if (typeof value === 'string' && type.choices.includes(value)) return value
+      throw new ConfigError(
+        `option ${name}: expected ${orList(type.choices)}, got ${show(value)}` +
+          (typeof value === 'string' ? hintAt(value, type.choices) : ''),
+      )
+    case 'list':
+      if (type.isRecord === true && isRecord(value)) return textsOf(name, value)
+      if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return [...value]
+      throw new ConfigError(`option ${name}: expected a list of texts, got ${shownList(value)}`)
+    case 'object':
+      return value
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function textsOf(option: string, record: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(record).map(([name, value]) => {
+    const number = numberOption(`${option}.${name}`, value, -1, {
+      min: -1,
+      max: Number.MAX_SAFE_INTEGER,
+    })
+    return number === -1 ? name : `${name}=${number}`
+  })
+}
+
+/** Of a list the first that does not belong there. */
+function shownList(value: unknown): string {
+  if (!Array.isArray(value)) return show(value)
+  const wrong: unknown = value.find((item) => typeof item !== 'string')
+  return `a list with ${show(wrong)}`
+}
+
+function orList(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }

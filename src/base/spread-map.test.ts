@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { SpreadMap } from './spread-map.js'
+import { SpreadMap } from './spread.js'
 
 test('property: it holds what a map holds', () => {
   const key = fc.oneof(

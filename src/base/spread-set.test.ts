@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SpreadSet } from './spread-set.js'
+import { SpreadSet } from './spread.js'
 
 test('it has an item and not another one of the same id', () => {
   const set = new SpreadSet<{ readonly id: string }>()

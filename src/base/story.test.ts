@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Story } from './story.js'
+import { Story } from './lifecycle.js'
 
 test('a story tells the last transitions of one task in order', () => {
   const story = new Story(4)

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadAllCommands } from './command-list.js'
-import { flagsOf, settableFlags, variableOf } from './flag.js'
-import { commandHelp, overviewHelp } from './help-text.js'
-import { styleOf } from './terminal.js'
+import { loadAllCommands } from './commands.js'
+import { flagsOf, settableFlags, variableOf } from './option/flag.js'
+import { commandHelp, overviewHelp, styleOf } from './help.js'
 
 const PLAIN = { width: 80, color: false }
 

@@ -2,31 +2,74 @@
 // log, signals, exit codes. A command itself only says what it takes and what it starts.
 
 import { ConfigError } from '../base/errors.js'
-import { silentLogger, type Logger } from '../base/logger.js'
-import { LOGGING_OPTIONS } from '../runtime/logging-options.js'
-import type { OpenedLog } from '../runtime/open-logger.js'
-import { packageVersion } from '../runtime/package-version.js'
+import { type LogFields, type Logger, type LogLevel, silentLogger } from '../base/logger.js'
+import { LOGGING_OPTIONS } from '../runtime/log/log.js'
+import type { OpenedLog } from '../runtime/log/open.js'
+import { packageVersion } from '../runtime/process-statistics.js'
 import {
-  valuesOf,
   type CommandDefinition,
   type CommandEnd,
   type CommandInput,
-} from './command-definition.js'
-import { loadAllCommands } from './command-list.js'
-import { errorLine } from './error-line.js'
-import { commandHelp } from './help-text.js'
+  errorLine,
+  valuesOf,
+} from './command.js'
+import { loadAllCommands } from './commands.js'
+import { commandHelp, styleOf } from './help.js'
+import { placeOf } from './option/flag.js'
 import {
   checkWords,
   gatherSettings,
   givenOf,
   readCall,
-  valuesOfSettings,
+  type Setting,
   type Settings,
   type Surroundings,
-} from './settings.js'
-import { startLog } from './start-log.js'
+  valuesOfSettings,
+} from './option/settings.js'
+import { writtenValue } from './option/text.js'
 import { Stopper } from './stopper.js'
-import { styleOf } from './terminal.js'
+
+// The first lines of a command's log: where it goes, the version of the package, which event loop
+// there is, and which options were given that have nothing to do here.
+
+/**
+ * A logger that writes the first lines before the first line that it is given: a command that
+ * cannot start says so on stderr, and nothing else.
+ */
+function startLog({ logger, description }: OpenedLog, given: readonly Setting[]): Logger {
+  let pending: (() => void) | undefined = () => {
+    for (const line of description) logger.info(line, { version: packageVersion() })
+    logger.info('use event loop: builtin (libuv)')
+    for (const line of unnecessaryLines(given)) logger.info(line)
+  }
+  const log =
+    (level: LogLevel) =>
+    (text: string, fields?: LogFields): void => {
+      const begin = pending
+      pending = undefined
+      begin?.()
+      logger[level](text, fields)
+    }
+  return {
+    debug: log('debug'),
+    info: log('info'),
+    warn: log('warn'),
+    error: log('error'),
+    isLevelEnabled: (level) => logger.isLevelEnabled?.(level) ?? true,
+  }
+}
+
+/** `--event-loop uvloop is unnecessary: the event loop of Node is libuv, as that of uvloop`. */
+function unnecessaryLines(given: readonly Setting[]): readonly string[] {
+  return given.flatMap(({ flag, value, origin }) => {
+    const why = flag.spec.unnecessary
+    if (why === undefined) return []
+    const name = origin.kind === 'file' ? `${placeOf(origin)}: ${origin.key}` : placeOf(origin)
+    const { type } = flag.spec
+    const written = type.kind === 'boolean' ? '' : ` ${String(writtenValue(type, value))}`
+    return [`${name}${written} is unnecessary: ${why}`]
+  })
+}
 
 const EXIT_FAILURE = 1
 const EXIT_USAGE = 2
@@ -44,7 +87,7 @@ export async function runCommand(
 }
 
 /** What is left to say when a process ends. */
-export interface LastWords {
+interface LastWords {
   readonly stdout?: string
   readonly stderr?: string
   readonly code?: number
@@ -146,7 +189,7 @@ class CommandRun {
 
   async #openLog(settings: Settings): Promise<Logger> {
     if (!this.#definition.hasLog) return silentLogger
-    const { openLogger } = await import('../runtime/open-logger.js')
+    const { openLogger } = await import('../runtime/log/open.js')
     this.#log = await openLogger(valuesOf(LOGGING_OPTIONS, valuesOfSettings(settings)), {
       calledAs: this.#calledAs,
     })

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The executable scaler_doctor: what is wrong with a cluster.
 
-import { DOCTOR } from './doctor-definition.js'
+import { DOCTOR } from './command/doctor.js'
 import { runCommand } from './run-command.js'
 
 await runCommand(DOCTOR, process.argv.slice(2), 'scaler_doctor')

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The executable scaler_worker: the workers of one machine, by another name.
 
-import { CLUSTER } from './cluster-definition.js'
+import { CLUSTER } from './command/cluster.js'
 import { runCommand } from './run-command.js'
 
 await runCommand(CLUSTER, process.argv.slice(2), 'scaler_worker')

@@ -3,7 +3,7 @@
 
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
-import type { CommandEnd, RunningCommand } from './command-definition.js'
+import type { CommandEnd, RunningCommand } from './command.js'
 
 /** What a stopper needs of the command. */
 export interface StopperHooks {

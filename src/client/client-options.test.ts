@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
 import { silentLogger } from '../base/logger.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
-import { checkClientOptions, splitClientOptions, type ClientOptions } from './client-options.js'
+import { checkClientOptions, type ClientOptions, splitClientOptions } from './options.js'
 
 test('every option has a default', () => {
   assert.deepEqual(checkClientOptions({}), {

@@ -4,7 +4,7 @@ import { DeserializeError, SerializeError } from '../base/errors.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
 import type { Serializer } from '../serializer/serializer.js'
 import { codecFrom, codecOf } from '../serializer/task-codec.js'
-import { clientSerializer } from './client-serializer.js'
+import { clientSerializer } from './travel.js'
 import { until, testClient } from './memory-link.test.kit.js'
 
 const double = (x: number): number => 2 * x

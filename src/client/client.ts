@@ -1,31 +1,33 @@
 // The client: what users submit with. Everything it does is done elsewhere; this is its face.
 
-import type { ComboOptions } from '../cluster/combo-options.js'
+import type { ComboOptions } from '../cluster/combo.js'
+import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
 import { defaultSerializer, ownCopies } from '../serializer/process-serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'
-import type { Liftable } from './argument-sources.js'
-import type { ConnectionSetup } from './client-connection.js'
-import { checkClientOptions, splitClientOptions, type ClientOptions } from './client-options.js'
-import { ClientSession } from './client-session.js'
-import { letClientsTravel } from './client-travel.js'
-import { firstAnswer } from './connect-attempt.js'
-import { defaultOutput } from './default-output.js'
-import { addressOrDefault } from './default-address.js'
-import type { Future } from './future.js'
-import type { GraphFuture } from './graph/graph-future.js'
-import type { GraphHint, NodeValue } from './graph/graph-types.js'
-import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map-future.js'
-import type { ObjectReference } from './object-reference.js'
-import type { SendObjectOptions } from './object-references.js'
-import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
-import { Submitter } from './submitter.js'
+import { firstAnswer } from './connect/attempt.js'
+import type { ConnectionSetup } from './connection.js'
+import type { Future } from './future/future.js'
+import type { GraphHint, NodeValue } from './graph/reading.js'
+import type { GraphFuture } from './graph/run.js'
+import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map/future.js'
+import {
+  addressOrDefault,
+  checkClientOptions,
+  type ClientOptions,
+  defaultOutput,
+  splitClientOptions,
+} from './options.js'
+import { ClientSession, warmUp } from './session.js'
+import type { Liftable } from './submit/arguments.js'
+import type { ObjectReference, SendObjectOptions } from './submit/objects.js'
+import { Submitter } from './submit/submitter.js'
 import {
   changeTaskSettings,
   defaultTaskSettings,
   type TaskOptions,
   type TaskSettings,
-} from './task-options.js'
-import { warmUp } from './warm-up.js'
+} from './submit/task-options.js'
+import { clientOfTask, letClientsTravel } from './travel.js'
 
 /**
  * The arguments of a function as they may be given to `submit`: each as it is, as a future of it,
@@ -141,7 +143,7 @@ export class Client implements AsyncDisposable {
 
   static async #local(options: ComboOptions & ClientOptions): Promise<Client> {
     const { SchedulerClusterCombo } = await import('../cluster/combo.js')
-    const { COMBO_OPTIONS } = await import('../cluster/combo-options.js')
+    const { COMBO_OPTIONS } = await import('../cluster/combo.js')
     const split = splitClientOptions<ComboOptions>(options, COMBO_OPTIONS)
     const settings = checkClientOptions(split.client)
     const starting = SchedulerClusterCombo.start(split.cluster)
@@ -297,4 +299,16 @@ function newView(setup: ConnectionSetup): ClientView {
   ownCopies()
   letClientsTravel<Client>(Client)
   return new ClientView(new ClientSession(setup), defaultTaskSettings(profiling, output))
+}
+
+// The client inside of tasks: one per process and serializer, for all tasks that run there.
+
+/**
+ * Inside of a task: a client of the scheduler that the task came from, with the serializer of its
+ * client. What it submits are children of the task. It need not be closed, and does not keep the
+ * process alive; once it was closed this gives a new one. Throws `TaskNotFoundError` outside of
+ * tasks.
+ */
+export function currentClient(): Client {
+  return clientOfTask<Client>(Client)
 }

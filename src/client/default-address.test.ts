@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
-import { addressOrDefault } from './default-address.js'
+import { addressOrDefault } from './options.js'
 
 const ADDRESS = 'tcp://127.0.0.1:2345'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SerializeError, TaskCancelledError } from '../base/errors.js'
 import { Client } from './client.js'
-import type { Future } from './future.js'
+import type { Future } from './future/future.js'
 import { testClient, turn, until, type TestClient } from './memory-link.test.kit.js'
 
 const LARGE = 20_000

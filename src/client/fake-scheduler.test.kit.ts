@@ -14,16 +14,16 @@ import {
 } from '../base/ids.js'
 import { serializeError } from '../serializer/error-codec.js'
 import { defaultCodec, type TaskCodec } from '../serializer/task-codec.js'
-import type {
-  ClientHeartbeat,
-  Message,
-  ObjectInstruction,
-  ObjectRequest,
-  Task,
-  TaskStatus,
+import {
+  type ClientHeartbeat,
+  type Message,
+  type ObjectInstruction,
+  type ObjectRequest,
+  PLAIN_RESULT,
+  type Task,
+  type TaskStatus,
 } from '../wire/message.js'
 import { joinChunks, splitChunks } from '../wire/object-content.js'
-import { PLAIN_RESULT } from '../wire/plain.js'
 import { FakeGraphs } from './graph/fake-graphs.kit.js'
 
 /** What kind of scheduler it is. */

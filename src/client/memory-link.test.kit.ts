@@ -4,16 +4,16 @@
 import assert from 'node:assert/strict'
 import { joinBytes, NO_BYTES } from '../base/bytes.js'
 import type { Identity } from '../base/ids.js'
-import type { Clock } from '../runtime/clock.js'
+import type { Clock } from '../runtime/driver.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
-import type { OutgoingFrame } from '../transport/socket.js'
+import type { OutgoingFrame } from '../transport/options.js'
 import { decode, encode, type Message } from '../wire/message.js'
-import { ClientConnection } from './client-connection.js'
-import { checkClientOptions, type ClientOptions } from './client-options.js'
-import type { ClientSocket, ClientSocketSetup } from './client-socket.js'
+import { ClientConnection } from './connection.js'
+import { checkClientOptions, type ClientOptions } from './options.js'
+import type { ClientSocket, ClientSocketSetup } from './traffic.js'
 import { FakeScheduler, type FakeSchedulerOptions } from './fake-scheduler.test.kit.js'
-import { Submitter, SubmitterParts } from './submitter.js'
-import { changeTaskSettings, defaultTaskSettings, type TaskOptions } from './task-options.js'
+import { Submitter, SubmitterParts } from './submit/submitter.js'
+import { changeTaskSettings, defaultTaskSettings, type TaskOptions } from './submit/task-options.js'
 
 /** A clock that is moved by hand. */
 export class ManualClock implements Clock {

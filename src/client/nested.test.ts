@@ -5,9 +5,8 @@ import { identity, taskId, type TaskId } from '../base/ids.js'
 import { silentLogger } from '../base/logger.js'
 import { taskScopes, type TaskHost, type TaskScope } from '../runtime/task-scope.js'
 import { defaultSerializer } from '../serializer/process-serializer.js'
-import { decodeTaskFlags } from '../wire/task-flags.js'
-import { Client } from './client.js'
-import { currentClient } from './current-client.js'
+import { decodeTaskFlags } from '../wire/metadata.js'
+import { Client, currentClient } from './client.js'
 import { testClient, until, type TestClient } from './memory-link.test.kit.js'
 
 const double = (x: number): number => 2 * x

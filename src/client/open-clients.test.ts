@@ -8,7 +8,7 @@ async function run(program: string): Promise<{ readonly code: unknown; readonly 
   const path = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
   const source = `
     import { Client } from ${path('./client.js')}
-    import { checkClientOptions } from ${path('./client-options.js')}
+    import { checkClientOptions } from ${path('./options.js')}
     ${program}`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, taskId } from '../base/ids.js'
 import type { OutputStream, TaskOutput } from '../wire/message.js'
-import { OutputPrinter } from './output-printer.js'
+import { OutputPrinter } from './output.js'
 
 /** A printer, and what it has printed. */
 class Setup {

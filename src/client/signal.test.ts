@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { TaskCancelledError } from '../base/errors.js'
 import { testClient, turn, until } from './memory-link.test.kit.js'
-import { SignalWatches } from './signal-watch.js'
+import { SignalWatches } from './submit/signal.js'
 
 const double = (x: number): number => 2 * x
 

@@ -3,10 +3,9 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { ClientClosedError, MissingObjectError, TimeoutError } from '../base/errors.js'
-import { asCompleted } from './as-completed.js'
-import type { Future } from './future.js'
+import { asCompleted, wait } from './future/wait.js'
+import type { Future } from './future/future.js'
 import { testClient, turn, until, type TestClient } from './memory-link.test.kit.js'
-import { wait } from './wait.js'
 
 const LARGE = 20_000
 const text = (length: number): string => 'x'.repeat(length)

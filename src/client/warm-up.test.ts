@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultCodec } from '../serializer/task-codec.js'
-import { warmUp } from './warm-up.js'
+import { warmUp } from './session.js'
 
 test('warming up takes a closure apart, and it can travel', () => {
   const taken: unknown[] = []

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ConfigError } from '../base/errors.js'
-import type { AnyOptionTable, OptionSpec } from '../base/option-table.js'
-import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/logging-options.js'
+import type { AnyOptionTable, OptionSpec } from '../base/option.js'
+import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import {
   UNNECESSARY_OPTIONS,
   UNNECESSARY_WORKER_OPTIONS,
@@ -18,9 +18,9 @@ import {
   type SchedulerOwnOptions,
   type SchedulerStartOptions,
 } from '../scheduler/scheduler-options.js'
-import { AGENT_OPTIONS, type AgentOptions } from '../worker/agent-options.js'
-import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster-options.js'
-import { checkComboOptions, COMBO_OPTIONS, type ComboOptions } from './combo-options.js'
+import { AGENT_OPTIONS, type AgentOptions } from '../worker/agent/options.js'
+import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster.js'
+import { checkComboOptions, COMBO_OPTIONS, type ComboOptions } from './combo.js'
 
 /** The tables behind `scaler scheduler`, and behind `scaler cluster`. */
 const SCHEDULER_TABLES = [SCHEDULER_OPTIONS, LOGGING_OPTIONS, UNNECESSARY_OPTIONS]

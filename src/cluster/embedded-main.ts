@@ -6,8 +6,8 @@
 import { createInterface } from 'node:readline'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import type * as schedulerModule from '../scheduler/scheduler.js'
-import type * as agentModule from '../worker/agent.js'
-import type { AgentOrder, SchedulerOrder } from './combo-options.js'
+import type * as agentModule from '../worker/agent/agent.js'
+import type { AgentOrder, SchedulerOrder } from './combo.js'
 import {
   DEPTH_VARIABLE,
   orderlyEndMs,
@@ -49,7 +49,7 @@ function newLogger({ isLogged, isDebugLogged }: EmbeddedStart): Logger {
 
 /** It is one of both, and loads no more than that. */
 const loadScheduler = (): Promise<typeof schedulerModule> => import('../scheduler/scheduler.js')
-const loadAgent = (): Promise<typeof agentModule> => import('../worker/agent.js')
+const loadAgent = (): Promise<typeof agentModule> => import('../worker/agent/agent.js')
 
 async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<Running> {
   const { Scheduler } = await loadScheduler()

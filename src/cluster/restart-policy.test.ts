@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RestartPolicy } from './restart-policy.js'
+import { RestartPolicy } from './supervised-process.js'
 
 test('a part that has died is started again soon, and ever later the more often it dies', () => {
   const policy = new RestartPolicy()

@@ -4,7 +4,47 @@
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import type { EmbeddedEnd, EmbeddedOrder, EmbeddedStart } from './embedded-process.js'
-import { RestartPolicy } from './restart-policy.js'
+
+// When a part of an embedded cluster that has ended unexpectedly is started again. Apart, because
+// it is about time alone.
+
+/** Of deaths within this time the last ones count. */
+const WINDOW_MS = 60_000
+/** With so many of them, starting again does not help. */
+const MAX_DEATHS = 10
+const MIN_DELAY_MS = 100
+const MAX_DELAY_MS = 5_000
+
+/** The deaths of one part. */
+export class RestartPolicy {
+  #deaths: number[] = []
+  #refusals = 0
+
+  /**
+   * It has died at `nowMs`. Returns how long to wait before it is started again, in milliseconds;
+   * undefined: not any more.
+   */
+  delayAfterDeath(nowMs: number): number | undefined {
+    this.#deaths = this.#deaths.filter((diedAt) => nowMs - diedAt < WINDOW_MS)
+    this.#deaths.push(nowMs)
+    if (this.#deaths.length >= MAX_DEATHS) return undefined
+    return Math.min(MIN_DELAY_MS * 2 ** (this.#deaths.length - 1), MAX_DELAY_MS)
+  }
+
+  /**
+   * The system refused to start it, which is no fault of its own and may pass at any time. Returns
+   * how long to wait, in milliseconds.
+   */
+  delayAfterRefusal(): number {
+    this.#refusals += 1
+    return Math.min(MIN_DELAY_MS * 2 ** (this.#refusals - 1), MAX_DELAY_MS)
+  }
+
+  /** It runs. */
+  onStarted(): void {
+    this.#refusals = 0
+  }
+}
 
 /** One life of a part; `EmbeddedProcess` has the details. */
 export interface PartProcess {
@@ -15,7 +55,7 @@ export interface PartProcess {
 }
 
 /** What happens to a part that is not started again. */
-export interface SupervisedHandler {
+interface SupervisedHandler {
   /** It has ended in good order, without having been told to by `end`. */
   onOver(): void
   /** It has died too often. */

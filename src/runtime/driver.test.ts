@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InstantMs, Machine } from '../base/machine.js'
-import type { Clock } from './clock.js'
-import { Driver } from './driver.js'
+import { type Clock, Driver } from './driver.js'
 
 /** Time that stands still until it is moved. */
 class HandClock implements Clock {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { ConfigError } from '../base/errors.js'
 import { readLoggingFile, type LogDescription } from './logging-file.js'
-import { openLogger } from './open-logger.js'
+import { openLogger } from './log/open.js'
 
 async function fileWith(t: TestContext, text: string | Uint8Array): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'scaler-log-'))

@@ -13,12 +13,10 @@
 import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../base/errors.js'
 import type { LogFields, LogLevel } from '../base/logger.js'
-import { show } from '../base/option.js'
-import { nearestHint } from '../base/option-table.js'
-import { fileTrouble } from './file-trouble.js'
-import { logLevel } from './log-level.js'
-import { tomlPosition, type TomlPath } from './toml-position.js'
-import { parseToml } from './toml-text.js'
+import { nearestHint, show } from '../base/option.js'
+import { fileTrouble } from './log/output.js'
+import { logLevel } from './log/log.js'
+import { parseToml, type TomlPath, tomlPosition } from './toml.js'
 
 /** Where lines go. */
 export interface OutputDescription {

@@ -2,8 +2,17 @@
 // kernel where it has files for it (Linux), else from Node. Nothing here ever throws: a number that
 // cannot be had is the last one that could, or 0.
 
+import { readFileSync } from 'node:fs'
 import type { Resource } from '../wire/message.js'
 import { freeMemory, ProcessUsage, Reading, readKernelFile } from './process-usage.js'
+
+// The version of this package: what `--version` prints and schedulers report.
+
+/** For example `'0.1.0'`. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
 
 /** Samples taken within this time are one: many workers may share a process. */
 const SHARED_FOR_MS = 100
@@ -15,7 +24,7 @@ const KIB = 1024
 const MAX_CPU = 65_535
 
 /** What this process uses, and what the machine has left. */
-export interface ProcessSample {
+interface ProcessSample {
   /** CPU percent times 10 since the sample before (0 at first), and resident bytes. */
   readonly resource: Resource
   /** Memory that the machine could still give, in bytes. */

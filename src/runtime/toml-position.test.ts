@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { tomlPosition, type TomlPath } from './toml-position.js'
+import { tomlPosition, type TomlPath } from './toml.js'
 
 const TEXT = `# level = 1
 top = "x" # [not] = 1

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
-import { parseToml } from './toml-text.js'
+import { parseToml } from './toml.js'
 
 const SLIPS: readonly (readonly [text: string, place: string, advice: string])[] = [
   ['[cluster', '1:2', ' (a section is written [NAME])'],

@@ -1,7 +1,7 @@
 // Options that users of the system know and that have nothing to do here. They are accepted, and
 // one log line says why they are unnecessary.
 
-import type { OptionTable } from '../base/option-table.js'
+import type { OptionTable } from '../base/option.js'
 
 /** Accepted for those who know them; without effect. */
 export interface UnnecessaryOptions {

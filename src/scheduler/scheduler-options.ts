@@ -2,9 +2,8 @@
 // commands.
 
 import type { Logger } from '../base/logger.js'
-import { loggerOption } from '../base/option.js'
-import { checkOptions, optionsIn, type OptionTable } from '../base/option-table.js'
-import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/logging-options.js'
+import { checkOptions, loggerOption, optionsIn, type OptionTable } from '../base/option.js'
+import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
 import { parseAddress } from '../transport/address.js'
 

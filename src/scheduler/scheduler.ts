@@ -2,32 +2,113 @@
 // between them. It turns frames into events and actions into frames; it decides nothing.
 
 import { randomBytes } from 'node:crypto'
-import { ProtocolError } from '../base/errors.js'
 import { bytesToLatin1 } from '../base/bytes.js'
-import { asCalled, captureSite } from '../runtime/call-site.js'
-import { schedulerId, type Identity } from '../base/ids.js'
-import { logsTasks, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
+import { ConfigError, ProtocolError } from '../base/errors.js'
+import { type Identity, schedulerId } from '../base/ids.js'
+import { type LogFields, type Logger, type LogLevel, logsTasks } from '../base/logger.js'
 import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
 import { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
-import { openCodeLog, type CodeLog } from '../runtime/code-log.js'
+import { asCalled, captureSite } from '../runtime/call-site.js'
 import { Driver } from '../runtime/driver.js'
-import { OutputGate } from '../runtime/output-gate.js'
-import { packageVersion } from '../runtime/package-version.js'
-import { ProcessSampler } from '../runtime/process-statistics.js'
-import { formatAddress, parseAddress } from '../transport/address.js'
+import { type CodeLog, openCodeLog } from '../runtime/log/log.js'
+import { OutputGate } from '../runtime/log/output-gate.js'
+import { packageVersion, ProcessSampler } from '../runtime/process-statistics.js'
+import { type Address, codeOf, formatAddress, parseAddress } from '../transport/address.js'
 import { BoundedLog } from '../transport/bounded-log.js'
 import { DescriptorRoom } from '../transport/descriptor-room.js'
+import type { IncomingMessage } from '../transport/options.js'
 import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
-import type { IncomingMessage } from '../transport/socket.js'
 import { decode, encodeFrame, type Message } from '../wire/message.js'
-import { bindMonitor, checkMonitorPort, monitorError } from './monitor-address.js'
-import { PeerPlaces } from './peer-places.js'
 import {
-  checkSchedulerOptions,
   type CheckedSchedulerOptions,
+  checkSchedulerOptions,
   type SchedulerStartOptions,
 } from './scheduler-options.js'
+
+// Where monitors connect, if nobody says: two ports above the scheduler's own.
+
+const DISTANCE = 2
+const MAX_PORT = 65_535
+
+/** Throws `ConfigError` where there is no port two above. */
+export function checkMonitorPort(address: Address): void {
+  if (address.kind !== 'tcp' || address.port <= MAX_PORT - DISTANCE) return
+  const why = `two ports above ${formatAddress(address)} there is none`
+  throw new ConfigError(`option monitorAddress: ${why} for monitors; say where they connect`)
+}
+
+/**
+ * Binds a socket for monitors. `configured` is what was asked for, `bound` what is listened on.
+ * Where the system has chosen the port, somebody may have the one two above: then it chooses again.
+ */
+export async function bindMonitor<T>(
+  configured: Address,
+  bound: string,
+  bind: (address: string) => Promise<T>,
+): Promise<T> {
+  const main = parseAddress(bound)
+  if (configured.kind === 'ipc' || main.kind === 'ipc') return bind(`${bound}.monitor`)
+  const isChosen = configured.port === 0
+  const port = main.port + DISTANCE
+  try {
+    if (!isChosen || port <= MAX_PORT) return await bind(formatAddress({ ...configured, port }))
+  } catch (error) {
+    if (!isChosen) throw error
+  }
+  return bind(formatAddress({ ...configured, port: 0 }))
+}
+
+/** That the address for monitors cannot be bound, so that nobody takes it for that of clients. */
+export function monitorError(error: unknown, isDefault: boolean): unknown {
+  if (!(error instanceof Error) || error instanceof ConfigError) return error
+  const why = isDefault ? ' (monitors connect two ports up unless another address is given)' : ''
+  const told = new Error(`option monitorAddress: ${error.message}${why}`, { cause: error })
+  const code = codeOf(error)
+  return code === undefined ? told : Object.assign(told, { code })
+}
+
+// Where peers are, for the log: a name says nothing to somebody who looks for a machine.
+
+/** Of those that have gone so many are remembered: what becomes of them is told later. */
+const MAX_GONE = 1_000
+
+/** The fields of log lines that name a peer. */
+const PEER_FIELDS = ['peer', 'client', 'worker'] as const
+
+/** The addresses of all peers, and of those that have gone lately. */
+export class PeerPlaces {
+  readonly #present = new Map<string, string>()
+  /** The one that went first comes first. */
+  readonly #gone = new Map<string, string>()
+
+  /** A peer is at `remote`. */
+  onConnected(peer: Identity, remote: string): void {
+    this.#gone.delete(peer)
+    this.#present.set(peer, remote)
+  }
+
+  /** It has gone. */
+  onDisconnected(peer: Identity): void {
+    const remote = this.#present.get(peer)
+    if (remote === undefined) return
+    this.#present.delete(peer)
+    this.#gone.set(peer, remote)
+    for (const [oldest] of this.#gone) {
+      if (this.#gone.size <= MAX_GONE) break
+      this.#gone.delete(oldest)
+    }
+  }
+
+  /** `fields` and, if they name one peer, its address as `remote`. */
+  addTo(fields: LogFields): LogFields {
+    const [name, another] = PEER_FIELDS.filter((field) => fields[field] !== undefined)
+    if (name === undefined || another !== undefined) return fields
+    const peer = String(fields[name])
+    const remote = this.#present.get(peer) ?? this.#gone.get(peer)
+    return remote === undefined ? fields : { ...fields, remote }
+  }
+}
 
 /** Why a scheduler ends that was told to by its own program. */
 const CLOSED = 'closed'

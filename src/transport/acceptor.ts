@@ -1,18 +1,164 @@
 // The listening half of ROUTER and PUB: the connections that came in on one address, from their
 // first byte to the last, and what happens to them when the socket is closed.
 
-import type { Socket } from 'node:net'
+import type { Stats } from 'node:fs'
+import { lstat, stat, unlink } from 'node:fs/promises'
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type ListenOptions,
+  type Server,
+  type Socket,
+} from 'node:net'
+import { dirname, resolve as resolvePath } from 'node:path'
+import type { Logger } from '../base/logger.js'
+import { Recurrence } from '../base/recurrence.js'
+import { type Address, bindError, codeOf, formatAddress, parseAddress } from './address.js'
+import { RefusalLog } from './bounded-log.js'
 import { Connection, type ConnectionHandler, type ConnectionSetup } from './connection.js'
-import { Listener } from './listener.js'
+import { ReadTurn } from './delivery.js'
 import { DescriptorRoom } from './descriptor-room.js'
-import type { SocketOptions } from './options.js'
-import { ReadTurn } from './read-turn.js'
-import { RefusalLog } from './refusal-log.js'
-import { SendQueue } from './send-queue.js'
-import { SlabPool } from './slab-pool.js'
-import type { IncomingMessage } from './socket.js'
-import { TurnFlusher } from './turn-flusher.js'
+import type { IncomingMessage, SocketOptions } from './options.js'
+import { SendQueue, SlabPool } from './send-queue.js'
+import { STREAM_OPTIONS } from './stream.js'
+import { TurnFlusher } from './writer.js'
 import type { LocalPeer, RemotePeer } from './zmtp/session.js'
+
+// Listens on an address and hands out the streams of those who connect. Knows the operating
+// system's ways (stale socket files, ports chosen by the system), not what the streams carry.
+
+/** Connections that wait to be accepted, at most: a whole cluster may come at once. */
+const BACKLOG = 4096
+
+/** That connections cannot be accepted is said so often at most. */
+const TELL_INTERVAL_MS = 60_000
+
+/** A bound address. */
+class Listener {
+  /** What is listened on, with the real port. */
+  readonly address: string
+  readonly #server: Server
+
+  private constructor(address: string, server: Server) {
+    this.address = address
+    this.#server = server
+  }
+
+  /**
+   * Listens on `address`. Throws `ConfigError` if that is none; rejects with an error that has the
+   * system's `code` (`EADDRINUSE`, …) if it cannot be bound. A socket file on which nobody listens
+   * any more is replaced.
+   */
+  static async bind(
+    text: string,
+    onStream: (stream: Socket) => void,
+    logger: Logger,
+  ): Promise<Listener> {
+    const address = parseAddress(text)
+    const server = createServer(STREAM_OPTIONS, onStream)
+    try {
+      await listenAnew(server, address)
+    } catch (error) {
+      throw bindError(
+        formatAddress(address),
+        error instanceof Error ? error : new Error(String(error)),
+        address.kind === 'ipc' ? await troubleWith(address.path) : undefined,
+      )
+    }
+    // For example no file descriptors left for another connection: those that we have go on.
+    const recurrence = new Recurrence(TELL_INTERVAL_MS)
+    server.on('error', (error) => {
+      const count = recurrence.note(performance.now())
+      if (count > 0) logger.error('cannot accept a connection', { reason: error.message, count })
+    })
+    return new Listener(formatAddress(withRealPort(address, server)), server)
+  }
+
+  /** Stops to listen; a socket file is removed. Resolves when the streams are closed, too. */
+  close(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(() => resolve()))
+  }
+}
+
+async function listenAnew(server: Server, address: Address): Promise<void> {
+  try {
+    await listen(server, address)
+  } catch (error) {
+    if (codeOf(error) !== 'EADDRINUSE' || address.kind === 'tcp') throw error
+    if (!(await isStale(address.path))) throw error
+    await unlink(address.path)
+    await listen(server, address)
+  }
+}
+
+function listen(server: Server, address: Address): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(listenOptions(address), () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function listenOptions(address: Address): ListenOptions {
+  if (address.kind === 'ipc') return { path: address.path, backlog: BACKLOG }
+  const { host, port } = address
+  return host === '*' ? { port, backlog: BACKLOG } : { host, port, backlog: BACKLOG }
+}
+
+/** Whether `path` is a socket on which nobody listens. */
+async function isStale(path: string): Promise<boolean> {
+  const file = await lstat(path)
+  if (!file.isSocket()) return false
+  return new Promise((resolve) => {
+    const probe = connect(path)
+    probe.once('error', (error) => resolve(codeOf(error) === 'ECONNREFUSED'))
+    probe.once('connect', () => {
+      probe.destroy()
+      resolve(false)
+    })
+  })
+}
+
+/**
+ * Why there can be no socket file at `path`, if the file system shows it: the system says
+ * "permission denied" for a folder that is not there, and "in use" for whatever is.
+ */
+async function troubleWith(path: string): Promise<string | undefined> {
+  const there = await look(path, lstat)
+  if (there?.isDirectory() === true) return 'it is a directory; name a file in it'
+  if (there?.isSocket() === true) return undefined
+  if (there !== undefined) return 'there is a file of that name, which is not a socket'
+  let missing: string | undefined
+  let folder = dirname(resolvePath(path))
+  for (; (await look(folder, stat)) === undefined; folder = dirname(folder)) {
+    if (folder === dirname(folder)) return undefined
+    missing = folder
+  }
+  if (missing !== undefined) return `the directory ${missing} does not exist`
+  const isDirectory = (await look(folder, stat))?.isDirectory() === true
+  return isDirectory ? undefined : `${folder} is not a directory`
+}
+
+/** Undefined: it is not there, or cannot be looked at. */
+async function look(
+  path: string,
+  by: (path: string) => Promise<Stats>,
+): Promise<Stats | undefined> {
+  try {
+    return await by(path)
+  } catch {
+    return undefined
+  }
+}
+
+function withRealPort(address: Address, server: Server): Address {
+  if (address.kind === 'ipc') return address
+  const bound = server.address() as AddressInfo
+  return { ...address, port: bound.port }
+}
 
 /** What an acceptor tells its owner; never from within a call of the owner, nothing once closed. */
 export interface AcceptorHandler {
@@ -33,7 +179,7 @@ export interface AcceptorHandler {
 }
 
 /** As what to listen, and who hears of it. */
-export interface AcceptorSetup {
+interface AcceptorSetup {
   readonly local: LocalPeer
   readonly options: SocketOptions
   readonly handler: AcceptorHandler

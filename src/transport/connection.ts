@@ -4,20 +4,22 @@
 import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
 import { ProtocolError } from '../base/errors.js'
-import { Delivery } from './delivery.js'
-import { FrameWriter } from './frame-writer.js'
+import { Delivery, type ReadTurn } from './delivery.js'
+import { FrameWriter, type TurnFlusher } from './writer.js'
 import { Heartbeat } from './heartbeat.js'
-import type { SocketOptions } from './options.js'
-import { codeOf, describeError } from './os-error.js'
-import type { ReadTurn } from './read-turn.js'
-import { CROWDED, type RefusalKind } from './refusal-log.js'
+import type { IncomingMessage, OutgoingFrame, SocketOptions } from './options.js'
+import { codeOf, describeError } from './address.js'
+import { CROWDED, type RefusalKind } from './bounded-log.js'
 import type { SendQueue } from './send-queue.js'
-import type { IncomingMessage, OutgoingFrame } from './socket.js'
 import { describeRemote } from './stream.js'
-import type { TurnFlusher } from './turn-flusher.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
-import { isKnownProtocol } from './zmtp/greeting.js'
-import { ZmtpSession, type Inbox, type LocalPeer, type RemotePeer } from './zmtp/session.js'
+import {
+  type Inbox,
+  isKnownProtocol,
+  type LocalPeer,
+  type RemotePeer,
+  ZmtpSession,
+} from './zmtp/session.js'
 
 /** What a connection tells its owner. Never from within a call of the owner. */
 export interface ConnectionHandler {

@@ -3,13 +3,12 @@
 
 import type { Address } from './address.js'
 import { Connection, type ConnectionHandler } from './connection.js'
-import type { ConnectOptions } from './options.js'
-import { ReadTurn } from './read-turn.js'
+import type { ConnectOptions, IncomingMessage } from './options.js'
+import { ReadTurn } from './delivery.js'
 import type { SendQueue } from './send-queue.js'
 import { openStream } from './stream.js'
-import { TurnFlusher } from './turn-flusher.js'
+import { TurnFlusher } from './writer.js'
 import type { LocalPeer, RemotePeer } from './zmtp/session.js'
-import type { IncomingMessage } from './socket.js'
 
 /** What a connector tells its owner; never from within a call of the owner, nothing once closed. */
 export interface ConnectorHandler {

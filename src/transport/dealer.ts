@@ -5,10 +5,14 @@ import type { Identity } from '../base/ids.js'
 import { parseConnectAddress } from './address.js'
 import type { Connection } from './connection.js'
 import { Connector } from './connector.js'
-import { checkIdentity, dealerOptions, type DealerOptions } from './options.js'
-import { SendQueue } from './send-queue.js'
-import { SlabPool } from './slab-pool.js'
-import type { IncomingMessage, OutgoingFrame } from './socket.js'
+import {
+  checkIdentity,
+  dealerOptions,
+  type DealerOptions,
+  type IncomingMessage,
+  type OutgoingFrame,
+} from './options.js'
+import { SendQueue, SlabPool } from './send-queue.js'
 
 /**
  * What a dealer tells its owner; never from within a call of the owner, nothing once it is closed.

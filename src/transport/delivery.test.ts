@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Delivery } from './delivery.js'
-import { ReadTurn } from './read-turn.js'
-import type { IncomingMessage } from './socket.js'
+import { Delivery, ReadTurn } from './delivery.js'
+import type { IncomingMessage } from './options.js'
 
 /** Many more than are handed over between two looks at the clock. */
 const MANY = 1000

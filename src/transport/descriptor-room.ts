@@ -7,8 +7,8 @@
 // a moment to say who it is.
 
 import { closeSync, openSync } from 'node:fs'
-import { codeOf } from './os-error.js'
-import { CROWDED } from './refusal-log.js'
+import { codeOf } from './address.js'
+import { CROWDED } from './bounded-log.js'
 
 /** What a connection has shown so far, the least worthy first. */
 const RANKS = ['unknown', 'mute', 'monitor'] as const

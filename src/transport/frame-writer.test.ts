@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { FrameWriter } from './frame-writer.js'
-import { SendQueue } from './send-queue.js'
-import { SlabPool } from './slab-pool.js'
-import { TurnFlusher } from './turn-flusher.js'
+import { FrameWriter, TurnFlusher } from './writer.js'
+import { SendQueue, SlabPool } from './send-queue.js'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

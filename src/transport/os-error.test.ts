@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bindError, codeOf, describeError } from './os-error.js'
+import { bindError, codeOf, describeError } from './address.js'
 
 /** As the system says it. */
 function systemError(code: string, message: string): Error {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PeerWatch, type PingOptions } from './peer-watch.js'
+import { PeerWatch, type PingOptions } from './heartbeat.js'
 
 const OPTIONS: PingOptions = { pingIntervalMs: 2_000, pingTimeoutMs: 8_000 }
 

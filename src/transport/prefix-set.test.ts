@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { PrefixSet } from './prefix-set.js'
+import { PrefixSet } from './pub.js'
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')
 

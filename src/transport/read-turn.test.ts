@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReadTurn, type Resumable } from './read-turn.js'
+import { ReadTurn, type Resumable } from './delivery.js'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

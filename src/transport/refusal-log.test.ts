@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogFields, Logger } from '../base/logger.js'
-import { RefusalLog, type RefusalKind } from './refusal-log.js'
+import { RefusalLog, type RefusalKind } from './bounded-log.js'
 
 test('the first of a kind is told at once, the others once a minute with their number', (t) => {
   let now = 0

@@ -3,8 +3,12 @@
 import { identity, type Identity } from '../base/ids.js'
 import { Acceptor, type AcceptorHandler } from './acceptor.js'
 import type { Connection } from './connection.js'
-import { routerOptions, type RouterOptions } from './options.js'
-import type { IncomingMessage, OutgoingFrame } from './socket.js'
+import {
+  type IncomingMessage,
+  type OutgoingFrame,
+  routerOptions,
+  type RouterOptions,
+} from './options.js'
 
 /**
  * What a router tells its owner; never from within a call of the owner, and nothing once it is

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { SendQueue } from './send-queue.js'
-import { FLUSH_BYTES, LARGE_PIECE_BYTES, SlabPool } from './slab-pool.js'
-import type { IncomingMessage, OutgoingFrame } from './socket.js'
-import { FrameParser } from './zmtp/frame-parser.js'
+import { FLUSH_BYTES, LARGE_PIECE_BYTES, SendQueue, SlabPool } from './send-queue.js'
+import type { IncomingMessage, OutgoingFrame } from './options.js'
+import { FrameParser } from './zmtp/frame.js'
 
 const LIMITS = { maxFrameBytes: 2 ** 31, maxFramesPerMessage: 1000 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TurnFlusher } from './turn-flusher.js'
+import { TurnFlusher } from './writer.js'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

@@ -3,6 +3,107 @@
 
 import { ProtocolError } from '../base/errors.js'
 import { MAX_DATA_BYTES, MAX_LIST_LENGTH, MAX_TEXT_BYTES } from './limits.js'
+import { NO_ELEMENTS, type Reader } from './reader.js'
+
+// Enumerants are numbers on the wire and names in memory; a list of the names in order of their
+// numbers turns one into the other.
+
+/** The name with this number. Throws `ProtocolError` that names the `field` it came from. */
+export function nameOf<Name extends string>(
+  names: readonly Name[],
+  code: number,
+  field: string,
+): Name {
+  const name = names[code]
+  if (name === undefined) {
+    throw new ProtocolError(`${field}: unknown value ${code}, known are 0 to ${names.length - 1}`)
+  }
+  return name
+}
+
+/** The number of a name. Throws `ProtocolError` that names the `field` it is for. */
+export function codeOf<Name extends string>(
+  names: readonly Name[],
+  name: Name,
+  field: string,
+): number {
+  // Faster than `indexOf` for lists this short.
+  for (let code = 0; code < names.length; code += 1) if (names[code] === name) return code
+  throw new ProtocolError(`${field}: unknown value ${String(name)}`)
+}
+
+// Reads the lists whose elements are not structs; those of structs have generated readers. The
+// length of a list has been paid for when it is entered, so it can be trusted.
+
+const WORD = 8
+
+/** The list of byte strings behind a pointer: views of the message. */
+export function readDataList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly Uint8Array[] {
+  const count = reader.enterPointerList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride } = reader
+  const list: Uint8Array[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(reader.data(at, at + WORD))
+  }
+  return list
+}
+
+/** The list of lists of byte strings behind a pointer. */
+export function readDataListList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly (readonly Uint8Array[])[] {
+  const count = reader.enterPointerList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride } = reader
+  const list: (readonly Uint8Array[])[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(readDataList(reader, at, at + WORD))
+  }
+  return list
+}
+
+/** The list of ids behind a pointer: byte strings with one character per byte. */
+export function readIdList(
+  reader: Reader,
+  pointerAt: number,
+  sectionEnd: number,
+): readonly string[] {
+  const count = reader.enterPointerList(pointerAt, sectionEnd)
+  if (count === 0) return NO_ELEMENTS
+  const { stride } = reader
+  const list: string[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(reader.id(at, at + WORD))
+  }
+  return list
+}
+
+/** Reads the enumerants of the list that was entered last; `field` is for the error message. */
+export function readEnumerants<Name extends string>(
+  reader: Reader,
+  count: number,
+  names: readonly Name[],
+  field: string,
+): readonly Name[] {
+  if (count === 0) return NO_ELEMENTS
+  const { stride } = reader
+  const list: Name[] = []
+  let at = reader.elementsAt
+  for (let index = 0; index < count; index += 1, at += stride) {
+    list.push(nameOf(names, reader.uint16(at, at + 2), field))
+  }
+  return list
+}
 
 /** Words of a byte string; none where it is referenced, from `referenceFrom` bytes on. */
 export function dataWords(value: Uint8Array, referenceFrom: number): number {

@@ -10,17 +10,15 @@ import {
   encode as encodeMessage,
   encodeFrame as encodeMessageFrame,
   type Message,
-  type SchedulerReport,
-  type WaitingTasks,
-} from './message.js'
-import {
   PLAIN_CLIENT_HEARTBEAT,
   PLAIN_HEARTBEAT,
   PLAIN_REPORT,
   PLAIN_RESULT,
   PLAIN_TASK,
   PLAIN_WAITING,
-} from './plain.js'
+  type SchedulerReport,
+  type WaitingTasks,
+} from './message.js'
 
 /** The fields that 1.9.9 does not have. */
 interface ExtensionFields {

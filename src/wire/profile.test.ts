@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ProtocolError } from '../base/errors.js'
-import { decodeProfileResult, encodeProfileResult } from './profile.js'
+import { decodeProfileResult, encodeProfileResult } from './metadata.js'
 
 describe('a profile', () => {
   test('has 16 bytes, big-endian', () => {

@@ -5,8 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ProtocolError } from '../base/errors.js'
 import { MAX_SEGMENTS, MAX_TEXT_BYTES } from './limits.js'
-import { decode, type Message } from './message.js'
-import { PLAIN_TASK } from './plain.js'
+import { decode, type Message, PLAIN_TASK } from './message.js'
 
 /** Words in hex, one segment. */
 function frame(...words: readonly string[]): Buffer {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ProtocolError } from '../base/errors.js'
-import { decodeTaskFlags, encodeTaskFlags, type TaskFlags } from './task-flags.js'
+import { decodeTaskFlags, encodeTaskFlags, type TaskFlags } from './metadata.js'
 
 function hexOf(flags: TaskFlags): string {
   return Buffer.from(encodeTaskFlags(flags)).toString('hex')

@@ -12,10 +12,12 @@ import {
   encode,
   encodeFrame,
   type Message,
+  PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_RESULT,
+  PLAIN_TASK,
   type Task,
   type WorkerStatus,
 } from './message.js'
-import { PLAIN_CLIENT_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from './plain.js'
 
 const TASK: Task = {
   kind: 'task',

@@ -5,7 +5,7 @@
 import { assert } from '../base/assert.js'
 import { latin1Write } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
-import { codeOf } from './enumerant.js'
+import { codeOf } from './measure.js'
 import { MAX_CONTIGUOUS_BYTES, MAX_POINTER_WORDS } from './limits.js'
 
 const WORD = 8

@@ -6,11 +6,10 @@
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ProcessUsage } from '../runtime/process-usage.js'
-import { ClaimTaker } from './claim-table.js'
-import { killOwnGroup } from './kill-group.js'
-import { decodeNumbers, encodeNumbers, encodeStatus, lifelineFrame } from './lifeline-frame.js'
-import { FrameParser, KIND_RETRACT, KIND_STATUS, LIFELINE_FD } from './link.js'
-import { BoardReader } from './task-board.js'
+import { BoardReader, ClaimTaker } from './processor/shared-memory.js'
+import { killOwnGroup } from './agent/processor-host.js'
+import { decodeNumbers, encodeNumbers, encodeStatus, lifelineFrame } from './link/lifeline.js'
+import { FrameParser, KIND_RETRACT, KIND_STATUS, LIFELINE_FD } from './link/frames.js'
 
 /** What the guardian is given. */
 export interface GuardianInput {

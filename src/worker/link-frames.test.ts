@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, taskId } from '../base/ids.js'
-import { decodeCollect, encodeCollect } from './collect-frame.js'
-import { decodeHost, encodeHost } from './host-frame.js'
-import { decodeNumbers, decodeStatus, encodeNumbers, encodeStatus } from './lifeline-frame.js'
-import { decodeLog, encodeLog } from './log-frame.js'
-import { decodeStop, encodeStop } from './stop-frame.js'
+import {
+  decodeCollect,
+  decodeHost,
+  decodeLog,
+  decodeStop,
+  encodeCollect,
+  encodeHost,
+  encodeLog,
+  encodeStop,
+} from './link/control.js'
+import { decodeNumbers, decodeStatus, encodeNumbers, encodeStatus } from './link/lifeline.js'
 
 const GARBAGE = ['', '{}', 'null', '[1]', '\xff\xfe', '{"level":"info"}'].map((text) =>
   Buffer.from(text, 'latin1'),

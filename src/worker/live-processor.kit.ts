@@ -9,16 +9,20 @@ import { defaultSerializer } from '../serializer/process-serializer.js'
 import {
   encodeFrame,
   type OutputStream,
+  PLAIN_TASK,
   type Task,
   type TaskOutput,
   type TaskResult,
   type TaskUpdate,
 } from '../wire/message.js'
-import { PLAIN_TASK } from '../wire/plain.js'
-import { encodeTaskFlags } from '../wire/task-flags.js'
-import { serializerIdOf } from './object-id.js'
-import { hostProcessor, type ProcessorHost, type ProcessorHostHandler } from './processor-host.js'
-import type { ProcessorOptions } from './spawn-processor.js'
+import { encodeTaskFlags } from '../wire/metadata.js'
+import { serializerIdOf } from './processor/processor.js'
+import {
+  hostProcessor,
+  type ProcessorHost,
+  type ProcessorHostHandler,
+} from './agent/processor-host.js'
+import type { ProcessorOptions } from './agent/spawn.js'
 
 const CLIENT = identity('1|Client|00112233445566778899aabbccddeeff')
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { LiveProcessor, type Exit } from './live-processor.kit.js'
-import type { ProcessorOptions } from './spawn-processor.js'
+import type { ProcessorOptions } from './agent/spawn.js'
 
 const isWindows = process.platform === 'win32'
 const skip = isWindows ? 'there are no signals' : false

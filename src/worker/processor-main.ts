@@ -9,11 +9,11 @@ import { Worker } from 'node:worker_threads'
 import { taskScopes } from '../runtime/task-scope.js'
 import { serveClients } from '../serializer/process-serializer.js'
 import { encode, encodeFrame, type TaskOutput } from '../wire/message.js'
-import { ClaimTable, newClaimCells } from './claim-table.js'
-import { encodeExitNote } from './exit-note.js'
-import { GarbageCollector } from './garbage-collector.js'
+import { ClaimTable, newBoardCells, newClaimCells, TaskBoard } from './processor/shared-memory.js'
+import { encodeExitNote, encodeOwnLog } from './link/control.js'
+import { GarbageCollector, TaskMeter } from './processor/meter.js'
 import type { GuardianInput, GuardianMessage } from './guardian.js'
-import { killOwnGroup } from './kill-group.js'
+import { killOwnGroup } from './agent/processor-host.js'
 import {
   FrameParser,
   INBOX_FD,
@@ -22,16 +22,13 @@ import {
   KIND_LOG,
   KIND_MESSAGE,
   OUTBOX_FD,
-} from './link.js'
-import { encodeOwnLog } from './log-frame.js'
-import { Outbox } from './outbox.js'
-import { tapOutput, type PrintStream } from './output-tap.js'
-import { Processor } from './processor.js'
-import { ObjectStore } from './stored-object.js'
-import { newBoardCells, TaskBoard } from './task-board.js'
-import { TaskMeter } from './task-meter.js'
-import { TaskRun } from './task-run.js'
-import { TaskRunner } from './task-runner.js'
+} from './link/frames.js'
+import { Outbox } from './link/outbox.js'
+import { tapOutput, type PrintStream } from './processor/output-tap.js'
+import { Processor } from './processor/processor.js'
+import { ObjectStore } from './processor/objects.js'
+import { TaskRun } from './processor/run.js'
+import { TaskRunner } from './processor/runner.js'
 
 /** Returns how to tell it something. */
 function startGuardian(

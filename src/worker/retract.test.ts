@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { taskId } from '../base/ids.js'
 import { LiveProcessor } from './live-processor.kit.js'
-import { Setup } from './task-runner.kit.js'
+import { Setup } from './processor/runner.kit.js'
 
 test('a task that was taken back is skipped without a word', async () => {
   const setup = new Setup()

@@ -3,8 +3,8 @@
 import { identity, taskId } from '../base/ids.js'
 import { NO_UNITS } from '../core/worker/queue/units.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
-import { StoredObject } from './stored-object.js'
-import type { RunnableTask } from './task-call.js'
+import { StoredObject } from './processor/objects.js'
+import type { RunnableTask } from './processor/call.js'
 
 /** What a test cares about. */
 export type RunnableFacts = Partial<Omit<RunnableTask, 'id'>>

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { identity, taskId } from '../base/ids.js'
 import type { TaskScope } from '../runtime/task-scope.js'
-import { Setup } from './task-runner.kit.js'
+import { Setup } from './processor/runner.kit.js'
 
 /** A setup whose tasks submit children that end when the test says so. */
 class NestedSetup extends Setup {

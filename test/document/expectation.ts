@@ -4,7 +4,7 @@
 // number of spaces, times of log lines any time. Pages may show log lines as a terminal does;
 // elsewhere they are JSON, which is turned into those here.
 
-import { textFormat } from '#src/runtime/log-line.js'
+import { textFormat } from '#src/runtime/log/line.js'
 import type { LogFields } from '#src/base/logger.js'
 
 const TIME = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d{4}/

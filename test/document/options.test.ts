@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AnyOptionTable, OptionSpec } from '#src/base/option-table.js'
-import { CLIENT_OPTIONS } from '#src/client/client-options-table.js'
-import { checkMapOptions } from '#src/client/map-options.js'
-import { changeTaskSettings, defaultTaskSettings } from '#src/client/task-options.js'
+import type { AnyOptionTable, OptionSpec } from '#src/base/option.js'
+import { CLIENT_OPTIONS } from '#src/client/options.js'
+import { checkMapOptions } from '#src/client/map/future.js'
+import { changeTaskSettings, defaultTaskSettings } from '#src/client/submit/task-options.js'
 import { readPage } from './pages.js'
 
 /** The cells of the first row of a page's tables that begins with this option. */

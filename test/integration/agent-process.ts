@@ -1,6 +1,6 @@
 // An agent in a process of its own, for tests that kill it. Its argument is the scheduler's address.
 
-import { Agent } from '#src/worker/agent.js'
+import { Agent } from '#src/worker/agent/agent.js'
 
 const [address = ''] = process.argv.slice(2)
 const agent = await Agent.start({ address, workers: 2, heartbeatIntervalMs: 50 })

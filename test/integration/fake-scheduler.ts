@@ -13,23 +13,22 @@ import {
 import { deserializeError } from '#src/serializer/error-codec.js'
 import { defaultSerializer } from '#src/serializer/process-serializer.js'
 import { RouterSocket } from '#src/transport/router.js'
-import type { IncomingMessage } from '#src/transport/socket.js'
+import type { IncomingMessage } from '#src/transport/options.js'
 import {
   decode,
   encodeFrame,
   type Message,
   type ObjectContent,
   type ObjectRequest,
+  PLAIN_TASK,
   type Task,
   type TaskArgument,
   type TaskResult,
   type WorkerHeartbeat,
 } from '#src/wire/message.js'
-import { decodeProfileResult, type ProfileResult } from '#src/wire/profile.js'
-import { encodeTaskFlags } from '#src/wire/task-flags.js'
-import { serializerIdOf } from '#src/worker/object-id.js'
+import { decodeProfileResult, encodeTaskFlags, type ProfileResult } from '#src/wire/metadata.js'
+import { serializerIdOf } from '#src/worker/processor/processor.js'
 import { until } from './condition.js'
-import { PLAIN_TASK } from '#src/wire/plain.js'
 
 const CLIENT: Identity = identity('1|Client|00112233445566778899aabbccddeeff')
 

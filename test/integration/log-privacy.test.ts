@@ -13,7 +13,7 @@ import {
   type Serializer,
 } from 'scaler-ts'
 import { Scheduler } from '#src/scheduler/scheduler.js'
-import { Agent } from '#src/worker/agent.js'
+import { Agent } from '#src/worker/agent/agent.js'
 import { until } from './condition.js'
 import { Listener } from './listener.js'
 

@@ -11,10 +11,10 @@ import {
   decode,
   encode,
   type MonitorReport,
+  PLAIN_CLIENT_HEARTBEAT,
   type TaskEvent,
   type TaskFailure,
 } from '#src/wire/message.js'
-import { PLAIN_CLIENT_HEARTBEAT } from '#src/wire/plain.js'
 import { until } from './condition.js'
 
 let monitors = 0

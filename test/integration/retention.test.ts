@@ -6,8 +6,13 @@ import { Scheduler } from 'scaler-ts'
 import { latin1ToBytes, NO_BYTES } from '#src/base/bytes.js'
 import { identity, objectId } from '#src/base/ids.js'
 import { DealerSocket } from '#src/transport/dealer.js'
-import { decode, encode, type Message, type ObjectContent } from '#src/wire/message.js'
-import { PLAIN_HEARTBEAT } from '#src/wire/plain.js'
+import {
+  decode,
+  encode,
+  type Message,
+  type ObjectContent,
+  PLAIN_HEARTBEAT,
+} from '#src/wire/message.js'
 import { until } from './condition.js'
 
 const CLIENT = identity('1|Client|a')

@@ -7,9 +7,8 @@ import type { Logger } from '#src/base/logger.js'
 import { Scheduler } from '#src/scheduler/scheduler.js'
 import { DealerSocket } from '#src/transport/dealer.js'
 import { SubSocket } from '#src/transport/sub.js'
-import { decode, encode, type Message } from '#src/wire/message.js'
+import { decode, encode, type Message, PLAIN_TASK } from '#src/wire/message.js'
 import { until } from './condition.js'
-import { PLAIN_TASK } from '#src/wire/plain.js'
 
 const IDLE = { cpu: 0, rss: 0 }
 const heartbeat: Message = {

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import type * as scaler from 'scaler-ts'
 import { Client, ProcessorDiedError, TaskCancelledError, TaskTimeoutError } from 'scaler-ts'
 import { Scheduler } from '#src/scheduler/scheduler.js'
-import { Agent } from '#src/worker/agent.js'
+import { Agent } from '#src/worker/agent/agent.js'
 import { until } from './condition.js'
 import { Listener } from './listener.js'
 

@@ -10,9 +10,8 @@ import type { TestContext } from 'node:test'
 import type { Identity } from '#src/base/ids.js'
 import { parseAddress } from '#src/transport/address.js'
 import { DealerSocket, type DealerHandler } from '#src/transport/dealer.js'
-import type { DealerOptions, RouterOptions } from '#src/transport/options.js'
+import type { DealerOptions, IncomingMessage, RouterOptions } from '#src/transport/options.js'
 import { RouterSocket, type RouterHandler } from '#src/transport/router.js'
-import type { IncomingMessage } from '#src/transport/socket.js'
 
 /** A condition that has not come true by then fails its test. */
 const DEADLINE_MS = 20_000

@@ -5,7 +5,7 @@ import { DealerSocket, type DealerHandler } from '#src/transport/dealer.js'
 import { PubSocket } from '#src/transport/pub.js'
 import { RouterSocket, type RouterHandler } from '#src/transport/router.js'
 import { SubSocket } from '#src/transport/sub.js'
-import { TurnFlusher } from '#src/transport/turn-flusher.js'
+import { TurnFlusher } from '#src/transport/writer.js'
 
 const [, , scenario = '', address = ''] = process.argv
 const ME = identity('child')

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { LogFields, Logger } from '#src/base/logger.js'
-import { Agent } from '#src/worker/agent.js'
-import type { AgentOptions } from '#src/worker/agent-options.js'
+import { Agent } from '#src/worker/agent/agent.js'
+import type { AgentOptions } from '#src/worker/agent/options.js'
 import { FakeScheduler, type FakeSchedulerOptions } from './fake-scheduler.js'
 
 export interface LogLine {

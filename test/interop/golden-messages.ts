@@ -4,9 +4,17 @@
 import { createHash } from 'node:crypto'
 import { NO_BYTES } from '#src/base/bytes.js'
 import { identity, schedulerId, taskId, type ObjectId } from '#src/base/ids.js'
-import type { Message, ObjectContent, ProcessorStatus, Resource, Task } from '#src/wire/message.js'
+import {
+  type Message,
+  type ObjectContent,
+  PLAIN_HEARTBEAT,
+  PLAIN_RESULT,
+  PLAIN_TASK,
+  type ProcessorStatus,
+  type Resource,
+  type Task,
+} from '#src/wire/message.js'
 import { objectIdFrom } from '#src/wire/object-content.js'
-import { PLAIN_HEARTBEAT, PLAIN_RESULT, PLAIN_TASK } from '#src/wire/plain.js'
 
 /** A message and its bytes. */
 export interface GoldenMessage {

@@ -4,7 +4,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { asBuffer } from '#src/base/bytes.js'
-import { decode, encode, type Message } from '#src/wire/message.js'
+import {
+  decode,
+  encode,
+  type Message,
+  PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_HEARTBEAT,
+  PLAIN_RESULT,
+  PLAIN_TASK,
+} from '#src/wire/message.js'
 import {
   baseSchema,
   fromJson,
@@ -17,12 +25,6 @@ import {
 import { comparable } from './comparable.js'
 import { GOLDEN_MESSAGES } from './golden-messages.js'
 import { anyMessage } from './message-arbitrary.js'
-import {
-  PLAIN_CLIENT_HEARTBEAT,
-  PLAIN_HEARTBEAT,
-  PLAIN_RESULT,
-  PLAIN_TASK,
-} from '#src/wire/plain.js'
 
 const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const MESSAGES = 600

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { AGENT_OPTIONS } from '#src/worker/agent-options.js'
+import { AGENT_OPTIONS } from '#src/worker/agent/options.js'
 import { ROOT, startScheduler } from './command.js'
 
 const execute = promisify(execFile)

@@ -152,7 +152,7 @@ test('without an address the error says how to give one', async (t) => {
 
 /** Resolves once a worker has a task. */
 async function hasTask(monitorAddress: string): Promise<void> {
-  const { readMonitor } = await import('#src/client/connect-monitor.js')
+  const { readMonitor } = await import('#src/client/connect/probe.js')
   for (;;) {
     const view = await readMonitor(monitorAddress, 60_000)
     if (view !== undefined && view.runningTasks > 0) return

@@ -4,7 +4,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { encodeError, encodeReady } from '#src/transport/zmtp/commands.js'
-import { encodeGreeting } from '#src/transport/zmtp/greeting.js'
+import { encodeGreeting } from '#src/transport/zmtp/session.js'
 
 const GREETING = encodeGreeting()
 

@@ -4,7 +4,7 @@
 import { NO_BYTES } from '#src/base/bytes.js'
 import { taskId, type Identity, type ObjectId } from '#src/base/ids.js'
 import type { TaskResult, TaskUpdate } from '#src/wire/message.js'
-import { encodeProfileResult } from '#src/wire/profile.js'
+import { encodeProfileResult } from '#src/wire/metadata.js'
 import type { ProcessorRun } from './processor-run.js'
 import type { ProcessorVoice } from './processor-voice.js'
 

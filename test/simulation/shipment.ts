@@ -3,7 +3,7 @@
 
 import type { StoredValue, TaskOptions } from '#src/core/client/events.js'
 import { identity, taskId, type ObjectId, type TaskId } from '#src/base/ids.js'
-import { encodeTaskFlags } from '#src/wire/task-flags.js'
+import { encodeTaskFlags } from '#src/wire/metadata.js'
 import { needsOf, type Program } from './program.js'
 
 /** Names that an object id from its content. */

@@ -4,7 +4,7 @@
 import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '#src/base/bytes.js'
 import { identity as identityOf, type Identity } from '#src/base/ids.js'
 import type { InstantMs } from '#src/base/machine.js'
-import { PeerWatch, type PingOptions } from '#src/transport/peer-watch.js'
+import { PeerWatch, type PingOptions } from '#src/transport/heartbeat.js'
 import type { Random } from './random.js'
 import type { VirtualClock } from './virtual-clock.js'
 import { VirtualPipe, type PipeFrame, type PipeReader, type PipeSettings } from './virtual-pipe.js'

@@ -1,7 +1,7 @@
 // A process of the simulated world: what reaches it is handled in order, unless it stands still
 // (SIGSTOP, or a main thread that computes), and not at all once it is dead.
 
-import type { Clock } from '#src/runtime/clock.js'
+import type { Clock } from '#src/runtime/driver.js'
 import type { Random } from './random.js'
 import { callOff, type VirtualClock } from './virtual-clock.js'
 

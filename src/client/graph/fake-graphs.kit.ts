@@ -3,8 +3,14 @@
 
 import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import { taskId, type ObjectId, type TaskId } from '../../base/ids.js'
-import type { GraphTask, Task, TaskArgument, TaskResult, TaskStatus } from '../../wire/message.js'
-import { PLAIN_RESULT } from '../../wire/plain.js'
+import {
+  type GraphTask,
+  PLAIN_RESULT,
+  type Task,
+  type TaskArgument,
+  type TaskResult,
+  type TaskStatus,
+} from '../../wire/message.js'
 
 /** What came of a task. */
 export interface FakeOutcome {

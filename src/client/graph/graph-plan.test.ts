@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { GraphCycleError, GraphKeyError } from '../../base/errors.js'
-import { isCall, plainValue } from './graph-node.js'
-import { planGraph, type GraphPlan } from './graph-plan.js'
-import { literal } from './literal.js'
+import { isCall, literal, plainValue } from './reading.js'
+import { planGraph, type GraphPlan } from './plan.js'
 
 const join = (...parts: unknown[]): string => `(${parts.join(' ')})`
 

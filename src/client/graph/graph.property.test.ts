@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { testClient, type TestClient } from '../memory-link.test.kit.js'
-import { isCall } from './graph-node.js'
-import { literal, Literal } from './literal.js'
+import { isCall, literal, Literal } from './reading.js'
 
 /** Called on the "worker": values and results are plain, so that they can be compared. */
 const gather = (...parts: unknown[]): unknown => (parts.length > 6 ? parts.length : parts)

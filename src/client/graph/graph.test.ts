@@ -8,14 +8,14 @@ import {
   SerializeError,
   TaskCancelledError,
 } from '../../base/errors.js'
-import { Future } from '../future.js'
+import { Future } from '../future/future.js'
 import {
   testClient,
   until,
   type TestClient,
   type TestClientOptions,
 } from '../memory-link.test.kit.js'
-import { literal } from './literal.js'
+import { literal } from './reading.js'
 
 const inc = (x: number): number => x + 1
 const add = (a: number, b: number): number => a + b

@@ -2,9 +2,8 @@
 // happens to tasks is in task-flow.ts, to graphs in graph-flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
-import { earliest } from '../../base/earliest.js'
+import { earliest, type InstantMs, type Machine } from '../../base/machine.js'
 import type { ObjectId, TaskId } from '../../base/ids.js'
-import type { InstantMs, Machine } from '../../base/machine.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { Message, TaskResult } from '../../wire/message.js'
 import type {

@@ -11,10 +11,9 @@ import {
   type ObjectId,
   type TaskId,
 } from '../../base/ids.js'
-import type { Message, TaskResult, TaskUpdate } from '../../wire/message.js'
+import { type Message, PLAIN_RESULT, type TaskResult, type TaskUpdate } from '../../wire/message.js'
 import { SERIALIZER_SUFFIX } from '../../wire/object-content.js'
 import { ClientMachine } from './client-machine.js'
-import { PLAIN_RESULT } from '../../wire/plain.js'
 import type {
   ArgumentSource,
   ClientAction,

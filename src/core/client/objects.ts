@@ -4,10 +4,9 @@
 // gone is sent again when a task needs it. What was pinned stays. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
-import { earliest } from '../../base/earliest.js'
+import { earliest, type InstantMs } from '../../base/machine.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
-import type { InstantMs } from '../../base/machine.js'
 import type { StoredValue } from './events.js'
 
 /** What an object is to the tasks that use it; what comes first lasts longer. */

@@ -2,10 +2,9 @@
 // has no room, a client knows by itself; the rest is in the echoes of a scheduler that says it.
 // docs/protocol.md#waiting
 
-import { earliest } from '../../base/earliest.js'
+import { earliest, type InstantMs } from '../../base/machine.js'
 import { FEATURE_PEERS, FEATURE_WAITING, hasFeature } from '../../base/features.js'
 import type { TaskId } from '../../base/ids.js'
-import type { InstantMs } from '../../base/machine.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { ClientHeartbeatEcho, TaskExplanation } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'

@@ -4,7 +4,7 @@
 import type { Fifo, FifoNode } from '../../base/fifo.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
-import type { SpreadSet } from '../../base/spread-set.js'
+import type { SpreadSet } from '../../base/spread.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
   AttemptOutcome,

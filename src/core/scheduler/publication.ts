@@ -15,7 +15,7 @@ import type {
   WorkerHeartbeat,
   WorkerStatus,
 } from '../../wire/message.js'
-import { durationMsOf } from '../../wire/profile.js'
+import { durationMsOf } from '../../wire/metadata.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
 import { IS_TARGET } from './graph/nodes.js'
 import type { GraphTables } from './graph/tables.js'

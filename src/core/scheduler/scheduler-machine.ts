@@ -1,9 +1,8 @@
 // The scheduler as a machine: hands each event to its handler. Start reading here, then task.ts.
 
 import { unreachable } from '../../base/assert.js'
-import { earliest } from '../../base/earliest.js'
+import { earliest, type InstantMs, type Machine } from '../../base/machine.js'
 import type { Identity } from '../../base/ids.js'
-import type { InstantMs, Machine } from '../../base/machine.js'
 import type { Message } from '../../wire/message.js'
 import { Balancer } from './worker/balance.js'
 import { onClientDisconnect } from './client/disconnect.js'

@@ -4,14 +4,17 @@
 import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import { FEATURE_WAITING, OUR_FEATURES } from '../../base/features.js'
 import { identity, objectId, schedulerId, taskId, type Identity } from '../../base/ids.js'
-import { encodeProfileResult } from '../../wire/profile.js'
-import { encodeTaskFlags } from '../../wire/task-flags.js'
+import { encodeProfileResult, encodeTaskFlags } from '../../wire/metadata.js'
 import {
+  type ClientHeartbeat,
   decode,
   encode,
-  type ClientHeartbeat,
   type Message,
   type ObjectInstruction,
+  PLAIN_CLIENT_HEARTBEAT,
+  PLAIN_HEARTBEAT,
+  PLAIN_RESULT,
+  PLAIN_TASK,
   type Task,
   type TaskCancel,
   type TaskResult,
@@ -21,12 +24,6 @@ import {
 } from '../../wire/message.js'
 import type { SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { SchedulerMachine } from './scheduler-machine.js'
-import {
-  PLAIN_CLIENT_HEARTBEAT,
-  PLAIN_HEARTBEAT,
-  PLAIN_RESULT,
-  PLAIN_TASK,
-} from '../../wire/plain.js'
 
 const IDLE = { cpu: 0, rss: 0 }
 

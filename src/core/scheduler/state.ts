@@ -4,7 +4,7 @@
 import { assert } from '../../base/assert.js'
 import type { Identity, TaskId } from '../../base/ids.js'
 import { Lifecycle } from '../../base/lifecycle.js'
-import { SpreadMap } from '../../base/spread-map.js'
+import { SpreadMap } from '../../base/spread.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import { Claims } from './worker/return.js'

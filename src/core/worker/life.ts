@@ -1,8 +1,7 @@
 // How a worker leaves: first it drains, that is, what has begun may end; then it says that it goes,
 // and waits until the scheduler knows, which has read by then all that was sent before.
 
-import { earliest } from '../../base/earliest.js'
-import type { InstantMs } from '../../base/machine.js'
+import { earliest, type InstantMs } from '../../base/machine.js'
 
 // Whether the scheduler is still there, as far as a worker can tell: when it was heard of last, and
 // when it has been silent for so long that the worker gives up.

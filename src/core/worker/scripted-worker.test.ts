@@ -11,17 +11,17 @@ import {
   type ObjectInstruction,
   type ObjectResponse,
   type OutputPlace,
+  PLAIN_RESULT,
+  PLAIN_TASK,
   type Task,
   type TaskArgument,
   type TaskResult,
   type TaskUpdateType,
 } from '../../wire/message.js'
-import { encodeProfileResult } from '../../wire/profile.js'
-import { encodeTaskFlags } from '../../wire/task-flags.js'
+import { encodeProfileResult, encodeTaskFlags } from '../../wire/metadata.js'
 import { FEATURE_WAITING, OUR_FEATURES } from '../../base/features.js'
 import type { LastRun, RunStatus, WorkerAction, WorkerCoreOptions, WorkerEvent } from './events.js'
 import { WorkerMachine } from './worker-machine.js'
-import { PLAIN_RESULT, PLAIN_TASK } from '../../wire/plain.js'
 
 export const WORKER: Identity = identity('1|worker|00')
 export const CLIENT: Identity = identity('2|Client|00')

@@ -14,7 +14,7 @@ import {
 } from '../../base/features.js'
 import { taskId } from '../../base/ids.js'
 import { decode, type Message, type ObjectRequest, type TaskResult } from '../../wire/message.js'
-import { decodeTaskFlags } from '../../wire/task-flags.js'
+import { decodeTaskFlags } from '../../wire/metadata.js'
 import type { LastRun, WorkerAction, WorkerEvent } from './events.js'
 import { ModelProcessor } from './model-processor.kit.js'
 import {

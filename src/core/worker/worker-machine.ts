@@ -2,11 +2,14 @@
 // that they concern, and owns the life of the worker itself: registering, leaving, ending.
 
 import { unreachable } from '../../base/assert.js'
-import { earliest } from '../../base/earliest.js'
+import { earliest, type InstantMs, type Machine } from '../../base/machine.js'
 import { FEATURE_PEERS, FEATURE_RECOVERY, hasFeature, OUR_FEATURES } from '../../base/features.js'
-import type { InstantMs, Machine } from '../../base/machine.js'
-import type { ClientDisconnect, Message, WorkerHeartbeatEcho } from '../../wire/message.js'
-import { PLAIN_HEARTBEAT } from '../../wire/plain.js'
+import {
+  type ClientDisconnect,
+  type Message,
+  PLAIN_HEARTBEAT,
+  type WorkerHeartbeatEcho,
+} from '../../wire/message.js'
 import { Answers } from './task/ends.js'
 import { Contact, Departure, Heartbeat } from './life.js'
 import type { Act, WorkerAction, WorkerCoreOptions, WorkerEvent } from './events.js'

@@ -3,7 +3,7 @@
 
 import { bytesToLatin1, latin1ToBytes } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
-import { FLAG_COMMAND, headerBytes, writeHeader } from './frame-header.js'
+import { FLAG_COMMAND, headerBytes, writeHeader } from './frame.js'
 
 /** One received command. */
 export type Command =

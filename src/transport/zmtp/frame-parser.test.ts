@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ProtocolError } from '../../base/errors.js'
-import type { IncomingMessage } from '../socket.js'
-import { FLAG_COMMAND, FLAG_MORE, headerBytes, writeHeader } from './frame-header.js'
-import { FrameParser } from './frame-parser.js'
+import type { IncomingMessage } from '../options.js'
+import { FLAG_COMMAND, FLAG_MORE, FrameParser, headerBytes, writeHeader } from './frame.js'
 
 const LIMITS = { maxFrameBytes: 4 * 1024 ** 3 - 1, maxFramesPerMessage: 8 }
 

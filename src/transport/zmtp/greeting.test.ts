@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ProtocolError } from '../../base/errors.js'
-import { encodeGreeting, GREETING_BYTES, GreetingReader } from './greeting.js'
+import { encodeGreeting, GREETING_BYTES, GreetingReader } from './session.js'
 
 /** Our greeting with some bytes replaced. */
 function greetingWith(changes: Readonly<Record<number, number>>): Buffer {

@@ -3,9 +3,7 @@ import { test } from 'node:test'
 import { ProtocolError } from '../../base/errors.js'
 import { identity } from '../../base/ids.js'
 import { encodeError, encodePing, encodeReady, encodeSubscription } from './commands.js'
-import { encodeGreeting } from './greeting.js'
-import { ZmtpSession, type Inbox } from './session.js'
-import type { SocketType } from './socket-type.js'
+import { encodeGreeting, type Inbox, type SocketType, ZmtpSession } from './session.js'
 
 const LIMITS = { maxFrameBytes: 1000, maxFramesPerMessage: 4 }
 const GREETING = encodeGreeting()

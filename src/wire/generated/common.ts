@@ -7,11 +7,14 @@ import {
   dataListWords,
   enumListWords,
   idListWords,
+  readDataList,
+  readDataListList,
+  readEnumerants,
+  readIdList,
   structListWords,
   textWords,
 } from '../measure.js'
 
-import { readDataList, readDataListList, readEnumerants, readIdList } from '../lists.js'
 import { NO_ELEMENTS, type Reader } from '../reader.js'
 import type { Writer } from '../writer.js'
 

@@ -3,15 +3,17 @@
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import { ProtocolError } from '../../base/errors.js'
 import {
+  codeOf,
   dataListWords,
   dataWords,
   idListWords,
   idWords,
+  nameOf,
+  readDataList,
+  readIdList,
   structListWords,
   textWords,
 } from '../measure.js'
-import { codeOf, nameOf } from '../enumerant.js'
-import { readDataList, readIdList } from '../lists.js'
 import { NO_ELEMENTS, type Reader } from '../reader.js'
 import type { Writer } from '../writer.js'
 import {

@@ -4,11 +4,10 @@
 
 import { assert, unreachable } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'
-import { earliest } from '../../../base/earliest.js'
+import { earliest, type InstantMs } from '../../../base/machine.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { FEATURE_WAITING, hasFeature } from '../../../base/features.js'
 import { idToHex, type ObjectId, type TaskId } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type { ObjectResponse, TaskResult, TaskUpdate } from '../../../wire/message.js'
 import { joinChunks } from '../../../wire/object-content.js'
 import type { ArgumentSource, ClientCoreOptions, TaskSubmission } from '../events.js'

@@ -4,8 +4,7 @@
 // docs/protocol.md#graph
 
 import { copyOf } from '../../../base/bytes.js'
-import { earliest } from '../../../base/earliest.js'
-import type { InstantMs } from '../../../base/machine.js'
+import { earliest, type InstantMs } from '../../../base/machine.js'
 import type { TaskResult } from '../../../wire/message.js'
 import type { ClientEntry } from '../entries.js'
 import type { Output } from '../output.js'

@@ -3,7 +3,7 @@
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import type { Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
-import { SpreadSet } from '../../../base/spread-set.js'
+import { SpreadSet } from '../../../base/spread.js'
 import type { ClientHeartbeat } from '../../../wire/message.js'
 import type { ClientEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import { MESSAGE_COST } from '../graph/work.js'

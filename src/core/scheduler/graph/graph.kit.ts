@@ -2,8 +2,13 @@
 
 import { latin1ToBytes } from '../../../base/bytes.js'
 import { identity, objectId, taskId } from '../../../base/ids.js'
-import { decode, type GraphTask, type Task, type TaskResult } from '../../../wire/message.js'
-import { PLAIN_RESULT } from '../../../wire/plain.js'
+import {
+  decode,
+  type GraphTask,
+  PLAIN_RESULT,
+  type Task,
+  type TaskResult,
+} from '../../../wire/message.js'
 import type { SchedulerAction } from '../events.js'
 import { result, task } from '../scheduler.kit.js'
 

@@ -8,7 +8,14 @@ import fc from 'fast-check'
 import { sized } from '../../../base/short-run.kit.js'
 import { bytesToLatin1, latin1ToBytes } from '../../../base/bytes.js'
 import { identity, objectId, taskId } from '../../../base/ids.js'
-import type { GraphTask, Message, Task, TaskArgument, TaskResult } from '../../../wire/message.js'
+import {
+  type GraphTask,
+  type Message,
+  PLAIN_RESULT,
+  type Task,
+  type TaskArgument,
+  type TaskResult,
+} from '../../../wire/message.js'
 import {
   cancel,
   clientHeartbeat,
@@ -20,7 +27,6 @@ import {
   workerHeartbeat,
 } from '../scheduler.kit.js'
 import { graph, messageOf, node } from './graph.kit.js'
-import { PLAIN_RESULT } from '../../../wire/plain.js'
 
 /** A node as it was drawn: its inputs are places among those before it. */
 interface Drawn {

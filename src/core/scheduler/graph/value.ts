@@ -4,8 +4,7 @@
 
 import { bytesToLatin1, copyOf, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { identity, type ObjectId, objectIdOf, type TaskId } from '../../../base/ids.js'
-import type { TaskResult } from '../../../wire/message.js'
-import { PLAIN_RESULT } from '../../../wire/plain.js'
+import { PLAIN_RESULT, type TaskResult } from '../../../wire/message.js'
 import { ByteStore } from './store.js'
 
 /** In front of each: bit 0 = an object, then 15 bits and 16 bits of the lengths of what follows. */

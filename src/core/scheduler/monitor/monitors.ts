@@ -3,7 +3,7 @@
 // lost. Nothing is built while nobody asks, but the failures, which are few.
 // docs/protocol.md#monitors
 
-import { clippedError } from '../../../base/error-text.js'
+import { clippedError } from '../../../base/text.js'
 import { FEATURE_MONITORS, hasFeature } from '../../../base/features.js'
 import { identity, type Identity, type TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'

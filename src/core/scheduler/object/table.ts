@@ -7,7 +7,7 @@ import { copyOf, NO_BYTES, totalBytes } from '../../../base/bytes.js'
 import { Fifo } from '../../../base/fifo.js'
 import type { ObjectId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
-import { SpreadMap } from '../../../base/spread-map.js'
+import { SpreadMap } from '../../../base/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
 import type { ObjectEntry, ObjectUser, RetainedObject, WorkerEntry } from '../entries.js'
 

@@ -5,9 +5,14 @@ import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { FEATURE_PEERS, hasFeature } from '../../../base/features.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
-import { durationMsOf } from '../../../wire/profile.js'
-import { decodeTaskFlags } from '../../../wire/task-flags.js'
-import type { Task, TaskCancel, TaskResult, TaskStatus } from '../../../wire/message.js'
+import { decodeTaskFlags, durationMsOf } from '../../../wire/metadata.js'
+import {
+  PLAIN_RESULT,
+  type Task,
+  type TaskCancel,
+  type TaskResult,
+  type TaskStatus,
+} from '../../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { pastAttempts, rememberAttempt } from '../monitor/explain.js'
 import { adopt, leaveParent, releaseChildren } from './family.js'
@@ -17,7 +22,6 @@ import type { SchedulerState } from '../state.js'
 import { countAttempt, extraOf, readExtra } from './extra.js'
 import { tellAgain, tellQueued } from './update.js'
 import type { WorkerPool } from '../worker/pool.js'
-import { PLAIN_RESULT } from '../../../wire/plain.js'
 
 /** A client submits a task. One that it has already submitted is ignored: it was sent again. */
 export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {

@@ -8,8 +8,7 @@
 // is asked for again some times later, and only when it has nothing else to give: its processor may
 // have ended since, and what had begun waits again.
 
-import { earliest } from '../../../base/earliest.js'
-import type { InstantMs } from '../../../base/machine.js'
+import { earliest, type InstantMs } from '../../../base/machine.js'
 import type { Runtime, TaskEntry, TaskExtra, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { extraOf } from '../task/extra.js'

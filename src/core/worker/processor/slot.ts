@@ -1,8 +1,7 @@
 // The one processor of a worker: starting it, ending it by force, starting the next one. Apart from
 // its tasks, which are the matter of task-flow.ts.
 
-import { earliest } from '../../../base/earliest.js'
-import type { InstantMs } from '../../../base/machine.js'
+import { earliest, type InstantMs } from '../../../base/machine.js'
 import { Recurrence } from '../../../base/recurrence.js'
 import type { ProcessorNumber } from '../events.js'
 import type { Output } from '../output.js'

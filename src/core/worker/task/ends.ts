@@ -3,7 +3,7 @@
 // now is kept.
 
 import { totalBytes } from '../../../base/bytes.js'
-import { errorTextOf } from '../../../base/error-text.js'
+import { errorTextOf } from '../../../base/text.js'
 import { MissingObjectError } from '../../../base/errors.js'
 import {
   FEATURE_INLINE,
@@ -15,10 +15,14 @@ import {
 } from '../../../base/features.js'
 import { type Identity, idToHex, type ObjectId, type TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
-import type { TaskError, TaskResult, TaskUpdate } from '../../../wire/message.js'
+import {
+  PLAIN_RESULT,
+  type TaskError,
+  type TaskResult,
+  type TaskUpdate,
+} from '../../../wire/message.js'
 import { resultName } from '../../../wire/object-content.js'
-import { PLAIN_RESULT } from '../../../wire/plain.js'
-import { decodeProfileResult } from '../../../wire/profile.js'
+import { decodeProfileResult } from '../../../wire/metadata.js'
 import type { RunStatus, WorkerCoreOptions } from '../events.js'
 import type { Fetcher } from '../objects.js'
 import type { Output } from '../output.js'

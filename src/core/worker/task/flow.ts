@@ -3,11 +3,10 @@
 // processor ends.
 
 import { assert } from '../../../base/assert.js'
-import { earliest } from '../../../base/earliest.js'
+import { earliest, type InstantMs } from '../../../base/machine.js'
 import type { ProcessorDeath } from '../../../base/errors.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
 import type { LogFields } from '../../../base/logger.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type {
   ObjectInstruction,
   ObjectResponse,

@@ -2,9 +2,8 @@
 
 import { NO_BYTES } from '../../../base/bytes.js'
 import type { Identity, TaskId } from '../../../base/ids.js'
-import type { TaskError, TaskResult } from '../../../wire/message.js'
-import { PLAIN_RESULT } from '../../../wire/plain.js'
-import { encodeProfileResult } from '../../../wire/profile.js'
+import { PLAIN_RESULT, type TaskError, type TaskResult } from '../../../wire/message.js'
+import { encodeProfileResult } from '../../../wire/metadata.js'
 import type { WorkerTask } from './task.js'
 
 /** The same result, to be written anew, with its content inside, and this of its error. */

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { CLUSTER } from './cluster.js'
+import { loadAllCommands } from '../commands.js'
+import { jsonText, tomlText, type CommandSettings } from './config.js'
+import { SCHEDULER } from './scheduler.js'
+import { gatherSettings, readCall, type Settings } from '../option/settings.js'
+
+const SURROUNDINGS = { environment: {}, loadAll: loadAllCommands }
+
+/** The settings of both commands of a cluster; each gets the words behind its name. */
+async function sectionsOf(
+  words: Readonly<Record<string, readonly string[]>>,
+): Promise<CommandSettings[]> {
+  const definitions = [SCHEDULER, CLUSTER]
+  return Promise.all(
+    definitions.map(async (definition) => {
+      const call = readCall(definition, words[definition.name] ?? [], definition.name)
+      return { definition, settings: await gatherSettings(call, SURROUNDINGS) }
+    }),
+  )
+}
+
+function valuesOf({ options, words }: Settings): unknown {
+  return [words.map(({ text }) => text), options.map(({ flag, value }) => [flag.name, value])]
+}
+
+test('what is printed as TOML reads back as the same settings', async (t) => {
+  const odd = ['a "b"\\\n\u007f', '/tmp/ä']
+  const sections = await sectionsOf({
+    scheduler: ['tcp://127.0.0.1:1', '-p', '-ls', '0.25', '-mt', '-1', '-lp', ...odd, '-ct', '1e3'],
+    cluster: ['-n', '3', '-wn', 'a,b,c', '-lp'],
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'config-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'printed.toml')
+  writeFileSync(path, tomlText(sections))
+  const file = ['--config', path]
+  const again = await sectionsOf({ scheduler: file, cluster: file })
+  assert.deepEqual(
+    again.map(({ settings }) => valuesOf(settings)),
+    sections.map(({ settings }) => valuesOf(settings)),
+  )
+})
+
+test('each value has its place beside it', async () => {
+  const text = tomlText(await sectionsOf({ scheduler: ['-p', '-wt', '5', 'tcp://a:1'] }))
+  assert.match(text, /^\[scheduler\]\naddress = "tcp:\/\/a:1" +# command line$/m)
+  assert.match(text, /^protected = true +# --protected$/m)
+  assert.match(text, /^worker-timeout-seconds = 5 +# --worker-timeout-seconds$/m)
+  assert.match(text, /^client-timeout-seconds = 60 +# default$/m)
+  assert.match(text, /^# monitor-address: port \+ 2$/m)
+  assert.match(text, /^\[cluster\]\n# address: not set$/m)
+})
+
+test('JSON has values and places, too', async () => {
+  const sections = await sectionsOf({ scheduler: ['-wt', '5'] })
+  const { scheduler } = JSON.parse(jsonText(sections)) as Record<string, Record<string, unknown>>
+  assert.deepEqual(scheduler?.['worker-timeout-seconds'], {
+    value: 5,
+    from: '--worker-timeout-seconds',
+  })
+  assert.deepEqual(scheduler?.['monitor-address'], { value: null, from: 'default' })
+})

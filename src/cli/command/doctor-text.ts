@@ -1,0 +1,178 @@
+// What `scaler doctor` has found, as lines for people.
+
+import { counted } from '../../base/text.js'
+import type { WaitingReason } from '../../base/waiting-reason.js'
+import { clockText, isFarOff } from '../../client/connect/probe.js'
+import type {
+  Diagnosis,
+  DiagnosisProblem,
+  FoundMonitor,
+  FoundScheduler,
+  TrialTask,
+  WorkerCount,
+} from '../../client/connect/diagnosis.js'
+import type {
+  FoundClient,
+  FoundHost,
+  FoundWaiting,
+  FoundWorker,
+} from '../../client/connect/peers.js'
+
+/** A label and what is told under it. */
+type Line = readonly [label: string, text: string]
+
+const LABEL_WIDTH = 12
+
+/** So many of a kind are named. */
+const MAX_NAMED = 5
+
+/** How a line begins, and its colour on a terminal: green, yellow. */
+const COLORS = { ok: 32, note: 33 } as const
+
+/**
+ * One line per part that was looked at, in the order in which it was, and one per thing that is
+ * remarkable; each ends with a newline. What is fatal is told where errors are told.
+ */
+export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
+  const show = (mark: keyof typeof COLORS, [label, text]: Line): string => {
+    const shown = mark.padEnd('note'.length)
+    const start = color ? `\u001b[${COLORS[mark]}m${shown}\u001b[0m` : shown
+    return `${start}  ${label.padEnd(LABEL_WIDTH)}${text}\n`
+  }
+  const { address, scheduler, workers, hosts, clients, monitor, task, problems } = diagnosis
+  const waiting = (diagnosis.waiting ?? []).slice(0, MAX_NAMED)
+  const good = [
+    ...(scheduler === undefined ? [] : schedulerLines(scheduler, address)),
+    ...(workers === undefined || workers.total === 0 ? [] : [workerLine(workers)]),
+    ...hostLines(hosts ?? []),
+    ...(clients === undefined || clients.length === 0 ? [] : [clientLine(clients)]),
+    ...waiting.filter((each) => !isHopeless(each)).map(waitingLine),
+    ...(monitor === undefined ? [] : [monitorLine(monitor)]),
+    ...(task === undefined ? [] : taskLines(task)),
+  ]
+  const notes = problems.flatMap((problem): Line[] => {
+    return problem.isFatal ? [] : [[problem.part, problemText(problem)]]
+  })
+  notes.push(...waiting.filter(isHopeless).map(waitingLine))
+  return [...good.map((line) => show('ok', line)), ...notes.map((line) => show('note', line))].join(
+    '',
+  )
+}
+
+/** What is wrong and what to look at, as one line. */
+export function problemText({ what, advice }: DiagnosisProblem): string {
+  return advice === '' ? what : `${what}; ${advice}`
+}
+
+function schedulerLines(scheduler: FoundScheduler, address: string): readonly Line[] {
+  const { kind, version, runtime, id, roundTrip, clock } = scheduler
+  const { medianMs, minMs, maxMs, count } = roundTrip
+  const what = [kind, version].filter((each) => each !== undefined).join(' ')
+  const details = [runtime, id === '' ? undefined : `id ${id.slice(0, 8)}`]
+  const told = [what, ...details.filter((each) => each !== undefined)].join(', ')
+  const isGood = clock !== undefined && !isFarOff(clock)
+  const clockLines: readonly Line[] = isGood ? [['clock', clockText(clock)]] : []
+  return [
+    ['scheduler', `${address} answers: ${told}`],
+    ['round trip', `${medianMs} ms (median of ${count}; ${minMs} to ${maxMs})`],
+    ...clockLines,
+  ]
+}
+
+function workerLine({ total, suitable, idle }: WorkerCount): Line {
+  const kinds = suitable === undefined ? '' : `${suitable} of them run JavaScript, `
+  return ['workers', `${total}: ${kinds}${idle} idle`]
+}
+
+/** One for each host, with what its workers are; more than a few are counted. */
+function hostLines(hosts: readonly FoundHost[]): readonly Line[] {
+  const lines = hosts.slice(0, MAX_NAMED).map((host): Line => ['host', hostText(host)])
+  const more = hosts.slice(MAX_NAMED)
+  const workers = more.reduce((sum, host) => sum + host.workers.length, 0)
+  const rest = `${counted(more.length, 'more host')} with ${counted(workers, 'worker')}`
+  return more.length === 0 ? lines : [...lines, ['host', rest]]
+}
+
+function hostText({ host, workers }: FoundHost): string {
+  const kinds = new Set(workers.map(kindOf))
+  const running = workers.reduce((sum, each) => sum + each.running.length, 0)
+  const offered = new Set(workers.flatMap(offeredBy))
+  const ends = workers.flatMap(({ endsAt }) => endsAt ?? []).toSorted()
+  const parts = [
+    `${counted(workers.length, 'worker')} (${[...kinds].join('; ')})`,
+    offered.size === 0
+      ? ''
+      : `${workers.length === 1 ? 'offers' : 'offer'} ${listed([...offered])}`,
+    running === 0 ? '' : `${counted(running, 'task')} ${running === 1 ? 'runs' : 'run'}`,
+    ends[0] === undefined ? '' : `the first ends at ${ends[0]}`,
+  ]
+  return `${host === '' ? 'unknown' : host}: ${parts.filter((part) => part !== '').join(', ')}`
+}
+
+function kindOf({ version, runtime }: FoundWorker): string {
+  return version === '' ? runtime : `scaler-ts ${version}, ${runtime}`
+}
+
+function offeredBy({ capabilities }: FoundWorker): readonly string[] {
+  return Object.entries(capabilities).map(([name, value]) =>
+    value < 0 ? name : `${name}=${value}`,
+  )
+}
+
+function clientLine(clients: readonly FoundClient[]): Line {
+  const outer = clients.filter(({ worker }) => worker === '')
+  const inner = clients.length - outer.length
+  const inside = inner === 0 ? '' : `, and ${inner} inside of tasks`
+  const names = outer.map(clientText)
+  return ['clients', `${outer.length}${names.length === 0 ? '' : `: ${listed(names)}`}${inside}`]
+}
+
+function clientText({ id, name, host, pid, tasks }: FoundClient): string {
+  const where = host === '' ? '' : ` on ${host} (pid ${pid})`
+  const work = tasks === 0 ? '' : `, ${counted(tasks, 'unfinished task')}`
+  return `${name === '' ? id : name}${where}${work}`
+}
+
+/** The first few, and how many more. */
+function listed(texts: readonly string[]): string {
+  const more = texts.length - MAX_NAMED
+  const named = texts.slice(0, MAX_NAMED).join('; ')
+  return more > 0 ? `${named}; and ${more} more` : named
+}
+
+/** Whether tasks wait for what is not there. */
+function isHopeless({ reason }: FoundWaiting): boolean {
+  return reason === 'no-worker' || reason === 'no-runtime' || reason === 'no-capability'
+}
+
+const WHY: Readonly<Record<WaitingReason, string>> = {
+  'no-scheduler': 'no scheduler answers',
+  'no-worker': 'no worker takes tasks',
+  'no-runtime': 'no worker runs functions of their language',
+  'no-capability': 'no worker offers what they ask for',
+  'all-busy': 'all workers are busy',
+  limit: 'the queue is full',
+  dependency: 'they need results of others',
+}
+
+function waitingLine({ reason, needs, function: fn, tasks, forMs }: FoundWaiting): Line {
+  const who = `${counted(tasks, 'task')}${fn === '' ? '' : ` of ${fn}`}`
+  const what = `${who} ${tasks === 1 ? 'waits' : 'wait'}`
+  const why = needs === '' ? WHY[reason] : `${WHY[reason]} (${needs})`
+  const since = forMs < 1_000 ? '' : `, the first for ${Math.floor(forMs / 1_000)} s`
+  return ['waiting', `${what}: ${why}${since}`]
+}
+
+function monitorLine({ address, waitingTasks, runningTasks, objects }: FoundMonitor): Line {
+  const waiting = `${counted(waitingTasks, 'task')} ${waitingTasks === 1 ? 'waits' : 'wait'}`
+  const running = `${runningTasks} ${runningTasks === 1 ? 'is' : 'are'} with workers`
+  const load = `${waiting}, ${running}, ${counted(objects, 'object')}`
+  return ['monitor', `${address} publishes: ${load}`]
+}
+
+function taskLines({ worker, version, runtime, durationMs, clock }: TrialTask): readonly Line[] {
+  const where = worker === '' ? '' : ` on ${worker}`
+  const what = version === undefined ? runtime : `scaler-ts ${version}, ${runtime}`
+  const clockLines: readonly Line[] = isFarOff(clock) ? [] : [['its clock', clockText(clock)]]
+  return [['task', `ran${where} (${what}) in ${durationMs} ms`], ...clockLines]
+}

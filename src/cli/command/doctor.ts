@@ -1,0 +1,90 @@
+// The command `scaler doctor`: reaches a scheduler, or says precisely why not.
+
+import type { OptionTable } from '../../base/option.js'
+import { type CommandDefinition, type CommandEnd, type CommandInput, valuesOf } from '../command.js'
+
+// The options of `scaler doctor`: names, defaults and bounds.
+
+/** What a doctor can be told. */
+export interface DoctorOptions {
+  /** 5,000: how long each step may take, in milliseconds. 100 to 3,600,000. */
+  readonly timeoutMs?: number | undefined
+  /** Where the scheduler's monitors subscribe. Default: what it says, or two ports up. */
+  readonly monitorAddress?: string | undefined
+  /** False: workers do not matter: none need be there, and no task is submitted. */
+  readonly schedulerOnly?: boolean | undefined
+  /** False: one object of JSON instead of lines. */
+  readonly json?: boolean | undefined
+}
+
+/** The options of a doctor. */
+export const DOCTOR_OPTIONS: OptionTable<DoctorOptions> = {
+  timeoutMs: {
+    type: { kind: 'duration', min: 100, max: 3_600_000 },
+    description: 'how long each step may take',
+    default: 5_000,
+    flag: 'timeout-seconds',
+    short: ['-t'],
+  },
+  monitorAddress: {
+    type: { kind: 'text' },
+    description: 'where the monitors of the scheduler connect',
+    defaultText: 'what the scheduler says',
+    flag: 'monitor-address',
+    short: ['-ma'],
+  },
+  schedulerOnly: {
+    type: { kind: 'boolean' },
+    description: 'workers do not matter: none need be there, and no task is submitted',
+    default: false,
+    flag: 'scheduler-only',
+  },
+  json: {
+    type: { kind: 'boolean' },
+    description: 'print one object of JSON instead of lines',
+    default: false,
+    flag: 'json',
+  },
+}
+
+/** `scaler doctor ADDRESS`. */
+export const DOCTOR: CommandDefinition = {
+  name: 'doctor',
+  summary: 'Check that a scheduler can be reached and runs tasks; say why if not.',
+  positionals: [
+    {
+      name: 'address',
+      description: 'the address of the scheduler: tcp://host:port or ipc:///path',
+      env: 'ADDRESS',
+    },
+  ],
+  tables: [DOCTOR_OPTIONS],
+  examples: [
+    'scaler doctor tcp://127.0.0.1:2345',
+    'scaler doctor tcp://scheduler.example:2345 --json',
+    'scaler doctor tcp://127.0.0.1:2345 --scheduler-only --timeout-seconds 2',
+  ],
+  hasLog: false,
+  // A signal ends it at once: whatever it has opened goes with the process.
+  start: (input) => Promise.resolve({ ended: examine(input), stop: () => Promise.resolve() }),
+}
+
+async function examine({ positionals, values, color }: CommandInput): Promise<CommandEnd> {
+  const { diagnose } = await import('../../client/connect/diagnosis.js')
+  const { diagnosisText, problemText } = await import('./doctor-text.js')
+  const {
+    timeoutMs = 5_000,
+    monitorAddress,
+    schedulerOnly,
+    json,
+  } = valuesOf(DOCTOR_OPTIONS, values)
+  const isSchedulerOnly = schedulerOnly === true
+  const [address = ''] = positionals
+  const diagnosis = await diagnose(address, { timeoutMs, monitorAddress, isSchedulerOnly })
+  const fatal = diagnosis.problems.find(({ isFatal }) => isFatal)
+  const isHealthy = fatal === undefined
+  if (json === true) process.stdout.write(`${JSON.stringify({ isHealthy, ...diagnosis })}\n`)
+  else process.stdout.write(diagnosisText(diagnosis, color))
+  if (isHealthy) return { reason: '', isFailure: false }
+  return { reason: json === true ? '' : problemText(fatal), isFailure: true }
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError, ScalerError } from '../../base/errors.js'
+import { readArgument, readArgumentList, resultText } from './submit-json.js'
+
+test('an argument is JSON, or text where it is none', () => {
+  const known: readonly (readonly [string, unknown])[] = [
+    ['1', 1],
+    ['-2.5e3', -2_500],
+    ['true', true],
+    ['null', null],
+    ['"1"', '1'],
+    ['{"a":[1]}', { a: [1] }],
+    ['hello', 'hello'],
+    ['hello world', 'hello world'],
+    ['', ''],
+    ['01', '01'],
+    ['2026-11-22', '2026-11-22'],
+    ['NaN', 'NaN'],
+    ['undefined', 'undefined'],
+    ['/a/b', '/a/b'],
+    ['-', '-'],
+  ]
+  for (const [word, value] of known) assert.deepEqual(readArgument(word, 1), value)
+})
+
+test('what begins as JSON and is none is told, with its place', () => {
+  for (const word of ['{a: 1}', '[1, 2', '"open', ' {']) {
+    assert.throws(() => readArgument(word, 3), {
+      constructor: ConfigError,
+      message: /^argument 3 is no JSON: [^\n]+$/,
+    })
+  }
+})
+
+test('all arguments may come as one list', () => {
+  assert.deepEqual(readArgumentList(Buffer.from(' [1, "a", {"b": null}]\n')), [1, 'a', { b: null }])
+  for (const [text, why] of [
+    ['', /nothing came/],
+    ['{}', /has to be a JSON list/],
+    ['1', /has to be a JSON list/],
+    ['[1', /no JSON/],
+  ] as const) {
+    const bytes = Buffer.from(text)
+    assert.throws(() => readArgumentList(bytes), { constructor: ConfigError, message: why })
+  }
+})
+
+test('a list that is not UTF-8 is refused, not changed', () => {
+  assert.deepEqual(readArgumentList(Buffer.from('\ufeff["é"]')), ['é'])
+  const bytes = Buffer.from('["é"]', 'latin1')
+  assert.throws(() => readArgumentList(bytes), { constructor: ConfigError, message: /not.*UTF-8/ })
+})
+
+test('a result is one line of JSON', () => {
+  const when = new Date(0)
+  const shared = { a: 1 }
+  assert.equal(resultText(undefined), 'null')
+  assert.equal(resultText(null), 'null')
+  assert.equal(resultText('a\nb'), '"a\\nb"')
+  assert.equal(resultText([1, undefined]), '[1,null]')
+  assert.equal(resultText({ a: undefined, b: when }), '{"b":"1970-01-01T00:00:00.000Z"}')
+  assert.equal(resultText([shared, shared]), '[{"a":1},{"a":1}]', 'twice is no cycle')
+})
+
+const CYCLE: { inner: unknown[] } = { inner: [] }
+CYCLE.inner.push(CYCLE)
+
+const UNSAYABLE: readonly (readonly [unknown, string])[] = [
+  [10n, 'result is a bigint'],
+  [Number.NaN, 'result is NaN'],
+  [[1, Number.POSITIVE_INFINITY], 'result[1] is Infinity'],
+  [{ a: [new Map()] }, 'result.a[0] is a Map'],
+  [{ 'b c': new Set() }, 'result["b c"] is a Set'],
+  [() => 1, 'result is a function'],
+  [Symbol('s'), 'result is a symbol'],
+  [{ a: new Uint8Array(1) }, 'result.a is binary'],
+  [new ArrayBuffer(1), 'result is an ArrayBuffer'],
+  [/x/, 'result is a RegExp'],
+  [{ error: new RangeError('x') }, 'result.error is an error'],
+  [CYCLE, 'result.inner[0] is a part of itself (a cycle)'],
+]
+
+for (const [value, text] of UNSAYABLE) {
+  test(`what JSON cannot say is told with its place: ${text}`, () => {
+    assert.throws(
+      () => resultText(value),
+      (error: unknown) => {
+        assert.ok(error instanceof ScalerError && !(error instanceof ConfigError))
+        assert.equal(
+          error.message,
+          `the result cannot be told as JSON: ${text}; return plain values`,
+        )
+        return true
+      },
+    )
+  })
+}
+
+const THROWERS: readonly (readonly [unknown, RegExp])[] = [
+  [
+    {
+      toJSON: () => {
+        throw new Error('mine')
+      },
+    },
+    /: mine$/,
+  ],
+  [[Object(1n)], /BigInt/],
+  [nested(100_000), /call stack/],
+]
+
+for (const [value, text] of THROWERS) {
+  test(`what fails on its way to JSON is one error: ${text.source}`, () => {
+    assert.throws(() => resultText(value), { constructor: ScalerError, message: text })
+  })
+}
+
+function nested(depth: number): unknown {
+  let value: unknown = []
+  for (let level = 0; level < depth; level++) value = [value]
+  return value
+}

@@ -1,0 +1,118 @@
+// Arguments and results of `scaler submit`: what a shell can write, and what JSON can say. Where
+// JSON would lose something without a word, this says so instead.
+
+import { types } from 'node:util'
+import { ConfigError, ScalerError } from '../../base/errors.js'
+
+/** What is taken for JSON that was mistyped, not for a text. */
+const LOOKS_LIKE_JSON = /^\s*[[{"]/
+
+/**
+ * An argument: JSON, or a text where it is none (`hello`, `2026-11-22`). Throws `ConfigError` for
+ * what begins as an object, a list or a quoted text and does not read as one.
+ */
+export function readArgument(word: string, position: number): unknown {
+  try {
+    return JSON.parse(word) as unknown
+  } catch (error) {
+    if (!LOOKS_LIKE_JSON.test(word)) return word
+    throw new ConfigError(`argument ${position} is no JSON: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+/** All arguments, as one JSON list in UTF-8. Throws `ConfigError` if it is none. */
+export function readArgumentList(bytes: Uint8Array): readonly unknown[] {
+  const text = textOf(bytes)
+  let value: unknown
+  try {
+    value = JSON.parse(text) as unknown
+  } catch (error) {
+    const why = text.trim() === '' ? 'nothing came' : reasonOf(error)
+    throw new ConfigError(`the standard input is no JSON: ${why}`, { cause: error })
+  }
+  if (Array.isArray(value)) return value
+  throw new ConfigError('the standard input has to be a JSON list: the arguments in order')
+}
+
+/**
+ * A result as one line of JSON; nothing at all (`undefined`) is `null`. Throws `ScalerError`, which
+ * names the place, for what JSON cannot say: a `bigint`, `NaN`, a `Map`, a cycle and the like. What
+ * has a `toJSON`, such as a `Date`, is what that says; `undefined` in an object is left out.
+ */
+export function resultText(value: unknown): string {
+  try {
+    check(value, 'result', [])
+    return JSON.stringify(value) ?? 'null'
+  } catch (error) {
+    if (error instanceof ScalerError) throw error
+    // A getter or a `toJSON` that throws, or what is nested more deeply than JSON can follow.
+    const text = `the result cannot be told as JSON: ${reasonOf(error)}`
+    throw new ScalerError('ERR_SCALER_NO_JSON', text, { cause: error })
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw new ConfigError('the standard input is not text in UTF-8', { cause: error })
+  }
+}
+
+function check(value: unknown, path: string, above: readonly object[]): void {
+  const name = unsayable(value)
+  if (name !== undefined) throw noJson(path, name)
+  if (typeof value !== 'object' || value === null) return
+  if (above.includes(value)) throw noJson(path, 'a part of itself (a cycle)')
+  if ('toJSON' in value) return
+  const within = [...above, value]
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) check(item, `${path}[${index}]`, within)
+    return
+  }
+  for (const [key, item] of Object.entries(value)) check(item, pathOf(path, key), within)
+}
+
+/** What JSON would drop or change; undefined if it can say it. */
+function unsayable(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'bigint':
+      return 'a bigint'
+    case 'function':
+      return 'a function'
+    case 'symbol':
+      return 'a symbol'
+    case 'number':
+      return Number.isFinite(value) ? undefined : String(value)
+    case 'object':
+      return value === null ? undefined : unsayableObject(value)
+    default:
+      return undefined
+  }
+}
+
+function unsayableObject(value: object): string | undefined {
+  if ('toJSON' in value) return undefined
+  if (types.isMap(value)) return 'a Map'
+  if (types.isSet(value)) return 'a Set'
+  if (types.isNativeError(value)) return 'an error'
+  if (types.isRegExp(value)) return 'a RegExp'
+  if (ArrayBuffer.isView(value)) return 'binary'
+  if (types.isAnyArrayBuffer(value)) return 'an ArrayBuffer'
+  return undefined
+}
+
+function noJson(path: string, what: string): ScalerError {
+  const text = `the result cannot be told as JSON: ${path} is ${what}; return plain values`
+  return new ScalerError('ERR_SCALER_NO_JSON', text)
+}
+
+function pathOf(path: string, key: string): string {
+  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key)
+    ? `${path}.${key}`
+    : `${path}[${JSON.stringify(key)}]`
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

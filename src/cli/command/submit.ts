@@ -1,0 +1,196 @@
+// The command `scaler submit`: one function of a file, run in the cluster; JSON in and out.
+
+import { buffer } from 'node:stream/consumers'
+import { inspect } from 'node:util'
+import { ConfigError, ScalerError } from '../../base/errors.js'
+import type { OptionTable } from '../../base/option.js'
+import type { Client } from '../../client/client.js'
+import type { TaskOptions } from '../../client/submit/task-options.js'
+import {
+  type CommandDefinition,
+  type CommandEnd,
+  type CommandInput,
+  type RunningCommand,
+  valuesOf,
+} from '../command.js'
+
+// The options of `scaler submit`: names, defaults and bounds. Those of the task are the options of
+// tasks in code.
+
+/** What `scaler submit` can be told. */
+export interface SubmitOptions extends Pick<
+  TaskOptions,
+  'retries' | 'maxWorkerDeaths' | 'priority' | 'name'
+> {
+  /** Default: `SCALER_ADDRESS`. */
+  readonly address?: string | undefined
+  /** 10,000: the scheduler is given up after this silence, in milliseconds. 100 to 3,600,000. */
+  readonly timeoutMs?: number | undefined
+  /** 0: the task may run for so long, in milliseconds; 0 = for ever. Up to 2,147,483,647. */
+  readonly taskTimeoutMs?: number | undefined
+}
+
+/** The options of `scaler submit`. */
+export const SUBMIT_OPTIONS: OptionTable<SubmitOptions> = {
+  address: {
+    type: { kind: 'text' },
+    description: 'the address of the scheduler: tcp://host:port or ipc:///path',
+    flag: 'address',
+    short: ['-a'],
+  },
+  timeoutMs: {
+    type: { kind: 'duration', min: 100, max: 3_600_000 },
+    description: 'give the scheduler up when it has been silent for so long',
+    default: 10_000,
+    flag: 'timeout-seconds',
+    short: ['-t'],
+  },
+  taskTimeoutMs: {
+    // The same variable of the environment is an option of workers, where 0 has this meaning.
+    type: { kind: 'duration', min: 0, max: 2_147_483_647 },
+    description: 'stop the task if it runs for longer; 0 = never',
+    default: 0,
+    flag: 'task-timeout-seconds',
+    short: ['-tts'],
+  },
+  retries: {
+    type: { kind: 'integer', min: 0, max: 1_000_000 },
+    description: 'how often the task is run again after it has failed',
+    default: 0,
+    flag: 'retries',
+  },
+  maxWorkerDeaths: {
+    type: { kind: 'integer', min: 0, max: 1_000_000 },
+    description: 'how often the task is run again after its worker was lost',
+    defaultText: '3',
+    flag: 'max-worker-deaths',
+  },
+  priority: {
+    type: { kind: 'integer', min: -1_000_000_000, max: 1_000_000_000 },
+    description: 'tasks with a higher one run first',
+    default: 0,
+    flag: 'priority',
+  },
+  name: {
+    type: { kind: 'text' },
+    description: 'the name of the task in monitors',
+    defaultText: 'the name of the function',
+    flag: 'name',
+  },
+}
+
+/** `scaler submit FILE#exportName [ARGS]`. */
+export const SUBMIT: CommandDefinition = {
+  name: 'submit',
+  summary: 'Run an exported function in the cluster, and print its result as JSON.',
+  positionals: [
+    {
+      name: 'function',
+      description: 'FILE#exportName; without a name the default export',
+      completion: 'file',
+    },
+    {
+      name: 'args',
+      description:
+        'JSON, or text that does not begin like it; a single - reads a JSON list from stdin',
+      isOptional: true,
+      isVariadic: true,
+    },
+  ],
+  tables: [SUBMIT_OPTIONS],
+  examples: [
+    'scaler submit --address tcp://127.0.0.1:2345 math.mjs#add 1 2',
+    'SCALER_ADDRESS=tcp://127.0.0.1:2345 scaler submit people.mjs#greet Ada \'{"loud": true}\'',
+    "echo '[[1, 2, 3]]' | scaler submit math.mjs#sum -",
+  ],
+  hasLog: false,
+  start,
+}
+
+/** One submit, which may be told to end. */
+interface Call {
+  readonly input: CommandInput
+  client: Client | undefined
+  isStopped: boolean
+}
+
+function start(input: CommandInput): Promise<RunningCommand> {
+  const call: Call = { input, client: undefined, isStopped: false }
+  const ended = perform(call)
+  const stop = async (): Promise<void> => {
+    call.isStopped = true
+    // Which cancels the task, and ends what waits for it.
+    await call.client?.close()
+  }
+  return Promise.resolve({ ended, stop })
+}
+
+async function perform(call: Call): Promise<CommandEnd> {
+  const { LoadFailure } = await import('./submit-target.js')
+  try {
+    return await tellResult(await runTask(call))
+  } catch (error) {
+    if (call.isStopped) return { reason: '', isFailure: true }
+    const { color, calledAs } = call.input
+    if (error instanceof LoadFailure) {
+      return tellError(error.cause, `${calledAs}: ${error.message}: `, color)
+    }
+    if (error instanceof ScalerError) throw error
+    return tellError(error, thrownBy(error, calledAs), color)
+  } finally {
+    await call.client?.close()
+  }
+}
+
+async function runTask(call: Call): Promise<unknown> {
+  const { positionals, values } = call.input
+  const [target = '', ...words] = positionals
+  const { address, timeoutMs, taskTimeoutMs, ...task } = valuesOf(SUBMIT_OPTIONS, values)
+  if (address === undefined) {
+    throw new ConfigError('no scheduler: say --address tcp://host:port, or set SCALER_ADDRESS')
+  }
+  const { loadTarget } = await import('./submit-target.js')
+  const fn = await loadTarget(target)
+  const args = await readArguments(words)
+  const { Client: LoadedClient } = await import('../../client/client.js')
+  const client = await LoadedClient.connect(address, { timeoutMs })
+  call.client = client
+  if (call.isStopped) throw new Error('told to end')
+  return withoutFrames(() => {
+    return client.with({ ...task, timeoutMs: taskTimeoutMs || undefined }).submit(fn, ...args)
+  })
+}
+
+/** Errors of the task get the stack that they have there alone: that of this command is no news. */
+function withoutFrames<Result>(submit: () => Result): Result {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return submit()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+async function readArguments(words: readonly string[]): Promise<readonly unknown[]> {
+  const { readArgument, readArgumentList } = await import('./submit-json.js')
+  if (words.length === 1 && words[0] === '-') return readArgumentList(await buffer(process.stdin))
+  return words.map((word, index) => readArgument(word, index + 1))
+}
+
+async function tellResult(value: unknown): Promise<CommandEnd> {
+  const { resultText } = await import('./submit-json.js')
+  process.stdout.write(`${resultText(value)}\n`)
+  return { reason: '', isFailure: false }
+}
+
+/** An error begins with its own name; other values would stand there alone. */
+function thrownBy(error: unknown, calledAs: string): string {
+  return error instanceof Error ? '' : `${calledAs}: the function threw `
+}
+
+/** What user code threw, with the stack that it has there. */
+function tellError(error: unknown, what: string, colors: boolean): CommandEnd {
+  process.stderr.write(`${what}${inspect(error, { colors })}\n`)
+  return { reason: '', isFailure: true }
+}

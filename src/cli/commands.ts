@@ -1,0 +1,35 @@
+// All commands, by name. A definition is loaded only when it is called or told about; it must not
+// load the engine itself, or every `--help` would take a second.
+
+import type { CommandDefinition } from './command.js'
+
+/** The commands, in the order of help; each name leads to its definition. */
+export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = new Map([
+  ['scheduler', async () => (await import('./command/scheduler.js')).SCHEDULER],
+  ['cluster', async () => (await import('./command/cluster.js')).CLUSTER],
+  ['run', async () => (await import('./command/run.js')).RUN],
+  ['submit', async () => (await import('./command/submit.js')).SUBMIT],
+  ['doctor', async () => (await import('./command/doctor.js')).DOCTOR],
+  ['config', async () => (await import('./command/config.js')).CONFIG],
+  ['completion', async () => (await import('./completion/completion.js')).COMPLETION],
+])
+
+/** Other names of commands. */
+export const ALIASES: ReadonlyMap<string, string> = new Map([['worker', 'cluster']])
+
+/** The executables beside `scaler`, and their commands. */
+export const EXECUTABLES: ReadonlyMap<string, string> = new Map([
+  ['scaler_scheduler', 'scheduler'],
+  ['scaler_cluster', 'cluster'],
+  ['scaler_worker', 'cluster'],
+  ['scaler_run', 'run'],
+  ['scaler_submit', 'submit'],
+  ['scaler_doctor', 'doctor'],
+  ['scaler_config', 'config'],
+  ['scaler_completion', 'completion'],
+])
+
+/** All commands, loaded. */
+export function loadAllCommands(): Promise<readonly CommandDefinition[]> {
+  return Promise.all([...COMMANDS.values()].map((load) => load()))
+}

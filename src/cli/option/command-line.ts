@@ -1,0 +1,185 @@
+// Reads a command line as the users of these commands know it: long flags and their unambiguous
+// beginnings, short flags of several letters (`-lbt`), `--flag=value`, `-n4`, switches that may
+// have a value (`-p False`), lists of words. No library does these together.
+
+import { ConfigError } from '../../base/errors.js'
+import { hintAt } from '../../base/nearest-name.js'
+import type { OptionValue } from '../../base/option.js'
+import type { Positional } from '../command.js'
+import { type Flag, nameFrom, type Origin } from './flag.js'
+import { booleanOf, readText } from './text.js'
+
+/** A value, and where it was given. */
+export interface Given {
+  readonly value: OptionValue
+  readonly origin: Origin
+}
+
+/** A command line, read. */
+export interface CommandLine {
+  readonly positionals: readonly string[]
+  /** By the names of code; what was given twice counts as it was given last. */
+  readonly options: ReadonlyMap<string, Given>
+}
+
+/** Reads words. Throws `ConfigError` for an unknown flag, and for a value that is wrong. */
+export function readCommandLine(
+  words: readonly string[],
+  flags: readonly Flag[],
+  positionals: readonly Positional[],
+): CommandLine {
+  return new CommandLineReader(words, flags, positionals).read()
+}
+
+/** A flag that was recognized in a word, and what the word has beside it. */
+interface Found {
+  readonly flag: Flag
+  readonly typed: string
+  readonly attached: string | undefined
+}
+
+/** One reading, from the first word to the last. */
+class CommandLineReader {
+  readonly #words: readonly string[]
+  readonly #flags: readonly Flag[]
+  readonly #isVariadic: boolean
+  /** With so many words that are no flags, the rest is not ours. */
+  readonly #verbatimFrom: number
+  readonly #positionals: string[] = []
+  readonly #options = new Map<string, Given>()
+  #next = 0
+
+  constructor(
+    words: readonly string[],
+    flags: readonly Flag[],
+    positionals: readonly Positional[],
+  ) {
+    this.#words = words
+    this.#flags = flags
+    this.#isVariadic = positionals.some(({ isVariadic }) => isVariadic === true)
+    const verbatim = positionals.findIndex(({ isVerbatim }) => isVerbatim === true)
+    this.#verbatimFrom = verbatim === -1 ? Number.POSITIVE_INFINITY : verbatim
+  }
+
+  read(): CommandLine {
+    let hasFlags = true
+    for (let word = this.#take(); word !== undefined; word = this.#take()) {
+      if (this.#positionals.length >= this.#verbatimFrom) hasFlags = false
+      else if (word === '--' && hasFlags) {
+        hasFlags = false
+        continue
+      }
+      if (hasFlags && isFlagLike(word)) this.#readFlag(this.#find(word))
+      else this.#positionals.push(word)
+    }
+    return { positionals: this.#positionals, options: this.#options }
+  }
+
+  #take(): string | undefined {
+    const word = this.#words[this.#next]
+    this.#next += 1
+    return word
+  }
+
+  #readFlag({ flag, typed, attached }: Found): void {
+    const { type } = flag.spec
+    const origin: Origin = { kind: 'flag', flag: `--${flag.key}`, typed }
+    const as = nameFrom(origin)
+    const isWords = type.kind === 'list' && type.separator === 'words'
+    let value: OptionValue
+    if (isWords) value = attached === undefined ? this.#takeList() : [attached]
+    else if (type.kind === 'boolean') value = this.#readSwitch(as, attached)
+    else value = readText(as, type, attached ?? this.#takeValue(as))
+    this.#options.set(flag.name, { value, origin })
+  }
+
+  /** A switch; the word behind it may say `False`, unless that could be an argument. */
+  #readSwitch(as: string, attached: string | undefined): boolean {
+    if (attached !== undefined) return readText(as, { kind: 'boolean' }, attached) === true
+    const value = this.#isVariadic ? undefined : booleanOf(this.#words[this.#next] ?? '')
+    if (value !== undefined) this.#next += 1
+    return value ?? true
+  }
+
+  #takeValue(as: string): string {
+    const word = this.#words[this.#next]
+    if (word === undefined || isFlagLike(word)) {
+      throw new ConfigError(`${as}: expected a value${word === undefined ? '' : `, got ${word}`}`)
+    }
+    this.#next += 1
+    return word
+  }
+
+  /** Words up to the next flag or address, also one that lacks its `tcp://`. */
+  #takeList(): readonly string[] {
+    const values: string[] = []
+    for (;;) {
+      const word = this.#words[this.#next]
+      if (word === undefined || isFlagLike(word) || isAddressLike(word)) return values
+      values.push(word)
+      this.#next += 1
+    }
+  }
+
+  #find(word: string): Found {
+    const found = word.startsWith('--') ? this.#findLong(word) : this.#findShort(word)
+    if (found !== undefined) return found
+    const name = word.split('=', 1)[0] ?? word
+    throw new ConfigError(`unknown option ${name}${hintAt(name, this.#candidates(name))}`)
+  }
+
+  /** What an unknown flag may have been meant to be. Every letter is near to every other. */
+  #candidates(name: string): readonly string[] {
+    if (name.length <= 2) return []
+    const long = this.#flags.map(({ key }) => `--${key}`)
+    return name.startsWith('--') ? long : [...this.#flags.flatMap(({ short }) => short), ...long]
+  }
+
+  #findLong(word: string): Found | undefined {
+    const end = word.indexOf('=')
+    const name = end === -1 ? word : word.slice(0, end)
+    const attached = end === -1 ? undefined : word.slice(end + 1)
+    const flag = this.#only(name)
+    return flag && { flag, typed: `--${flag.key}`, attached }
+  }
+
+  #findShort(word: string): Found | undefined {
+    const end = word.indexOf('=')
+    const name = end === -1 ? word : word.slice(0, end)
+    const exact = this.#flags.find(({ short }) => short.includes(name))
+    if (exact !== undefined) {
+      return { flag: exact, typed: name, attached: end === -1 ? undefined : word.slice(end + 1) }
+    }
+    // `-n4`: only behind a single letter, for a flag that takes a value.
+    const letter = word.slice(0, 2)
+    const flag = this.#flags.find(({ short }) => short.includes(letter))
+    const isSwitch = flag?.spec.type.kind === 'boolean'
+    if (flag !== undefined && !isSwitch) return { flag, typed: letter, attached: word.slice(2) }
+    return undefined
+  }
+
+  /**
+   * The flag with this long name, or the only one with a name that begins so: the only one with a
+   * short name, too, if there is one. All flags of 1.9.9 have those, and none that were added: what
+   * was enough there is enough here.
+   */
+  #only(name: string): Flag | undefined {
+    const exact = this.#flags.find(({ key }) => name === `--${key}`)
+    if (exact !== undefined || name.length <= 2) return exact
+    const found = this.#flags.filter(({ key }) => `--${key}`.startsWith(name))
+    const usual = found.filter(({ short }) => short.length > 0)
+    if (found.length < 2 || usual.length === 1) return usual[0] ?? found[0]
+    const names = found.map(({ key }) => `--${key}`).join(', ')
+    throw new ConfigError(`option ${name} is ambiguous: ${names}`)
+  }
+}
+
+/** Of no path of a log and no option of Node. */
+function isAddressLike(word: string): boolean {
+  return word.includes('://') || /^[\w.*-]+:\d+$/.test(word)
+}
+
+/** `-5` is a number, `-` the standard input. */
+function isFlagLike(word: string): boolean {
+  return /^-(?!\d|\.\d|$)/.test(word)
+}

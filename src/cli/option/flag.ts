@@ -1,0 +1,133 @@
+// The flags of a command: what its tables say, and what every command has. Command line,
+// environment, files, help and completion are all read off this list.
+
+import type { AnyOptionTable, OptionSpec, OptionTable } from '../../base/option.js'
+import { LOGGING_OPTIONS } from '../../runtime/log/log.js'
+import type { CommandDefinition } from '../command.js'
+
+/** The part of a help text that a flag is in. */
+export type FlagGroup = 'own' | 'log' | 'unnecessary' | 'general'
+
+/** One option as commands have it. */
+export interface Flag {
+  /** Its name in code: `workerTimeoutMs`. */
+  readonly name: string
+  /** Its key in files, and its flag without dashes: `worker-timeout-seconds`. */
+  readonly key: string
+  readonly short: readonly string[]
+  readonly group: FlagGroup
+  readonly spec: OptionSpec
+}
+
+/** What every command takes; only on the command line, but for `config`. */
+interface GeneralOptions {
+  readonly config?: string
+  readonly help?: boolean
+  readonly version?: boolean
+}
+
+const GENERAL_OPTIONS: OptionTable<GeneralOptions> = {
+  config: {
+    type: { kind: 'text' },
+    description: 'a TOML file with a section for each command',
+    flag: 'config',
+  },
+  help: {
+    type: { kind: 'boolean' },
+    description: 'print this help and exit',
+    flag: 'help',
+    short: ['-h'],
+  },
+  version: {
+    type: { kind: 'boolean' },
+    description: 'print the version and exit',
+    flag: 'version',
+  },
+}
+
+/** All flags of a command, in the order of its help. */
+export function flagsOf(definition: CommandDefinition): readonly Flag[] {
+  const own = definition.tables.flatMap((table) => tableFlags(table, 'own'))
+  const log = definition.hasLog ? tableFlags(LOGGING_OPTIONS, 'log') : []
+  return [...own, ...log, ...tableFlags(GENERAL_OPTIONS, 'general')]
+}
+
+/** The flags that have a place in files and in the environment, too. */
+export function settableFlags(flags: readonly Flag[]): readonly Flag[] {
+  return flags.filter(({ group }) => group !== 'general')
+}
+
+/** `SCALER_WORKER_TIMEOUT_SECONDS` for `worker-timeout-seconds`. */
+export function variableOf(key: string): string {
+  return `SCALER_${key.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** What a flag is when nobody says it. */
+export function defaultOf({ spec }: Flag): unknown {
+  return spec.commandDefault ?? spec.default
+}
+
+/** Whether its value names files: what completion offers. */
+export function namesFiles({ key, spec }: Flag): boolean {
+  return spec.type.kind !== 'boolean' && /(^|-)(config|files?|paths?|cwd|directory)$/.test(key)
+}
+
+function tableFlags(table: AnyOptionTable, group: FlagGroup): Flag[] {
+  return Object.entries(table).flatMap(([name, spec]) => {
+    if (spec.flag === undefined) return []
+    const part = spec.unnecessary === undefined ? group : 'unnecessary'
+    return [{ name, key: spec.flag, short: spec.short ?? [], group: part, spec }]
+  })
+}
+
+// Where a value came from, so that an error or `scaler config` can say it.
+
+/** Where a value was given; `default` if it was not. */
+export type Origin =
+  /** `flag` is the long one, `typed` what was typed. */
+  | { readonly kind: 'flag'; readonly flag: string; readonly typed: string }
+  /** A word of the command line that belongs to no flag. */
+  | { readonly kind: 'word'; readonly name: string }
+  | { readonly kind: 'environment'; readonly variable: string }
+  | {
+      readonly kind: 'file'
+      readonly path: string
+      readonly line: number
+      readonly column: number
+      /** `[scheduler] worker-timeout-seconds`, as it is written there. */
+      readonly key: string
+    }
+  | { readonly kind: 'default' }
+
+/** How an error names what was given there: `x.toml:3:5: [scheduler] worker-timeout-seconds`. */
+export function nameFrom(origin: Origin): string {
+  switch (origin.kind) {
+    case 'flag': {
+      const { flag, typed } = origin
+      return flag === typed ? flag : `${typed} (${flag})`
+    }
+    case 'word':
+      return origin.name
+    case 'environment':
+      return origin.variable
+    case 'file':
+      return `${origin.path}:${origin.line}:${origin.column}: ${origin.key}`
+    case 'default':
+      return 'default'
+  }
+}
+
+/** How `scaler config` names it: `--protected`, `SCALER_PROTECTED`, `x.toml:3`, `default`. */
+export function placeOf(origin: Origin): string {
+  switch (origin.kind) {
+    case 'flag':
+      return origin.flag
+    case 'word':
+      return 'command line'
+    case 'environment':
+    case 'default':
+      return nameFrom(origin)
+    case 'file':
+      return `${origin.path}:${origin.line}`
+  }
+}

@@ -1,0 +1,248 @@
+// The settings of a command: what flags, environment, file and defaults say, the first of them that
+// says anything, and where it came from.
+
+import { ConfigError } from '../../base/errors.js'
+import { nearestName } from '../../base/nearest-name.js'
+import type { CommandDefinition, Positional } from '../command.js'
+import { type CommandLine, type Given, readCommandLine } from './command-line.js'
+import type { ConfigFile } from './config-file.js'
+import { defaultOf, type Flag, flagsOf, type Origin, settableFlags, variableOf } from './flag.js'
+import { readText } from './text.js'
+
+// Which commands have settings: those that have a section in configuration files.
+
+/** The key of the first word of a command: where the scheduler is. */
+export const ADDRESS_KEY = 'address'
+
+const WITHOUT: ReadonlySet<string> = new Set(['config', 'completion'])
+
+/** Whether a command has a section in configuration files. */
+export function hasSection(definition: CommandDefinition): boolean {
+  return !WITHOUT.has(definition.name)
+}
+
+// The options that are given in the environment: `SCALER_` and the flag in capitals. One variable
+// serves all commands that have the flag; one that no command has is told, and nothing more: the
+// environment belongs to everybody.
+
+const PREFIX = 'SCALER_'
+/** Names the configuration file of all commands. */
+export const CONFIG_VARIABLE = 'SCALER_CONFIG'
+/** Where the scheduler is: for commands, and for clients that are given no address. */
+export const ADDRESS_VARIABLE = 'SCALER_ADDRESS'
+const ALWAYS = new Set([CONFIG_VARIABLE, ADDRESS_VARIABLE])
+/** What processes of this package tell each other. */
+const INTERNAL = new Set(['SCALER_LIFELINE', 'SCALER_EMBEDDED_DEPTH'])
+/**
+ * What Kubernetes and linked containers set where a service is called scaler-something:
+ * `SCALER_SERVICE_HOST`, `SCALER_PORT_2345_TCP_ADDR`.
+ */
+const OF_SERVICES =
+  /^SCALER_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/
+
+/**
+ * What `environment` says of `flags`, by their names in code. An empty variable says nothing.
+ * Throws `ConfigError` for a value that is wrong.
+ */
+function readEnvironment(
+  flags: readonly Flag[],
+  environment: NodeJS.ProcessEnv,
+): ReadonlyMap<string, Given> {
+  const given = new Map<string, Given>()
+  for (const { name, key, spec } of settableFlags(flags)) {
+    const variable = variableOf(key)
+    const text = textOf(environment, variable)
+    if (text === undefined) continue
+    const origin: Origin = { kind: 'environment', variable }
+    given.set(name, { value: readText(variable, spec.type, text), origin })
+  }
+  return given
+}
+
+/** What a variable says; an empty one says nothing. */
+function textOf(environment: NodeJS.ProcessEnv, variable: string): string | undefined {
+  const text = environment[variable]
+  return text === undefined || text === '' ? undefined : text
+}
+
+/** The variables of `environment` that look like ours and are no flag of `flags`. */
+function strangeVariables(
+  flags: readonly Flag[],
+  environment: NodeJS.ProcessEnv,
+): readonly string[] {
+  const known = new Set(settableFlags(flags).map(({ key }) => variableOf(key)))
+  const isKnown = (name: string): boolean =>
+    known.has(name) || INTERNAL.has(name) || ALWAYS.has(name) || OF_SERVICES.test(name)
+  return Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isKnown(name))
+}
+
+/** A line about each of `strange` that is a variable of no command at all. */
+function aboutStrangers(
+  strange: readonly string[],
+  definitions: readonly CommandDefinition[],
+): readonly string[] {
+  const keys = definitions.flatMap((each) => settableFlags(flagsOf(each)).map(({ key }) => key))
+  const known = [...new Set([...keys.map(variableOf), ...ALWAYS])]
+  // The prefix is the same for all, and would make everything near.
+  const names = known.map((name) => name.slice(PREFIX.length))
+  return strange.flatMap((name) => {
+    if (known.includes(name)) return []
+    const near = nearestName(name.slice(PREFIX.length), names)
+    const hint = near === undefined ? '' : `; is it ${PREFIX}${near}?`
+    return [`${name}: no command has such an option${hint}`]
+  })
+}
+
+/** An option, its value in the units of code, and where that came from. */
+export interface Setting {
+  readonly flag: Flag
+  /** Undefined: it was not given, and has no default. */
+  readonly value: unknown
+  readonly origin: Origin
+}
+
+/** A word beside flags. */
+export interface Word {
+  readonly text: string
+  readonly origin: Origin
+}
+
+/** All that a command was told. */
+export interface Settings {
+  readonly words: readonly Word[]
+  /** In the order of help. */
+  readonly options: readonly Setting[]
+  /** The configuration file, if one was given. */
+  readonly configPath: string | undefined
+}
+
+/** What surrounds a command. */
+export interface Surroundings {
+  readonly environment: NodeJS.ProcessEnv
+  /** All commands, for what concerns the whole file or the whole environment. */
+  readonly loadAll: () => Promise<readonly CommandDefinition[]>
+  /** Tells what is strange and does no harm: one line without the name of the command. */
+  readonly warn?: (line: string) => void
+  /** Files that were read before, by their paths: standard input can be read only once. */
+  readonly files?: Map<string, ConfigFile>
+}
+
+/** A command and its command line, read but for what environment and file say. */
+interface CommandCall {
+  readonly definition: CommandDefinition
+  readonly flags: readonly Flag[]
+  readonly line: CommandLine
+  readonly calledAs: string
+}
+
+/** Reads a command line. Throws `ConfigError` for wrong usage. */
+export function readCall(
+  definition: CommandDefinition,
+  words: readonly string[],
+  calledAs: string,
+): CommandCall {
+  const flags = flagsOf(definition)
+  return {
+    definition,
+    flags,
+    line: readCommandLine(words, flags, definition.positionals),
+    calledAs,
+  }
+}
+
+/**
+ * What a command is told by everything that can tell it something. Warns of variables that no
+ * command has; rejects with `ConfigError` for values of variables that are wrong, and for what is
+ * unknown or wrong in the file.
+ */
+export async function gatherSettings(
+  call: CommandCall,
+  surroundings: Surroundings,
+): Promise<Settings> {
+  const { definition, flags, line } = call
+  const { environment } = surroundings
+  const variables = readEnvironment(flags, environment)
+  const strange = strangeVariables(flags, environment)
+  if (strange.length > 0 && surroundings.warn !== undefined) {
+    const lines = aboutStrangers(strange, await surroundings.loadAll())
+    for (const line of lines) surroundings.warn(line)
+  }
+  const configPath = configPathOf(call, environment)
+  const isRead = configPath !== undefined && hasSection(definition)
+  const file = isRead ? await configFile(configPath, surroundings) : undefined
+  const section = file?.get(definition.name) ?? new Map<string, Given>()
+  const options = settableFlags(flags).map((flag) => {
+    const { name } = flag
+    const given = line.options.get(name) ?? variables.get(name) ?? section.get(name)
+    if (given !== undefined) return { flag, ...given }
+    return { flag, value: defaultOf(flag), origin: { kind: 'default' } as const }
+  })
+  return { words: gatherWords(call, environment, section), options, configPath }
+}
+
+function configPathOf(call: CommandCall, environment: NodeJS.ProcessEnv): string | undefined {
+  const flag = call.line.options.get('config')?.value
+  if (flag === '') throw new ConfigError('--config: expected the path of a file, got ""')
+  return typeof flag === 'string' ? flag : textOf(environment, CONFIG_VARIABLE)
+}
+
+/** The settings that somebody has made. */
+export function givenOf({ options }: Settings): readonly Setting[] {
+  return options.filter(({ origin }) => origin.kind !== 'default')
+}
+
+/** The values of all options, by their names in code. */
+export function valuesOfSettings({ options }: Settings): Readonly<Record<string, unknown>> {
+  const values = options.filter(({ value }) => value !== undefined)
+  return Object.fromEntries(values.map(({ flag, value }) => [flag.name, value]))
+}
+
+/** Throws `ConfigError` if there are more words than the command takes. */
+export function refuseExtraWords({ definition }: CommandCall, words: readonly Word[]): void {
+  const { positionals } = definition
+  const isOpen = positionals.at(-1)?.isVariadic === true
+  const extra = isOpen ? undefined : words[positionals.length]
+  if (extra !== undefined) throw new ConfigError(`unexpected word ${JSON.stringify(extra.text)}`)
+}
+
+/** Throws `ConfigError` unless the words are as many as the command wants. */
+export function checkWords(call: CommandCall, words: readonly Word[]): void {
+  refuseExtraWords(call, words)
+  const { positionals } = call.definition
+  const missing = positionals.find((each, index) => each.isOptional !== true && !(index in words))
+  if (missing === undefined) return
+  const elsewhere = missing.env === undefined ? '' : `; give it, or set ${ADDRESS_VARIABLE}`
+  throw new ConfigError(`<${missing.name}> is missing${elsewhere}`)
+}
+
+async function configFile(path: string, { loadAll, files }: Surroundings): Promise<ConfigFile> {
+  const known = files?.get(path)
+  if (known !== undefined) return known
+  // Few have a file, and nobody else shall wait for the parser.
+  const { readConfigFile } = await import('./config-file.js')
+  const file = readConfigFile(path, await loadAll())
+  files?.set(path, file)
+  return file
+}
+
+function gatherWords(
+  { definition, line }: CommandCall,
+  environment: NodeJS.ProcessEnv,
+  section: ReadonlyMap<string, Given>,
+): readonly Word[] {
+  const words = line.positionals.map((text, index) => {
+    const origin: Origin = { kind: 'word', name: nameOf(definition.positionals, index) }
+    return { text, origin }
+  })
+  if (words.length > 0 || definition.positionals[0]?.env === undefined) return words
+  const text = textOf(environment, ADDRESS_VARIABLE)
+  if (text !== undefined) {
+    return [{ text, origin: { kind: 'environment', variable: ADDRESS_VARIABLE } }]
+  }
+  const given = section.get(ADDRESS_KEY)
+  return given === undefined ? [] : [{ text: String(given.value), origin: given.origin }]
+}
+
+function nameOf(positionals: readonly Positional[], index: number): string {
+  return (positionals[index] ?? positionals.at(-1))?.name ?? ''
+}

@@ -1,0 +1,447 @@
+// What an examination of a scheduler has found, and what follows from it. No sockets here.
+
+import { runInThisContext } from 'node:vm'
+import { ScalerError } from '../../base/errors.js'
+import { idToHex } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
+import { packageVersion } from '../../runtime/process-statistics.js'
+import {
+  type Address,
+  formatAddress,
+  parseAddress,
+  parseConnectAddress,
+} from '../../transport/address.js'
+import type { SchedulerReport } from '../../wire/message.js'
+import { Client } from '../client.js'
+import {
+  type ConnectFinding,
+  describeFinding,
+  type FindingText,
+  monitorBeside,
+  type SchedulerAnswer,
+  schedulerBeside,
+} from './finding.js'
+import {
+  type FoundClient,
+  foundClients,
+  type FoundHost,
+  foundHosts,
+  type FoundWaiting,
+  foundWaiting,
+} from './peers.js'
+import {
+  clockDifference,
+  type ClockDifference,
+  clockText,
+  ConnectProbe,
+  isFarOff,
+  type MonitorView,
+  readMonitor,
+} from './probe.js'
+
+/** All that was found; what was not reached is undefined. */
+export interface Diagnosis {
+  readonly address: string
+  readonly scheduler: FoundScheduler | undefined
+  readonly workers: WorkerCount | undefined
+  /** Where they are: the first 1,000 of them. Undefined if the scheduler does not say so. */
+  readonly hosts: readonly FoundHost[] | undefined
+  /** The first 1,000 clients, without this one. */
+  readonly clients: readonly FoundClient[] | undefined
+  /** Why tasks wait; the most first, at most 200. */
+  readonly waiting: readonly FoundWaiting[] | undefined
+  readonly monitor: FoundMonitor | undefined
+  readonly task: TrialTask | undefined
+  /** The first fatal one ended the examination. */
+  readonly problems: readonly DiagnosisProblem[]
+}
+
+/** What is wrong, and where. */
+export interface DiagnosisProblem extends FindingText {
+  readonly part: 'scheduler' | 'workers' | 'monitor' | 'task'
+  /** False: things work nevertheless, as far as could be seen. */
+  readonly isFatal: boolean
+}
+
+/** A scheduler that was found. */
+export interface FoundScheduler {
+  /** Where it is, `127.0.0.1 port 2345`. */
+  readonly remote: string
+  /** `1.9.9`: a scheduler of Python, or one that speaks as they do; it tells no more. */
+  readonly kind: 'scaler-ts' | '1.9.9'
+  readonly version: string | undefined
+  /** What it runs on: `node/20.20.2`. */
+  readonly runtime: string | undefined
+  /** In hex; '' of a 1.9.9 one. */
+  readonly id: string
+  /** What it understands beyond 1.9.9, as bits (docs/protocol.md#features). */
+  readonly features: number
+  readonly roundTrip: RoundTrip
+  readonly clock: ClockDifference | undefined
+}
+
+/** How long a scheduler takes to answer, in milliseconds. */
+export interface RoundTrip {
+  readonly medianMs: number
+  readonly minMs: number
+  readonly maxMs: number
+  readonly count: number
+}
+
+/** The workers of a scheduler, in numbers. */
+export interface WorkerCount {
+  readonly total: number
+  /** Of these, those that run JavaScript; undefined if the scheduler does not say so. */
+  readonly suitable: number | undefined
+  /** Those that have nothing to do: of the suitable ones, or of all if that is not known. */
+  readonly idle: number
+}
+
+/** What monitors see, and where. */
+export interface FoundMonitor extends Pick<
+  MonitorView,
+  'waitingTasks' | 'runningTasks' | 'objects'
+> {
+  readonly address: string
+}
+
+/** What its answers say of a scheduler. `now` and `wallClock` are the same moment on two clocks. */
+export function foundScheduler(
+  { remote, schedulerId, features, roundTripsMs, report: timed }: SchedulerAnswer,
+  now: InstantMs,
+  wallClock: number,
+): FoundScheduler {
+  return {
+    remote,
+    kind: schedulerId === '' ? '1.9.9' : 'scaler-ts',
+    version: timed?.report.version,
+    runtime: timed?.report.runtime,
+    id: idToHex(schedulerId),
+    features,
+    roundTrip: roundTripOf(roundTripsMs),
+    clock:
+      timed === undefined
+        ? undefined
+        : clockDifference(timed.report.clockMS, wallClock - (now - timed.at), timed.roundTripMs),
+  }
+}
+
+/** The workers, by what the scheduler says, or else by what monitors see. */
+export function countWorkers(
+  report: SchedulerReport | undefined,
+  view: MonitorView | undefined,
+): WorkerCount | undefined {
+  if (report !== undefined) {
+    const { workers: total, suitable, idle } = report
+    return { total, suitable, idle }
+  }
+  if (view === undefined) return undefined
+  return { total: view.workers, suitable: undefined, idle: view.idleWorkers }
+}
+
+/** Why no task would run, if so. */
+export function workerProblem(
+  { total, suitable }: WorkerCount,
+  address: string,
+): DiagnosisProblem | undefined {
+  const advice = `start some: scaler_cluster ${address}`
+  if (total === 0) {
+    const what = 'the scheduler has no workers: no task would run'
+    return { part: 'workers', isFatal: true, what, advice }
+  }
+  if (suitable !== 0) return undefined
+  const who = total === 1 ? 'its only worker does not run' : `none of its ${total} workers runs`
+  const what = `${who} JavaScript: no task of ours would run`
+  return { part: 'workers', isFatal: true, what, advice }
+}
+
+/** That a clock is far from that of this machine, if so. `whose`: of whom, as in `its`. */
+export function clockProblem(
+  part: 'scheduler' | 'task',
+  whose: string,
+  clock: ClockDifference | undefined,
+): DiagnosisProblem | undefined {
+  if (clock === undefined || !isFarOff(clock)) return undefined
+  const what = `the clock of ${whose} ${clockText(clock)}`
+  const advice = 'set both by the network (NTP): times in logs and certificates mislead otherwise'
+  return { part, isFatal: false, what, advice }
+}
+
+/** That the worker which ran a task is of another version than this package, if so. */
+export function workerVersionProblem(
+  { version, worker }: TrialTask,
+  own: string,
+): DiagnosisProblem | undefined {
+  if (version === undefined || version === own) return undefined
+  const who = `the worker that ran the task${worker === '' ? '' : `, ${worker},`}`
+  const what = `${who} is of version ${version}, this is ${own}`
+  return { part: 'task', isFatal: false, what, advice: '' }
+}
+
+/** That the scheduler is of another version than this package, if so. */
+export function versionProblem(
+  { version }: FoundScheduler,
+  own: string,
+): DiagnosisProblem | undefined {
+  if (version === undefined || version === own) return undefined
+  const what = `the scheduler is of version ${version}, this is ${own}`
+  return { part: 'scheduler', isFatal: false, what, advice: '' }
+}
+
+/**
+ * Where monitors connect: what the scheduler says it has bound, seen from here, or else two ports
+ * up. Undefined if there is no such port.
+ */
+export function monitorOf(
+  address: Address,
+  report: SchedulerReport | undefined,
+): string | undefined {
+  if (report === undefined) {
+    const beside = monitorBeside(address)
+    return beside && formatAddress(beside)
+  }
+  const bound = parseAddress(report.monitorAddress)
+  if (bound.kind === 'ipc' || address.kind === 'ipc') return report.monitorAddress
+  // What it has bound for all, or for its own machine, is reached as the scheduler itself was.
+  const isOurs = isLoopback(bound.host) && isLoopback(address.host)
+  const isSpecific = !EVERYWHERE.has(bound.host) && !isLoopback(bound.host)
+  return isSpecific || isOurs
+    ? report.monitorAddress
+    : formatAddress({ ...address, port: bound.port })
+}
+
+const EVERYWHERE: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+function roundTripOf(roundTripsMs: readonly number[]): RoundTrip {
+  const sorted = roundTripsMs.toSorted((a, b) => a - b)
+  const at = (index: number): number => Math.round((sorted[index] ?? 0) * 1e3) / 1e3
+  return {
+    medianMs: at(sorted.length >> 1),
+    minMs: at(0),
+    maxMs: at(sorted.length - 1),
+    count: sorted.length,
+  }
+}
+
+// A task that does nothing: whether the whole way works, from a client to a worker and back.
+
+/** How it went. */
+export interface TrialTask {
+  /** From `submit` to the result, in milliseconds: the function had to travel, too. */
+  readonly durationMs: number
+  /** The name of the worker that ran it; '' if it did not say so. */
+  readonly worker: string
+  /** The version of the package there; undefined if that could not be found out. */
+  readonly version: string | undefined
+  /** What it runs, `node/20.20.2`. */
+  readonly runtime: string
+  readonly clock: ClockDifference
+}
+
+/**
+ * Says when it was, on what, and with which version of this package, as the program of the
+ * processor shows. From a text: a function of this package would not travel, as workers have a
+ * package of their own, which may be of another version.
+ */
+const TRIAL = `() => {
+  const now = Date.now()
+  let version = ''
+  try {
+    const main = process.getBuiltinModule('module').createRequire(process.argv[1])
+    version = main('../../package.json').version
+  } catch {}
+  return [now, \`node/\${process.versions.node}\`, String(version)]
+}`
+
+type Trial = () => [now: number, runtime: string, version: string]
+
+/**
+ * Runs a task that does nothing, twice, by a client of its own. Rejects with `ConnectError` if the
+ * scheduler does not answer within `timeoutMs`, with `TimeoutError` if a task has not ended within
+ * it, and with whatever ended it.
+ */
+export async function runTrialTask(address: string, timeoutMs: number): Promise<TrialTask> {
+  const client = await Client.visit(address, { timeoutMs })
+  try {
+    const trial = runInThisContext(TRIAL, { filename: 'trial.js' }) as Trial
+    const run = (): Promise<TrialTask> => runOnce(client, trial, timeoutMs)
+    const { durationMs } = await run()
+    // Now that the function is there: the shorter the way, the better is the clock known.
+    return { ...(await run()), durationMs }
+  } finally {
+    await client.close()
+  }
+}
+
+async function runOnce(client: Client, trial: Trial, timeoutMs: number): Promise<TrialTask> {
+  const begun = performance.now()
+  const begunAt = Date.now()
+  const future = client.with({ name: 'doctor' }).submit(trial)
+  const [clock, runtime, version] = await future.result({ timeoutMs })
+  const durationMs = performance.now() - begun
+  return {
+    durationMs: round(durationMs),
+    worker: future.profile?.worker ?? '',
+    version: version === '' ? undefined : version,
+    runtime,
+    clock: clockDifference(clock, begunAt + durationMs / 2, durationMs),
+  }
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10
+}
+
+// The examination behind `scaler doctor`: the scheduler, what it tells monitors, and a task that
+// does nothing, in this order, for as long as it makes sense to go on.
+
+/** What to examine. */
+export interface DiagnosisOptions {
+  /** How long each step may take. */
+  readonly timeoutMs: number
+  /** Default: as the scheduler says, or two ports up from it. */
+  readonly monitorAddress?: string | undefined
+  /** Whether workers do not matter: none need be there, and no task is submitted. */
+  readonly isSchedulerOnly: boolean
+}
+
+const HEARTBEATS = 9
+/** Monitors are told the state once a second: so long that has to be waited for, and no longer. */
+const MONITOR_LIMITS_MS = { least: 1_500, most: 2_500 } as const
+/** Looking at a second address, to confirm a guess. */
+const GUESS_LIMIT_MS = 1_000
+
+/** Examines the scheduler at `text`. Throws `ConfigError` if one of the addresses is none. */
+export async function diagnose(text: string, options: DiagnosisOptions): Promise<Diagnosis> {
+  const address = parseConnectAddress(text)
+  if (options.monitorAddress !== undefined) parseConnectAddress(options.monitorAddress)
+  return new Examination(address, options).run()
+}
+
+/** One examination. */
+class Examination {
+  readonly #address: Address
+  readonly #text: string
+  readonly #options: DiagnosisOptions
+  readonly #problems: DiagnosisProblem[] = []
+  #scheduler: FoundScheduler | undefined
+  #report: SchedulerReport | undefined
+  #monitor: FoundMonitor | undefined
+  #workers: WorkerCount | undefined
+  #task: TrialTask | undefined
+
+  constructor(address: Address, options: DiagnosisOptions) {
+    this.#address = address
+    this.#text = formatAddress(address)
+    this.#options = options
+  }
+
+  async run(): Promise<Diagnosis> {
+    const { isSchedulerOnly } = this.#options
+    await this.#lookAtScheduler()
+    if (!this.#isHopeless) await this.#lookAtMonitor()
+    if (!this.#isHopeless && !isSchedulerOnly) this.#judgeWorkers()
+    if (!this.#isHopeless && !isSchedulerOnly) await this.#tryTask()
+    const report = this.#report
+    return {
+      address: this.#text,
+      scheduler: this.#scheduler,
+      workers: this.#workers,
+      hosts: report && foundHosts(report),
+      clients: report && foundClients(report),
+      waiting: report && foundWaiting(report),
+      monitor: this.#monitor,
+      task: this.#task,
+      problems: this.#problems,
+    }
+  }
+
+  get #isHopeless(): boolean {
+    return this.#problems.some(({ isFatal }) => isFatal)
+  }
+
+  async #lookAtScheduler(): Promise<void> {
+    const limitMs = this.#options.timeoutMs
+    const probe = new ConnectProbe(this.#address, {
+      limitMs,
+      heartbeats: HEARTBEATS,
+      wantsPeers: true,
+    })
+    const finding = await probe.finished
+    if (finding.kind !== 'scheduler') return this.#onStranger(finding, probe.elapsedMs)
+    const { answer } = finding
+    this.#report = answer.last
+    this.#scheduler = foundScheduler(answer, performance.now(), Date.now())
+    this.#add(versionProblem(this.#scheduler, packageVersion()))
+    this.#add(clockProblem('scheduler', 'the scheduler', this.#scheduler.clock))
+  }
+
+  async #onStranger(finding: ConnectFinding, elapsedMs: number): Promise<void> {
+    const text = describeFinding(finding, this.#address, elapsedMs)
+    const advice = (await this.#confirmGuess(finding)) ?? text.advice
+    this.#add({ part: 'scheduler', isFatal: true, what: text.what, advice })
+  }
+
+  /** Whether the scheduler is two ports down from what turned out to be its monitors' address. */
+  async #confirmGuess({ kind }: ConnectFinding): Promise<string | undefined> {
+    const guess = kind === 'wrongSocket' ? schedulerBeside(this.#address) : undefined
+    if (guess === undefined) return undefined
+    const probe = new ConnectProbe(guess, { limitMs: GUESS_LIMIT_MS, heartbeats: 1 })
+    const finding = await probe.finished
+    if (finding.kind !== 'scheduler') return undefined
+    return `the scheduler answers at ${formatAddress(guess)}: use that`
+  }
+
+  async #lookAtMonitor(): Promise<void> {
+    const address = this.#options.monitorAddress ?? monitorOf(this.#address, this.#report)
+    const { least, most } = MONITOR_LIMITS_MS
+    const limitMs = Math.min(most, Math.max(least, this.#options.timeoutMs))
+    const view = address === undefined ? undefined : await readMonitor(address, limitMs)
+    this.#workers = countWorkers(this.#report, view)
+    if (address === undefined || view === undefined) {
+      const what = `nothing was published at ${address ?? 'any port'}: monitors would see nothing`
+      const advice = 'say --monitor-address if it is another one, or let its port through'
+      return this.#add({ part: 'monitor', isFatal: false, what, advice })
+    }
+    const { waitingTasks, runningTasks, objects } = view
+    this.#monitor = { address, waitingTasks, runningTasks, objects }
+  }
+
+  #judgeWorkers(): void {
+    if (this.#workers !== undefined) this.#add(workerProblem(this.#workers, this.#text))
+  }
+
+  async #tryTask(): Promise<void> {
+    if (this.#scheduler?.kind === '1.9.9') {
+      const what = 'no task was submitted: the workers of a 1.9.9 scheduler may run Python only'
+      return this.#add({ part: 'task', isFatal: false, what, advice: '' })
+    }
+    try {
+      this.#task = await runTrialTask(this.#text, this.#options.timeoutMs)
+      this.#add(workerVersionProblem(this.#task, packageVersion()))
+      this.#add(clockProblem('task', 'its worker', this.#task.clock))
+    } catch (error) {
+      if (!(error instanceof ScalerError)) throw error
+      this.#add({ part: 'task', isFatal: true, ...this.#describeFailure(error) })
+    }
+  }
+
+  #describeFailure(error: ScalerError): FindingText {
+    if (error.code !== 'ERR_SCALER_TIMEOUT') {
+      return { what: `a task that does nothing failed: ${error.message}`, advice: '' }
+    }
+    const idle = this.#workers?.idle ?? 0
+    return {
+      what: `no worker has run a task within ${this.#options.timeoutMs / 1_000} s`,
+      advice: idle > 0 ? 'does it need more time (--timeout-seconds)?' : 'are all of them busy?',
+    }
+  }
+
+  #add(problem: DiagnosisProblem | undefined): void {
+    if (problem !== undefined) this.#problems.push(problem)
+  }
+}

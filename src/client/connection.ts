@@ -1,0 +1,421 @@
+// One client's connection to its scheduler, for all that is submitted over it: tells the owners of
+// tasks how they ended, and decides what keeps the process alive.
+
+import { unreachable } from '../base/assert.js'
+import { NO_BYTES } from '../base/bytes.js'
+import { ClientClosedError } from '../base/errors.js'
+import { identity, idToHex, type Identity, type ObjectId, type TaskId } from '../base/ids.js'
+import { logsTasks, type Logger } from '../base/logger.js'
+import type { WaitingReason } from '../base/waiting-reason.js'
+import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
+import type { TaskSubmission } from '../core/client/events.js'
+import { systemClock, type Clock } from '../runtime/driver.js'
+import { serializerName } from '../wire/object-content.js'
+import { CancelReasons } from './submit/signal.js'
+import type { ClientSettings } from './options.js'
+import {
+  type ClientSocket,
+  type ClientSocketSetup,
+  ClientTraffic,
+  openDealer,
+  type OtherAction,
+  type TrafficEvent,
+} from './traffic.js'
+import { clientSerializer, type ClientSerializer } from './travel.js'
+import { Feeders } from './map/input.js'
+import { newClientIdentity, ObjectIds } from './ids.js'
+import { OutputPrinter, ProgramOutput } from './output.js'
+import { ResultReader, StoredResults } from './future/result-reader.js'
+import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
+import { describeWaiting, Explanations, type WaitingState, warnOfWaiting } from './explanation.js'
+import type { TaskOwner } from './future/home.js'
+
+/** A `map` pulls no input while tasks of so many bytes wait to be sent. */
+const MAX_WAITING_BYTES = 1024 ** 2
+/** Nor while the arguments of unfinished tasks take so much, as they are kept for a reconnect. */
+const MAX_HELD_BYTES = 1024 ** 3
+
+/** What a connection is made of. */
+export interface ConnectionSetup {
+  readonly address: string
+  readonly settings: ClientSettings
+  /** The worker inside of whose tasks the client lives. It does not keep that process alive. */
+  readonly worker?: Identity | undefined
+  /** It only looks whether all is well. */
+  readonly isVisitor?: boolean
+  /** Instead of that of the settings. */
+  readonly serializer?: ClientSerializer | undefined
+  readonly clock?: Clock
+  readonly openSocket?: (setup: ClientSocketSetup) => ClientSocket
+  readonly programOutput?: ProgramOutput
+}
+
+/** What has happened on the way to a scheduler. */
+export interface ConnectionWatcher {
+  /** The scheduler has answered. */
+  onOpen(): void
+  /** An attempt failed, or a connection was lost. */
+  onFailure(reason: string): void
+  /** There will be no further attempt. */
+  onEnd(): void
+}
+
+const NOBODY = identity('')
+/** The longest delay that Node's timers take. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** Tasks that have waited for less are not said to wait. */
+const NOTICEABLE_MS = 1_000
+
+/**
+ * The connection of one client. Keeps the process alive while something is unfinished, else not.
+ */
+export class ClientConnection {
+  readonly address: string
+  readonly identity: Identity
+  readonly settings: ClientSettings
+  readonly serializer: ClientSerializer
+  readonly objectIds: ObjectIds
+  readonly feeders: Feeders = new Feeders()
+  readonly cancelReasons: CancelReasons = new CancelReasons()
+  readonly explanations: Explanations = new Explanations((taskId) =>
+    this.request({ type: 'explanationWanted', taskId }),
+  )
+  readonly #logger: Logger
+  readonly #isNested: boolean
+  readonly #results: ResultReader
+  readonly #storedResults: StoredResults
+  readonly #programOutput: ProgramOutput
+  readonly #printer: OutputPrinter
+  readonly #machine: ClientMachine<TaskOwner>
+  readonly #clock: Clock
+  readonly #traffic: ClientTraffic
+  readonly #watchers = new Set<ConnectionWatcher>()
+  /** What keeps the process alive. */
+  #retainCount = 0
+  #alive: NodeJS.Timeout | undefined
+  #hasClosed = false
+  #hasOpened = false
+  #isSocketClosing = false
+  #shutdown: ShutdownCall | undefined
+  /** Called when the scheduler has been told what it has to be told. */
+  #onQuiet: (() => void)[] = []
+  readonly #closed: Promise<void>
+  #resolveClosed: () => void = () => {}
+
+  /** Connects in the background. Throws `ConfigError` for a wrong address. */
+  constructor(setup: ConnectionSetup) {
+    const { address, settings, worker = NOBODY } = setup
+    this.address = address
+    this.settings = settings
+    this.serializer = setup.serializer ?? clientSerializer(settings.serializer)
+    this.identity = newClientIdentity()
+    this.objectIds = new ObjectIds(this.identity)
+    this.#logger = settings.logger
+    this.#isNested = worker !== NOBODY
+    this.#results = new ResultReader(this.serializer.codec)
+    this.#storedResults = new StoredResults((taskId) =>
+      this.request({ type: 'resultDropped', taskId }),
+    )
+    this.#programOutput = setup.programOutput ?? new ProgramOutput()
+    this.#printer = new OutputPrinter(this.#programOutput)
+    this.#closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve
+    })
+    this.#machine = this.#newMachine()
+    this.#clock = setup.clock ?? systemClock
+    this.#traffic = new ClientTraffic({
+      address,
+      identity: this.identity,
+      worker,
+      isVisitor: setup.isVisitor === true,
+      // Inside of a task it is that of the task's worker.
+      name: this.#isNested ? '' : settings.name,
+      logger: settings.logger,
+      machine: this.#machine,
+      handler: {
+        perform: (action) => this.#perform(action),
+        onHandled: () => this.#onHandled(),
+        onFailure: (reason) => {
+          for (const watcher of this.#watchers) watcher.onFailure(reason)
+        },
+        onFault: (error) => this.#onFault(error),
+      },
+      openSocket: setup.openSocket ?? openDealer,
+      clock: setup.clock,
+    })
+  }
+
+  /** Whether the user has closed the client. */
+  get isClosed(): boolean {
+    return this.#hasClosed
+  }
+
+  /** Tasks that have not ended. */
+  get unfinishedTasks(): number {
+    return this.#machine.unfinishedTasks
+  }
+
+  /** Whether a `map` may submit more. `isBounded`: its user has bounded it himself. */
+  hasRoom(isBounded: boolean): boolean {
+    const machine = this.#machine
+    if (machine.unfinishedTasks >= this.settings.maxUnfinishedTasks) return false
+    if (machine.waitingBytes >= MAX_WAITING_BYTES) return false
+    return isBounded || machine.heldBytes < MAX_HELD_BYTES
+  }
+
+  /** Where a task is that has not ended for its owner, as far as is known. */
+  whereIs(id: TaskId): TaskWhereabouts {
+    return this.#machine.whereIs(id) ?? (this.#results.has(id) ? 'running' : 'pending')
+  }
+
+  /** Why a task waits, in words, too; undefined if it does not, or nobody knows. */
+  waitingOf(id: TaskId): WaitingState | undefined {
+    const reason = this.#machine.waitingReasonOf(id)
+    if (reason === undefined) return undefined
+    const { linkTrouble, waitingCause } = this.#machine
+    const needs = reason === 'no-capability' ? waitingCause?.needs : undefined
+    const { what: text } = describeWaiting(reason, this.address, needs ?? linkTrouble)
+    return { reason, text, needs }
+  }
+
+  /** The tasks whose results a task needs before it can be sent. */
+  dependenciesOf(id: TaskId): readonly TaskId[] {
+    return this.#machine.dependenciesOf(id)
+  }
+
+  /** Why tasks of this client can only wait, and have for some time, if that is so. */
+  get waitingReason(): WaitingReason | undefined {
+    const cause = this.#machine.waitingCause
+    if (cause === undefined || this.#clock.now() - cause.since < NOTICEABLE_MS) return undefined
+    return cause.reason
+  }
+
+  /** Whether the result of a task can be an argument without having been here. */
+  has(id: TaskId): boolean {
+    return this.#machine.has(id)
+  }
+
+  /** The value of a task, serialized, if it is here and cannot be read yet. */
+  payloadOf(id: TaskId): Uint8Array | undefined {
+    return this.#results.payloadOf(id)
+  }
+
+  /** Submits a task. Its owner is told of its end, possibly before this returns. */
+  submit(task: TaskSubmission<TaskOwner>): void {
+    this.#traffic.post({ type: 'taskSubmitted', task })
+  }
+
+  /** Cancels a task that has not ended. */
+  cancel(taskId: TaskId, reason: unknown): void {
+    this.cancelReasons.add(taskId, reason)
+    if (!this.#results.end(taskId, 'cancelled')) this.request({ type: 'cancelRequested', taskId })
+  }
+
+  /** Cancels all unfinished tasks with an owner that `isMeant`. Takes time for all there are. */
+  cancelAll(isMeant: (owner: TaskOwner) => boolean): void {
+    for (const { owner, taskId } of this.#machine.unfinished()) {
+      if (isMeant(owner)) this.request({ type: 'cancelRequested', taskId })
+    }
+    this.#results.endAll('cancelled', isMeant)
+  }
+
+  /** Tells `owner` the value of an object that is pinned, as if its task had returned it. */
+  readObject(owner: TaskOwner, id: ObjectId): void {
+    const payload = this.#machine.contentOf(id)
+    if (payload === undefined) return owner.end('missingObject', idToHex(id), undefined)
+    const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined }
+    this.#results.finish({ owner, isSuccess: true, payload, ...report })
+  }
+
+  /** Fetches a result that was offered; `owner` is told. */
+  want(owner: TaskOwner): void {
+    this.#storedResults.take(owner)
+    this.request({ type: 'resultWanted', taskId: owner.taskId, owner })
+  }
+
+  /** Leaves a result that was offered where it is, for as long as `owner` is in memory. */
+  leave(owner: TaskOwner): void {
+    const resting = this.#storedResults.leave(owner)
+    this.request({ type: 'resultLeft', taskId: owner.taskId, owner: resting })
+  }
+
+  /** Whatever else is asked of the core. */
+  request(event: TrafficEvent): void {
+    this.#traffic.post(event)
+    this.#onHandled()
+  }
+
+  /** Something is unfinished: the process stays alive until as many calls of `release`. */
+  retain(): void {
+    this.#retainCount += 1
+    if (this.#retainCount > 1 || this.#isNested) return
+    this.#traffic.ref()
+    // Between two connections there may be nothing of the socket's that does.
+    this.#alive = setInterval(() => {}, MAX_TIMER_MS)
+  }
+
+  /** See `retain`. */
+  release(): void {
+    this.#retainCount -= 1
+    if (this.#retainCount > 0) return
+    this.#traffic.unref()
+    clearInterval(this.#alive)
+  }
+
+  /** Tells `watcher` what happens, until the returned function is called. */
+  watch(watcher: ConnectionWatcher): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  /**
+   * Cancels every task and deletes every object. Resolves when the scheduler was told, or at once
+   * if there is none; it is told then when it is back. Rejects with `ClientClosedError`.
+   */
+  clear(): Promise<void> {
+    if (this.#hasClosed) return Promise.reject(new ClientClosedError())
+    this.request({ type: 'clearRequested' })
+    this.#results.endAll('cleared', () => true)
+    this.feeders.clear()
+    if (this.#machine.isQuiet) return Promise.resolve()
+    this.retain()
+    return new Promise((resolve) => {
+      this.#onQuiet.push(() => {
+        this.release()
+        resolve()
+      })
+    })
+  }
+
+  /**
+   * Ends every task, leaves the scheduler, closes. Resolves when that is written, and keeps the
+   * process alive until then; may be repeated. Where no task is unfinished it waits for
+   * `lastWords` before it leaves, so that these are printed.
+   */
+  close(lastWords?: () => Promise<void>): Promise<void> {
+    this.retain()
+    void this.#closed.then(() => this.release())
+    const leave = (): void => this.#traffic.post({ type: 'closeRequested' })
+    const waits = lastWords !== undefined && !this.#hasClosed && this.unfinishedTasks === 0
+    this.#hasClosed = true
+    if (waits) void lastWords().then(leave, leave)
+    else leave()
+    this.#results.endAll('closed', () => true)
+    this.feeders.close()
+    return this.#closed
+  }
+
+  /** Stops the whole cluster, and ends this client. Rejects as `Client.shutdown`. */
+  async shutdown(): Promise<void> {
+    if (this.#hasClosed) throw new ClientClosedError()
+    let call = this.#shutdown
+    if (call === undefined) {
+      call = new ShutdownCall()
+      this.#shutdown = call
+      this.retain()
+      this.request({ type: 'shutdownRequested' })
+    }
+    await call.promise
+    await this.close()
+  }
+
+  #newMachine(): ClientMachine<TaskOwner> {
+    const { settings, objectIds, serializer } = this
+    return new ClientMachine({
+      identity: this.identity,
+      tellsTasks: logsTasks(settings.logger),
+      serializer: {
+        id: objectIds.serializer,
+        name: serializerName(),
+        content: serializer.content,
+      },
+      timeoutMs: settings.timeoutMs,
+      heartbeatIntervalMs: settings.heartbeatIntervalMs,
+      inlineLimitBytes: settings.inlineLimitBytes,
+      reconnect: settings.reconnect,
+      objectIdOf: (content) => objectIds.of(content),
+    })
+  }
+
+  #perform(action: OtherAction): void {
+    switch (action.type) {
+      case 'finishTask':
+        return this.#results.finish(action)
+      case 'endTask':
+        return action.owner.end(action.reason, action.detail, action.failedTaskId)
+      case 'offerResult':
+        return action.owner.offer(action.metadata, action.worker)
+      case 'tellAttempts':
+        return this.explanations.remember(action.owner, action.attempts)
+      case 'explainTask':
+        return this.explanations.answer(action.taskId, action.explanation)
+      case 'printOutput':
+        return this.#printer.print(action.output)
+      case 'endOutput':
+        return this.#printer.endAll()
+      case 'reportProgress':
+        return action.owner.progress(action.done, action.total)
+      case 'warnWaiting':
+        return warnOfWaiting(action.warning, this.address)
+      case 'announceOpen':
+        this.#hasOpened = true
+        for (const watcher of this.#watchers) watcher.onOpen()
+        return
+      case 'answerShutdown':
+        return this.#onShutdownAnswer(action.answer, action.detail)
+      case 'closeLink':
+        return this.#closeSocket()
+      default:
+        unreachable(action)
+    }
+  }
+
+  #onHandled(): void {
+    if (this.#traffic.isHandling) return
+    this.cancelReasons.clear()
+    if (this.feeders.areStarved && this.hasRoom(true)) this.feeders.feed()
+    if (this.#onQuiet.length > 0 && this.#machine.isQuiet) this.#tellQuiet()
+  }
+
+  #tellQuiet(): void {
+    const callbacks = this.#onQuiet
+    this.#onQuiet = []
+    for (const callback of callbacks) callback()
+  }
+
+  #onShutdownAnswer(answer: ShutdownAnswer, detail: string): void {
+    const call = this.#shutdown
+    if (call === undefined) return
+    this.#shutdown = undefined
+    this.release()
+    if (answer === 'accepted') this.#hasClosed = true
+    call.answer(answer, detail, this.#hasOpened)
+  }
+
+  #closeSocket(): void {
+    if (this.#isSocketClosing) return
+    this.#isSocketClosing = true
+    for (const watcher of this.#watchers) watcher.onEnd()
+    void this.#traffic.close().then(() => {
+      this.#printer.endAll()
+      this.#programOutput.warn()
+      this.#resolveClosed()
+    })
+  }
+
+  /** What the machine was responsible for is ended here. */
+  #onFault(error: unknown): void {
+    this.#logger.error('the client failed and is closed', { error: String(error) })
+    const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined, isLocal: true }
+    this.#hasClosed = true
+    for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
+    this.#results.endAll('closed', () => true)
+    this.explanations.endAll()
+    // Those that wait for room, or for their input, have no task that could tell them.
+    this.feeders.close()
+    this.#onShutdownAnswer('closed', String(error))
+    this.#tellQuiet()
+    this.#closeSocket()
+  }
+}

@@ -1,0 +1,107 @@
+// The errors for tasks that ended without returning or throwing.
+
+import { unreachable } from '../../base/assert.js'
+import { withoutFrames } from '../../base/error-stack.js'
+import {
+  ClientClosedError,
+  ClientShutdownError,
+  DisconnectedError,
+  MissingObjectError,
+  NoWorkerError,
+  ProtocolError,
+  TaskCancelledError,
+  TaskNotFoundError,
+  WorkerDiedError,
+} from '../../base/errors.js'
+import { taskPhrase, type TaskId } from '../../base/ids.js'
+import type { TaskEndReason } from '../../core/client/events.js'
+
+/** How a task ended. */
+export interface OutcomeDetails {
+  readonly reason: TaskEndReason
+  /** What the task is called; '' if nobody has said. */
+  readonly name?: string
+  /** For people, possibly ''. */
+  readonly detail: string
+  /** The task that ended so, if it was another one, whose result this one needed. */
+  readonly failedTaskId?: TaskId | undefined
+  /** What the user gave as the reason of a cancel. */
+  readonly cause?: unknown
+}
+
+/**
+ * The error for one task. Its stack has no frames: those of the library lead nowhere, and taking
+ * them would be most of the work when a client with many tasks is closed.
+ */
+export function outcomeError(id: TaskId, details: OutcomeDetails): Error {
+  return withoutFrames(() => newError(id, details))
+}
+
+function newError(id: TaskId, details: OutcomeDetails): Error {
+  const { reason, name = '', detail, failedTaskId, cause } = details
+  const task = taskPhrase(id, name)
+  // Of a task that needs another one: what became of that, and why this matters here.
+  const subject = failedTaskId === undefined ? task : taskPhrase(failedTaskId, '')
+  const why = failedTaskId === undefined ? '' : `; ${task} needs its result`
+  switch (reason) {
+    case 'cancelled':
+      return new TaskCancelledError(`${subject} was cancelled${why}`, { cause })
+    case 'cleared':
+      return new TaskCancelledError(`${task} was cancelled: its client was cleared`)
+    case 'closed':
+    case 'shutDown':
+      return endedError(task, reason)
+    case 'dropped':
+      return new DisconnectedError(
+        `${subject} was dropped by the scheduler, without being asked to${why}`,
+      )
+    case 'disconnected':
+      return new DisconnectedError(`${subject} was given up: ${detail}${why}`, {
+        reason: 'no-scheduler',
+      })
+    case 'notFound':
+      return new TaskNotFoundError(`the scheduler does not know ${subject}${why}`)
+    case 'workerDied':
+      return new WorkerDiedError(`${subject} was given up: it took down too many workers${why}`)
+    case 'noWorker':
+      return new NoWorkerError(
+        `${subject} was refused: the queue of the scheduler is full, and no worker has room${why}`,
+      )
+    case 'missingObject':
+      return new MissingObjectError(`${subject}: ${missing(detail)}${why}`)
+    case 'malformed':
+      return new ProtocolError(`the result of ${subject} cannot be used: ${detail}${why}`)
+    default:
+      return unreachable(reason)
+  }
+}
+
+/** The error for one who asks for the value of a task that has returned, and it is gone. */
+export function storedResultError(id: TaskId, details: OutcomeDetails): Error {
+  const { reason } = details
+  const task = taskPhrase(id, '')
+  if (reason === 'closed') {
+    return new ClientClosedError(`the client was closed before the result of ${task} was fetched`)
+  }
+  if (reason === 'shutDown') {
+    return new ClientShutdownError(`the cluster was shut down, and with it the result of ${task}`)
+  }
+  if (reason === 'cleared') {
+    return new MissingObjectError(`the client was cleared, and with it the result of ${task}`)
+  }
+  return outcomeError(id, details)
+}
+
+function endedError(task: string, reason: 'closed' | 'shutDown'): TaskCancelledError {
+  if (reason === 'closed') {
+    const cause = new ClientClosedError()
+    return new TaskCancelledError(`${task} was cancelled: its client was closed`, { cause })
+  }
+  const cause = new ClientShutdownError('the cluster was shut down')
+  return new TaskCancelledError(`${task} was cancelled: the cluster was shut down`, { cause })
+}
+
+function missing(detail: string): string {
+  if (detail === '') return 'its result, or one that it needs, is gone'
+  return `its result, or an object that it needs, is gone: ${detail}`
+}

@@ -1,0 +1,203 @@
+// What `submit` returns: the result of one task, which is on its way.
+
+import { inspect } from 'node:util'
+import { ConfigError, TimeoutError } from '../../base/errors.js'
+import { idToHex } from '../../base/ids.js'
+import { checkNames, numberOption } from '../../base/option.js'
+import { blameCaller, type CallSite, captureSite } from '../../runtime/call-site.js'
+import type { TaskExplanation } from '../explanation.js'
+import { signalWatches } from '../submit/signal.js'
+import type { TaskProfile, TaskProgress } from './profile.js'
+import type { FutureState } from './state.js'
+
+// Waiting for one future, but not for ever.
+
+/** How long to wait for a result. */
+export interface ResultOptions {
+  /**
+   * Reject with `TimeoutError` after this time. Default: never. 0 to 2,147,483,647 milliseconds.
+   */
+  readonly timeoutMs?: number | undefined
+  /** Reject with the signal's reason when it is aborted. The task is not cancelled by it. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const NAMES: Record<keyof ResultOptions, true> = { timeoutMs: true, signal: true }
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** Checks a time limit; undefined = none. Throws `ConfigError`. */
+export function checkTimeLimit(timeoutMs: unknown): number | undefined {
+  if (timeoutMs === undefined) return undefined
+  return numberOption('timeoutMs', timeoutMs, 0, { min: 0, max: MAX_TIMER_MS, fraction: true })
+}
+
+/** The outcome of a future, unless the time limit or the signal comes first. */
+async function waitForOutcome(state: FutureState, options: ResultOptions): Promise<unknown> {
+  checkNames('result', NAMES, options)
+  const { timeoutMs, signal } = options
+  const limit = checkTimeLimit(timeoutMs)
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new ConfigError('option signal: expected an AbortSignal')
+  }
+  signal?.throwIfAborted()
+  const { promise } = state
+  if (state.outcome !== undefined || (limit === undefined && signal === undefined)) return promise
+  // Below are this function and the method of the future that the user's program called.
+  return raced(state, { promise, limit, signal, site: captureSite(2) })
+}
+
+function timeoutError(state: FutureState, limit: number | undefined): TimeoutError {
+  const { waiting } = state
+  const why = waiting === undefined ? '' : `: ${waiting.text} (${waiting.reason})`
+  const message = `task ${idToHex(state.taskId)} has no result after ${limit} ms; it goes on${why}`
+  return new TimeoutError(message, { reason: waiting?.reason })
+}
+
+interface Race {
+  readonly promise: Promise<unknown>
+  readonly limit: number | undefined
+  readonly signal: AbortSignal | undefined
+  readonly site: CallSite
+}
+
+function raced(state: FutureState, { promise, limit, signal, site }: Race): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const watch = signal === undefined ? undefined : signalWatches.of(signal)
+    const waiting = { cancel: (reason: unknown) => settle(() => reject(reason)) }
+    const onTimeout = (): void => {
+      settle(() => reject(blameCaller(timeoutError(state, limit), site)))
+    }
+    const settle = (decide: () => void): void => {
+      clearTimeout(timer)
+      watch?.delete(waiting)
+      decide()
+    }
+    const timer = limit === undefined ? undefined : setTimeout(onTimeout, limit)
+    watch?.add(waiting)
+    promise.then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error)),
+    )
+  })
+}
+
+/**
+ * The result of one task. It can be used like any promise: `await`, `Promise.all`, `race`, `any`
+ * and `allSettled` work. Unlike one, a failed future that nobody awaits does not end the process;
+ * what is made from it with `then`, `catch`, `finally` or `result` is an ordinary promise and
+ * does. While a future has not ended, the process stays alive.
+ */
+export class Future<T> implements Promise<T> {
+  readonly #state: FutureState
+
+  static {
+    // What `console.log` shows: like a promise, and which one.
+    const value = function (this: Future<unknown>): string {
+      return `Future { ${this.id}, ${this.state} }`
+    }
+    Object.defineProperty(this.prototype, inspect.custom, { value })
+  }
+
+  /** Futures are made by `submit`. @internal */
+  constructor(state: FutureState) {
+    this.#state = state
+  }
+
+  /** The inside of a future, for the library alone. @internal */
+  static stateOf(future: Future<unknown>): FutureState {
+    return future.#state
+  }
+
+  /** The id of the task, in hex: unique in the whole cluster. */
+  get id(): string {
+    return idToHex(this.#state.taskId)
+  }
+
+  /**
+   * `pending`: the task has not left this process. `queued`: the cluster has it. `running`: a
+   * worker has begun it, which is told of tasks that run for a quarter of a second or longer; after
+   * a lost worker it is `queued` again. `done`, `failed` and `cancelled` are final. A large value
+   * is `done` while it is still in the cluster: it is fetched when somebody asks for it.
+   */
+  get state(): 'pending' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' {
+    return this.#state.state
+  }
+
+  /** What running the task has cost; undefined until it has ended, and if it did not run. */
+  get profile(): TaskProfile | undefined {
+    return this.#state.profile
+  }
+
+  /**
+   * What the task has told last of how far it is (`currentTask().setProgress`); undefined if it has
+   * told nothing.
+   */
+  get progress(): TaskProgress | undefined {
+    return this.#state.progressSoFar
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Future'
+  }
+
+  /**
+   * Where the task is, why it waits if it does, and which workers had it: as the scheduler knows
+   * it, which is asked, or as this client does where no scheduler answers within five seconds (or
+   * at all, as those of Python Scaler 1.9.9). Never rejects.
+   */
+  explain(): Promise<TaskExplanation> {
+    return this.#state.explain()
+  }
+
+  /**
+   * Ends the future at once with `TaskCancelledError`, whose `cause` is `reason`, and has the
+   * cluster drop the task, by force if it runs already (a Python Scaler 1.9.9 lets it run to its
+   * end). Tasks and nodes of graphs that need its result are cancelled with it. False if the future
+   * had ended.
+   */
+  cancel(reason?: unknown): boolean {
+    return this.#state.cancel(reason)
+  }
+
+  /**
+   * The result as an ordinary promise, for those who will not wait for ever: it rejects with
+   * `TimeoutError` after `timeoutMs`, which says why the task waits if it does, or with the reason
+   * of `signal`; the task goes on in both cases. Rejects with `ConfigError` for a bad option.
+   */
+  result(options: ResultOptions = {}): Promise<T> {
+    return waitForOutcome(this.#state, options) as Promise<T>
+  }
+
+  /**
+   * Calls `listener` when the task tells how far it is: `done` of `total`, 0 = unknown; until the
+   * returned function is called. What comes in quick succession may be left out.
+   * Throws `TypeError` for what is no function.
+   */
+  onProgress(listener: (done: number, total: number) => void): () => void {
+    return this.#state.onProgress(listener)
+  }
+
+  then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return (this.#state.promise as Promise<T>).then(onFulfilled, onRejected)
+  }
+
+  catch<B = never>(
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
+  ): Promise<T | B> {
+    return this.then(undefined, onRejected)
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<T> {
+    return (this.#state.promise as Promise<T>).finally(onFinally)
+  }
+}
+
+// What callbacks of futures get, so that they can be written as those of any promise.
+
+type OnRejected = NonNullable<Parameters<Promise<unknown>['catch']>[0]>
+
+/** What a callback for a rejection gets: of whatever type, as that of a `Promise`. */
+export type RejectionReason = Parameters<OnRejected>[0]

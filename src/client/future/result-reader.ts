@@ -1,0 +1,167 @@
+// Reads what came of tasks, and tells their owners. Usually at once; but a result can name a module
+// that has to be imported here first. Until that is done the task has not ended for its owner,
+// although the scheduler is done with it: it can still be cancelled.
+
+import { copyOf } from '../../base/bytes.js'
+import type { Identity, TaskId } from '../../base/ids.js'
+import type { TaskEndReason } from '../../core/client/events.js'
+import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
+import { deserializeError } from '../../serializer/error-codec.js'
+import type { PendingImport } from '../../serializer/module/reference.js'
+import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
+import { sourcePositions } from '../../serializer/process-serializer.js'
+import type { Serializer } from '../../serializer/serializer.js'
+import type { TaskOwner, TaskReport } from './home.js'
+
+/** A task that returned or threw. */
+interface FinishedTask extends TaskReport {
+  readonly owner: TaskOwner
+  readonly isSuccess: boolean
+  /** A value, or an error. Like the profile, it is read during the call only. */
+  readonly payload: Uint8Array
+}
+
+/** The results of one client. */
+export class ResultReader {
+  readonly #serializer: Serializer
+  /** Tasks whose result cannot be read yet. */
+  readonly #late = new Map<TaskId, FinishedTask>()
+
+  constructor(serializer: Serializer) {
+    this.#serializer = serializer
+  }
+
+  /** Whether the result of a task is there and cannot be read yet. */
+  has(id: TaskId): boolean {
+    return this.#late.has(id)
+  }
+
+  /** The value of such a task, serialized; undefined if it is no such task, or has failed. */
+  payloadOf(id: TaskId): Uint8Array | undefined {
+    const task = this.#late.get(id)
+    return task?.isSuccess === true ? task.payload : undefined
+  }
+
+  /** Tells the owner what came of a task, now or as soon as that can be read. */
+  finish(task: FinishedTask): void {
+    let value: unknown
+    try {
+      value = this.#read(task)
+    } catch (error) {
+      const pending = pendingImportOf(error)
+      if (pending === undefined) task.owner.fail(error, { ...task, isLocal: true })
+      else void this.#finishLater(task, pending)
+      return
+    }
+    deliver(task, value)
+  }
+
+  /** Ends a task whose result cannot be read yet. False if there is none. */
+  end(id: TaskId, reason: TaskEndReason): boolean {
+    const task = this.#late.get(id)
+    if (task === undefined) return false
+    this.#late.delete(id)
+    task.owner.end(reason, '', undefined)
+    return true
+  }
+
+  /** Ends all such tasks with an owner that `isMeant`. */
+  endAll(reason: TaskEndReason, isMeant: (owner: TaskOwner) => boolean): void {
+    for (const [id, { owner }] of this.#late) if (isMeant(owner)) this.end(id, reason)
+  }
+
+  /** What the task returned, or threw. */
+  #read(task: FinishedTask): unknown {
+    const { scope } = task.owner
+    return scope === undefined
+      ? this.#readHere(task)
+      : taskScopes.within(scope, () => this.#readHere(task))
+  }
+
+  #readHere({ isSuccess, payload }: FinishedTask): unknown {
+    if (isSuccess) return this.#serializer.deserialize(payload)
+    const error = deserializeError(payload)
+    const pending = pendingImportOf(error)
+    if (pending !== undefined) throw pending
+    sourcePositions.apply(error)
+    return error
+  }
+
+  async #finishLater(task: FinishedTask, pending: PendingImport): Promise<void> {
+    const { owner } = task
+    const { taskId } = owner
+    const kept = { ...task, payload: copyOf(task.payload), metadata: copyOf(task.metadata) }
+    this.#late.set(taskId, kept)
+    try {
+      const value = await readWhenImported(pending, () => this.#read(kept))
+      if (this.#late.delete(taskId)) deliver(kept, value)
+    } catch (error) {
+      if (this.#late.delete(taskId)) owner.fail(error, { ...kept, isLocal: true })
+    }
+  }
+}
+
+function deliver(task: FinishedTask, value: unknown): void {
+  if (task.isSuccess) task.owner.succeed(value, task)
+  else task.owner.fail(value, task)
+}
+
+// Results that stay in the cluster because nobody has asked for them. Each belongs to a future, and
+// goes with it: when the future is collected as garbage, the object is deleted.
+
+/** The owner of a task whose result nobody wants: does not keep the real one in memory. */
+class RestingOwner implements TaskOwner {
+  readonly taskId: TaskId
+  readonly #owner: WeakRef<TaskOwner>
+
+  constructor(owner: TaskOwner) {
+    this.taskId = owner.taskId
+    this.#owner = new WeakRef(owner)
+  }
+
+  get scope(): TaskScope | undefined {
+    return this.#owner.deref()?.scope
+  }
+
+  succeed(value: unknown, report: TaskReport): void {
+    this.#owner.deref()?.succeed(value, report)
+  }
+
+  fail(error: unknown, report: TaskReport): void {
+    this.#owner.deref()?.fail(error, report)
+  }
+
+  end(reason: TaskEndReason, detail: string, failedTaskId: TaskId | undefined): void {
+    this.#owner.deref()?.end(reason, detail, failedTaskId)
+  }
+
+  offer(metadata: Uint8Array, worker: Identity): void {
+    this.#owner.deref()?.offer(metadata, worker)
+  }
+
+  progress(done: number, total: number): void {
+    this.#owner.deref()?.progress(done, total)
+  }
+}
+
+/** The stored results of one client. */
+export class StoredResults {
+  readonly #registry: FinalizationRegistry<TaskId>
+
+  /** `drop` is called when nobody can ask for the result of a task any more. */
+  constructor(drop: (id: TaskId) => void) {
+    this.#registry = new FinalizationRegistry(drop)
+  }
+
+  /** Nobody wants the result of this owner's task. Returns who is told of it from now on. */
+  leave(owner: TaskOwner): TaskOwner {
+    this.#registry.unregister(owner)
+    this.#registry.register(owner, owner.taskId, owner)
+    return new RestingOwner(owner)
+  }
+
+  /** Somebody wants it after all. */
+  take(owner: TaskOwner): void {
+    this.#registry.unregister(owner)
+  }
+}

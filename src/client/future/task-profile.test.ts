@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NO_BYTES } from '../../base/bytes.js'
+import { encodeProfileResult } from '../../wire/metadata.js'
+import { taskProfile } from './profile.js'
+
+test('a profile has milliseconds and bytes', () => {
+  const metadata = encodeProfileResult({
+    durationSeconds: 1.5,
+    peakMemoryBytes: 4096,
+    cpuSeconds: 0.25,
+  })
+  assert.deepEqual(taskProfile(metadata, ''), {
+    durationMs: 1500,
+    cpuTimeMs: 250,
+    peakMemoryBytes: 4096,
+    worker: '',
+  })
+})
+
+test('what was not measured is absent', () => {
+  const metadata = encodeProfileResult({
+    durationSeconds: 0.0001,
+    peakMemoryBytes: 0,
+    cpuSeconds: 0,
+  })
+  assert.deepEqual(taskProfile(metadata, ''), { durationMs: 0.1, worker: '' })
+})
+
+test('memory that nobody has measured is absent, though the time is known', () => {
+  const metadata = encodeProfileResult({ durationSeconds: 1, peakMemoryBytes: 0, cpuSeconds: 0.5 })
+  assert.deepEqual(taskProfile(metadata, ''), { durationMs: 1000, cpuTimeMs: 500, worker: '' })
+})
+
+test('no profile, or one that cannot be read, is undefined', () => {
+  assert.equal(taskProfile(NO_BYTES, 'w'), undefined)
+  assert.equal(taskProfile(Buffer.alloc(15), 'w'), undefined)
+})
+
+test('the worker is there if it has said who it is', () => {
+  const metadata = encodeProfileResult({ durationSeconds: 1, peakMemoryBytes: 0, cpuSeconds: 0 })
+  assert.deepEqual(taskProfile(metadata, 'worker 1'), { durationMs: 1000, worker: 'worker 1' })
+})

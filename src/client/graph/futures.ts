@@ -1,0 +1,153 @@
+// The futures of one graph in the making: one for each requested key, whatever its node is.
+
+import { NO_BYTES } from '../../base/bytes.js'
+import { SerializeError } from '../../base/errors.js'
+import { identity, type TaskId } from '../../base/ids.js'
+import { nodePosition } from '../../core/client/graph/nodes.js'
+import { blameCaller } from '../../runtime/call-site.js'
+import { Future } from '../future/future.js'
+import type { FutureHome, TargetNames } from '../future/home.js'
+import { FutureState } from '../future/state.js'
+import { FailedInput } from '../submit/arguments.js'
+import { ObjectReference } from '../submit/objects.js'
+import { plainValue } from './reading.js'
+import type { GraphCall, GraphParts, NodeFailure } from './submitter.js'
+
+// Which node has failed, for the errors of those that depend on it. Held by the futures of a graph,
+// as long as they have not ended.
+
+const FIRST_FRAME = /\n {4}(?:at |---)/
+
+/** The names of the nodes of one graph. */
+export class NodeNames implements TargetNames {
+  /** Why the graph was cancelled, if it was. */
+  cancelReason: unknown
+  readonly #idPrefix: string
+  /** By position. */
+  readonly #keys: readonly string[]
+  /** Nodes that are futures, by the ids of their tasks. */
+  readonly #futures: ReadonlyMap<TaskId, string>
+
+  constructor(idPrefix: string, keys: readonly string[], futures: ReadonlyMap<TaskId, string>) {
+    this.#idPrefix = idPrefix
+    this.#keys = keys
+    this.#futures = futures
+  }
+
+  explain(error: unknown, id: TaskId, failedId: TaskId | undefined): void {
+    const target = this.#keyOf(id)
+    const failed = this.#keyOf(failedId ?? id)
+    if (failed !== undefined) nameNode(error, failed, target)
+  }
+
+  #keyOf(id: TaskId): string | undefined {
+    const position = nodePosition(this.#idPrefix, id)
+    return position === undefined ? this.#futures.get(id) : this.#keys[position]
+  }
+}
+
+/**
+ * Says in an error which node has failed: its `nodeKey`, and a line of its stack. `target`: the
+ * requested node that needs it.
+ */
+function nameNode(error: unknown, failed: string, target: string | undefined): void {
+  if (!(error instanceof Error)) return
+  // A user's error may be frozen: then it stays as it is.
+  const attributes = { value: failed, configurable: true, writable: true }
+  if (!Reflect.defineProperty(error, 'nodeKey', attributes)) return
+  const why = target === undefined || target === failed ? '' : `, which ${quote(target)} needs`
+  const line = `\n    at node ${quote(failed)} of the graph${why}`
+  const { stack } = error
+  if (typeof stack !== 'string') return
+  const found = stack.search(FIRST_FRAME)
+  const at = found < 0 ? stack.length : found
+  const value = stack.slice(0, at) + line + stack.slice(at)
+  Reflect.defineProperty(error, 'stack', { value, configurable: true, writable: true })
+}
+
+function quote(key: string): string {
+  return JSON.stringify(key)
+}
+
+/** The errors of so many targets lead back to the call of `get`: for all it would take too long. */
+const MAX_TARGETS_WITH_SITE = 32
+const NOTHING = { metadata: NO_BYTES, worker: identity(''), failedTaskId: undefined }
+
+/** The futures of one graph. */
+export class GraphFutures {
+  /** By the requested keys, in their order. */
+  readonly states: Map<string, FutureState> = new Map()
+  /** Those of calls. */
+  readonly targets: FutureState[] = []
+  /** Futures that are nodes, by their keys. */
+  readonly given: Map<string, Future<unknown>> = new Map()
+  readonly #parts: GraphParts
+  readonly #call: GraphCall
+  /** Where the futures of calls belong. A graph is watched as a whole, not future by future. */
+  #named: FutureHome | undefined
+
+  constructor(parts: GraphParts, call: GraphCall) {
+    this.#parts = parts
+    this.#call = call
+  }
+
+  /** The future of a call. */
+  addTarget(key: string, taskId: TaskId, names: NodeNames): FutureState {
+    const state = this.#add(key, taskId, names)
+    this.targets.push(state)
+    return state
+  }
+
+  /** The future of a node that is a value: it is there. */
+  addValue(key: string, node: unknown): void {
+    if (node instanceof Future) {
+      this.given.set(key, node as Future<unknown>)
+      this.states.set(key, Future.stateOf(node as Future<unknown>))
+      return
+    }
+    const state = this.#add(key)
+    if (node instanceof ObjectReference) this.#read(state, key, node as ObjectReference<unknown>)
+    else state.succeed(plainValue(node), NOTHING)
+  }
+
+  /** The future of a node that needs one which cannot travel. */
+  addFailure(key: string, failure: NodeFailure): void {
+    const { error } = failure
+    const state = this.#add(key)
+    if (error instanceof FailedInput) return state.inherit(error.state)
+    const own = error instanceof SerializeError ? copyOf(error) : error
+    nameNode(own, failure.key, key)
+    state.refuse(blameCaller(own, this.#call.site))
+  }
+
+  /** The future of a node of a graph that cannot be computed at all. */
+  addRefused(key: string, error: unknown): void {
+    this.#add(key).refuse(error)
+  }
+
+  #read(state: FutureState, key: string, reference: ObjectReference<unknown>): void {
+    try {
+      this.#parts.sources.of(reference)
+      const { objectId } = ObjectReference.setupOf(reference)
+      this.#parts.connection.readObject(state, objectId)
+    } catch (error) {
+      nameNode(error, key, undefined)
+      state.refuse(error)
+    }
+  }
+
+  #add(key: string, taskId: TaskId = this.#parts.ids.next(), names?: NodeNames): FutureState {
+    const { home } = this.#parts
+    if (names !== undefined) this.#named ??= home.with({ names })
+    const place = names === undefined ? home : (this.#named ?? home)
+    const site = this.targets.length < MAX_TARGETS_WITH_SITE ? this.#call.site : undefined
+    const state = new FutureState(taskId, place, site)
+    this.states.set(key, state)
+    return state
+  }
+}
+
+/** Each future gets an error of its own. */
+function copyOf(error: SerializeError): SerializeError {
+  return new SerializeError(error.message, { path: error.path, cause: error.cause })
+}

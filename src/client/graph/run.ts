@@ -1,0 +1,162 @@
+// What a graph future knows and does, apart from the class that users see.
+
+import { TaskCancelledError } from '../../base/errors.js'
+import type { TaskId } from '../../base/ids.js'
+import { blameCaller, type CallSite } from '../../runtime/call-site.js'
+import type { ClientConnection } from '../connection.js'
+import { Future, type RejectionReason } from '../future/future.js'
+import type { EndListener } from '../future/state.js'
+import type { Cancellable } from '../submit/signal.js'
+import type { SubmitContext } from '../submit/submitter.js'
+import type { GraphFutures, NodeNames } from './futures.js'
+import { toRecord } from './reading.js'
+
+// What `get` returns: the values of the requested keys, which are on their way.
+
+/**
+ * The values of the requested keys of a graph. It can be used like any promise of a record; its
+ * first failure rejects it, while the others go on: they are in `futures`. One that fails and that
+ * nobody uses does not end the process.
+ */
+export class GraphFuture<T extends object> implements Promise<T> {
+  readonly #run: GraphRun
+
+  /** These are made by `get`. @internal */
+  constructor(run: GraphRun) {
+    this.#run = run
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'GraphFuture'
+  }
+
+  /** A future for each requested key. Those of values are done. */
+  get futures(): { readonly [P in keyof T]: Future<T[P]> } {
+    return this.#run.futures as { readonly [P in keyof T]: Future<T[P]> }
+  }
+
+  /**
+   * Cancels what has not ended: the graph ends at once with `TaskCancelledError`, whose `cause` is
+   * `reason`, and so do its futures; futures that are nodes go on. False if all had ended.
+   */
+  cancel(reason?: unknown): boolean {
+    return this.#run.cancel(reason)
+  }
+
+  then<A = T, B = never>(
+    onFulfilled?: ((values: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return (this.#run.promise as Promise<T>).then(onFulfilled, onRejected)
+  }
+
+  catch<B = never>(
+    onRejected?: ((reason: RejectionReason) => B | PromiseLike<B>) | null,
+  ): Promise<T | B> {
+    return this.then(undefined, onRejected)
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<T> {
+    return (this.#run.promise as Promise<T>).finally(onFinally)
+  }
+}
+
+/** What the run of a graph is made of. */
+interface GraphRunSetup {
+  readonly connection: ClientConnection
+  readonly graphId: TaskId
+  readonly site: CallSite
+  readonly context: SubmitContext
+  readonly names: NodeNames
+  readonly futures: GraphFutures
+}
+
+/** One call of `get`. */
+export class GraphRun implements Cancellable, EndListener {
+  readonly #setup: GraphRunSetup
+  #futures: Record<string, Future<unknown>> | undefined
+  #promise: Promise<unknown> | undefined
+  #reject: ((error: unknown) => void) | undefined
+  #cancelError: TaskCancelledError | undefined
+  /** Targets that have not ended, while somebody wants to know of their end. */
+  #openCount = 0
+
+  constructor(setup: GraphRunSetup) {
+    this.#setup = setup
+  }
+
+  get futures(): Record<string, Future<unknown>> {
+    const { states, given } = this.#setup.futures
+    this.#futures ??= toRecord(
+      Array.from(states, ([key, state]) => [key, given.get(key) ?? new Future(state)] as const),
+    )
+    return this.#futures
+  }
+
+  /** The native promise of the record. Whoever asks looks after its rejection. */
+  get promise(): Promise<unknown> {
+    this.#promise ??= this.#makePromise()
+    return this.#promise
+  }
+
+  /** Call it when the graph is submitted, before it can have ended. */
+  begin(): void {
+    const { context, futures } = this.#setup
+    if (!context.isWatched) return
+    this.#openCount = futures.targets.length
+    for (const target of futures.targets) target.listen(this)
+    context.begin(this)
+  }
+
+  onEnd(): void {
+    this.#openCount -= 1
+    if (this.#openCount === 0) this.#setup.context.end(this)
+  }
+
+  /** False if all had ended. */
+  cancel(reason: unknown): boolean {
+    const { connection, graphId, names, futures } = this.#setup
+    if (!this.#doom(reason)) return false
+    names.cancelReason = reason
+    for (const { taskId } of futures.targets) connection.cancelReasons.add(taskId, reason)
+    connection.request({ type: 'graphCancelRequested', graphId })
+    // What the core does not know of the graph: results that cannot be read yet, for example.
+    for (const target of futures.targets) target.cancel(reason)
+    return true
+  }
+
+  /** It was never submitted: a signal had aborted before. */
+  abort(reason: unknown): void {
+    if (!this.#doom(reason)) return
+    for (const target of this.#setup.futures.targets) target.abort(reason)
+  }
+
+  #doom(reason: unknown): boolean {
+    if (this.#cancelError !== undefined) return false
+    const states = [...this.#setup.futures.states.values()]
+    if (states.every((state) => state.hasEnded)) return false
+    const error = new TaskCancelledError('the graph was cancelled', { cause: reason })
+    blameCaller(error, this.#setup.site)
+    this.#cancelError = error
+    this.#reject?.(error)
+    this.#reject = undefined
+    return true
+  }
+
+  #makePromise(): Promise<unknown> {
+    const { states } = this.#setup.futures
+    const promises = Array.from(states.values(), (state) => state.promise)
+    const all = Promise.all(promises).then((values) => this.#toRecord(values))
+    return new Promise((resolve, reject) => {
+      this.#reject = reject
+      if (this.#cancelError !== undefined) reject(this.#cancelError)
+      all.then(resolve, reject)
+    })
+  }
+
+  #toRecord(values: readonly unknown[]): Record<string, unknown> {
+    return toRecord(
+      Array.from(this.#setup.futures.states.keys(), (key, index) => [key, values[index]]),
+    )
+  }
+}

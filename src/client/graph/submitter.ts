@@ -1,0 +1,210 @@
+// From a call of `get` to a graph in the core: plans it, serializes it, and makes a future for each
+// requested key. Nothing but wrong arguments is thrown: all else arrives through the futures.
+
+import { randomBytes } from 'node:crypto'
+import { bytesToLatin1 } from '../../base/bytes.js'
+import { ClientClosedError } from '../../base/errors.js'
+import type { TaskId } from '../../base/ids.js'
+import type { GraphNodes } from '../../core/client/graph/nodes.js'
+import { blameCaller, type CallSite } from '../../runtime/call-site.js'
+import { argumentName } from '../../wire/object-content.js'
+import type { ClientConnection } from '../connection.js'
+import { Future } from '../future/future.js'
+import type { FutureHome } from '../future/home.js'
+import type { FutureState } from '../future/state.js'
+import type { TaskIds } from '../ids.js'
+import type { ArgumentSources } from '../submit/arguments.js'
+import type { FunctionObjects } from '../submit/function-objects.js'
+import type { SubmitContext } from '../submit/submitter.js'
+import { encodeGraph, type GraphCodec } from './encoder.js'
+import { GraphFutures, NodeNames } from './futures.js'
+import { type GraphPlan, planGraph } from './plan.js'
+import { checkGraph, checkKeys } from './reading.js'
+import { GraphFuture, GraphRun } from './run.js'
+
+// Plans and serializes a graph. What cannot travel fails the requested keys that depend on it, and
+// no others: those are planned again without it.
+
+/** Why a requested key fails before anything has run. */
+export interface NodeFailure {
+  /** That of the node that cannot travel. */
+  readonly key: string
+  readonly error: unknown
+}
+
+/** A graph that can be submitted. */
+interface PreparedGraph {
+  /** Without the keys that fail, and what only they need. */
+  readonly plan: GraphPlan
+  readonly nodes: GraphNodes
+  /** By requested key. */
+  readonly failures: ReadonlyMap<string, NodeFailure>
+}
+
+/** Throws `GraphKeyError`, `GraphCycleError`, and what a getter throws. */
+function prepareGraph(
+  graph: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  idPrefix: string,
+  codec: GraphCodec,
+): PreparedGraph {
+  const failures = new Map<string, NodeFailure>()
+  for (;;) {
+    const plan = planGraph(
+      graph,
+      keys.filter((key) => !failures.has(key)),
+    )
+    const encoded = encodeGraph(plan, idPrefix, codec)
+    if (encoded.failures.size === 0) return { plan, nodes: encoded.nodes, failures }
+    addFailures(plan, encoded.failures, failures)
+  }
+}
+
+/** Finds out which requested keys fail, and because of which node. */
+function addFailures(
+  plan: GraphPlan,
+  failed: ReadonlyMap<number, unknown>,
+  failures: Map<string, NodeFailure>,
+): void {
+  const { keys, starts, inputs, order, requested, positions } = plan
+  /** By node: the number of the node because of which it fails, plus 1. */
+  const causes = new Int32Array(keys.length)
+  for (const node of failed.keys()) causes[node] = node + 1
+  for (const node of order) {
+    const end = starts[node + 1] ?? 0
+    for (let at = starts[node] ?? 0; at < end && causes[node] === 0; at += 1) {
+      causes[node] = causes[inputs[at] ?? 0] ?? 0
+    }
+  }
+  for (const node of requested) {
+    const cause = (causes[node] ?? 0) - 1
+    // A value that cannot travel can be requested all the same.
+    if (cause < 0 || positions[node] === -1) continue
+    failures.set(keys[node] ?? '', { key: keys[cause] ?? '', error: failed.get(cause) })
+  }
+}
+
+/** So many random bytes begin the ids of all nodes of one graph: no other graph has the same. */
+const PREFIX_BYTES = 12
+
+/** Submits a graph. Throws `TypeError` for what is no graph, or no list of keys. */
+export function submitGraph(
+  graph: unknown,
+  keys: unknown,
+  parts: GraphParts,
+  call: GraphCall,
+): GraphFuture<Record<string, unknown>> {
+  checkGraph(graph)
+  const requested = checkKeys(keys)
+  const idPrefix = bytesToLatin1(randomBytes(PREFIX_BYTES))
+  let prepared: PreparedGraph
+  try {
+    checkClient(parts.connection)
+    prepared = prepareGraph(graph, requested, idPrefix, codecOf(parts))
+  } catch (error) {
+    return refusedGraph(requested, blameCaller(error, call.site), parts, call)
+  }
+  const names = new NodeNames(idPrefix, keysOf(prepared), futureKeysOf(prepared))
+  const futures = new GraphFutures(parts, call)
+  const targets = addFutures(futures, requested, prepared, names)
+  const graphId = parts.ids.next()
+  const run = new GraphRun({ ...call, connection: parts.connection, graphId, names, futures })
+  const { aborted, options } = call.context
+  if (aborted !== undefined) run.abort(aborted.reason)
+  else if (targets.length > 0) {
+    run.begin()
+    const submission = { graphId, options, nodes: prepared.nodes, targets }
+    parts.connection.request({ type: 'graphSubmitted', graph: submission })
+  }
+  return new GraphFuture(run)
+}
+
+function checkClient({ isClosed, serializer }: ClientConnection): void {
+  if (isClosed) throw new ClientClosedError()
+  serializer.check()
+}
+
+function codecOf({ connection, functions, sources }: GraphParts): GraphCodec {
+  return {
+    functionObject: (fn) => functions.of(fn),
+    source: (value) => sources.of(value),
+    store: (content, name) => {
+      const id = connection.objectIds.of(content)
+      return { id, name: argumentName(name, id), content }
+    },
+    inlineLimitBytes: connection.settings.inlineLimitBytes,
+  }
+}
+
+/** Every requested key fails alike. */
+function refusedGraph(
+  keys: readonly string[],
+  error: unknown,
+  parts: GraphParts,
+  call: GraphCall,
+): GraphFuture<Record<string, unknown>> {
+  const futures = new GraphFutures(parts, call)
+  for (const key of keys) futures.addRefused(key, error)
+  const names = new NodeNames('', [], new Map())
+  const graphId = parts.ids.next()
+  return new GraphFuture(
+    new GraphRun({ ...call, connection: parts.connection, graphId, names, futures }),
+  )
+}
+
+/** Returns those that have to be computed, with their positions. */
+function addFutures(
+  futures: GraphFutures,
+  requested: readonly string[],
+  { plan, nodes, failures }: PreparedGraph,
+  names: NodeNames,
+): { readonly position: number; readonly owner: FutureState }[] {
+  const numbers = new Map<string, number>()
+  for (const number of plan.requested) numbers.set(plan.keys[number] ?? '', number)
+  const targets: { readonly position: number; readonly owner: FutureState }[] = []
+  for (const key of requested) {
+    const failure = failures.get(key)
+    const number = numbers.get(key) ?? 0
+    const position = plan.positions[number] ?? 0
+    if (failure !== undefined) futures.addFailure(key, failure)
+    else if (position < 0) futures.addValue(key, plan.nodes[number])
+    else {
+      const owner = futures.addTarget(key, nodes.idOf(position), names)
+      targets.push({ position, owner })
+    }
+  }
+  return targets
+}
+
+/** The keys of all calls, by position. */
+function keysOf({ plan }: PreparedGraph): string[] {
+  return Array.from(plan.order, (number) => plan.keys[number] ?? '')
+}
+
+/** The keys of nodes that are futures, by the ids of their tasks. */
+function futureKeysOf({ plan }: PreparedGraph): Map<TaskId, string> {
+  const keys = new Map<TaskId, string>()
+  for (const [number, node] of plan.nodes.entries()) {
+    if (!(node instanceof Future)) continue
+    keys.set(Future.stateOf(node as Future<unknown>).taskId, plan.keys[number] ?? '')
+  }
+  return keys
+}
+
+// What a graph is submitted with, and under which circumstances.
+
+/** What all views of one client share to submit with. */
+export interface GraphParts {
+  readonly connection: ClientConnection
+  /** Of futures that nobody watches. */
+  readonly home: FutureHome
+  readonly functions: FunctionObjects
+  readonly ids: TaskIds
+  readonly sources: ArgumentSources
+}
+
+/** One call of `get`. */
+export interface GraphCall {
+  readonly context: SubmitContext
+  readonly site: CallSite
+}

@@ -1,0 +1,162 @@
+// The input of a map, whether it comes at once or in its own time.
+
+// Maps that would submit more if there were room, and those that have to know when their client is
+// closed.
+
+/** Somebody who would submit more if there were room. */
+export interface Feeder {
+  /** There is room now. May be called when there is none any more. */
+  feed(): void
+  /** The client was closed. */
+  onClosed(): void
+  /** The client was cleared: what was submitted is cancelled. */
+  onCleared(): void
+}
+
+/** The feeders of one connection. */
+export class Feeders {
+  readonly #all = new Set<Feeder>()
+  /** Those for which there was no room. */
+  readonly #starved = new Set<Feeder>()
+
+  /** Whether some wait for room. */
+  get areStarved(): boolean {
+    return this.#starved.size > 0
+  }
+
+  /** It is told when the client is closed, until `detach`. */
+  attach(feeder: Feeder): void {
+    this.#all.add(feeder)
+  }
+
+  /** See `attach`. */
+  detach(feeder: Feeder): void {
+    this.#all.delete(feeder)
+    this.#starved.delete(feeder)
+  }
+
+  /** It is fed once there is room. */
+  awaitRoom(feeder: Feeder): void {
+    this.#starved.add(feeder)
+  }
+
+  /** There is room. */
+  feed(): void {
+    // A copy: who gets too little waits again.
+    const feeders = [...this.#starved]
+    this.#starved.clear()
+    for (const feeder of feeders) feeder.feed()
+  }
+
+  /** The client was closed. */
+  close(): void {
+    for (const feeder of this.#all) feeder.onClosed()
+  }
+
+  /** The client was cleared. */
+  clear(): void {
+    for (const feeder of this.#all) feeder.onCleared()
+  }
+}
+
+/** Told what a pull brought; never from within `pull` of an asynchronous input. */
+export interface InputReader {
+  onInput(value: unknown): void
+  /** There is no more. */
+  onInputEnd(): void
+  /** The input itself threw. */
+  onInputError(error: unknown): void
+}
+
+/** An input that is pulled from. */
+export interface MapInput {
+  /** Whether a pull brings its result later, so that the next one has to wait for it. */
+  readonly isAsync: boolean
+  /** Asks for the next input; the reader is told. */
+  pull(reader: InputReader): void
+  /** No more is wanted: lets the source clean up. What it throws at that is ignored. */
+  close(): void
+}
+
+/** The input from an iterable. Throws `TypeError` if it is none, and whatever it throws. */
+export function openInput(inputs: unknown): MapInput {
+  const source = inputs as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined
+  if (typeof source?.[Symbol.asyncIterator] === 'function') {
+    return new AsyncInput((source as AsyncIterable<unknown>)[Symbol.asyncIterator]())
+  }
+  if (typeof source?.[Symbol.iterator] === 'function') {
+    return new SyncInput((source as Iterable<unknown>)[Symbol.iterator]())
+  }
+  throw new TypeError(`map: expected an iterable of inputs, got ${typeof inputs}`)
+}
+
+class SyncInput implements MapInput {
+  readonly isAsync = false
+  readonly #iterator: Iterator<unknown>
+
+  constructor(iterator: Iterator<unknown>) {
+    this.#iterator = iterator
+  }
+
+  pull(reader: InputReader): void {
+    let step: IteratorResult<unknown>
+    try {
+      step = checkStep(this.#iterator.next())
+    } catch (error) {
+      reader.onInputError(error)
+      return
+    }
+    if (step.done === true) reader.onInputEnd()
+    else reader.onInput(step.value)
+  }
+
+  close(): void {
+    try {
+      this.#iterator.return?.()
+    } catch {
+      // Nobody is left who could be told.
+    }
+  }
+}
+
+class AsyncInput implements MapInput {
+  readonly isAsync = true
+  readonly #iterator: AsyncIterator<unknown>
+
+  constructor(iterator: AsyncIterator<unknown>) {
+    this.#iterator = iterator
+  }
+
+  pull(reader: InputReader): void {
+    void this.#pull(reader)
+  }
+
+  close(): void {
+    void this.#close()
+  }
+
+  async #pull(reader: InputReader): Promise<void> {
+    let step: IteratorResult<unknown>
+    try {
+      step = checkStep(await this.#iterator.next())
+    } catch (error) {
+      reader.onInputError(error)
+      return
+    }
+    if (step.done === true) reader.onInputEnd()
+    else reader.onInput(step.value)
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#iterator.return?.()
+    } catch {
+      // Nobody is left who could be told.
+    }
+  }
+}
+
+function checkStep(step: IteratorResult<unknown>): IteratorResult<unknown> {
+  if (typeof step === 'object' && step !== null) return step
+  throw new TypeError(`map: the iterator of the inputs returned ${String(step)}, not an object`)
+}

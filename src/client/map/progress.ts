@@ -1,0 +1,194 @@
+// How far a map is, for those who look. The map itself only counts, as it does anyway: it is looked
+// at ten times in a second, so that progress costs nothing per task.
+
+import type { WaitingReason } from '../../base/waiting-reason.js'
+import { type LineStyle, progressLine, ProgressRate } from '../../runtime/progress/line.js'
+import {
+  processScreen,
+  type ProgressScreen,
+  type ScreenLine,
+} from '../../runtime/progress/screen.js'
+
+/** How far a map is. */
+export interface MapProgress {
+  /** Inputs whose tasks have ended, well or not. */
+  readonly done: number
+  /** Those of them that failed. */
+  readonly failed: number
+  /** Tasks in flight. */
+  readonly running: number
+  /** How many inputs there are. Undefined while nobody knows: a generator may give any number. */
+  readonly total: number | undefined
+  /** Since the map began, in milliseconds. */
+  readonly elapsedMs: number
+  /** Inputs in a second, lately; when the map has ended, over all. Undefined while none is done. */
+  readonly ratePerSecond: number | undefined
+  /** What the rest will take at this rate, in milliseconds. Undefined without a rate or a total. */
+  readonly remainingMs: number | undefined
+  /**
+   * Why its tasks can only wait, if that has been so for a second: no scheduler answers, no worker
+   * could run them, or the scheduler takes no more for now.
+   */
+  readonly waiting: WaitingReason | undefined
+  /** How the map ended; undefined while it goes on. */
+  readonly end: 'done' | 'failed' | 'cancelled' | undefined
+}
+
+/** Is told how far a map is: ten times in a second, and once when it has ended. */
+export type MapProgressListener = (progress: MapProgress) => void
+
+/** What a map knows of itself. */
+export interface MapCounts {
+  readonly inputCount: number
+  readonly inFlight: number
+  readonly failureCount: number
+  readonly waitingReason: WaitingReason | undefined
+  readonly isInputRead: boolean
+}
+
+/** Looks at one map. */
+export interface MapWatcher {
+  /** The map begins. Nothing is called back before this has returned. */
+  begin(counts: MapCounts): void
+  /** The map has ended; called once. */
+  end(kind: 'done' | 'failed' | 'cancelled'): void
+}
+
+/** What is looked at. */
+export interface WatchedMap {
+  /** The name of the function, or that of the tasks. */
+  readonly label: string
+  readonly inputs: unknown
+}
+
+const INTERVAL_MS = 100
+
+/** Who looks at a map with this option `progress`, if anybody. */
+export function watchMap(
+  progress: boolean | MapProgressListener,
+  map: WatchedMap,
+): MapWatcher | undefined {
+  if (typeof progress === 'function') return new ListenedMap(map, progress)
+  const screen = progress ? processScreen.screen : undefined
+  return screen === undefined ? undefined : new ShownMap(map, screen)
+}
+
+/** How many inputs there are, if they can be counted without being read. */
+export function countInputs(inputs: unknown): number | undefined {
+  // What a text gives are not its `length` units.
+  if (typeof inputs !== 'object' || inputs === null) return undefined
+  const { length, size } = inputs as { length?: unknown; size?: unknown }
+  const count = length ?? size
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined
+}
+
+/** Makes numbers for people of the counts of a map. */
+class ProgressMeter {
+  readonly #total: number | undefined
+  readonly #counts: MapCounts
+  readonly #startMs = performance.now()
+  readonly #rate = new ProgressRate(this.#startMs)
+
+  constructor(total: number | undefined, counts: MapCounts) {
+    this.#total = total
+    this.#counts = counts
+  }
+
+  /** How far the map is now. */
+  read(end: MapProgress['end']): MapProgress {
+    const { inputCount, inFlight, failureCount, waitingReason } = this.#counts
+    const nowMs = performance.now()
+    const done = inputCount - inFlight
+    this.#rate.add(done, nowMs)
+    const total = this.#inputTotal()
+    const ratePerSecond = end === undefined ? this.#rate.perSecond : this.#rate.overallPerSecond
+    const isMeasured = end === undefined && total !== undefined && ratePerSecond !== undefined
+    return {
+      done,
+      failed: failureCount,
+      running: end === undefined ? inFlight : 0,
+      total,
+      elapsedMs: nowMs - this.#startMs,
+      ratePerSecond,
+      remainingMs: isMeasured ? ((total - done) * 1_000) / ratePerSecond : undefined,
+      waiting: end === undefined ? waitingReason : undefined,
+      end,
+    }
+  }
+
+  /** An array may have grown while it was read. */
+  #inputTotal(): number | undefined {
+    const { isInputRead, inputCount } = this.#counts
+    if (isInputRead) return inputCount
+    return this.#total === undefined ? undefined : Math.max(this.#total, inputCount)
+  }
+}
+
+/** Tells a function of the user's. */
+class ListenedMap implements MapWatcher {
+  readonly #total: number | undefined
+  readonly #listener: MapProgressListener
+  #meter: ProgressMeter | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor({ inputs }: WatchedMap, listener: MapProgressListener) {
+    this.#total = countInputs(inputs)
+    this.#listener = listener
+  }
+
+  begin(counts: MapCounts): void {
+    this.#meter = new ProgressMeter(this.#total, counts)
+    this.#timer = setInterval(() => this.#tell(undefined), INTERVAL_MS).unref()
+  }
+
+  end(kind: 'done' | 'failed' | 'cancelled'): void {
+    clearInterval(this.#timer)
+    this.#tell(kind)
+  }
+
+  /** A failure of the user's function is not one of the map: it is told, and not called again. */
+  #tell(end: MapProgress['end']): void {
+    if (this.#meter === undefined) return
+    try {
+      this.#listener(this.#meter.read(end))
+    } catch (error) {
+      this.#meter = undefined
+      clearInterval(this.#timer)
+      const text = error instanceof Error ? error.message : String(error)
+      process.emitWarning(`the progress function of a map failed: ${text}`, {
+        type: 'ScalerWarning',
+        code: 'SCALER_PROGRESS_FAILED',
+      })
+    }
+  }
+}
+
+/** Shows a bar. */
+class ShownMap implements MapWatcher, ScreenLine {
+  readonly #label: string
+  readonly #total: number | undefined
+  readonly #screen: ProgressScreen
+  #meter: ProgressMeter | undefined
+  #end: MapProgress['end']
+
+  constructor({ label, inputs }: WatchedMap, screen: ProgressScreen) {
+    this.#label = label
+    this.#total = countInputs(inputs)
+    this.#screen = screen
+  }
+
+  begin(counts: MapCounts): void {
+    this.#meter = new ProgressMeter(this.#total, counts)
+    this.#screen.add(this)
+  }
+
+  end(kind: 'done' | 'failed' | 'cancelled'): void {
+    this.#end = kind
+    this.#screen.finish(this)
+  }
+
+  render(style: LineStyle): string {
+    if (this.#meter === undefined) return ''
+    return progressLine({ label: this.#label, ...this.#meter.read(this.#end) }, style)
+  }
+}

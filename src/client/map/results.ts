@@ -1,0 +1,305 @@
+// What has come of a map so far, and whoever waits for it. Results are either gathered (for
+// `await` and `allSettled`) or handed out one by one and forgotten (for `for await`): the first
+// use decides.
+
+import { assert } from '../../base/assert.js'
+import { withoutFrames } from '../../base/error-stack.js'
+import { TaskCancelledError } from '../../base/errors.js'
+import { Fifo } from '../../base/fifo.js'
+import type { FailureCount } from '../future/home.js'
+
+// The results of a map by position, without gaps in memory: results come in any order, and an
+// array that is filled far beyond its end becomes slow.
+
+const PENDING: unique symbol = Symbol('pending')
+/** Taken slots are given back to memory in runs of at least this length. */
+const MIN_DROPPED = 1024
+
+/** Slots for the results of inputs 0, 1, 2, …, which can be taken from the front. */
+export class MapSlots {
+  #items: unknown[] = []
+  /** How many slots were dropped from the front of `#items`. */
+  #dropped = 0
+  /** The first slot that was not taken. */
+  #front = 0
+
+  /** How many slots have been added. */
+  get length(): number {
+    return this.#dropped + this.#items.length
+  }
+
+  /** Adds an empty slot at the end. */
+  add(): void {
+    this.#items.push(PENDING)
+  }
+
+  /** Fills the slot of one input. */
+  fill(index: number, value: unknown): void {
+    const at = index - this.#dropped
+    assert(this.#items[at] === PENDING, `a second result for input ${index}`)
+    this.#items[at] = value
+  }
+
+  /** Whether `take` has something. */
+  get isFrontFilled(): boolean {
+    const at = this.#front - this.#dropped
+    return at < this.#items.length && this.#items[at] !== PENDING
+  }
+
+  /** Takes the result at the front. Only if `isFrontFilled`. */
+  take(): unknown {
+    const at = this.#front - this.#dropped
+    const value = this.#items[at]
+    this.#items[at] = undefined
+    this.#front += 1
+    if (at + 1 >= MIN_DROPPED && (at + 1) * 2 >= this.#items.length) this.#drop(at + 1)
+    return value
+  }
+
+  /** All filled slots that were not taken, as pairs of position and result. */
+  entries(): (readonly [index: number, value: unknown])[] {
+    const pairs: (readonly [number, unknown])[] = []
+    for (let index = this.#front; index < this.length; index += 1) {
+      const value = this.#items[index - this.#dropped]
+      if (value !== PENDING) pairs.push([index, value])
+    }
+    return pairs
+  }
+
+  /** Whether the slot of an input is filled. Only while none was taken. */
+  isFilled(index: number): boolean {
+    return index < this.#items.length && this.#items[index] !== PENDING
+  }
+
+  /** All results, when every slot is filled and none was taken. Not a copy. */
+  get values(): unknown[] {
+    return this.#items
+  }
+
+  #drop(count: number): void {
+    this.#items = this.#items.slice(count)
+    this.#dropped += count
+  }
+}
+
+/** How a map ended. */
+export interface MapEnd {
+  /** `done`: every task has ended, though not necessarily well. */
+  readonly kind: 'done' | 'failed' | 'cancelled'
+  /** Why, unless it is done. */
+  readonly error: unknown
+  /** Whether the input was read to its end, so that there is an outcome for each. */
+  readonly isInputRead: boolean
+}
+
+/** What consumers of results want of the map. */
+export interface MapConsumerActions {
+  /** A result was taken, or is about to be waited for: there may be room for more. */
+  onConsumed(): void
+  /** Nobody wants the rest. */
+  onAbandoned(): void
+}
+
+interface Settlers<T> {
+  readonly resolve: (value: T) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The results of one map. */
+export class MapResults {
+  readonly #isOrdered: boolean
+  readonly #failureCount: FailureCount
+  readonly #actions: MapConsumerActions
+  #use: 'none' | 'gather' | 'iterate' = 'none'
+  readonly #slots = new MapSlots()
+  /** In order of completion; only used when iterating without order. */
+  readonly #queue = new Fifo<readonly [index: number, value: unknown]>()
+  #readyCount = 0
+  readonly #failures = new Map<number, unknown>()
+  #isTolerant = false
+  #end: MapEnd | undefined
+  #isErrorTaken = false
+  #isAbandoned = false
+  #gathered: Promise<unknown[]> | undefined
+  #gatherers: Settlers<unknown[]> | undefined
+  #settled: Promise<PromiseSettledResult<unknown>[]> | undefined
+  #settledGatherers: Settlers<PromiseSettledResult<unknown>[]> | undefined
+  readonly #asked: Settlers<IteratorResult<unknown>>[] = []
+
+  constructor(isOrdered: boolean, failureCount: FailureCount, actions: MapConsumerActions) {
+    this.#isOrdered = isOrdered
+    this.#failureCount = failureCount
+    this.#actions = actions
+  }
+
+  /** Whether results are taken one by one. */
+  get isIterated(): boolean {
+    return this.#use === 'iterate'
+  }
+
+  /** Whether a failure is an outcome like others, and the rest goes on. */
+  get isTolerant(): boolean {
+    return this.#isTolerant
+  }
+
+  /** Results that nobody has taken. */
+  get readyCount(): number {
+    return this.#readyCount
+  }
+
+  /** Tasks that have failed. */
+  get failureCount(): number {
+    return this.#failures.size
+  }
+
+  /** Another input was submitted. */
+  add(): void {
+    if (!this.#isQueued) this.#slots.add()
+  }
+
+  /** A task has returned. */
+  succeed(index: number, value: unknown): void {
+    this.#readyCount += 1
+    if (this.#isQueued) this.#queue.push([index, value])
+    else this.#slots.fill(index, value)
+    if (this.#asked.length > 0) this.#serve()
+  }
+
+  /** A task has failed. */
+  fail(index: number, error: unknown): void {
+    this.#failures.set(index, error)
+    this.#gatherers?.reject(error)
+  }
+
+  /** Nothing more will come. */
+  finish(end: MapEnd): void {
+    this.#end = end
+    const isUnseen = this.#use === 'none' && this.#firstError !== undefined
+    if (isUnseen && end.kind !== 'cancelled') this.#failureCount.add(this.#firstError)
+    this.#settleGatherers(end)
+    this.#serve()
+  }
+
+  /** All results in input order. Whoever asks looks after the rejection. */
+  get promise(): Promise<unknown[]> {
+    if (this.isIterated) return Promise.reject(new TypeError(USED_TWICE))
+    this.#claim('gather')
+    this.#gathered ??= new Promise((resolve, reject) => {
+      this.#gatherers = { resolve, reject }
+      const [failure] = this.#failures.values()
+      if (this.#failures.size > 0) reject(failure)
+      if (this.#end !== undefined) this.#settleGatherers(this.#end)
+    })
+    return this.#gathered
+  }
+
+  /** All outcomes in input order; from now on a failure does not cancel the rest. */
+  allSettled(): Promise<PromiseSettledResult<unknown>[]> {
+    if (this.isIterated) return Promise.reject(new TypeError(USED_TWICE))
+    this.#claim('gather')
+    this.#isTolerant = true
+    this.#settled ??= new Promise((resolve, reject) => {
+      this.#settledGatherers = { resolve, reject }
+      if (this.#end !== undefined) this.#settleGatherers(this.#end)
+    })
+    return this.#settled
+  }
+
+  /** Results as they come. Throws `TypeError` if they are taken in another way already. */
+  iterate(): AsyncIterator<unknown> {
+    if (this.#use !== 'none') throw new TypeError(USED_TWICE)
+    if (!this.#isOrdered) for (const pair of this.#slots.entries()) this.#queue.push(pair)
+    this.#claim('iterate')
+    this.#actions.onConsumed()
+    return { next: () => this.#next(), return: () => this.#return() }
+  }
+
+  /** Whether results go through the queue, not the slots. */
+  get #isQueued(): boolean {
+    return this.#use === 'iterate' && !this.#isOrdered
+  }
+
+  get #firstError(): unknown {
+    const end = this.#end
+    if (end !== undefined && end.kind !== 'done') return end.error
+    const [failure] = this.#failures.values()
+    return failure
+  }
+
+  #claim(use: 'gather' | 'iterate'): void {
+    const isFirst = this.#use === 'none'
+    this.#use = use
+    const hasFailed = this.#end !== undefined && this.#end.kind !== 'cancelled'
+    if (isFirst && hasFailed && this.#firstError !== undefined) this.#failureCount.subtract()
+  }
+
+  #settleGatherers(end: MapEnd): void {
+    const isGood = end.kind === 'done' && this.#failures.size === 0
+    if (isGood) this.#gatherers?.resolve(this.#slots.values)
+    else this.#gatherers?.reject(this.#firstError)
+    if (this.#settledGatherers === undefined) return
+    if (end.isInputRead) this.#settledGatherers.resolve(this.#outcomes(end))
+    else this.#settledGatherers.reject(end.error)
+  }
+
+  #outcomes(end: MapEnd): PromiseSettledResult<unknown>[] {
+    const { values } = this.#slots
+    return Array.from(values, (value, index) => {
+      if (this.#slots.isFilled(index)) return { status: 'fulfilled', value }
+      const reason = this.#failures.has(index)
+        ? this.#failures.get(index)
+        : cancelledInput(index, end.error)
+      return { status: 'rejected', reason }
+    })
+  }
+
+  #next(): Promise<IteratorResult<unknown>> {
+    if (this.#isReady) return Promise.resolve(this.#take())
+    if (this.#end !== undefined) return this.#takeEnd(this.#end)
+    return new Promise((resolve, reject) => this.#asked.push({ resolve, reject }))
+  }
+
+  #return(): Promise<IteratorResult<unknown>> {
+    this.#isErrorTaken = true
+    this.#isAbandoned = true
+    if (this.#end === undefined) this.#actions.onAbandoned()
+    return Promise.resolve(NO_MORE)
+  }
+
+  /** Whether the next result for the iterator is there. */
+  get #isReady(): boolean {
+    if (this.#isAbandoned) return false
+    return this.#isOrdered ? this.#slots.isFrontFilled : this.#queue.size > 0
+  }
+
+  #take(): IteratorResult<unknown> {
+    const value = this.#isOrdered ? this.#slots.take() : this.#queue.shift()
+    this.#readyCount -= 1
+    this.#actions.onConsumed()
+    return { done: false, value }
+  }
+
+  /** The error once, after the results that came before it; then nothing, for ever. */
+  #takeEnd(end: MapEnd): Promise<IteratorResult<unknown>> {
+    if (end.kind === 'done' || this.#isErrorTaken) return Promise.resolve(NO_MORE)
+    this.#isErrorTaken = true
+    return Promise.reject(end.error)
+  }
+
+  /** Gives those who have asked what there is. */
+  #serve(): void {
+    while (this.#asked.length > 0 && (this.#isReady || this.#end !== undefined)) {
+      const { resolve, reject } = this.#asked.shift() as Settlers<IteratorResult<unknown>>
+      if (this.#isReady) resolve(this.#take())
+      else if (this.#end !== undefined) this.#takeEnd(this.#end).then(resolve, reject)
+    }
+  }
+}
+
+const USED_TWICE = 'a map can be awaited or iterated over, once, but not both'
+const NO_MORE: IteratorResult<unknown> = Object.freeze({ done: true, value: undefined })
+
+function cancelledInput(index: number, cause: unknown): TaskCancelledError {
+  const message = `input ${index} of the map was cancelled`
+  return withoutFrames(() => new TaskCancelledError(message, { cause }))
+}

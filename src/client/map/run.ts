@@ -1,0 +1,389 @@
+// A map at work: pulls inputs while there is room for tasks, submits them, and ends when all have
+// ended or one has failed. docs/client.md#map-and-starmap
+
+import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
+import type { TaskId } from '../../base/ids.js'
+import type { WaitingReason } from '../../base/waiting-reason.js'
+import type { ArgumentSource, TaskEndReason } from '../../core/client/events.js'
+import { FailedInput } from '../submit/arguments.js'
+import type { TaskScope } from '../../runtime/task-scope.js'
+import type { ClientConnection } from '../connection.js'
+import type { FailureCount, TaskOwner, TaskReport } from '../future/home.js'
+import type { Feeder, InputReader, MapInput } from './input.js'
+import type { FunctionObject } from '../submit/function-objects.js'
+import type { TaskIds } from '../ids.js'
+import type { MapCounts, MapWatcher } from './progress.js'
+import { MapResults, type MapConsumerActions, type MapEnd } from './results.js'
+import { outcomeError, type OutcomeDetails } from '../future/error.js'
+import type { Cancellable } from '../submit/signal.js'
+import type { SubmitContext } from '../submit/submitter.js'
+import { blameCaller, moveToSite, placeError, type CallSite } from '../../runtime/call-site.js'
+
+/** Inputs pulled in one turn of the event loop, so that results are handled in between. */
+const INPUTS_PER_TURN = 2_000
+
+/** What a map is made of. */
+export interface MapSetup {
+  readonly connection: ClientConnection
+  readonly failures: FailureCount
+  readonly ids: TaskIds
+  readonly function: FunctionObject
+  readonly context: SubmitContext
+  readonly input: MapInput
+  /** The arguments for one input. Throws as `ArgumentSources.ofAll`. */
+  readonly argsOf: (input: unknown, index: number) => readonly ArgumentSource[]
+  readonly isOrdered: boolean
+  /** Tasks in flight at most; while iterating, with the results that wait to be taken. */
+  readonly concurrency: number
+  /** Whether the user has bounded the map himself. */
+  readonly isBounded: boolean
+  /** Wants to see how far the map is. */
+  readonly watcher: MapWatcher | undefined
+  readonly site: CallSite
+}
+
+/** One map. */
+export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancellable, MapCounts {
+  readonly results: MapResults
+  readonly #setup: MapSetup
+  readonly #connection: ClientConnection
+  #inputCount = 0
+  #inFlight = 0
+  /** Nothing more is pulled. */
+  #isInputOver = false
+  /** The input said that there is no more. */
+  #isInputRead = false
+  #isPulling = false
+  #isPullDue = false
+  /** Inputs of an asynchronous source in a row: it may have them all at hand. */
+  #streak = 0
+  #hasEnded = false
+  #isRetained = false
+  /**
+   * While the first inputs are pulled nobody can have asked for anything yet: failures have to
+   * wait.
+   */
+  #isStarting = true
+  readonly #pullNow = (): void => {
+    this.#isPullDue = false
+    this.#pull()
+  }
+
+  constructor(setup: MapSetup) {
+    this.#setup = setup
+    this.#connection = setup.connection
+    this.results = new MapResults(setup.isOrdered, setup.failures, this)
+  }
+
+  /** Pulls the first inputs at once: what they are now is what travels. */
+  start(): void {
+    this.#connection.feeders.attach(this)
+    this.#setup.context.begin(this)
+    this.#setup.watcher?.begin(this)
+    this.#pull()
+    this.#isStarting = false
+  }
+
+  /** The task that maps. */
+  get scope(): TaskScope | undefined {
+    return this.#setup.context.scope
+  }
+
+  get inputCount(): number {
+    return this.#inputCount
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  get waitingReason(): WaitingReason | undefined {
+    return this.#inFlight === 0 ? undefined : this.#connection.waitingReason
+  }
+
+  get failureCount(): number {
+    return this.results.failureCount
+  }
+
+  get isInputRead(): boolean {
+    return this.#isInputRead
+  }
+
+  /** Cancels what has not ended. False if all had. */
+  cancel(reason: unknown): boolean {
+    if (this.#hasEnded) return false
+    this.#stop('cancelled', new TaskCancelledError('the map was cancelled', { cause: reason }))
+    return true
+  }
+
+  feed(): void {
+    this.#pull()
+  }
+
+  onClosed(): void {
+    const message = 'the map was cancelled: its client was closed'
+    this.#stop('cancelled', new TaskCancelledError(message, { cause: new ClientClosedError() }))
+  }
+
+  onCleared(): void {
+    this.#stop('cancelled', new TaskCancelledError('the map was cancelled: its client was cleared'))
+  }
+
+  onConsumed(): void {
+    this.#pullSoon()
+  }
+
+  onAbandoned(): void {
+    this.cancel(undefined)
+  }
+
+  onInput(value: unknown): void {
+    if (this.#hasEnded) return
+    this.#submit(value)
+    if (!this.#setup.input.isAsync) return
+    this.#isPulling = false
+    this.#pull()
+  }
+
+  onInputEnd(): void {
+    this.#isInputOver = true
+    this.#isInputRead = true
+    this.#afterTask()
+  }
+
+  onInputError(error: unknown): void {
+    this.#isInputOver = true
+    this.#afterStart(() => this.#stop('failed', error))
+  }
+
+  /** A task has returned a large value: it is wanted here. */
+  onTaskOffered(task: MapTask): void {
+    this.#connection.want(task)
+  }
+
+  /** A task has returned. */
+  onTaskDone(index: number, value: unknown): void {
+    this.#inFlight -= 1
+    if (this.#hasEnded) return
+    this.results.succeed(index, value)
+    this.#afterTask()
+  }
+
+  /** A task has thrown. */
+  onTaskFailed(index: number, error: unknown, isLocal: boolean): void {
+    this.#inFlight -= 1
+    if (this.#hasEnded) return
+    placeError(error, this.#setup.site, isLocal)
+    this.#afterStart(() => this.#fail(index, error))
+  }
+
+  /** A task has ended in another way. */
+  onTaskEnded(task: MapTask, details: OutcomeDetails): void {
+    this.#inFlight -= 1
+    if (this.#hasEnded) return
+    if (details.reason === 'closed') return this.onClosed()
+    if (details.reason === 'cleared') return this.onCleared()
+    const cause = this.#connection.cancelReasons.of(details.failedTaskId)
+    const { taskName } = this.#setup.site
+    const name = `${taskName === '' ? '' : `${taskName}, `}input ${task.index}`
+    const error = outcomeError(task.taskId, { ...details, name, cause })
+    moveToSite(error, this.#setup.site)
+    this.#afterStart(() => this.#fail(task.index, error))
+  }
+
+  #fail(index: number, error: unknown): void {
+    if (this.#hasEnded) return
+    this.results.fail(index, error)
+    if (this.results.isTolerant) this.#afterTask()
+    else this.#stop('failed', error)
+  }
+
+  #afterStart(act: () => void): void {
+    if (this.#isStarting) queueMicrotask(act)
+    else act()
+  }
+
+  #afterTask(): void {
+    if (this.#hasEnded) return
+    if (!this.#isInputOver) this.#pullSoon()
+    else if (this.#inFlight === 0) this.#afterStart(() => this.#finish())
+    if (this.#inFlight === 0) this.#updateRetain()
+  }
+
+  #pullSoon(): void {
+    if (this.#isPullDue || this.#isPulling || this.#isInputOver) return
+    this.#isPullDue = true
+    queueMicrotask(this.#pullNow)
+  }
+
+  #pull(): void {
+    if (this.#isPulling || this.#isPullDue) return
+    this.#isPulling = true
+    if (this.#setup.input.isAsync) this.#pullAsync()
+    else this.#pullSync()
+    this.#updateRetain()
+  }
+
+  #pullSync(): void {
+    const { input } = this.#setup
+    let left = INPUTS_PER_TURN
+    while (this.#mayPull() && left > 0) {
+      left -= 1
+      input.pull(this)
+    }
+    this.#isPulling = false
+    if (left > 0 || !this.#mayPull()) return
+    this.#isPullDue = true
+    setImmediate(this.#pullNow)
+  }
+
+  #pullAsync(): void {
+    if (!this.#mayPull()) {
+      this.#isPulling = false
+    } else if (this.#streak < INPUTS_PER_TURN) {
+      this.#streak += 1
+      this.#setup.input.pull(this)
+    } else {
+      this.#streak = 0
+      this.#isPulling = false
+      this.#isPullDue = true
+      setImmediate(this.#pullNow)
+    }
+  }
+
+  /** Whether another input may be pulled now; if not for want of room, it is waited for. */
+  #mayPull(): boolean {
+    if (this.#hasEnded || this.#isInputOver || !this.#hasAppetite) return false
+    const isBounded = this.#setup.isBounded || this.#inFlight === 0
+    if (this.#connection.hasRoom(isBounded)) return true
+    this.#connection.feeders.awaitRoom(this)
+    return false
+  }
+
+  /** Whether the map's own bounds allow another task. Results that wait to be taken count. */
+  get #hasAppetite(): boolean {
+    const { isIterated, readyCount } = this.results
+    const count = isIterated ? this.#inFlight + readyCount : this.#inFlight
+    return count < this.#setup.concurrency
+  }
+
+  #submit(input: unknown): void {
+    const index = this.#inputCount
+    this.#inputCount += 1
+    this.results.add()
+    let args: readonly ArgumentSource[]
+    try {
+      args = this.#setup.argsOf(input, index)
+    } catch (error) {
+      if (error instanceof FailedInput) this.#inherit(index, error)
+      else this.#afterStart(() => this.#fail(index, error))
+      return
+    }
+    const { context, ids } = this.#setup
+    const { options } = context
+    const { function: stored, attachments } = this.#setup.function
+    const taskId = ids.next()
+    const owner = new MapTask(this, index, taskId)
+    this.#inFlight += 1
+    this.#connection.submit({ taskId, function: stored, attachments, args, options, owner })
+  }
+
+  /** The input needs a future that has not gone well, or will not. */
+  #inherit(index: number, { state }: FailedInput): void {
+    if (!state.hasEnded) {
+      this.#inFlight += 1
+      state.listen({
+        onEnd: () => {
+          this.#inFlight -= 1
+          this.#inherit(index, new FailedInput(state))
+        },
+      })
+      return
+    }
+    const { outcome } = state
+    const error = outcome?.isSuccess === false ? outcome.error : undefined
+    this.#afterStart(() => this.#fail(index, error))
+  }
+
+  #finish(): void {
+    this.#end({ kind: 'done', error: undefined, isInputRead: true })
+  }
+
+  /** Ends the map before all tasks have ended. */
+  #stop(kind: 'failed' | 'cancelled', error: unknown): void {
+    if (this.#hasEnded) return
+    if (kind === 'cancelled') blameCaller(error, this.#setup.site)
+    const hasTasks = this.#inFlight > 0
+    const isInputOpen = !this.#isInputOver
+    this.#end({ kind, error, isInputRead: this.#isInputRead })
+    if (isInputOpen) this.#setup.input.close()
+    if (hasTasks)
+      this.#connection.cancelAll((owner) => owner instanceof MapTask && owner.isOf(this))
+  }
+
+  #end(end: MapEnd): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#isInputOver = true
+    this.#connection.feeders.detach(this)
+    this.#setup.context.end(this)
+    this.#updateRetain()
+    this.results.finish(end)
+    this.#setup.watcher?.end(end.kind)
+  }
+
+  /**
+   * While only the consumer of the results can get the map on, it does not keep the process
+   * alive.
+   */
+  #updateRetain(): void {
+    const isWaitingForConsumer =
+      this.results.isIterated && this.#inFlight === 0 && !this.#hasAppetite
+    const isRetained = !this.#hasEnded && !isWaitingForConsumer
+    if (isRetained === this.#isRetained) return
+    this.#isRetained = isRetained
+    if (isRetained) this.#connection.retain()
+    else this.#connection.release()
+  }
+}
+
+/** One task of a map: tells the map how it ended. */
+export class MapTask implements TaskOwner {
+  readonly taskId: TaskId
+  readonly index: number
+  readonly #run: MapRun
+
+  constructor(run: MapRun, index: number, taskId: TaskId) {
+    this.#run = run
+    this.index = index
+    this.taskId = taskId
+  }
+
+  get scope(): TaskScope | undefined {
+    return this.#run.scope
+  }
+
+  /** Whether it belongs to `run`. */
+  isOf(run: MapRun): boolean {
+    return this.#run === run
+  }
+
+  succeed(value: unknown): void {
+    this.#run.onTaskDone(this.index, value)
+  }
+
+  fail(error: unknown, { isLocal = false }: TaskReport): void {
+    this.#run.onTaskFailed(this.index, error, isLocal)
+  }
+
+  end(reason: TaskEndReason, detail: string, failedTaskId: TaskId | undefined): void {
+    this.#run.onTaskEnded(this, { reason, detail, failedTaskId })
+  }
+
+  offer(): void {
+    this.#run.onTaskOffered(this)
+  }
+
+  /** A map does not tell how far its tasks are. */
+  progress(): void {}
+}

@@ -1,0 +1,274 @@
+// The options of a client: names, defaults and bounds, from which code, commands and documents are
+// fed. Apart from their check, because that loads the serializer, for which no `--help` should
+// wait.
+
+import { basename } from 'node:path'
+import { ConfigError } from '../base/errors.js'
+import { type Logger, silentLogger } from '../base/logger.js'
+import {
+  checkNames,
+  checkOptions,
+  checkValue,
+  loggerOption,
+  type NumberBounds,
+  numberOption,
+  optionsIn,
+  type OptionTable,
+  show,
+} from '../base/option.js'
+import { isServedLocally } from '../runtime/peer-info.js'
+import { defaultSerializer } from '../serializer/process-serializer.js'
+import type { Serializer } from '../serializer/serializer.js'
+import { isSerializer } from '../serializer/task-codec.js'
+import { parseConnectAddress } from '../transport/address.js'
+import type { OutputPlace } from '../wire/message.js'
+
+/** What a client can be told. Times are in milliseconds, sizes in bytes. */
+export interface ClientOptions {
+  /**
+   * 60,000: unfinished tasks fail with `DisconnectedError` when nothing was heard from the
+   * scheduler for so long. `Client.connect` waits for so long, too. 1 to 2,147,483,647.
+   */
+  readonly timeoutMs?: number | undefined
+  /**
+   * 2,000, or a quarter of `timeoutMs` if that is less: how often the client tells the scheduler
+   * that it lives. 1 to 3,600,000, and less than `timeoutMs`.
+   */
+  readonly heartbeatIntervalMs?: number | undefined
+  /**
+   * `defaultSerializer`: functions, classes and all standard values by value. Another one is
+   * called for the function, each argument and each result, here and on the workers, to which it
+   * travels as it is when the client is made: an object, or a class, with the functions
+   * `serialize` and `deserialize`. Errors always travel by the default one.
+   */
+  readonly serializer?: Serializer | undefined
+  /** False: whether to ask workers for CPU time and peak memory of every task. */
+  readonly profiling?: boolean | undefined
+  /**
+   * 8,192: serialized arguments up to this size travel inside the task message; larger ones are
+   * stored in the scheduler while a task needs them. 0 to 16,777,216.
+   */
+  readonly inlineLimitBytes?: number | undefined
+  /**
+   * True: after a lost link or a restarted scheduler, go on without losing a future. False: the
+   * first lost link fails every unfinished future with `DisconnectedError`, and ends the client.
+   */
+  readonly reconnect?: boolean | undefined
+  /**
+   * 1,000,000: a `map` pulls no further input while so many tasks are unfinished. 1 to
+   * 4,294,967,295.
+   */
+  readonly maxUnfinishedTasks?: number | undefined
+  /**
+   * Where goes what tasks write to stdout and stderr, with `console.log` or otherwise. `'forward'`:
+   * to stdout and stderr of this program. `'log'`: to the log of their worker. `'off'`: nowhere.
+   * Default: `SCALER_OUTPUT` if that is set (`scaler run` sets it); else `'forward'` where the
+   * cluster was started in this process (`Client.local`, `SchedulerClusterCombo`) and `'log'`
+   * elsewhere. What tasks submit themselves prints where they do.
+   */
+  readonly output?: 'forward' | 'log' | 'off' | undefined
+  /**
+   * What people see of this client where clients are listed. Default: the file name of the program
+   * (`node` if it has none). 1 to 128 characters, none of them for control.
+   */
+  readonly name?: string | undefined
+  /** Silent by default. */
+  readonly logger?: Logger | undefined
+}
+
+/** The options of a client, for code and commands. */
+export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
+  timeoutMs: {
+    type: { kind: 'duration', min: 1, max: 2_147_483_647 },
+    description: 'give the scheduler up when nothing was heard from it for so long',
+    default: 60_000,
+    flag: 'timeout-seconds',
+    short: ['-t'],
+  },
+  heartbeatIntervalMs: {
+    type: { kind: 'duration', min: 1, max: 3_600_000 },
+    description: 'how often the client says that it lives; less than the timeout',
+    default: 2_000,
+    defaultText: '2 seconds, or a quarter of the timeout if that is less',
+    flag: 'heartbeat-interval',
+    short: ['-hi'],
+  },
+  serializer: {
+    type: { kind: 'object' },
+    description: 'how functions, arguments and results become bytes',
+    defaultText: 'functions, classes and all standard values by value',
+  },
+  profiling: {
+    type: { kind: 'boolean' },
+    description: 'ask workers for CPU time and peak memory of every task',
+    default: false,
+    flag: 'profiling',
+  },
+  inlineLimitBytes: {
+    type: { kind: 'integer', min: 0, max: 16_777_216 },
+    description: 'arguments up to this size travel inside the task message',
+    default: 8_192,
+    flag: 'inline-limit-bytes',
+  },
+  reconnect: {
+    type: { kind: 'boolean' },
+    description: 'go on after a lost link or a restarted scheduler',
+    default: true,
+    flag: 'reconnect',
+  },
+  maxUnfinishedTasks: {
+    type: { kind: 'integer', min: 1, max: 4_294_967_295 },
+    description: 'a map pulls no further input while so many tasks are unfinished',
+    default: 1_000_000,
+    flag: 'max-unfinished-tasks',
+  },
+  output: {
+    type: { kind: 'choice', choices: ['forward', 'log', 'off'] },
+    description: 'where goes what tasks write to stdout and stderr: to the program, or to the log',
+    defaultText: 'forward with a cluster of the same process, else log',
+  },
+  name: {
+    type: { kind: 'text' },
+    description: 'what people see of this client',
+    defaultText: 'the file name of the program',
+  },
+  logger: { type: { kind: 'object' }, description: 'where log lines go' },
+}
+
+// Checks the options of a client; their table is client-options-table.ts.
+
+/** All options with a value. */
+export type ClientSettings = {
+  readonly [Name in keyof ClientOptions]-?: Exclude<ClientOptions[Name], undefined>
+}
+
+const DEFAULT_INTERVAL_MS = 2_000
+
+/**
+ * Fills in the defaults; `output` is that of output. Throws `ConfigError` that names the option,
+ * its value and the bound.
+ */
+export function checkClientOptions(
+  given: ClientOptions,
+  output: ClientSettings['output'] = 'log',
+): ClientSettings {
+  const checked = checkOptions('client', CLIENT_OPTIONS, given)
+  const { timeoutMs = 0, serializer, logger, ...rest } = checked
+  return {
+    ...(rest as ClientSettings),
+    timeoutMs,
+    output: checked.output ?? output,
+    name: checkName(checked.name),
+    heartbeatIntervalMs: checkInterval(given.heartbeatIntervalMs, timeoutMs),
+    serializer: checkSerializer(serializer),
+    logger: loggerOption('logger', logger) ?? silentLogger,
+  }
+}
+
+/**
+ * The options of a client and those of its cluster, whose table that is; those that both have are
+ * in both. Throws `ConfigError` for one that neither has, with the nearest name.
+ */
+export function splitClientOptions<ClusterOptions extends object>(
+  options: ClusterOptions & ClientOptions,
+  clusterTable: OptionTable<ClusterOptions>,
+): { readonly client: ClientOptions; readonly cluster: ClusterOptions } {
+  const both = { ...clusterTable, ...CLIENT_OPTIONS }
+  checkNames('client or cluster', both, options)
+  return {
+    client: optionsIn(CLIENT_OPTIONS, options),
+    cluster: optionsIn(clusterTable, options),
+  }
+}
+
+/** It is useless unless it comes more often than the timeout. */
+function checkInterval(intervalMs: number | undefined, timeoutMs: number): number {
+  const quarterMs = Math.max(1, Math.floor(timeoutMs / 4))
+  const type = CLIENT_OPTIONS.heartbeatIntervalMs.type as NumberBounds
+  const max = Math.min(type.max, Math.max(1, timeoutMs - 1))
+  const fallbackMs = Math.min(DEFAULT_INTERVAL_MS, quarterMs)
+  return numberOption('heartbeatIntervalMs', intervalMs, fallbackMs, { min: type.min, max })
+}
+
+function checkName(name = programName()): string {
+  if (/^[^\p{Cc}]{1,128}$/u.test(name)) return name
+  const rule = '1 to 128 characters without control characters'
+  throw new ConfigError(`option name: expected ${rule}, got ${show(name)}`)
+}
+
+/** The file that Node was started with. */
+function programName(): string {
+  const [, path = ''] = process.argv
+  const name = basename(path)
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, 128)
+  return name === '' ? 'node' : name
+}
+
+function checkSerializer(serializer: Serializer | undefined): Serializer {
+  if (serializer === undefined) return defaultSerializer
+  if (isSerializer(serializer)) return serializer
+  const expected = 'an object with the functions serialize and deserialize'
+  throw new ConfigError(`option serializer: expected ${expected}`)
+}
+
+// The address of programs that name none: `scaler run` sets it for the script that it runs, and
+// users for all that they start.
+
+/** Where it is taken from. */
+export const ADDRESS_VARIABLE = 'SCALER_ADDRESS'
+
+/**
+ * `given`, or the address that `SCALER_ADDRESS` says. Throws `ConfigError` where there is neither,
+ * saying how to set it, and for a variable that is no address.
+ */
+export function addressOrDefault(
+  given: string | undefined,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  if (typeof given === 'object') {
+    const isPromise = typeof (given as { then?: unknown } | null)?.then === 'function'
+    const what = isPromise
+      ? 'a promise; await what it gives first'
+      : 'an object; options are the second argument, and a cluster has its address as `address`'
+    throw new ConfigError(`address: expected a text, got ${what}`)
+  }
+  if (given !== undefined) return given
+  const address = env[ADDRESS_VARIABLE]?.trim() ?? ''
+  if (address === '') {
+    throw new ConfigError(
+      `no address: give one, as in new Client('tcp://127.0.0.1:2345'), set ${ADDRESS_VARIABLE}, ` +
+        'or start the program with `scaler run`',
+    )
+  }
+  try {
+    parseConnectAddress(address)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new ConfigError(`${ADDRESS_VARIABLE}: ${error.message}`, { cause: error })
+  }
+  return address
+}
+
+/** Throws `ConfigError` for what is no address to connect to. */
+export function checkConnectAddress(address: string): void {
+  parseConnectAddress(address)
+}
+
+// Where goes what tasks print, for clients that do not say it: to the program where the cluster is
+// a part of it, or where its environment says so.
+
+/** Where it is taken from. */
+export const OUTPUT_VARIABLE = 'SCALER_OUTPUT'
+
+/** The default for a client of the scheduler at `address`. Throws `ConfigError`. */
+export function defaultOutput(
+  address: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): OutputPlace {
+  const text = env[OUTPUT_VARIABLE]?.trim() ?? ''
+  if (text !== '') {
+    return checkValue(OUTPUT_VARIABLE, CLIENT_OPTIONS.output.type, text, 'log') as OutputPlace
+  }
+  return isServedLocally(address) ? 'forward' : 'log'
+}

@@ -1,0 +1,88 @@
+// From what users pass as arguments to where the core takes them from: values as bytes, references
+// as objects, futures as results of other tasks.
+
+import { MissingObjectError, SerializeError } from '../../base/errors.js'
+import type { ArgumentSource } from '../../core/client/events.js'
+import { withPathPrefix } from '../../serializer/path.js'
+import type { ClientConnection } from '../connection.js'
+import type { FutureState } from '../future/state.js'
+import { Future } from '../future/future.js'
+import { ObjectReference, type ObjectReferences } from './objects.js'
+
+/** An argument as it may be given: itself, or where it is. */
+export type Liftable<T> = T | Future<T> | ObjectReference<T>
+
+/** An argument is a future that has not gone well: what needs it ends like it. Never shown. */
+export class FailedInput extends Error {
+  readonly state: FutureState
+
+  constructor(state: FutureState) {
+    super('the future has not gone well')
+    this.state = state
+  }
+}
+
+/** What went wrong with a part of the arguments, as seen from outside of that part. */
+export function inputError(error: unknown, part: string): unknown {
+  if (error instanceof FailedInput || error instanceof MissingObjectError) return error
+  return withPathPrefix(error, [part])
+}
+
+/** Reads the arguments of one client's tasks. */
+export class ArgumentSources {
+  readonly #connection: ClientConnection
+  readonly #references: ObjectReferences
+
+  constructor(connection: ClientConnection, references: ObjectReferences) {
+    this.#connection = connection
+    this.#references = references
+  }
+
+  /**
+   * The arguments of a task. Throws `FailedInput`, `MissingObjectError` for a reference that was
+   * released, and `SerializeError` whose path begins with the position of the argument.
+   */
+  ofAll(args: readonly unknown[]): ArgumentSource[] {
+    const sources: ArgumentSource[] = []
+    for (const argument of args) {
+      try {
+        sources.push(this.of(argument))
+      } catch (error) {
+        throw inputError(error, `argument ${sources.length + 1}`)
+      }
+    }
+    return sources
+  }
+
+  /** One argument; throws as `ofAll`, with a path that begins inside of it. */
+  of(argument: unknown): ArgumentSource {
+    if (typeof argument === 'object') {
+      if (argument instanceof Future) return this.#ofFuture(Future.stateOf(argument))
+      if (argument instanceof ObjectReference) return this.#ofReference(argument)
+    }
+    return this.#connection.serializer.codec.serialize(argument)
+  }
+
+  #ofReference(reference: ObjectReference<unknown>): ArgumentSource {
+    const { keeper, objectId } = ObjectReference.setupOf(reference)
+    if (keeper !== this.#references) {
+      const wayOut = 'send the value with this client, too'
+      throw new SerializeError(`a reference to an object of another client; ${wayOut}`)
+    }
+    if (keeper.has(reference)) return { type: 'object', id: objectId }
+    throw new MissingObjectError(`the object was released or cleared: ${reference.toString()}`)
+  }
+
+  #ofFuture(state: FutureState): ArgumentSource {
+    if (!state.isOf(this.#connection)) {
+      throw new SerializeError('a future of another client; await it, and pass what it gives')
+    }
+    state.markObserved()
+    if (this.#connection.has(state.taskId)) return { type: 'task', taskId: state.taskId }
+    const payload = this.#connection.payloadOf(state.taskId)
+    if (payload !== undefined) return payload
+    const { outcome } = state
+    if (outcome === undefined || !outcome.isSuccess) throw new FailedInput(state)
+    return this.#connection.serializer.codec.serialize(outcome.value)
+  }
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { inspect } from 'node:util'
+import {
+  ClientClosedError,
+  ConfigError,
+  MissingObjectError,
+  SerializeError,
+} from '../../base/errors.js'
+import { testClient, turn, until, type TestClient } from '../memory-link.test.kit.js'
+import type { ObjectReference } from './objects.js'
+
+const MIB = 1024 ** 2
+const lengthOf = (value: string): number => value.length
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+function send<T>(client: TestClient, value: T, name?: string): ObjectReference<T> {
+  const options = name === undefined ? {} : { name }
+  return client.parts.references.send(value, options) as ObjectReference<T>
+}
+
+function hasObject({ scheduler }: TestClient, reference: ObjectReference<unknown>): boolean {
+  const id = Buffer.from(reference.id, 'hex').toString('latin1')
+  return [...scheduler.objects.keys()].some((known) => known === id)
+}
+
+test('a reference takes the place of a value', async () => {
+  const client = testClient()
+  const words = send(client, 'abc', 'words')
+  const { submitter } = client
+  assert.equal(await submitter.submit(lengthOf, [words]), 3)
+  assert.deepEqual(await submitter.map(lengthOf, [words, 'ab', words], {}, false), [3, 2, 3])
+  assert.deepEqual(await submitter.map(lengthOf, [[words], ['a']], {}, true), [3, 1])
+  assert.deepEqual(client.scheduler.faults, [])
+})
+
+test('it says what it is about', () => {
+  const client = testClient()
+  const words = send(client, 'abc', 'words')
+  assert.match(words.id, /^[0-9a-f]{48}$/)
+  assert.equal(words.name, 'words')
+  assert.equal(words.sizeBytes, client.connection.serializer.codec.serialize('abc').byteLength)
+  assert.equal(String(words), `ObjectReference { words, ${words.sizeBytes} bytes }`)
+  assert.equal(inspect(words), String(words))
+  const nameless = send(client, 'abc')
+  assert.equal(nameless.id, words.id)
+  assert.equal(nameless.name, '')
+  assert.match(String(nameless), new RegExp(`^ObjectReference { ${words.id}, `))
+})
+
+test('the value is sent once, as it was at that moment, before it is used', async () => {
+  const client = testClient()
+  const value = { text: 'x'.repeat(MIB) }
+  const reference = send(client, value)
+  value.text = ''
+  const textOf = ({ text }: { text: string }): number => text.length
+  const futures = Array.from({ length: 20 }, () => client.submitter.submit(textOf, [reference]))
+  assert.deepEqual(await Promise.all(futures), Array(20).fill(MIB))
+  const { uploadedBytes } = client.scheduler
+  assert(uploadedBytes > MIB && uploadedBytes < 1.1 * MIB, `${uploadedBytes} bytes`)
+})
+
+test('a large argument that many tasks use is uploaded once', async () => {
+  const client = testClient()
+  const text = 'x'.repeat(MIB)
+  const futures = Array.from({ length: 20 }, () => client.submitter.submit(lengthOf, [text]))
+  assert.deepEqual(await Promise.all(futures), Array(20).fill(MIB))
+  const { uploadedBytes } = client.scheduler
+  assert(uploadedBytes > MIB && uploadedBytes < 1.1 * MIB, `${uploadedBytes} bytes`)
+})
+
+test('it is stored without being used, until it is released', async () => {
+  const client = testClient()
+  const reference = send(client, 'abc')
+  await until(() => hasObject(client, reference))
+  reference.release()
+  reference.release()
+  await until(() => !hasObject(client, reference))
+})
+
+test('equal values share an object, which stays until the last reference is released', async () => {
+  const client = testClient()
+  const one = send(client, 'abc')
+  const other = send(client, 'abc')
+  await until(() => hasObject(client, one))
+  one.release()
+  assert.equal(await client.submitter.submit(lengthOf, [other]), 3)
+  assert.equal(hasObject(client, other), true)
+  other[Symbol.dispose]()
+  await turn()
+})
+
+test('what was released cannot be used any more, but tasks that have it keep it', async () => {
+  const client = testClient()
+  const reference = send(client, 'abc')
+  const before = client.submitter.submit(lengthOf, [reference])
+  reference.release()
+  const after = client.submitter.submit(lengthOf, [reference])
+  await assert.rejects(after, (error) => {
+    assert(error instanceof MissingObjectError)
+    assert.match(error.message, /was released or cleared: ObjectReference/)
+    return true
+  })
+  assert.equal(await before, 3)
+  assert.deepEqual(client.scheduler.faults, [])
+})
+
+test('a reference that is collected as garbage releases its object', async () => {
+  const client = testClient()
+  let reference: ObjectReference<string> | undefined = send(client, 'abc')
+  const { id } = reference
+  const isThere = (): boolean => hasObject(client, { id } as ObjectReference<unknown>)
+  await until(isThere)
+  reference = undefined
+  await until(() => {
+    collectGarbage()
+    return !isThere()
+  })
+})
+
+test('clearing the client makes references invalid, and later ones are good', async () => {
+  const client = testClient()
+  const old = send(client, 'abc')
+  await until(() => hasObject(client, old))
+  client.parts.references.clear()
+  await client.connection.clear()
+  await until(() => !hasObject(client, old))
+  await assert.rejects(client.submitter.submit(lengthOf, [old]), MissingObjectError)
+  const young = send(client, 'abc')
+  old.release()
+  assert.equal(await client.submitter.submit(lengthOf, [young]), 3)
+  assert.equal(hasObject(client, young), true)
+})
+
+test('a reference of another client is refused, through the future', async () => {
+  const reference = send(testClient(), 'abc')
+  const future = testClient().submitter.submit(lengthOf, [reference])
+  await assert.rejects(future, (error) => {
+    assert(error instanceof SerializeError)
+    assert.deepEqual(error.path, ['argument 1'])
+    assert.match(error.message, /another client/)
+    return true
+  })
+})
+
+test('what cannot travel is refused at once', () => {
+  const client = testClient()
+  assert.throws(
+    () => send(client, { inner: new WeakMap() }),
+    (error) => {
+      assert(error instanceof SerializeError)
+      assert.deepEqual(error.path.slice(0, 2), ['object', 'inner'])
+      return true
+    },
+  )
+})
+
+test('so are bad options, and everything once the client was closed', async () => {
+  const client = testClient()
+  const { references } = client.parts
+  assert.throws(() => references.send(1, { name: 5 as never }), ConfigError)
+  assert.throws(() => references.send(1, { name: 'x'.repeat(1_001) }), ConfigError)
+  assert.throws(() => references.send(1, { size: 5 } as never), /unknown sendObject option size/)
+  for (const wrong of [null, 5, []]) {
+    assert.throws(
+      () => references.send(1, wrong as never),
+      /sendObject options: expected an object/,
+    )
+  }
+  await client.connection.close()
+  assert.throws(() => references.send(1, {}), ClientClosedError)
+})
+
+test('an object survives a restart of the scheduler', async () => {
+  const client = testClient()
+  const reference = send(client, 'abc')
+  await until(() => hasObject(client, reference))
+  client.link.lose()
+  client.scheduler.restart('scheduler-id-002')
+  client.link.connect()
+  assert.equal(await client.submitter.submit(lengthOf, [reference]), 3)
+  assert.deepEqual(client.scheduler.faults, [])
+})

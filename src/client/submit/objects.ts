@@ -1,0 +1,176 @@
+// The references of one client: which are valid, and when their objects can go.
+
+import { inspect } from 'node:util'
+import { ClientClosedError, ConfigError } from '../../base/errors.js'
+import { idToHex, type ObjectId } from '../../base/ids.js'
+import { checkNames } from '../../base/option.js'
+import { withPathPrefix } from '../../serializer/path.js'
+import { argumentName } from '../../wire/object-content.js'
+import type { ClientConnection } from '../connection.js'
+
+// What `sendObject` returns: a value that is stored in the cluster, to be used as an argument.
+
+/** Whoever keeps the objects of one client. */
+interface ObjectKeeper {
+  /** Whether the object of this reference is (still) there. */
+  has(reference: ObjectReference<unknown>): boolean
+  /** The reference is used no longer. */
+  release(reference: ObjectReference<unknown>): void
+}
+
+/** What a reference is about. */
+interface ObjectReferenceSetup {
+  readonly keeper: ObjectKeeper
+  readonly objectId: ObjectId
+  readonly name: string
+  readonly sizeBytes: number
+}
+
+/**
+ * A value in the cluster. It takes the place of the value as an argument of `submit`, as an input
+ * of `map` or `starmap` and in graphs. The value is deleted once the reference was released or
+ * collected as garbage and no task needs it. Belongs to its client.
+ */
+export class ObjectReference<T> implements Disposable {
+  /** For the compiler alone: there is no such property. @internal */
+  declare readonly valueType?: T
+  readonly #setup: ObjectReferenceSetup
+
+  static {
+    // What `console.log` shows.
+    const value = function (this: ObjectReference<unknown>): string {
+      return this.toString()
+    }
+    Object.defineProperty(this.prototype, inspect.custom, { value })
+  }
+
+  /** References are made by `sendObject`. @internal */
+  constructor(setup: ObjectReferenceSetup) {
+    this.#setup = setup
+  }
+
+  /** The inside of a reference, for the library alone. @internal */
+  static setupOf(reference: ObjectReference<unknown>): ObjectReferenceSetup {
+    return reference.#setup
+  }
+
+  /** The id of the object, in hex. Equal values have the same one. */
+  get id(): string {
+    return idToHex(this.#setup.objectId)
+  }
+
+  /** As given; '' without one. */
+  get name(): string {
+    return this.#setup.name
+  }
+
+  /** What the serialized value takes, in bytes. */
+  get sizeBytes(): number {
+    return this.#setup.sizeBytes
+  }
+
+  /**
+   * The value is not needed any more. Tasks that were submitted with it get it; later ones fail
+   * with `MissingObjectError`. May be called again.
+   */
+  release(): void {
+    this.#setup.keeper.release(this)
+  }
+
+  /** As `release`. */
+  [Symbol.dispose](): void {
+    this.release()
+  }
+
+  /** For people: the name or the id, and the size. */
+  toString(): string {
+    const { name, sizeBytes } = this.#setup
+    return `ObjectReference { ${name === '' ? this.id : name}, ${sizeBytes} bytes }`
+  }
+}
+
+/** How an object is stored. */
+export interface SendObjectOptions {
+  /** For monitors. At most 1,000 characters. Default: made from its id. */
+  readonly name?: string | undefined
+}
+
+/** What is known of a reference apart from it, as it may be garbage by then. */
+interface Pin {
+  readonly objectId: ObjectId
+  isValid: boolean
+}
+
+const NAMES: Record<keyof SendObjectOptions, true> = { name: true }
+const MAX_NAME_LENGTH = 1_000
+
+/** The references of one client. */
+export class ObjectReferences implements ObjectKeeper {
+  readonly #connection: ClientConnection
+  readonly #pins = new WeakMap<ObjectReference<unknown>, Pin>()
+  /** Valid pins. */
+  readonly #valid = new Set<Pin>()
+  readonly #registry: FinalizationRegistry<Pin>
+
+  constructor(connection: ClientConnection) {
+    this.#connection = connection
+    this.#registry = new FinalizationRegistry((pin) => this.#unpin(pin))
+  }
+
+  /** Stores a value. Throws `SerializeError`, `ClientClosedError`, `ConfigError`. */
+  send(value: unknown, options: SendObjectOptions): ObjectReference<unknown> {
+    const name = checkOptions(options)
+    if (this.#connection.isClosed) throw new ClientClosedError()
+    const { serializer, objectIds } = this.#connection
+    const content = serialize(value, serializer)
+    const objectId = objectIds.of(content)
+    const stored = { id: objectId, name: argumentName(name, objectId), content }
+    this.#connection.request({ type: 'objectPinned', value: stored })
+    const { byteLength: sizeBytes } = content
+    const reference = new ObjectReference({ keeper: this, objectId, name, sizeBytes })
+    const pin = { objectId, isValid: true }
+    this.#pins.set(reference, pin)
+    this.#valid.add(pin)
+    this.#registry.register(reference, pin, pin)
+    return reference
+  }
+
+  has(reference: ObjectReference<unknown>): boolean {
+    return this.#pins.get(reference)?.isValid === true
+  }
+
+  release(reference: ObjectReference<unknown>): void {
+    const pin = this.#pins.get(reference)
+    if (pin === undefined) return
+    this.#registry.unregister(pin)
+    this.#unpin(pin)
+  }
+
+  /** All objects are gone: no reference is valid. */
+  clear(): void {
+    for (const pin of this.#valid) pin.isValid = false
+    this.#valid.clear()
+  }
+
+  #unpin(pin: Pin): void {
+    if (!this.#valid.delete(pin)) return
+    pin.isValid = false
+    this.#connection.request({ type: 'objectUnpinned', id: pin.objectId })
+  }
+}
+
+function serialize(value: unknown, serializer: ClientConnection['serializer']): Uint8Array {
+  serializer.check()
+  try {
+    return serializer.codec.serialize(value)
+  } catch (error) {
+    throw withPathPrefix(error, ['object'])
+  }
+}
+
+function checkOptions(options: SendObjectOptions): string {
+  checkNames('sendObject', NAMES, options)
+  const { name = '' } = options
+  if (typeof name === 'string' && name.length <= MAX_NAME_LENGTH) return name
+  throw new ConfigError(`option name: expected a text of at most ${MAX_NAME_LENGTH} characters`)
+}

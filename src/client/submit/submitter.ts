@@ -1,0 +1,273 @@
+// From calls to tasks: serializes functions and arguments as they are at that moment, and submits
+// them. One per view of a client.
+
+import { withoutFrames } from '../../base/error-stack.js'
+import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
+import type { ArgumentSource, TaskOptions } from '../../core/client/events.js'
+import { blameCaller, type CallSite, captureSite, OWN_FRAMES } from '../../runtime/call-site.js'
+import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
+import type { ClientConnection } from '../connection.js'
+import { Future } from '../future/future.js'
+import { FailureCount, FutureHome } from '../future/home.js'
+import { FutureState } from '../future/state.js'
+import type { GraphFuture } from '../graph/run.js'
+import { submitGraph } from '../graph/submitter.js'
+import { TaskIds } from '../ids.js'
+import { checkMapOptions, MapFuture, type MapOptions } from '../map/future.js'
+import { openInput } from '../map/input.js'
+import { watchMap } from '../map/progress.js'
+import { MapResults } from '../map/results.js'
+import { MapRun } from '../map/run.js'
+import { ArgumentSources, FailedInput, inputError } from './arguments.js'
+import {
+  type AnyFunction,
+  type FunctionObject,
+  FunctionObjects,
+  nameOf,
+} from './function-objects.js'
+import { ObjectReferences } from './objects.js'
+import type { Cancellable } from './signal.js'
+import { encodeTaskSettings, type TaskSettings } from './task-options.js'
+
+// Under which circumstances something is submitted: its options, signals that cancel it, and the
+// task inside of which that happens.
+
+/** The circumstances of all that one view submits in one place. */
+export class SubmitContext {
+  readonly options: TaskOptions
+  readonly #settings: TaskSettings
+  /** The task that submits. */
+  readonly scope: TaskScope | undefined
+  /** Whether somebody wants to know of beginnings and ends. */
+  readonly isWatched: boolean
+
+  constructor(settings: TaskSettings, scope: TaskScope | undefined) {
+    this.options = encodeTaskSettings(settings, scope)
+    this.#settings = settings
+    this.scope = scope
+    this.isWatched = settings.signals.length > 0 || scope !== undefined
+  }
+
+  /** Whether it is that of a task. */
+  isOf(scope: TaskScope): boolean {
+    return this.scope === scope
+  }
+
+  /** The signal that has aborted, if one has: what is submitted is cancelled at once then. */
+  get aborted(): AbortSignal | undefined {
+    const { signals } = this.#settings
+    return signals.find(({ signal }) => signal.aborted)?.signal
+  }
+
+  /** Something was submitted: one call for a map or a graph. */
+  begin(item: Cancellable): void {
+    for (const watch of this.#settings.signals) watch.add(item)
+    this.scope?.childStarted()
+  }
+
+  /** It has ended; called once. */
+  end(item: Cancellable): void {
+    for (const watch of this.#settings.signals) watch.delete(item)
+    this.scope?.childEnded()
+  }
+}
+
+/** The circumstances in which one view submits. */
+class SubmitContexts {
+  readonly #settings: TaskSettings
+  readonly #outside: SubmitContext
+  /** That of the task in which something was submitted last. */
+  #inside: SubmitContext | undefined
+
+  constructor(settings: TaskSettings) {
+    this.#settings = settings
+    this.#outside = new SubmitContext(settings, undefined)
+  }
+
+  /** Those of the caller. */
+  get current(): SubmitContext {
+    const scope = taskScopes.current
+    if (scope === undefined) return this.#outside
+    if (this.#inside?.isOf(scope) !== true) this.#inside = new SubmitContext(this.#settings, scope)
+    return this.#inside
+  }
+}
+
+/**
+ * The stack of a `submit` is kept while not more tasks than this are unfinished: with more,
+ * capturing it costs as much as the rest of the submission.
+ */
+const MAX_TASKS_WITH_SITE = 32
+
+/** What all views of one client share to submit with. */
+export class SubmitterParts {
+  readonly connection: ClientConnection
+  readonly failures: FailureCount = new FailureCount()
+  /** Of futures that nobody watches. */
+  readonly home: FutureHome
+  readonly functions: FunctionObjects
+  readonly ids: TaskIds = new TaskIds()
+  readonly references: ObjectReferences
+  readonly sources: ArgumentSources
+
+  constructor(connection: ClientConnection) {
+    const { serializer, objectIds } = connection
+    this.connection = connection
+    this.home = new FutureHome(connection, this.failures)
+    this.functions = new FunctionObjects(serializer.codec, objectIds)
+    this.references = new ObjectReferences(connection)
+    this.sources = new ArgumentSources(connection, this.references)
+  }
+}
+
+/** Submits tasks over one connection, with certain options. */
+export class Submitter {
+  readonly #parts: SubmitterParts
+  readonly #connection: ClientConnection
+  readonly #contexts: SubmitContexts
+  /** Empty: each task is called as its function. */
+  readonly #taskName: string
+
+  constructor(parts: SubmitterParts, settings: TaskSettings) {
+    this.#taskName = settings.name
+    this.#parts = parts
+    this.#connection = parts.connection
+    this.#contexts = new SubmitContexts(settings)
+  }
+
+  /** One task. Throws `TypeError` if `fn` is no function; every other failure is the future's. */
+  submit(fn: AnyFunction, args: readonly unknown[]): Future<unknown> {
+    checkFunction(fn)
+    const connection = this.#connection
+    const { home, ids } = this.#parts
+    const context = this.#contexts.current
+    const hasSite = connection.unfinishedTasks < MAX_TASKS_WITH_SITE
+    const site = hasSite ? captureSite(OWN_FRAMES, this.#taskName || nameOf(fn)) : undefined
+    const place = context.isWatched ? home.with({ context }) : home
+    const state = new FutureState(ids.next(), place, site)
+    const { aborted } = context
+    if (aborted === undefined) this.#submitTask(state, { fn, args, context, site })
+    else state.abort(aborted.reason)
+    return new Future(state)
+  }
+
+  /**
+   * A task per input; with `isSpread` each input is a list of arguments. Throws `TypeError` if
+   * `fn` is no function or `inputs` no iterable, and `ConfigError` for a bad option; every other
+   * failure is the map's.
+   */
+  map(
+    fn: AnyFunction,
+    inputs: unknown,
+    options: MapOptions,
+    isSpread: boolean,
+  ): MapFuture<unknown, unknown> {
+    checkFunction(fn)
+    const checked = checkMapOptions(options, this.#connection.settings.maxUnfinishedTasks)
+    if (!isIterable(inputs)) throw new TypeError(`map: expected an iterable, got ${typeof inputs}`)
+    const context = this.#contexts.current
+    const site = captureSite(OWN_FRAMES, this.#taskName || nameOf(fn))
+    const { aborted } = context
+    if (aborted !== undefined) return this.#cancelledMap(aborted.reason, checked.isOrdered)
+    try {
+      const run = new MapRun({
+        connection: this.#connection,
+        failures: this.#parts.failures,
+        ids: this.#parts.ids,
+        function: this.#functionObject(fn),
+        context,
+        input: openInput(inputs),
+        argsOf: (input, index) => this.#inputSources(input, index, { isSpread, site }),
+        ...checked,
+        watcher: watchMap(checked.progress, { label: site.taskName || 'map', inputs }),
+        site,
+      })
+      run.start()
+      return new MapFuture({ results: run.results, cancel: (reason) => run.cancel(reason) })
+    } catch (error) {
+      return this.#endedMap('failed', blameCaller(error, site), checked.isOrdered)
+    }
+  }
+
+  /**
+   * A graph. Throws `TypeError` for what is no graph or no list of keys; every other failure comes
+   * through the graph's future.
+   */
+  get(graph: unknown, keys: unknown): GraphFuture<Record<string, unknown>> {
+    const call = { context: this.#contexts.current, site: captureSite() }
+    return submitGraph(graph, keys, this.#parts, call)
+  }
+
+  #submitTask(state: FutureState, { fn, args, context, site }: SubmitCall): void {
+    try {
+      const { function: stored, attachments } = this.#functionObject(fn)
+      const sources = this.#parts.sources.ofAll(args)
+      const { taskId } = state
+      const { options } = context
+      const task = { taskId, function: stored, attachments, args: sources, options, owner: state }
+      this.#connection.submit(task)
+    } catch (error) {
+      if (error instanceof FailedInput) state.inherit(error.state)
+      else state.refuse(blameCaller(error, site ?? captureSite(3)))
+    }
+  }
+
+  #cancelledMap(cause: unknown, isOrdered: boolean): MapFuture<unknown, unknown> {
+    const error = withoutFrames(() => new TaskCancelledError('the map was cancelled', { cause }))
+    return this.#endedMap('cancelled', error, isOrdered)
+  }
+
+  #endedMap(
+    kind: 'failed' | 'cancelled',
+    error: unknown,
+    isOrdered: boolean,
+  ): MapFuture<unknown, unknown> {
+    const nobody = { onConsumed: () => {}, onAbandoned: () => {} }
+    const results = new MapResults(isOrdered, this.#parts.failures, nobody)
+    results.finish({ kind, error, isInputRead: false })
+    return new MapFuture({ results, cancel: () => false })
+  }
+
+  #functionObject(fn: AnyFunction): FunctionObject {
+    if (this.#connection.isClosed) throw new ClientClosedError()
+    this.#connection.serializer.check()
+    return this.#parts.functions.of(fn)
+  }
+
+  #inputSources(
+    input: unknown,
+    index: number,
+    { isSpread, site }: { readonly isSpread: boolean; readonly site: CallSite },
+  ): readonly ArgumentSource[] {
+    if (isSpread && !Array.isArray(input)) {
+      throw new TypeError(`starmap: input ${index} must be an array of arguments`)
+    }
+    const { sources } = this.#parts
+    try {
+      return isSpread ? sources.ofAll(input as unknown[]) : [sources.of(input)]
+    } catch (error) {
+      throw blameCaller(inputError(error, `input ${index}`), site)
+    }
+  }
+}
+
+/** One call of `submit`. */
+interface SubmitCall {
+  readonly fn: AnyFunction
+  readonly args: readonly unknown[]
+  readonly context: SubmitContext
+  /** Undefined: there are too many unfinished tasks to keep it. */
+  readonly site: CallSite | undefined
+}
+
+function checkFunction(fn: unknown): void {
+  if (typeof fn !== 'function') throw new TypeError(`expected a function to run, got ${typeof fn}`)
+}
+
+function isIterable(inputs: unknown): boolean {
+  const source = inputs as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined
+  return (
+    typeof source?.[Symbol.asyncIterator] === 'function' ||
+    typeof source?.[Symbol.iterator] === 'function'
+  )
+}

@@ -1,0 +1,176 @@
+// The options of tasks: names, defaults and bounds, and what the wire has for them.
+
+import { ConfigError } from '../../base/errors.js'
+import { booleanOption, checkNames, numberOption } from '../../base/option.js'
+import { identity, taskId, type Identity, type TaskId } from '../../base/ids.js'
+import type { TaskOptions as CoreTaskOptions } from '../../core/client/events.js'
+import type { OutputPlace, TaskCapability } from '../../wire/message.js'
+import { encodeTaskFlags } from '../../wire/metadata.js'
+import { signalWatches, type SignalWatch } from './signal.js'
+
+/** How tasks are run. Times are in milliseconds. */
+export interface TaskOptions {
+  /** Whether workers measure CPU time and peak memory. Default: as the client's option. */
+  readonly profiling?: boolean | undefined
+  /**
+   * The task may run for so long from its start; then it fails with `TaskTimeoutError`. 1 to
+   * 2,147,483,647. Default: for ever.
+   */
+  readonly timeoutMs?: number | undefined
+  /** 0: how often it is run again after it has failed. At most 1,000,000. */
+  readonly retries?: number | undefined
+  /** 3: how often it is run again after its worker was lost. 0 to 1,000,000. */
+  readonly maxWorkerDeaths?: number | undefined
+  /** 0: higher ones run first. -1,000,000,000 to 1,000,000,000. */
+  readonly priority?: number | undefined
+  /**
+   * What the worker must offer, by name: a whole number, at least -1, which stands for any amount.
+   * They travel, but do not steer anything yet. Default: none.
+   */
+  readonly capabilities?: Readonly<Record<string, number>> | undefined
+  /** When it aborts the task is cancelled; its reason becomes the cause. */
+  readonly signal?: AbortSignal | undefined
+  /** For monitors and logs. At most 1,000 characters. Default: the name of the function. */
+  readonly name?: string | undefined
+}
+
+/** All options with a value; what is undefined is left to the scheduler. */
+export interface TaskSettings {
+  readonly profiling: boolean
+  readonly timeoutMs: number | undefined
+  readonly retries: number
+  readonly maxWorkerDeaths: number | undefined
+  readonly priority: number
+  readonly capabilities: readonly TaskCapability[]
+  /** Any of them cancels. */
+  readonly signals: readonly SignalWatch[]
+  readonly name: string
+  /** That of the client. */
+  readonly output: OutputPlace
+}
+
+const MAX_TIMER_MS = 2 ** 31 - 1
+const MAX_COUNT = 1_000_000
+const MAX_PRIORITY = 1_000_000_000
+const MAX_NAME_LENGTH = 1_000
+const NO_PARENT = taskId('')
+const NO_CLIENT = identity('')
+
+/** The compiler wants it complete. */
+const NAMES: Readonly<Record<keyof TaskOptions, true>> = {
+  profiling: true,
+  timeoutMs: true,
+  retries: true,
+  maxWorkerDeaths: true,
+  priority: true,
+  capabilities: true,
+  signal: true,
+  name: true,
+}
+
+/** What holds for tasks unless something else is said. */
+export function defaultTaskSettings(profiling: boolean, output: OutputPlace = 'log'): TaskSettings {
+  return {
+    profiling,
+    timeoutMs: undefined,
+    retries: 0,
+    maxWorkerDeaths: undefined,
+    priority: 0,
+    capabilities: [],
+    signals: [],
+    name: '',
+    output,
+  }
+}
+
+/**
+ * `settings` with those that are given. Signals add up. Throws `ConfigError` that names the option,
+ * its value and the bound.
+ */
+export function changeTaskSettings(settings: TaskSettings, given: TaskOptions): TaskSettings {
+  checkNames('task', NAMES, given)
+  const { profiling, capabilities, signals, name, output } = settings
+  return {
+    profiling: booleanOption('profiling', given.profiling, profiling),
+    timeoutMs: bounded('timeoutMs', given, settings.timeoutMs, [1, MAX_TIMER_MS]),
+    retries: bounded('retries', given, settings.retries, [0, MAX_COUNT]),
+    maxWorkerDeaths: bounded('maxWorkerDeaths', given, settings.maxWorkerDeaths, [0, MAX_COUNT]),
+    priority: bounded('priority', given, settings.priority, [-MAX_PRIORITY, MAX_PRIORITY]),
+    capabilities:
+      given.capabilities === undefined ? capabilities : checkCapabilities(given.capabilities),
+    signals:
+      given.signal === undefined
+        ? signals
+        : [...signals, signalWatches.of(checkSignal(given.signal))],
+    name: given.name === undefined ? name : checkName(given.name),
+    output,
+  }
+}
+
+/** The place of a task among others. */
+export interface TaskPlace {
+  readonly taskId: TaskId
+  readonly priority: number
+  readonly output: OutputPlace
+  readonly outputClient: Identity
+}
+
+/**
+ * Some settings as tasks carry them. Those inside of a task are one more urgent than that, and what
+ * they print goes where its output goes.
+ */
+export function encodeTaskSettings(settings: TaskSettings, parent?: TaskPlace): CoreTaskOptions {
+  const { profiling, timeoutMs, retries, maxWorkerDeaths, capabilities, name } = settings
+  const priority = settings.priority + (parent === undefined ? 0 : parent.priority + 1)
+  return {
+    flags: encodeTaskFlags({ profiling, priority }),
+    // A 1.9.9 worker dies of what is below 0.
+    plainFlags: encodeTaskFlags({ profiling, priority: Math.max(priority, 0) }),
+    parentTaskId: parent?.taskId ?? NO_PARENT,
+    name,
+    timeoutMs: timeoutMs ?? 0,
+    retries,
+    workerDeathLimit: maxWorkerDeaths === undefined ? 0 : maxWorkerDeaths + 1,
+    capabilities,
+    output: parent?.output ?? settings.output,
+    outputClient: parent?.output === 'forward' ? parent.outputClient : NO_CLIENT,
+  }
+}
+
+type NumberName = 'timeoutMs' | 'retries' | 'maxWorkerDeaths' | 'priority'
+
+function bounded<Fallback extends number | undefined>(
+  name: NumberName,
+  given: TaskOptions,
+  fallback: Fallback,
+  [min, max]: readonly [number, number],
+): number | Fallback {
+  const value = given[name]
+  return value === undefined ? fallback : numberOption(name, value, 0, { min, max })
+}
+
+function checkCapabilities(capabilities: unknown): readonly TaskCapability[] {
+  if (typeof capabilities !== 'object' || capabilities === null || Array.isArray(capabilities)) {
+    throw new ConfigError('option capabilities: expected an object of names and numbers')
+  }
+  return Object.entries(capabilities).map(([name, amount]) => {
+    const bounds = { min: -1, max: Number.MAX_SAFE_INTEGER }
+    if (amount === undefined || amount === 0) {
+      const got = amount === 0 ? '0' : 'no number'
+      throw new ConfigError(
+        `option capabilities.${name}: expected -1 or a number from 1, got ${got}`,
+      )
+    }
+    return { name, value: numberOption(`capabilities.${name}`, amount, -1, bounds) }
+  })
+}
+
+function checkSignal(signal: unknown): AbortSignal {
+  if (signal instanceof AbortSignal) return signal
+  throw new ConfigError('option signal: expected an AbortSignal')
+}
+
+function checkName(name: unknown): string {
+  if (typeof name === 'string' && name.length <= MAX_NAME_LENGTH) return name
+  throw new ConfigError(`option name: expected a text of at most ${MAX_NAME_LENGTH} characters`)
+}

@@ -1,0 +1,266 @@
+// The two-way traffic between the socket of a client and its machine: frames become events, actions
+// become frames. What actions mean for tasks and their owners is in client-connection.ts.
+
+import { ProtocolError } from '../base/errors.js'
+import { OUR_FEATURES } from '../base/features.js'
+import type { Identity } from '../base/ids.js'
+import type { Logger } from '../base/logger.js'
+import type { ClientMachine } from '../core/client/client-machine.js'
+import type { ClientAction, ClientEvent } from '../core/client/events.js'
+import { type Clock, Driver } from '../runtime/driver.js'
+import { peerInfo } from '../runtime/peer-info.js'
+import { ProcessSampler } from '../runtime/process-statistics.js'
+import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
+import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
+import { decode, encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
+import type { TaskOwner } from './future/home.js'
+
+// The seam between a client and what carries its messages: a DEALER, or something in memory in
+// tests.
+
+/** What a client needs of a socket; `DealerSocket` has the details. */
+export interface ClientSocket {
+  send(frame: OutgoingFrame): boolean
+  ref(): void
+  unref(): void
+  close(): Promise<void>
+}
+
+/** What is connected, as whom, and who is told. */
+export interface ClientSocketSetup {
+  readonly address: string
+  readonly identity: Identity
+  readonly handler: DealerHandler
+  readonly logger: Logger
+}
+
+/** Connects in the background. Throws `ConfigError` for a wrong address. */
+export function openDealer(setup: ClientSocketSetup): ClientSocket {
+  const { address, identity, handler, logger } = setup
+  // What was not sent stays in the core, which knows what a new connection still needs.
+  return new DealerSocket(address, identity, handler, { queueWhileDisconnected: false, logger })
+}
+
+/** What a machine of a client is told. */
+export type TrafficEvent = ClientEvent<TaskOwner>
+
+type TrafficAction = ClientAction<TaskOwner>
+
+/** What the traffic itself carries out. */
+type OwnAction = 'send' | 'requestFlush' | 'sendHeartbeat' | 'log'
+
+/** An action that is about more than traffic. */
+export type OtherAction = Exclude<TrafficAction, { readonly type: OwnAction }>
+
+/** Told what the traffic brings. */
+interface TrafficHandler {
+  perform(action: OtherAction): void
+  /** Messages have come, or have left: there may be room for more. */
+  onHandled(): void
+  /** An attempt to connect failed, a connection was lost, a message was malformed. */
+  onFailure(reason: string): void
+  /** The machine has thrown: a bug of ours. It must not be used after it. */
+  onFault(error: unknown): void
+}
+
+/** What the traffic is between. */
+interface TrafficSetup {
+  readonly address: string
+  readonly identity: Identity
+  /** The worker inside of whose tasks the client lives, or ''. */
+  readonly worker: Identity
+  /** The scheduler's log says little of a client that only looks whether all is well. */
+  readonly isVisitor: boolean
+  /** What the client is called for people. */
+  readonly name: string
+  readonly logger: Logger
+  readonly machine: ClientMachine<TaskOwner>
+  readonly handler: TrafficHandler
+  readonly openSocket: (setup: ClientSocketSetup) => ClientSocket
+  readonly clock: Clock | undefined
+}
+
+/** The traffic of one client. Connects in the background. */
+export class ClientTraffic {
+  readonly #worker: Identity
+  readonly #isVisitor: boolean
+  readonly #info: PeerInfo
+  /** Whether the scheduler of this connection was told what this process is. */
+  #isIntroduced = false
+  readonly #handler: TrafficHandler
+  readonly #logger: Logger
+  readonly #driver: Driver<TrafficEvent, TrafficAction>
+  readonly #socket: ClientSocket
+  readonly #sampler = new ProcessSampler()
+  /** Events that came while another one was handled, in order. */
+  readonly #postponed: TrafficEvent[] = []
+  #isHandling = false
+  /** The transport has told that it is full, and will tell when it is not any more. */
+  #isCongested = false
+  #isFlushWanted = false
+  #malformedCount = 0
+  readonly #flush = (): void => {
+    if (this.#isCongested) this.#isFlushWanted = true
+    else this.post({ type: 'writable' })
+    this.#handler.onHandled()
+  }
+
+  /** Throws `ConfigError` for a wrong address. */
+  constructor(setup: TrafficSetup) {
+    const { address, identity, logger, machine, handler, clock } = setup
+    this.#worker = setup.worker
+    this.#isVisitor = setup.isVisitor
+    this.#info = peerInfo({ name: setup.name })
+    this.#handler = handler
+    this.#logger = logger
+    this.#driver = new Driver({
+      machine,
+      tick: { type: 'tick' },
+      perform: (action) => this.#perform(action),
+      onFault: (error) => handler.onFault(error),
+      onDue: () => {
+        this.post({ type: 'tick' })
+        handler.onHandled()
+      },
+      ...(clock === undefined ? {} : { clock }),
+    })
+    this.#socket = setup.openSocket({ address, identity, handler: this.#dealerHandler(), logger })
+    this.#socket.unref()
+  }
+
+  /** Whether an event is being handled: another one has to wait. */
+  get isHandling(): boolean {
+    return this.#isHandling
+  }
+
+  /** The process stays alive. */
+  ref(): void {
+    this.#socket.ref()
+  }
+
+  /** The process may end. */
+  unref(): void {
+    this.#socket.unref()
+  }
+
+  /** Closes the socket once what was sent is written. */
+  async close(): Promise<void> {
+    await this.#socket.close()
+    this.post({ type: 'linkClosed' })
+  }
+
+  /** Handles an event now, or after the one that is being handled: an owner may act at once. */
+  post(event: TrafficEvent): void {
+    if (this.#isHandling) {
+      this.#postponed.push(event)
+      return
+    }
+    this.#isHandling = true
+    try {
+      this.#driver.handle(event)
+      if (this.#postponed.length > 0) this.#handlePostponed()
+    } finally {
+      this.#isHandling = false
+    }
+  }
+
+  #handlePostponed(): void {
+    // The list may grow meanwhile.
+    for (const event of this.#postponed) this.#driver.handle(event)
+    this.#postponed.length = 0
+  }
+
+  #dealerHandler(): DealerHandler {
+    return {
+      onConnect: () => {
+        this.#isCongested = false
+        this.#isFlushWanted = false
+        this.#isIntroduced = false
+        this.post({ type: 'connected' })
+      },
+      onDisconnect: (reason) => {
+        const text = reason === '' ? 'the scheduler closed the connection' : reason
+        this.#logger.info('lost the connection to the scheduler', { reason: text })
+        this.post({ type: 'disconnected', reason: text })
+        this.#handler.onFailure(text)
+        this.#handler.onHandled()
+      },
+      onConnectFailed: (reason) => {
+        this.#logger.debug('could not connect to the scheduler', { reason })
+        this.post({ type: 'connectFailed', reason })
+        this.#handler.onFailure(reason)
+      },
+      onMessages: (messages) => {
+        for (const message of messages) this.#onMessage(message)
+        this.#handler.onHandled()
+      },
+      onProgress: () => this.post({ type: 'progressed' }),
+      onDrain: () => this.#onDrain(),
+    }
+  }
+
+  #onDrain(): void {
+    this.#isCongested = false
+    if (!this.#isFlushWanted) return
+    this.#isFlushWanted = false
+    this.#flush()
+  }
+
+  #onMessage(frames: IncomingMessage): void {
+    let message: Message
+    try {
+      if (!(frames instanceof Uint8Array)) throw new ProtocolError('more than one frame')
+      message = decode(frames)
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      this.#onMalformed(error)
+      return
+    }
+    this.post({ type: 'messageReceived', message })
+  }
+
+  /** Logs the first, second, fourth, … so that a hostile peer cannot fill the log. */
+  #onMalformed(error: ProtocolError): void {
+    this.#malformedCount += 1
+    const count = this.#malformedCount
+    if ((count & (count - 1)) !== 0) return
+    this.#logger.warn('dropped a malformed message', { count, error: error.message })
+    this.#handler.onFailure(`malformed message: ${error.message}`)
+  }
+
+  #perform(action: TrafficAction): void {
+    switch (action.type) {
+      case 'send':
+        return this.#send(action.message)
+      case 'requestFlush':
+        if (action.when === 'soon') queueMicrotask(this.#flush)
+        else setImmediate(this.#flush)
+        return
+      case 'sendHeartbeat':
+        return this.#sendHeartbeat(action.latencyUS)
+      case 'log':
+        return this.#logger[action.level](action.text, action.fields)
+      default:
+        this.#handler.perform(action)
+    }
+  }
+
+  #send(message: Message): void {
+    if (!this.#socket.send(encodeFrame(message))) this.#isCongested = true
+  }
+
+  #sendHeartbeat(latencyUS: number): void {
+    this.#send({
+      kind: 'clientHeartbeat',
+      resource: this.#sampler.sample().resource,
+      latencyUS,
+      features: OUR_FEATURES,
+      runtime: `node/${process.versions.node}`,
+      worker: this.#worker,
+      wantsReport: this.#isVisitor,
+      wantsPeers: false,
+      info: this.#isIntroduced ? [] : [this.#info],
+    })
+    this.#isIntroduced = true
+  }
+}

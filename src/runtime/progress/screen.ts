@@ -1,0 +1,201 @@
+// Lines at the bottom of a terminal that change in place while other text scrolls by above them.
+// There is one cursor: whoever writes to the terminal meanwhile has to have the lines taken away
+// first. After each change the cursor stands in a line of its own, so that the process may end, or
+// be ended, at any time, and whatever comes next begins at the left.
+
+import { type LineStyle, textWidth } from './line.js'
+
+/** The part of `process.stderr` that is needed. */
+export interface Terminal {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+  hasColors?(): boolean
+  write(text: string): unknown
+  on?(event: 'error', listener: (error: Error) => void): unknown
+  off?(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/** Something that is shown as one line. */
+export interface ScreenLine {
+  /** How it is now, without an end of line. */
+  render(style: LineStyle): string
+}
+
+/** What surrounds a screen. */
+interface ScreenSetup {
+  /** Where the lines are shown. */
+  readonly terminal: Terminal
+  /** What else writes to the same terminal: `process.stdout`, if it is one. */
+  readonly others: readonly Terminal[]
+  readonly isUnicode: boolean
+}
+
+/** So often lines are drawn at most. */
+const INTERVAL_MS = 100
+const DEFAULT_COLUMNS = 80
+const DEFAULT_ROWS = 24
+/** Colours and other sequences, which take no room. */
+// eslint-disable-next-line no-control-regex -- that is what they are made of
+const SEQUENCES = /\u001b\[[\d;]*[A-Za-z]/g
+const CLEAR_BELOW = '\u001b[J'
+
+/** The lines of one terminal. Nothing runs while there are none. */
+export class ProgressScreen {
+  readonly #setup: ScreenSetup
+  readonly #lines = new Set<ScreenLine>()
+  /** What is on the terminal now. */
+  #shown: readonly string[] = []
+  #timer: NodeJS.Timeout | undefined
+  #restorers: readonly (() => void)[] = []
+  /** Others have written text without its end: nothing may be drawn behind it. */
+  #isLineOpen = false
+  #isDrawing = false
+  #isDrawDue = false
+  readonly #ignore = (): void => {}
+
+  constructor(setup: ScreenSetup) {
+    this.#setup = setup
+  }
+
+  /** Shows a line from the next tick on. */
+  add(line: ScreenLine): void {
+    this.#lines.add(line)
+    if (this.#timer !== undefined) return
+    // Whoever shows lines has other things that keep the process alive.
+    this.#timer = setInterval(() => this.#draw(this.#rendered()), INTERVAL_MS).unref()
+    const { terminal, others } = this.#setup
+    terminal.on?.('error', this.#ignore)
+    this.#restorers = [terminal, ...others].map((stream) => this.#watch(stream))
+  }
+
+  /** Leaves a line on the terminal as it is now, above those that still change. */
+  finish(line: ScreenLine): void {
+    if (!this.#lines.delete(line)) return
+    const last = line.render(this.#style)
+    const opening = this.#isLineOpen ? '\n' : ''
+    this.#isLineOpen = false
+    this.#write(`${this.#erasure}${opening}${last}\n`)
+    this.#shown = []
+    if (this.#lines.size > 0) return this.#draw(this.#rendered())
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    for (const restore of this.#restorers) restore()
+    this.#setup.terminal.off?.('error', this.#ignore)
+  }
+
+  get #style(): LineStyle {
+    const { terminal, isUnicode } = this.#setup
+    const columns = terminal.columns ?? DEFAULT_COLUMNS
+    return { columns, hasColors: terminal.hasColors?.() === true, isUnicode }
+  }
+
+  /** What the lines are now: as many as there is room for. */
+  #rendered(): string[] {
+    const style = this.#style
+    const room = Math.max(1, (this.#setup.terminal.rows ?? DEFAULT_ROWS) - 2)
+    const all = Array.from(this.#lines)
+    const fitting = all.length <= room ? all : all.slice(0, room - 1)
+    const lines = fitting.map((line) => line.render(style))
+    const hidden = all.length - fitting.length
+    return hidden === 0 ? lines : [...lines, `and ${hidden} more`]
+  }
+
+  #draw(lines: readonly string[]): void {
+    if (this.#isLineOpen || lines.join('\n') === this.#shown.join('\n')) return
+    this.#write(`${this.#erasure}${lines.map((line) => `${line}\n`).join('')}`)
+    this.#shown = lines
+  }
+
+  /** What takes the lines away. A terminal that has become narrower has broken them in several. */
+  get #erasure(): string {
+    if (this.#shown.length === 0) return ''
+    const { columns } = this.#style
+    const widths = this.#shown.map((line) => textWidth(line.replaceAll(SEQUENCES, '')))
+    const rows = widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
+    return `\u001b[${rows}A\r${CLEAR_BELOW}`
+  }
+
+  #write(text: string): void {
+    this.#isDrawing = true
+    try {
+      this.#setup.terminal.write(text)
+    } finally {
+      this.#isDrawing = false
+    }
+  }
+
+  /** Makes room whenever somebody writes to a stream of this terminal. */
+  #watch(stream: Terminal): () => void {
+    const write = Reflect.get(stream, 'write') as (...args: unknown[]) => unknown
+    const isOwn = Object.hasOwn(stream, 'write')
+    const watched = (...args: unknown[]): unknown => {
+      if (this.#isDrawing || this.#lines.size === 0) return Reflect.apply(write, stream, args)
+      this.#makeRoom()
+      const result: unknown = Reflect.apply(write, stream, args)
+      this.#afterText(args[0])
+      return result
+    }
+    const target = stream as { write?: unknown }
+    target.write = watched
+    return () => {
+      // Somebody else has done the same since: what is left of ours does nothing.
+      if (target.write !== watched) return
+      if (isOwn) target.write = write
+      else delete target.write
+    }
+  }
+
+  #makeRoom(): void {
+    if (this.#shown.length === 0) return
+    this.#write(this.#erasure)
+    this.#shown = []
+  }
+
+  #afterText(text: unknown): void {
+    const last = typeof text === 'string' ? text.at(-1) : (text as Uint8Array | undefined)?.at?.(-1)
+    if (last === undefined) return
+    this.#isLineOpen = last !== '\n' && last !== 0x0a
+    if (this.#isDrawDue) return
+    this.#isDrawDue = true
+    // Once for all that is written in one turn.
+    setImmediate(() => {
+      this.#isDrawDue = false
+      if (this.#shown.length === 0) this.#draw(this.#rendered())
+    }).unref()
+  }
+}
+
+// The terminal of this process, if progress can be shown on it: stderr, for stdout may be what the
+// program is run for.
+
+/** Finds out once something is to be shown; one screen, for there is one cursor. */
+export class ProcessScreen {
+  #screen: ProgressScreen | undefined
+
+  /** Undefined where nothing can be shown, or nobody looks: not a terminal, a dumb one, or CI. */
+  get screen(): ProgressScreen | undefined {
+    const { stdout, stderr, env } = process
+    if (!stderr.isTTY || !isShown(env)) return undefined
+    const others = stdout.isTTY ? [stdout] : []
+    this.#screen ??= new ProgressScreen({ terminal: stderr, others, isUnicode: isUnicode(env) })
+    return this.#screen
+  }
+}
+
+/** That of this process. */
+export const processScreen: ProcessScreen = new ProcessScreen()
+
+/** Whether the environment speaks for somebody who looks at a terminal that can do more. */
+export function isShown(env: NodeJS.ProcessEnv): boolean {
+  const ci = env['CI']
+  return env['TERM'] !== 'dumb' && (ci === undefined || ci === '' || ci === 'false' || ci === '0')
+}
+
+/** Whether the terminal shows more than ASCII. */
+export function isUnicode(env: NodeJS.ProcessEnv): boolean {
+  // Terminals of Windows name no locale.
+  if (process.platform === 'win32') return env['WT_SESSION'] !== undefined
+  const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || ''
+  return /utf-?8/i.test(locale)
+}

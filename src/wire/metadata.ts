@@ -1,0 +1,97 @@
+// The content of `TaskResult.metadata`: what running a task has cost. Big-endian, unlike all around
+// it.
+
+import { asBuffer } from '../base/bytes.js'
+import { ProtocolError } from '../base/errors.js'
+
+const PROFILE_BYTES = 16
+const TWO_32 = 2 ** 32
+
+/** What running a task has cost (docs/protocol.md#profile-result). */
+export interface ProfileResult {
+  /** From handing the task to the processor to its result, in seconds. */
+  readonly durationSeconds: number
+  /** The most memory that it used beyond what the processor had before, in bytes. */
+  readonly peakMemoryBytes: number
+  /** Processor time, user and system, in seconds. */
+  readonly cpuSeconds: number
+}
+
+/** The 16 bytes of a profile. The times lose precision: they travel as 32-bit floats. */
+export function encodeProfileResult(profile: ProfileResult): Uint8Array {
+  const bytes = Buffer.allocUnsafe(PROFILE_BYTES)
+  const memory = Math.min(Math.trunc(amount(profile.peakMemoryBytes)), Number.MAX_SAFE_INTEGER)
+  bytes.writeFloatBE(amount(profile.durationSeconds), 0)
+  bytes.writeUInt32BE(Math.floor(memory / TWO_32), 4)
+  bytes.writeUInt32BE(memory % TWO_32, 8)
+  bytes.writeFloatBE(amount(profile.cpuSeconds), 12)
+  return bytes
+}
+
+/**
+ * The profile in a `TaskResult.metadata`, undefined where it is empty. Amounts that make no sense
+ * (negative, infinite, not a number) become 0. Throws `ProtocolError` for any other length.
+ */
+export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undefined {
+  if (metadata.byteLength === 0) return undefined
+  if (metadata.byteLength !== PROFILE_BYTES) {
+    throw new ProtocolError(
+      `TaskResult.metadata of ${metadata.byteLength} bytes: must have 16 or none`,
+    )
+  }
+  const bytes = asBuffer(metadata)
+  const memory = bytes.readUInt32BE(4) * TWO_32 + bytes.readUInt32BE(8)
+  return {
+    durationSeconds: amount(bytes.readFloatBE(0)),
+    peakMemoryBytes: Math.min(memory, Number.MAX_SAFE_INTEGER),
+    cpuSeconds: amount(bytes.readFloatBE(12)),
+  }
+}
+
+/** How long the function took, in milliseconds; undefined where there is no profile. */
+export function durationMsOf(metadata: Uint8Array): number | undefined {
+  return metadata.byteLength === PROFILE_BYTES
+    ? amount(asBuffer(metadata).readFloatBE(0)) * 1000
+    : undefined
+}
+
+function amount(value: number): number {
+  return Number.isFinite(value) && value > 0 ? value : 0
+}
+
+// The content of `Task.metadata`: how a task wants to be run. Big-endian, unlike all around it.
+
+const FLAGS_BYTES = 5
+const MAX_PRIORITY = 2 ** 31 - 1
+
+/** How a task wants to be run (docs/protocol.md#task-flags). */
+export interface TaskFlags {
+  /** Whether the client asks for a profile. */
+  readonly profiling: boolean
+  /**
+   * Higher is more urgent: 0 for a task submitted by an application, one more than its parent's for
+   * one submitted inside a task. A signed number of 32 bits; 1.9.9 workers die of negative ones.
+   */
+  readonly priority: number
+}
+
+/** What an empty `Task.metadata` stands for. */
+export const DEFAULT_TASK_FLAGS: TaskFlags = { profiling: true, priority: 0 }
+
+/** The five bytes of some flags. A priority out of range is clamped. */
+export function encodeTaskFlags(flags: TaskFlags): Uint8Array {
+  const bytes = Buffer.allocUnsafe(FLAGS_BYTES)
+  const priority = Math.max(-MAX_PRIORITY - 1, Math.min(Math.trunc(flags.priority), MAX_PRIORITY))
+  bytes[0] = flags.profiling ? 1 : 0
+  bytes.writeInt32BE(Number.isNaN(priority) ? 0 : priority, 1)
+  return bytes
+}
+
+/** The flags in a `Task.metadata`. Throws `ProtocolError` unless it has 5 bytes, or none. */
+export function decodeTaskFlags(bytes: Uint8Array): TaskFlags {
+  if (bytes.byteLength === 0) return DEFAULT_TASK_FLAGS
+  if (bytes.byteLength !== FLAGS_BYTES) {
+    throw new ProtocolError(`Task.metadata of ${bytes.byteLength} bytes: must have 5 or none`)
+  }
+  return { profiling: bytes[0] !== 0, priority: asBuffer(bytes).readInt32BE(1) }
+}

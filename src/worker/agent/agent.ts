@@ -1,0 +1,194 @@
+// The agent: one process that serves any number of workers, each with an identity, a connection and
+// a processor of its own. User code never runs in it, so whatever that does, the workers stay
+// alive.
+
+import { randomBytes } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Identity, identity as identityOf } from '../../base/ids.js'
+import type { LogFields, Logger } from '../../base/logger.js'
+import { Recurrence } from '../../base/recurrence.js'
+import { HostUnits } from '../../core/worker/queue/units.js'
+import { peerInfo } from '../../runtime/peer-info.js'
+import { ProcessSampler } from '../../runtime/process-statistics.js'
+import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
+import { SparePool } from './spare-pool.js'
+import { type AgentEnd, AgentWorker } from './worker.js'
+
+// That a scheduler cannot be reached is said at a bounded rate, not by each worker at each attempt.
+
+/** Each reason is told at once, and then so often while it lasts. */
+const INTERVAL_MS = 60_000
+
+/** What answers is a publisher. */
+const MONITORS = /cannot talk to a "X?PUB"/
+const MONITORS_HINT =
+  'this is the address for monitors; workers need the one for clients and workers'
+
+/** Shared by all workers of an agent, for they connect to the same address. */
+export class ConnectReport {
+  readonly #address: string
+  readonly #recurrences = new Map<string, Recurrence>()
+  #lastReason: string | undefined
+
+  constructor(address: string) {
+    this.#address = address
+  }
+
+  /** Warns if this is new, or was not said for long. */
+  onFailed(logger: Logger, reason: string): void {
+    this.#lastReason = reason
+    let recurrence = this.#recurrences.get(reason)
+    if (recurrence === undefined) {
+      recurrence = new Recurrence(INTERVAL_MS)
+      this.#recurrences.set(reason, recurrence)
+    }
+    const attempts = recurrence.note(performance.now())
+    const hint = MONITORS.test(reason) ? { hint: MONITORS_HINT } : {}
+    const fields = {
+      address: this.#address,
+      reason,
+      ...hint,
+      ...(attempts > 1 ? { attempts } : {}),
+    }
+    const level = attempts > 0 ? 'warn' : 'debug'
+    logger[level]('cannot connect to the scheduler; trying again', fields)
+  }
+
+  /** Why the last attempt failed; undefined while there is a connection, or was no attempt. */
+  get lastReason(): string | undefined {
+    return this.#lastReason
+  }
+
+  /** The next failure is news again. */
+  onConnected(): void {
+    this.#lastReason = undefined
+    this.#recurrences.clear()
+  }
+}
+
+// A logger that says which worker speaks: many share one agent, and often one name. It is called by
+// its identity, as in the log of the scheduler.
+
+/** `logger`, with `fields` added to every line. */
+export function withFields(logger: Logger, fields: LogFields): Logger {
+  return {
+    debug: (text, more) => logger.debug(text, { ...fields, ...more }),
+    info: (text, more) => logger.info(text, { ...fields, ...more }),
+    warn: (text, more) => logger.warn(text, { ...fields, ...more }),
+    error: (text, more) => logger.error(text, { ...fields, ...more }),
+    isLevelEnabled: (level) => logger.isLevelEnabled?.(level) ?? true,
+  }
+}
+
+export type { AgentEnd } from './worker.js'
+
+/** An agent that leaves says what it waits for if that takes longer, in milliseconds. */
+const TELL_DELAY_MS = 100
+
+/** Workers in this process. They keep it alive until they have ended. */
+export class Agent {
+  /** Resolves when the scheduler knows all workers; rejects when one ends before that. */
+  readonly ready: Promise<void>
+  /** Resolves when all workers have ended, with their connections and processors. */
+  readonly ended: Promise<AgentEnd>
+  readonly #settings: CheckedAgentOptions
+  readonly #workers: AgentWorker[] = []
+  readonly #started: Promise<void>
+  readonly #spares: SparePool
+  #isStopping = false
+
+  private constructor(settings: CheckedAgentOptions) {
+    const { processor, spareProcessors: count, logger } = settings
+    this.#settings = settings
+    this.#spares = new SparePool({ processor, count, logger })
+    this.#started = this.#start(settings)
+    this.ready = this.#started.then(() => this.#allReady())
+    // Who does not ask is not told.
+    this.ready.catch(() => {})
+    this.ended = this.#started.then(() => this.#allEnded())
+  }
+
+  /**
+   * Starts the workers; they connect in the background. Rejects with `ConfigError` for a bad
+   * option.
+   */
+  static async start(options: AgentOptions): Promise<Agent> {
+    return new Agent(checkAgentOptions(options))
+  }
+
+  /**
+   * Shuts all workers down gracefully: tasks that they have not begun run elsewhere, and those that
+   * run have `drainMs` to end. If `isUrgent`, or when it is called again, they are not waited for.
+   * Resolves when nothing is left of them.
+   */
+  async stop({ isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<void> {
+    this.#isStopping = true
+    await this.#started
+    const ended = this.#workers.map((worker) => worker.stop(isUrgent))
+    // By then it has shown what has begun.
+    const timer = setTimeout(() => this.#tellDraining(), TELL_DELAY_MS)
+    await Promise.all([this.#spares.close(), ...ended])
+    clearTimeout(timer)
+  }
+
+  /**
+   * One worker a turn: starting a process takes a while, and those that run must not wait for all.
+   */
+  async #start(settings: CheckedAgentOptions): Promise<void> {
+    const agentId = randomBytes(8).toString('hex')
+    const units = new HostUnits(settings.capabilities)
+    units.listen(() => {
+      // Not within the turn of the worker that had them.
+      setImmediate(() => {
+        for (const worker of this.#workers) worker.nudge()
+      })
+    })
+    const { endsMS, allocation } = settings
+    const sampler = new ProcessSampler()
+    const report = new ConnectReport(settings.address)
+    const spares = this.#spares
+    for (const [index, name] of settings.names.entries()) {
+      if (index > 0) await nextTurn()
+      if (this.#isStopping) return
+      const identity = newWorkerIdentity(name)
+      const logger = withFields(settings.logger, { worker: identity, index })
+      logger.info(`Worker[${index}] started`)
+      const shared = { settings, agentId, units, sampler, report, spares }
+      const info = peerInfo({ name, endsMS, allocation })
+      const worker = new AgentWorker({ ...shared, identity, info, logger })
+      this.#workers.push(worker)
+      void worker.ended.then(({ reason, isFailure }) => {
+        logger[isFailure ? 'error' : 'info'](`Worker[${index}] ended: ${reason}`)
+      })
+    }
+  }
+
+  #tellDraining(): void {
+    const tasks = this.#workers.reduce((sum, worker) => sum + worker.drainingCount, 0)
+    if (tasks === 0) return
+    const { drainMs, logger } = this.#settings
+    const running = tasks === 1 ? '1 task still runs' : `${tasks} tasks still run`
+    const text = `leaving: ${running}, at most ${drainMs / 1_000} s; a second signal ends at once`
+    logger.info(text, { tasks, drainMs })
+  }
+
+  async #allReady(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.ready))
+  }
+
+  /** The first failure is the reason, if there is one. */
+  async #allEnded(): Promise<AgentEnd> {
+    const ends = await Promise.all(this.#workers.map((worker) => worker.ended))
+    await this.#spares.close()
+    const failure = ends.find((end) => end.isFailure)
+    return failure ?? ends[0] ?? { reason: 'stopped', isFailure: false }
+  }
+}
+
+/**
+ * A new worker identity (docs/protocol.md#identities): text in UTF-8, as one character per byte.
+ */
+function newWorkerIdentity(name: string): Identity {
+  const text = `${process.pid}|${name}|${randomBytes(16).toString('hex')}`
+  return identityOf(Buffer.from(text, 'utf8').toString('latin1'))
+}

@@ -1,0 +1,378 @@
+// The options of an agent: names, defaults and bounds, checked in one place for code and commands.
+
+import { statSync } from 'node:fs'
+import { availableParallelism, hostname } from 'node:os'
+import { ConfigError } from '../../base/errors.js'
+import { type Logger, silentLogger } from '../../base/logger.js'
+import { checkOptions, loggerOption, type OptionTable, show } from '../../base/option.js'
+import { counted } from '../../base/text.js'
+import { parseConnectAddress } from '../../transport/address.js'
+import type { TaskCapability } from '../../wire/message.js'
+import type { ProcessorOptions } from './spawn.js'
+
+// What has started an agent, and until when it lets it live: told by options, or by Slurm.
+
+/** What the scheduler is told of it. */
+interface Allocation {
+  /** When the agent is ended, in milliseconds since 1970; 0 = no limit is known. */
+  readonly endsMS: number
+  /** '' = it is part of nothing that is known. */
+  readonly allocation: string
+}
+
+const NAME = /^[^\p{Cc}]{1,128}$/u
+
+/** What options say, or `env` of a job of Slurm, now. Throws `ConfigError` for a bad name. */
+export function allocationOf(
+  options: { readonly timeLimitMs?: number | undefined; readonly allocation?: string | undefined },
+  env: NodeJS.ProcessEnv,
+  nowMS: number,
+): Allocation {
+  const { timeLimitMs, allocation } = options
+  if (allocation !== undefined && !NAME.test(allocation)) {
+    const rule = '1 to 128 characters without control characters'
+    throw new ConfigError(`option allocation: expected ${rule}, got ${show(allocation)}`)
+  }
+  const job = env['SLURM_JOB_ID'] ?? ''
+  const limitMS = timeLimitMs === 0 ? 0 : nowMS + (timeLimitMs ?? 0)
+  return {
+    endsMS: timeLimitMs === undefined ? slurmEndMS(env) : limitMS,
+    allocation: allocation ?? (NAME.test(job) ? `slurm-${job}` : ''),
+  }
+}
+
+/** Slurm tells it in seconds since 1970. */
+function slurmEndMS(env: NodeJS.ProcessEnv): number {
+  const seconds = Number(env['SLURM_JOB_END_TIME'] ?? 0)
+  return Number.isSafeInteger(seconds * 1_000) && seconds > 0 ? seconds * 1_000 : 0
+}
+
+/** What an agent can be told. Times are in milliseconds, sizes in bytes. */
+export interface AgentOptions {
+  /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
+  readonly address: string
+  /** How many workers. 1 to 4,096. */
+  readonly workers: number
+  /** One per worker, without `|`. Default: the host's name up to the first dot, for each. */
+  readonly workerNames?: readonly string[] | undefined
+  /**
+   * What tasks may ask for with `capabilities`: `['linux', 'gpu=2']`, or `{ linux: -1, gpu: 2 }`.
+   * Of a number, so many units can be used at a time, by all workers together; 0 to 100,000. A name
+   * alone (-1) is had in any number. At most 64. Nothing.
+   */
+  readonly capabilities?: readonly string[] | Readonly<Record<string, number>> | undefined
+  /**
+   * 0: whatever has started the agent ends it after so long; 0 = never, or it is not known. Only
+   * told to the scheduler, which shows it. Default in a job of Slurm: what is left of it
+   * (`SLURM_JOB_END_TIME`). Up to 2^40.
+   */
+  readonly timeLimitMs?: number | undefined
+  /**
+   * What the agent was started as part of, for people. Default: `slurm-ID` in a job of Slurm
+   * (`SLURM_JOB_ID`), else nothing. Up to 128 characters, none of them for control.
+   */
+  readonly allocation?: string | undefined
+  /** 2,000: how often each worker tells the scheduler that it lives. 10 to 3,600,000. */
+  readonly heartbeatIntervalMs?: number | undefined
+  /**
+   * 0: a task that runs for longer on these workers is stopped, and fails with `TaskTimeoutError`;
+   * a shorter `timeoutMs` of its own comes first. 0 = never. Up to 2,147,483,647.
+   */
+  readonly taskTimeoutMs?: number | undefined
+  /** 300,000: a worker that hears nothing from the scheduler for longer ends. 100 to 10^9. */
+  readonly deathTimeoutMs?: number | undefined
+  /**
+   * 0: a worker that is told to stop gives back what it has not begun, and what runs has so much
+   * time to end; it runs elsewhere again if that is over. (The command waits for 20 seconds.)
+   * 0 to 3,600,000.
+   */
+  readonly drainMs?: number | undefined
+  /**
+   * True: the scheduler is told the name, message and stack of an error, too, which it keeps for
+   * monitors. Clients get errors either way.
+   */
+  readonly errorTexts?: boolean | undefined
+  /** 8,192: results up to this size travel inside the result message. 0 to 16,777,216. */
+  readonly inlineLimitBytes?: number | undefined
+  /**
+   * 3,000 (500 in `SchedulerClusterCombo.start` and `Client.local`): a processor that is to end is
+   * killed this long after SIGTERM. 0 to 3,600,000.
+   */
+  readonly killDelayMs?: number | undefined
+  /**
+   * 1,000: a task that is cancelled, or has run for too long, and that listens to its abort signal,
+   * has this time to end by itself. 0 to 3,600,000.
+   */
+  readonly cancelGraceMs?: number | undefined
+  /**
+   * 1: processors that are started in advance, for all workers together, so that one that is killed
+   * with its task is replaced at once. Each takes some 50 MB of memory. 0 to 16.
+   */
+  readonly spareProcessors?: number | undefined
+  /**
+   * 1,073,741,824 (1 GiB): objects of more than so many bytes together are forgotten, per worker,
+   * the longest unused first, but never what a task of the worker needs. 0 to 2^40.
+   */
+  readonly objectCacheBytes?: number | undefined
+  /**
+   * 30,000: how often an idle processor that has worked collects garbage; 0 = only when Node does
+   * so by itself. Up to 86,400,000.
+   */
+  readonly garbageCollectIntervalMs?: number | undefined
+  /**
+   * 1,073,741,824 (1 GiB): an idle processor that holds more memory than this gives back what it
+   * can. 0 = never. Up to 2^40.
+   */
+  readonly trimMemoryThresholdBytes?: number | undefined
+  /** Command line options of Node for the processors, such as `--max-old-space-size=…`. None. */
+  readonly execArgv?: readonly string[] | undefined
+  /** The processors' environment. Default: that of this process. */
+  readonly env?: NodeJS.ProcessEnv | undefined
+  /** The processors' working directory. Default: that of this process. */
+  readonly cwd?: string | undefined
+  /**
+   * Silent by default; `loggingPaths` and its kin make one instead. What tasks write to stdout and
+   * stderr goes here, too.
+   */
+  readonly logger?: Logger | undefined
+}
+
+/** The same with nothing left open. */
+export interface CheckedAgentOptions {
+  readonly address: string
+  readonly names: readonly string[]
+  /** By this machine's clock; 0 = no limit is known. */
+  readonly endsMS: number
+  readonly allocation: string
+  /** As workers say them in their heartbeats. */
+  readonly capabilities: readonly TaskCapability[]
+  readonly heartbeatIntervalMs: number
+  readonly deathTimeoutMs: number
+  readonly drainMs: number
+  readonly errorTexts: boolean
+  readonly inlineLimitBytes: number
+  readonly cancelGraceMs: number
+  readonly spareProcessors: number
+  readonly objectCacheBytes: number
+  readonly taskTimeoutMs: number
+  readonly garbageCollectIntervalMs: number
+  readonly trimMemoryThresholdBytes: number
+  readonly processor: ProcessorOptions
+  readonly logger: Logger
+}
+
+const MAX_NAME_LENGTH = 128
+const MAX_CAPABILITIES = 64
+const MAX_UNITS = 100_000
+const CAPABILITY = /^([^\s,=\p{C}]{1,128})(?:=(\d+(?:\.\d+)?))?$/u
+const UP_TO_AN_HOUR = { kind: 'duration', min: 0, max: 3_600_000 } as const
+
+/** The options of an agent, for code and commands. */
+export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
+  address: { type: { kind: 'text' }, description: 'the address of the scheduler' },
+  workers: {
+    type: { kind: 'integer', min: 1, max: 4_096 },
+    description: 'how many workers; one core is left for everything else',
+    commandDefault: Math.max(1, availableParallelism() - 1),
+    defaultText: 'cores - 1',
+    flag: 'num-of-workers',
+    short: ['-n'],
+  },
+  workerNames: {
+    type: { kind: 'list', separator: 'commas' },
+    description: 'one per worker, by commas',
+    defaultText: 'the name of the host',
+    flag: 'worker-names',
+    short: ['-wn'],
+  },
+  capabilities: {
+    type: { kind: 'list', separator: 'commas', isRecord: true },
+    description: 'what tasks may ask for: names, and how many of each (gpu=2), by commas',
+    flag: 'capabilities',
+  },
+  timeLimitMs: {
+    type: { kind: 'duration', min: 0, max: 1_099_511_627_776 },
+    description: 'tell the scheduler that the workers are ended after so long; 0 = never',
+    defaultText: 'what is left of the Slurm job, or 0',
+    flag: 'time-limit-seconds',
+  },
+  allocation: {
+    type: { kind: 'text' },
+    description: 'tell the scheduler what the workers were started as part of',
+    defaultText: 'the id of the Slurm job',
+    flag: 'allocation',
+  },
+  heartbeatIntervalMs: {
+    type: { kind: 'duration', min: 10, max: 3_600_000 },
+    description: 'how often the workers say that they live',
+    default: 2_000,
+    flag: 'heartbeat-interval',
+    short: ['-hi'],
+  },
+  taskTimeoutMs: {
+    type: { kind: 'duration', min: 0, max: 2_147_483_647 },
+    description: 'stop a task that runs for longer here; 0 = never',
+    default: 0,
+    flag: 'task-timeout-seconds',
+    short: ['-tts'],
+  },
+  deathTimeoutMs: {
+    type: { kind: 'duration', min: 100, max: 1_000_000_000 },
+    description: 'end when the scheduler has been silent for so long',
+    default: 300_000,
+    flag: 'death-timeout-seconds',
+    short: ['-ds'],
+  },
+  drainMs: {
+    type: UP_TO_AN_HOUR,
+    description: 'when told to end, wait so long for tasks that run; the others run elsewhere',
+    default: 0,
+    commandDefault: 20_000,
+    flag: 'drain-seconds',
+  },
+  errorTexts: {
+    type: { kind: 'boolean' },
+    description: 'tell monitors what the errors of tasks say',
+    default: true,
+    flag: 'error-texts',
+  },
+  inlineLimitBytes: {
+    type: { kind: 'integer', min: 0, max: 16_777_216 },
+    description: 'results up to this size travel inside the result message',
+    default: 8_192,
+    flag: 'inline-limit-bytes',
+  },
+  killDelayMs: {
+    type: UP_TO_AN_HOUR,
+    description: 'a processor that is to end is killed so long after SIGTERM',
+    default: 3_000,
+    flag: 'kill-delay-seconds',
+  },
+  cancelGraceMs: {
+    type: UP_TO_AN_HOUR,
+    description: 'a cancelled task that listens to its abort signal may take so long to end',
+    default: 1_000,
+    flag: 'cancel-grace-seconds',
+  },
+  spareProcessors: {
+    type: { kind: 'integer', min: 0, max: 16 },
+    description: 'processes that wait to replace one that was killed; each takes some 50 MB',
+    default: 1,
+    flag: 'spare-processors',
+  },
+  objectCacheBytes: {
+    type: { kind: 'integer', min: 0, max: 1_099_511_627_776 },
+    description: 'so much of objects each worker keeps that none of its tasks needs',
+    default: 1_073_741_824,
+    flag: 'object-cache-bytes',
+  },
+  garbageCollectIntervalMs: {
+    type: { kind: 'duration', min: 0, max: 86_400_000 },
+    description: 'how often idle processors that have worked collect garbage; 0 = never',
+    default: 30_000,
+    flag: 'garbage-collect-interval-seconds',
+    short: ['-gc'],
+  },
+  trimMemoryThresholdBytes: {
+    type: { kind: 'integer', min: 0, max: 1_099_511_627_776 },
+    description: 'an idle processor that holds more memory than this gives it back; 0 = never',
+    default: 1_073_741_824,
+    flag: 'trim-memory-threshold-bytes',
+    short: ['-tm'],
+  },
+  execArgv: { type: { kind: 'list', separator: 'words' }, description: 'options of Node' },
+  env: { type: { kind: 'object' }, description: 'the environment of the processors' },
+  cwd: { type: { kind: 'text' }, description: 'the working directory of the processors' },
+  logger: { type: { kind: 'object' }, description: 'where log lines go' },
+}
+
+/** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value. */
+export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
+  const checked = checkOptions('agent', AGENT_OPTIONS, options)
+  const { workers, workerNames, capabilities, timeLimitMs, allocation, ...others } = checked
+  const { execArgv = [], env, cwd, killDelayMs, logger, ...rest } = others
+  if (rest.address === undefined)
+    throw new ConfigError('option address: expected text, got nothing')
+  if (workers === undefined) throw new ConfigError('option workers: expected a number, got nothing')
+  parseConnectAddress(rest.address)
+  return {
+    ...(rest as Omit<CheckedAgentOptions, OwnChecks>),
+    names: checkNames(workerNames, workers),
+    ...allocationOf({ timeLimitMs, allocation }, process.env, Date.now()),
+    capabilities: checkCapabilities((capabilities ?? []) as readonly string[]),
+    processor: {
+      execArgv,
+      env: checkEnv(env),
+      cwd: checkCwd(cwd),
+      killDelayMs: killDelayMs as number,
+    },
+    logger: loggerOption('logger', logger) ?? silentLogger,
+  }
+}
+
+/** What is not taken over as it is given. */
+type OwnChecks = 'names' | 'endsMS' | 'allocation' | 'capabilities' | 'processor' | 'logger'
+
+/** `linux`, or `gpu=2`. */
+function checkCapabilities(texts: readonly string[]): readonly TaskCapability[] {
+  const found = new Map<string, number>()
+  const wrong = (why: string, got: string): ConfigError => {
+    return new ConfigError(`option capabilities: expected ${why}, got ${JSON.stringify(got)}`)
+  }
+  for (const text of texts) {
+    const [, name, number] = CAPABILITY.exec(text) ?? []
+    if (name === undefined) throw wrong('names such as linux, or gpu=2 with a number', text)
+    const value = number === undefined ? -1 : Number(number)
+    if (!Number.isInteger(value) || value > MAX_UNITS) {
+      throw wrong(`a whole number of ${name} from 0 to ${MAX_UNITS}`, text)
+    }
+    if (found.has(name)) throw wrong('each name once', text)
+    found.set(name, value)
+  }
+  if (found.size > MAX_CAPABILITIES) {
+    throw new ConfigError(`option capabilities: expected at most ${MAX_CAPABILITIES} names`)
+  }
+  return [...found].map(([name, value]) => ({ name, value }))
+}
+
+function checkNames(names: readonly string[] | undefined, count: number): readonly string[] {
+  if (names === undefined) return new Array<string>(count).fill(hostname().split('.', 1)[0] ?? '')
+  if (!Array.isArray(names) || names.length !== count) {
+    const got = Array.isArray(names)
+      ? `${counted(names.length, 'name')} for ${counted(count, 'worker')}`
+      : 'no list'
+    throw new ConfigError(`option workerNames: expected one name per worker, got ${got}`)
+  }
+  for (const name of names as readonly unknown[]) {
+    const isName = typeof name === 'string' && /^[^|\p{Cc}]+$/u.test(name)
+    if (isName && name.length <= MAX_NAME_LENGTH) continue
+    const rule = `1 to ${MAX_NAME_LENGTH} characters without | and control characters`
+    throw new ConfigError(`option workerNames: expected ${rule}, got ${JSON.stringify(name)}`)
+  }
+  return [...(names as readonly string[])]
+}
+
+function checkEnv(env: NodeJS.ProcessEnv | undefined): NodeJS.ProcessEnv {
+  if (env === undefined) return process.env
+  if (typeof env !== 'object' || env === null || Array.isArray(env)) {
+    throw new ConfigError(`option env: expected an object, got ${show(env)}`)
+  }
+  for (const [name, value] of Object.entries(env as Readonly<Record<string, unknown>>)) {
+    if (typeof value === 'string' || value === undefined) continue
+    throw new ConfigError(`option env: expected text for ${name}, got ${show(value)}`)
+  }
+  return env
+}
+
+function checkCwd(cwd: string | undefined): string | undefined {
+  if (cwd === undefined || isDirectory(cwd)) return cwd
+  throw new ConfigError(`option cwd: ${JSON.stringify(cwd)} is not a directory`)
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,446 @@
+// Hosts one processor process: starts it, speaks with it for a worker, passes on what it prints,
+// ends it, and tells how it ended.
+
+import type { ChildProcess } from 'node:child_process'
+import type { Duplex, Readable } from 'node:stream'
+import type { ProcessorDeath } from '../../base/errors.js'
+import type { LogFields, Logger } from '../../base/logger.js'
+import type { LastRun, RunStatus } from '../../core/worker/events.js'
+import type { Units } from '../../core/worker/queue/units.js'
+import type { OutgoingFrame } from '../../transport/options.js'
+import {
+  decode,
+  type OutputStream,
+  type TaskOutput,
+  type TaskResult,
+  type TaskUpdate,
+} from '../../wire/message.js'
+import { AgentLink } from '../link/agent-link.js'
+import {
+  decodeExitNote,
+  decodeLog,
+  encodeCollect,
+  encodeHost,
+  encodeStop,
+  encodeUnits,
+  type HostFacts,
+  type StopOrder,
+} from '../link/control.js'
+import {
+  INBOX_FD,
+  KIND_COLLECT,
+  KIND_EXIT_NOTE,
+  KIND_HOST,
+  KIND_LOG,
+  KIND_MESSAGE,
+  KIND_STOP,
+  KIND_UNITS,
+  LIFELINE_FD,
+  OUTBOX_FD,
+} from '../link/frames.js'
+import { Lifeline } from '../link/lifeline.js'
+import { OutputBatch, OutputLog } from './output.js'
+import { ByteTail, type ProcessorOptions, spawnProcessor } from './spawn.js'
+
+// How a processor ends itself with all that it has started, when there is nobody left to do that.
+
+/**
+ * Never returns. The processor leads a process group of its own; where there are no groups, only
+ * itself is ended.
+ */
+export function killOwnGroup(): void {
+  try {
+    process.kill(-process.pid, 'SIGKILL')
+  } catch {
+    process.kill(process.pid, 'SIGKILL')
+  }
+}
+
+// A wait that has an end.
+
+/** Resolves with `done`, or after this time. Rejects with `done`. */
+async function inTime(done: Promise<unknown>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs)
+  })
+  await Promise.race([done, late])
+  clearTimeout(timer)
+}
+
+/** What is kept of stderr for `ProcessorDiedError`, in bytes. */
+const STDERR_TAIL_BYTES = 4096
+
+/** A processor that was asked to end by itself is told more firmly after this time. */
+const PATIENCE_MS = 250
+
+/**
+ * A processor is asked this often whether it lives. All of one can only be silent if the whole
+ * process is stopped: by SIGSTOP, by a debugger of the system, or by a machine that swaps for its
+ * life. These get a minute, which is six times this.
+ */
+const PULSE_INTERVAL_MS = 10_000
+
+/** A process whose pipes are closed ends, or is ended after this time. */
+const PIPE_TIMEOUT_MS = 1000
+
+/** How long to wait for the rest of what a dead processor has told. */
+const DRAIN_TIMEOUT_MS = 1000
+
+/**
+ * The same for what it has printed. All of that is in the pipes already, whose ends may be held by
+ * processes that user code has sent away.
+ */
+const PRINT_TIMEOUT_MS = 50
+
+/** What a host tells, never from within `serve`. Nothing after `onExit`. */
+export interface ProcessorHostHandler {
+  onReady(pid: number): void
+  onResult(result: TaskResult): void
+  onUpdate(update: TaskUpdate): void
+  /** It says what a task has printed. */
+  onOutput(output: TaskOutput): void
+  /** Something was written to its standard streams, and nobody says by whom. */
+  onPrinted(stream: OutputStream, content: Uint8Array): void
+  onStatus(status: RunStatus): void
+  /** Answers `retract`: of those that were asked for, these will neither run nor be answered. */
+  onRetracted(asked: readonly number[], retracted: readonly number[]): void
+  onExit(death: ProcessorDeath, lastRun: LastRun): void
+}
+
+/** For whom a processor works. */
+interface ProcessorService {
+  readonly facts: HostFacts
+  /** Gets what its tasks log, and what is given to `log`. */
+  readonly logger: Logger
+  readonly handler: ProcessorHostHandler
+}
+
+/** One processor process. */
+export interface ProcessorHost {
+  /** Resolves when it has reported in, or is gone. */
+  readonly started: Promise<void>
+  /** Resolves when it is gone. */
+  readonly exited: Promise<void>
+  /** Whether it has reported in, and lives. */
+  readonly isReady: boolean
+  /** Whether the process has ended, or could not be started. */
+  readonly isGone: boolean
+  /** From now on it works for this worker. Once, and before anything is sent. */
+  serve(service: ProcessorService): void
+  /**
+   * Passes on a message in its bytes. Large pieces must not be changed afterwards. `units`: those
+   * of the task that the message is.
+   */
+  send(frame: OutgoingFrame, units?: Units): void
+  /** Has it skip or stop a task. */
+  stop(order: StopOrder): void
+  /** Asks how far a task is: `onStatus` follows, even while user code runs. */
+  askStatus(dispatchNumber: number): void
+  /**
+   * Takes back what it has not begun of these tasks, named by their place among all that it was
+   * sent: `onRetracted` follows, in order, even while user code runs; not if it dies before.
+   */
+  retract(dispatchNumbers: readonly number[]): void
+  /** Writes something that was printed to the log, line by line; `fields` say by which task. */
+  log(stream: OutputStream, content: Uint8Array, fields?: LogFields): void
+  /** Has it collect garbage if it is still idle then and holds more than so many bytes. */
+  collectGarbage(aboveBytes: number): void
+  /** Ends it: SIGTERM first, SIGKILL after `killDelayMs`. What it has written still comes. */
+  kill(): void
+  /** Ends it in good order: it is asked, then told, then killed. Resolves after `onExit`. */
+  end(): Promise<void>
+}
+
+/** Starts a processor. `logger` gets what it prints before it works for anybody. */
+export function hostProcessor(options: ProcessorOptions, logger: Logger): ProcessorHost {
+  const child = spawnProcessor(options)
+  return child instanceof Error
+    ? new UnstartedProcessor(child)
+    : new RunningProcessor(child, options, logger)
+}
+
+/** A process that the system did not let us start: too many processes, too many open files, … */
+class UnstartedProcessor implements ProcessorHost {
+  readonly isReady = false
+  readonly isGone = true
+  readonly started: Promise<void> = Promise.resolve()
+  readonly exited: Promise<void> = Promise.resolve()
+  readonly #error: Error
+  #served: Promise<void> | undefined
+
+  constructor(error: Error) {
+    this.#error = error
+  }
+
+  serve({ handler }: ProcessorService): void {
+    this.#served = new Promise((resolve) => {
+      setImmediate(() => {
+        const { message } = this.#error
+        const stderr = `the process could not be started: ${message}${adviceFor(message)}`
+        handler.onExit({ stderr }, 'nothing')
+        resolve()
+      })
+    })
+  }
+
+  send(): void {}
+  stop(): void {}
+  askStatus(): void {}
+  retract(): void {}
+  log(): void {}
+  collectGarbage(): void {}
+  kill(): void {}
+
+  async end(): Promise<void> {
+    await this.#served
+  }
+}
+
+class RunningProcessor implements ProcessorHost {
+  readonly started: Promise<void>
+  readonly exited: Promise<void>
+  #onStarted: () => void = () => {}
+  readonly #child: ChildProcess
+  readonly #killDelayMs: number
+  readonly #pulseIntervalMs: number
+  #logger: Logger
+  /** Undefined before it works for anybody. */
+  #handler: ProcessorHostHandler | undefined
+  #isReady = false
+  readonly #lifeline: Lifeline
+  readonly #link: AgentLink
+  readonly #stderr = new ByteTail(STDERR_TAIL_BYTES)
+  readonly #outputs = new OutputBatch((output) => this.#handler?.onOutput(output))
+  readonly #logs: Readonly<Record<OutputStream, OutputLog>>
+  /** Something has come from its standard streams. */
+  #hasPrinted = false
+  #lastRun: LastRun = 'unknown'
+  #death: ProcessorDeath | undefined
+  #killTimer: NodeJS.Timeout | undefined
+  #pipeTimer: NodeJS.Timeout | undefined
+  #isGone = false
+
+  constructor(child: ChildProcess, options: ProcessorOptions, logger: Logger) {
+    this.#child = child
+    this.#killDelayMs = options.killDelayMs
+    this.#pulseIntervalMs = options.pulseIntervalMs ?? PULSE_INTERVAL_MS
+    this.#logger = logger
+    const pipes = child.stdio as unknown as readonly Duplex[]
+    this.#lifeline = this.#holdLifeline(pipes[LIFELINE_FD] as Duplex)
+    const outbox = pipes[OUTBOX_FD] as Duplex
+    this.#link = this.#openLink(pipes[INBOX_FD] as Duplex, outbox)
+    for (const fd of [INBOX_FD, LIFELINE_FD, OUTBOX_FD]) {
+      pipes[fd]?.on('close', () => this.#onPipeClosed())
+    }
+    this.#logs = {
+      stdout: this.#watchOutput('stdout', child.stdout as Readable, outbox),
+      stderr: this.#watchOutput('stderr', child.stderr as Readable, outbox),
+    }
+    this.started = new Promise((resolve) => (this.#onStarted = resolve))
+    this.exited = this.#watchExit()
+  }
+
+  get isReady(): boolean {
+    return this.#isReady && !this.#isGone
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  serve({ facts, logger, handler }: ProcessorService): void {
+    this.#logger = logger
+    this.#link.send(KIND_HOST, encodeHost(facts))
+    setImmediate(() => {
+      this.#handler = handler
+      if (this.#isReady) handler.onReady(this.#child.pid ?? 0)
+      if (this.#death !== undefined) handler.onExit(this.#death, this.#lastRun)
+    })
+  }
+
+  send(frame: OutgoingFrame, units?: Units): void {
+    if (units !== undefined) this.#link.send(KIND_UNITS, encodeUnits(units))
+    this.#link.send(KIND_MESSAGE, frame)
+  }
+
+  stop(order: StopOrder): void {
+    this.#link.send(KIND_STOP, encodeStop(order))
+  }
+
+  askStatus(dispatchNumber: number): void {
+    this.#lifeline.askStatus(dispatchNumber)
+  }
+
+  retract(dispatchNumbers: readonly number[]): void {
+    this.#lifeline.retract(dispatchNumbers)
+  }
+
+  log(stream: OutputStream, content: Uint8Array, fields?: LogFields): void {
+    this.#logs[stream].write(content, fields)
+  }
+
+  collectGarbage(aboveBytes: number): void {
+    this.#link.send(KIND_COLLECT, encodeCollect(aboveBytes))
+  }
+
+  kill(): void {
+    if (this.#isGone) return
+    this.#signal('SIGTERM')
+    clearTimeout(this.#killTimer)
+    this.#killTimer = setTimeout(() => this.#signal('SIGKILL'), this.#killDelayMs)
+  }
+
+  async end(): Promise<void> {
+    this.#link.end()
+    clearTimeout(this.#pipeTimer)
+    if (!this.#isGone) this.#killTimer ??= setTimeout(() => this.kill(), PATIENCE_MS)
+    await this.exited
+  }
+
+  #openLink(inbox: Duplex, outbox: Duplex): AgentLink {
+    const hasPrinted = (): boolean => this.#hasPrinted
+    return new AgentLink(inbox, outbox, {
+      onFrame: (kind, bytes) => this.#onFrame(kind, bytes),
+      onPause: () => this.#outputs.flush(),
+      // What was printed before a result is told before it.
+      get mustWait() {
+        return hasPrinted()
+      },
+      onGarbage: (error) => this.#onGarbage(error),
+    })
+  }
+
+  #onFrame(kind: number, bytes: Buffer): void {
+    const message = kind === KIND_MESSAGE ? decode(bytes) : undefined
+    if (message?.kind === 'taskOutput') return this.#onOutput(message)
+    this.#outputs.flush()
+    if (kind === KIND_EXIT_NOTE) {
+      this.#lastRun = decodeExitNote(bytes)
+      return
+    }
+    if (kind === KIND_LOG) {
+      const { level, text, fields } = decodeLog(bytes)
+      this.#logger[level](text, { processorId: this.#child.pid, ...fields })
+      return
+    }
+    if (message === undefined) return
+    if (message.kind === 'taskResult') {
+      // What it has said says nothing of the end of another task.
+      this.#stderr.clear()
+      this.#handler?.onResult(message)
+    }
+    if (message.kind === 'taskUpdate') this.#handler?.onUpdate(message)
+    else if (message.kind === 'processorInitialized') this.#onReady()
+  }
+
+  #onOutput(output: TaskOutput): void {
+    if (output.stream === 'stderr') this.#stderr.write(output.content)
+    this.#outputs.add(output)
+  }
+
+  #onReady(): void {
+    this.#isReady = true
+    this.#onStarted()
+    this.#lifeline.watch(this.#pulseIntervalMs)
+    this.#handler?.onReady(this.#child.pid ?? 0)
+  }
+
+  #onGarbage(error: unknown): void {
+    this.#logger.error('the processor has sent what is not a message', { error: String(error) })
+    if (!this.#isGone) this.#signal('SIGKILL')
+  }
+
+  /** Either the process is ending, or user code has closed what was not its own. */
+  #onPipeClosed(): void {
+    if (this.#isGone) return
+    this.#pipeTimer ??= setTimeout(() => {
+      this.#logger.error('the processor has closed its pipe to the agent')
+      this.#signal('SIGKILL')
+    }, PIPE_TIMEOUT_MS)
+  }
+
+  #holdLifeline(stream: Duplex): Lifeline {
+    const handlerOfLiving = (): ProcessorHostHandler | undefined => {
+      return this.#isGone ? undefined : this.#handler
+    }
+    return new Lifeline(stream, {
+      onStatus: (status) => handlerOfLiving()?.onStatus(status),
+      onRetracted: (asked, retracted) => handlerOfLiving()?.onRetracted(asked, retracted),
+      onFrozen: (silentMs) => this.#onFrozen(silentMs),
+      onGarbage: (error) => this.#onGarbage(error),
+    })
+  }
+
+  /** It would not hear of a softer signal. */
+  #onFrozen(silentMs: number): void {
+    if (this.#isGone) return
+    const processorId = this.#child.pid
+    this.#logger.error('the processor is frozen and will be killed', { processorId, silentMs })
+    this.#signal('SIGKILL')
+  }
+
+  #watchOutput(stream: OutputStream, source: Readable, outbox: Readable): OutputLog {
+    const processorId = this.#child.pid
+    const level = stream === 'stdout' ? 'info' : 'warn'
+    source.on('data', (chunk: Buffer) => {
+      this.#hasPrinted = true
+      if (stream === 'stderr') this.#stderr.write(chunk)
+      if (this.#handler === undefined) this.log(stream, chunk)
+      else this.#handler.onPrinted(stream, chunk)
+    })
+    return new OutputLog([source, outbox], (line, fields) => {
+      this.#logger[level](line, { processorId, ...fields })
+    })
+  }
+
+  async #watchExit(): Promise<void> {
+    const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
+      (resolve) => this.#child.once('exit', (...how) => resolve(how)),
+    )
+    clearTimeout(this.#killTimer)
+    clearTimeout(this.#pipeTimer)
+    this.#lifeline.unwatch()
+    // What it has started and left behind goes, too.
+    this.#signal('SIGKILL')
+    this.#isGone = true
+    this.#onStarted()
+    await this.#drain()
+    this.#link.close()
+    for (const stream of this.#child.stdio) stream?.destroy()
+    this.#death = {
+      exitCode: exitCode ?? undefined,
+      signal: signal ?? undefined,
+      stderr: this.#stderr.toString(),
+    }
+    this.#handler?.onExit(this.#death, this.#lastRun)
+  }
+
+  /** Its last results, exit note and words on stderr may still be in the pipes. */
+  async #drain(): Promise<void> {
+    await inTime(this.#link.drained(), DRAIN_TIMEOUT_MS)
+    const { stderr, stdout } = this.#child
+    await inTime(Promise.all([closing(stderr), closing(stdout)]), PRINT_TIMEOUT_MS)
+  }
+
+  /** To the whole group; where there are no groups, or none is left, to the process alone. */
+  #signal(signal: NodeJS.Signals): void {
+    try {
+      process.kill(-(this.#child.pid as number), signal)
+    } catch {
+      this.#child.kill(signal)
+    }
+  }
+}
+
+function adviceFor(message: string): string {
+  const isOut = /\bE[MN]FILE\b/.test(message)
+  return isOut ? ' (no file descriptors are left; raise the limit of open files, ulimit -n)' : ''
+}
+
+function closing(stream: Readable | null): Promise<void> {
+  if (stream === null || stream.closed) return Promise.resolve()
+  return new Promise((resolve) => {
+    stream.once('close', resolve)
+  })
+}

@@ -1,0 +1,339 @@
+// The shell of one worker: a DEALER to the scheduler, a processor process, and the machine between
+// them. It turns frames and exits into events and actions into frames and processes; it decides
+// nothing.
+
+import { DisconnectedError } from '../../base/errors.js'
+import type { Identity } from '../../base/ids.js'
+import { logsTasks, type Logger } from '../../base/logger.js'
+import type { WorkerAction, WorkerEvent } from '../../core/worker/events.js'
+import type { HostUnits } from '../../core/worker/queue/units.js'
+import { WorkerMachine } from '../../core/worker/worker-machine.js'
+import { Driver } from '../../runtime/driver.js'
+import { OutputGate } from '../../runtime/log/output-gate.js'
+import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
+import { serializeError } from '../../serializer/error-codec.js'
+import { DealerSocket } from '../../transport/dealer.js'
+import type { IncomingMessage, OutgoingFrame } from '../../transport/options.js'
+import {
+  decode,
+  encodeFrame,
+  type Message,
+  type OutputStream,
+  type PeerInfo,
+  type WorkerHeartbeat,
+} from '../../wire/message.js'
+import type { CheckedAgentOptions } from './options.js'
+import type { ConnectReport } from './agent.js'
+import { newResultId, serializerIdOf } from '../processor/processor.js'
+import { hostProcessor, type ProcessorHost } from './processor-host.js'
+import type { SparePool } from './spare-pool.js'
+
+/** How a worker, or an agent, came to its end. */
+export interface AgentEnd {
+  readonly reason: string
+  /** Whether it ended for another reason than that it was told to. */
+  readonly isFailure: boolean
+}
+
+/** What a worker is made of. */
+export interface AgentWorkerOptions {
+  readonly identity: Identity
+  /** What the scheduler is told of it. */
+  readonly info: PeerInfo
+  /** Those of the agent. */
+  readonly settings: CheckedAgentOptions
+  /** The same for all workers of the agent. */
+  readonly agentId: string
+  /** What all workers of the agent have together. */
+  readonly units: HostUnits
+  /** Says which worker speaks. */
+  readonly logger: Logger
+  /** Watches this process, for all of its workers. */
+  readonly sampler: ProcessSampler
+  readonly report: ConnectReport
+  /** Processors for workers that have lost theirs. */
+  readonly spares: SparePool
+}
+
+/** Something that was printed. */
+interface Printed {
+  readonly stream: OutputStream
+  readonly content: Uint8Array
+}
+
+/** One worker of an agent. */
+export class AgentWorker {
+  /**
+   * Resolves when the scheduler has answered for the first time; rejects if the worker ends before.
+   */
+  readonly ready: Promise<void>
+  /** Resolves when the worker has ended, with its connection and its processor. */
+  readonly ended: Promise<AgentEnd>
+  readonly #identity: Identity
+  readonly #settings: CheckedAgentOptions
+  readonly #logger: Logger
+  readonly #sampler: ProcessSampler
+  readonly #spares: SparePool
+  readonly #report: ConnectReport
+  readonly #machine: WorkerMachine
+  readonly #driver: Driver<WorkerEvent, WorkerAction>
+  readonly #socket: DealerSocket
+  #processor: ProcessorHost | undefined
+  #childSampler: { readonly pid: number; readonly sampler: ChildSampler } | undefined
+  readonly #outputGate = new OutputGate({
+    send: (_client, frame) => this.#sendFrame(frame),
+    queuedBytes: () => this.#socket.queuedBytes,
+  })
+  #isCongested = false
+  #isFinished = false
+  #settleReady: { resolve: () => void; reject: (error: Error) => void } | undefined
+  #resolveEnded: (end: AgentEnd) => void = () => {}
+
+  /** Connects and starts its processor. */
+  constructor(options: AgentWorkerOptions) {
+    const { identity, settings, logger, sampler, report, spares } = options
+    this.#identity = identity
+    this.#spares = spares
+    this.#report = report
+    this.#settings = settings
+    this.#logger = logger
+    this.#sampler = sampler
+    this.ready = new Promise((resolve, reject) => {
+      this.#settleReady = { resolve, reject }
+    })
+    // Who does not ask is not told.
+    this.ready.catch(() => {})
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve
+    })
+    this.#machine = newMachine(options)
+    this.#driver = new Driver({
+      machine: this.#machine,
+      tick: { type: 'tick' },
+      perform: (action) => this.#perform(action),
+      onFault: (error) => this.#onFault(error),
+    })
+    this.#socket = this.#connect(identity, report)
+    this.#driver.handle({ type: 'started' })
+  }
+
+  /**
+   * Leaves in good order: what runs has some time to end, unless it is urgent or was said before.
+   * Resolves when all has ended.
+   */
+  async stop(isUrgent: boolean): Promise<void> {
+    this.#driver.handle({ type: 'stopRequested', isUrgent })
+    await this.ended
+  }
+
+  /** Units have come free that a task may wait for. */
+  nudge(): void {
+    if (!this.#isFinished) this.#driver.handle({ type: 'tick' })
+  }
+
+  /** How many tasks it still runs though it was told to leave. */
+  get drainingCount(): number {
+    return this.#isFinished ? 0 : this.#machine.drainingCount
+  }
+
+  #connect(identity: Identity, report: ConnectReport): DealerSocket {
+    const handler = {
+      onMessages: (messages: readonly IncomingMessage[]) => this.#onMessages(messages),
+      onConnect: () => {
+        report.onConnected()
+        this.#driver.handle({ type: 'connected' })
+      },
+      onDisconnect: (reason: string) => this.#onDisconnect(reason),
+      onDrain: () => this.#onDrain(),
+      onConnectFailed: (reason: string) => report.onFailed(this.#logger, reason),
+      onProgress: () => this.#driver.handle({ type: 'schedulerProgressed' }),
+    }
+    return new DealerSocket(this.#settings.address, identity, handler, {
+      queueWhileDisconnected: false,
+      logger: this.#logger,
+    })
+  }
+
+  #onMessages(messages: readonly IncomingMessage[]): void {
+    for (const frame of messages) {
+      const message = this.#decode(frame)
+      if (message !== undefined) this.#driver.handle({ type: 'messageReceived', message })
+    }
+  }
+
+  #decode(frame: IncomingMessage): Message | undefined {
+    if (!(frame instanceof Uint8Array)) {
+      this.#logger.warn('ignored a message of several frames', { frames: frame.length })
+      return undefined
+    }
+    try {
+      return decode(frame)
+    } catch (error) {
+      this.#logger.warn('ignored a frame that is not a message', { error: String(error) })
+      return undefined
+    }
+  }
+
+  #onDisconnect(reason: string): void {
+    this.#isCongested = false
+    const why = reason === '' ? 'the scheduler has closed it' : reason
+    this.#driver.handle({ type: 'disconnected', reason: why })
+  }
+
+  #onDrain(): void {
+    this.#isCongested = false
+    this.#driver.handle({ type: 'drained' })
+  }
+
+  #perform(action: WorkerAction): void {
+    switch (action.type) {
+      case 'send':
+        return this.#send(action.message)
+      case 'sendHeartbeat':
+        return this.#send(this.#measured(action.heartbeat))
+      case 'dispatch':
+        this.#spares.expectTasks()
+        return this.#processor?.send(action.bytes, action.units)
+      case 'tellProcessor':
+        return this.#processor?.send(encodeFrame(action.message))
+      case 'sendOutput':
+        if (action.mayLeave && this.#socket.isConnected) return this.#outputGate.pass(action.output)
+        return this.#outputGate.drop(action.output)
+      case 'logOutput':
+        return this.#processor?.log(action.stream, action.content, action.fields)
+      case 'startProcessor':
+        return this.#startProcessor(action.processor)
+      case 'stopTask':
+        return this.#processor?.stop({ id: action.taskId, reason: action.reason })
+      case 'askStatus':
+        return this.#processor?.askStatus(action.dispatchNumber)
+      case 'retractTasks':
+        return this.#processor?.retract(action.dispatchNumbers)
+      case 'collectGarbage':
+        return this.#processor?.collectGarbage(action.aboveBytes)
+      case 'killProcessor':
+        return this.#processor?.kill()
+      case 'endProcessor':
+        void this.#processor?.end()
+        return undefined
+      case 'registered':
+        this.#logger.info('registered with the scheduler')
+        return this.#settleReady?.resolve()
+      case 'log':
+        return this.#logger[action.level](action.text, action.fields)
+      case 'end':
+        return this.#finish({ reason: this.#explained(action), isFailure: action.isFailure })
+    }
+  }
+
+  #send(message: Message): void {
+    this.#sendFrame(encodeFrame(message))
+  }
+
+  #sendFrame(frame: OutgoingFrame): void {
+    if (this.#socket.send(frame) || this.#isCongested) return
+    if (!this.#socket.isConnected) return
+    this.#isCongested = true
+    // The machine is told after this action, not within it; by then it may have passed.
+    queueMicrotask(() => {
+      if (this.#isCongested) this.#driver.handle({ type: 'congested' })
+    })
+  }
+
+  #startProcessor(processor: number): void {
+    const { address, inlineLimitBytes, taskTimeoutMs, processor: options } = this.#settings
+    const handle = (event: WorkerEvent): void => this.#driver.handle(event)
+    const host = this.#spares.take() ?? hostProcessor(options, this.#logger)
+    this.#processor = host
+    host.serve({
+      facts: { address, worker: this.#identity, inlineLimitBytes, taskTimeoutMs },
+      logger: this.#logger,
+      handler: {
+        onReady: (pid) => handle({ type: 'processorReady', processor, pid }),
+        onResult: (result) => handle({ type: 'taskAnswered', processor, result }),
+        onUpdate: (update) => handle({ type: 'taskUpdated', processor, update }),
+        onOutput: (output) => handle({ type: 'outputTold', processor, output }),
+        onPrinted: (stream, content) => this.#onPrinted(host, processor, { stream, content }),
+        onStatus: (status) => handle({ type: 'statusTold', processor, status }),
+        onRetracted: (asked, retracted) =>
+          handle({ type: 'tasksRetracted', processor, asked, retracted }),
+        onExit: (death, lastRun) => handle({ type: 'processorExited', processor, death, lastRun }),
+      },
+    })
+  }
+
+  /** A machine that has ended says nothing. */
+  #onPrinted(host: ProcessorHost, processor: number, { stream, content }: Printed): void {
+    if (this.#isFinished || host !== this.#processor) host.log(stream, content)
+    else this.#driver.handle({ type: 'outputRead', processor, stream, content })
+  }
+
+  #measured(heartbeat: WorkerHeartbeat): WorkerHeartbeat {
+    const { resource, rssFree } = this.#sampler.sample()
+    const processors = heartbeat.processors.map((processor) => {
+      return { ...processor, resource: this.#childSamplerOf(processor.pid).sample() }
+    })
+    return { ...heartbeat, agent: resource, rssFree, processors }
+  }
+
+  #childSamplerOf(pid: number): ChildSampler {
+    if (this.#childSampler?.pid !== pid) {
+      this.#childSampler = { pid, sampler: new ChildSampler(pid) }
+    }
+    return this.#childSampler.sampler
+  }
+
+  #onFault(error: unknown): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.#logger.error('the worker met a bug of its own and ends', { error: text })
+    this.#finish({ reason: 'a bug in the worker', isFailure: true })
+  }
+
+  /** Who cannot connect has not heard of the scheduler for a reason. */
+  #explained({ reason, isFailure }: AgentEnd): string {
+    const { lastReason } = this.#report
+    return isFailure && lastReason !== undefined ? `${reason} (${lastReason})` : reason
+  }
+
+  #finish({ reason, isFailure }: AgentEnd): void {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    this.#driver.stop()
+    this.#settleReady?.reject(new DisconnectedError(`the worker has ended: ${reason}`))
+    void Promise.all([this.#socket.close(), this.#processor?.end()]).then(() => {
+      this.#machine.giveUnitsBack()
+      this.#resolveEnded({ reason, isFailure })
+    })
+  }
+}
+
+function newMachine(options: AgentWorkerOptions): WorkerMachine {
+  const { identity, info, settings, logger, agentId, units } = options
+  return new WorkerMachine({
+    identity,
+    info,
+    agentId,
+    units,
+    tellsTasks: logsTasks(logger),
+    runtime: `node/${process.versions.node}`,
+    heartbeatIntervalMs: settings.heartbeatIntervalMs,
+    deathTimeoutMs: settings.deathTimeoutMs,
+    drainMs: settings.drainMs,
+    tellsErrors: settings.errorTexts,
+    inlineLimitBytes: settings.inlineLimitBytes,
+    cancelGraceMs: settings.cancelGraceMs,
+    objectCacheBytes: settings.objectCacheBytes,
+    taskTimeoutMs: settings.taskTimeoutMs,
+    garbageCollectIntervalMs: settings.garbageCollectIntervalMs,
+    trimMemoryThresholdBytes: settings.trimMemoryThresholdBytes,
+    serializerIdOf,
+    newResultId,
+    encodeError: encodeOwnError,
+  })
+}
+
+/** An error that the agent made: where in the agent it was made tells a user nothing. */
+function encodeOwnError(error: Error): Uint8Array {
+  error.stack = String(error)
+  return serializeError(error)
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { FrameBatch, FrameParser, KIND_EXIT_NOTE, KIND_MESSAGE } from './frames.js'
+
+function parse(chunks: readonly Uint8Array[]): [kind: number, bytes: Buffer][] {
+  const frames: [number, Buffer][] = []
+  const parser = new FrameParser((kind, bytes) => frames.push([kind, bytes]))
+  for (const chunk of chunks) parser.feed(chunk)
+  return frames
+}
+
+test('frames survive any way of cutting them', () => {
+  const frame = fc.tuple(
+    fc.constantFrom(KIND_MESSAGE, KIND_EXIT_NOTE),
+    fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 3 }),
+  )
+  const cuts = fc.array(fc.integer({ min: 1, max: 30_000 }), { minLength: 1, maxLength: 20 })
+  fc.assert(
+    fc.property(fc.array(frame, { maxLength: 8 }), cuts, (frames, sizes) => {
+      const batch = new FrameBatch()
+      for (const [kind, pieces] of frames) batch.add(kind, pieces)
+      const bytes = batch.bytes
+      const stream = Buffer.concat(batch.take())
+      assert.equal(stream.length, bytes)
+      assert.equal(batch.bytes, 0)
+      const chunks: Buffer[] = []
+      for (let at = 0, turn = 0; at < stream.length; turn += 1) {
+        const size = sizes[turn % sizes.length] ?? 1
+        chunks.push(stream.subarray(at, at + size))
+        at += size
+      }
+      const parsed = parse(chunks)
+      assert.deepEqual(
+        parsed.map(([kind, content]) => [kind, content.toString('hex')]),
+        frames.map(([kind, pieces]) => [kind, Buffer.concat(pieces).toString('hex')]),
+      )
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('a header may be cut anywhere', () => {
+  const batch = new FrameBatch()
+  batch.add(KIND_MESSAGE, Buffer.from('one'))
+  batch.add(KIND_EXIT_NOTE, Buffer.alloc(0))
+  batch.add(KIND_MESSAGE, Buffer.from('two'))
+  const stream = Buffer.concat(batch.take())
+  for (let cut = 0; cut <= stream.length; cut += 1) {
+    const frames = parse([stream.subarray(0, cut), stream.subarray(cut)])
+    assert.deepEqual(
+      frames.map(([kind, bytes]) => `${kind} ${String(bytes)}`),
+      ['0 one', '1 ', '0 two'],
+    )
+  }
+})
+
+test('large pieces are passed on as they are, and what was taken stays as it is', () => {
+  const batch = new FrameBatch()
+  const large = Buffer.alloc(20_000, 1)
+  batch.add(KIND_MESSAGE, [Buffer.from('small'), large])
+  const first = batch.take()
+  assert.equal(first[1], large)
+  const before = Buffer.concat(first)
+  for (let count = 0; count < 20; count += 1) batch.add(KIND_MESSAGE, Buffer.alloc(10_000, 9))
+  assert.deepEqual(Buffer.concat(first), before)
+  assert.equal(parse(batch.take()).length, 20)
+})
+
+test('a large frame is collected in one piece of memory of its own size', () => {
+  const size = 40 * 1024 ** 2
+  const batch = new FrameBatch()
+  batch.add(KIND_MESSAGE, Buffer.alloc(size, 5))
+  const stream = Buffer.concat(batch.take())
+  const chunks: Buffer[] = []
+  for (let at = 0; at < stream.length; at += 65_536) chunks.push(stream.subarray(at, at + 65_536))
+  const [[, bytes] = assert.fail()] = parse(chunks)
+  assert.equal(bytes.length, size)
+  assert.equal(bytes.buffer.byteLength, size)
+  assert.equal(bytes[size - 1], 5)
+})
+
+test('a length that is not followed by so many bytes costs little memory', () => {
+  const parser = new FrameParser(() => assert.fail())
+  const before = process.memoryUsage().arrayBuffers
+  parser.feed(Buffer.from([255, 255, 255, 255, KIND_MESSAGE, 1, 2, 3]))
+  assert.ok(process.memoryUsage().arrayBuffers - before < 2 * 1024 ** 2)
+})
+
+test('an unknown kind is refused at once', () => {
+  for (const chunks of [
+    [Buffer.from([1, 0, 0, 0, 11, 0])],
+    [Buffer.from([1, 0, 0, 0]), Buffer.from([77, 0])],
+    [Buffer.from('this is not a frame')],
+  ]) {
+    assert.throws(() => parse(chunks), { name: 'ProtocolError' })
+  }
+})

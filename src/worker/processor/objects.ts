@@ -1,0 +1,288 @@
+// The objects that a processor holds for its tasks: functions, arguments, serializers.
+
+import { copyOf } from '../../base/bytes.js'
+import { DeserializeError } from '../../base/errors.js'
+import type { ObjectId } from '../../base/ids.js'
+import { arrayForm } from '../../serializer/array-form.js'
+import type { AttachmentBytes } from '../../serializer/default-serializer.js'
+import { textOf } from '../../serializer/path.js'
+import { pendingImportOf } from '../../serializer/pending-read.js'
+import { defaultSerializer, deserializeForAll } from '../../serializer/process-serializer.js'
+import type { Serializer } from '../../serializer/serializer.js'
+import {
+  codecFrom,
+  codecOf,
+  DEFAULT_SERIALIZER_CONTENT,
+  defaultCodec,
+  isSerializer,
+  type TaskCodec,
+} from '../../serializer/task-codec.js'
+import type { ObjectContent } from '../../wire/message.js'
+import { joinChunks } from '../../wire/object-content.js'
+
+// What tasks share must not change: plain data is frozen as deep as it goes.
+
+/**
+ * Freezes the arrays and plain objects in a value, down to whatever is something else, such as a
+ * `Map`, a typed array or an instance. Returns whether there was nothing else: then nobody can
+ * change anything in it.
+ */
+export function freezeData(value: unknown): boolean {
+  if (!isObject(value)) return true
+  let isAllData = true
+  const seen = new Set<object>([value])
+  // The set grows meanwhile.
+  for (const object of seen) {
+    if (!isData(object)) {
+      isAllData = false
+      continue
+    }
+    if (Array.isArray(object) && isNumeric(object)) {
+      Object.freeze(object)
+      continue
+    }
+    for (const key of Reflect.ownKeys(object)) {
+      const property = Object.getOwnPropertyDescriptor(object, key)
+      if (property !== undefined && !('value' in property)) isAllData = false
+      const held: unknown = property?.value
+      if (isObject(held)) seen.add(held)
+    }
+    Object.freeze(object)
+  }
+  return isAllData
+}
+
+/** Listing the keys of a long array of numbers costs far more than looking at them. */
+function isNumeric(array: readonly unknown[]): boolean {
+  return arrayForm(array, true) === 'numbers'
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}
+
+function isData(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (Array.isArray(object)) return prototype === Array.prototype
+  return (prototype === Object.prototype || prototype === null) && typeof object === 'object'
+}
+
+// The function in a stored object. Each task gets one of its own, so that none sees what another
+// did to what the function captured; but one that nobody can change is read once for all of them.
+
+/** A function that came from a client. */
+export type TaskFunction = (...parameters: unknown[]) => unknown
+
+/** Something that is stored: a function, or an attachment of one. */
+export type StoredBytes = AttachmentBytes
+
+interface Reading {
+  readonly codec: TaskCodec
+  readonly tokens: readonly object[]
+  readonly outcome:
+    | { readonly fn: TaskFunction; readonly isSteady: boolean }
+    | { readonly failure: DeserializeError }
+}
+
+/** One function, with its last reading if that is good for further tasks. */
+export class StoredFunction {
+  readonly #object: StoredBytes
+  #counted: { readonly codec: TaskCodec; readonly count: number } | undefined
+  #reading: Reading | undefined
+
+  constructor(object: StoredBytes) {
+    this.#object = object
+  }
+
+  /** How many attachments the function has. Throws `DeserializeError`. */
+  attachmentCount(codec: TaskCodec): number {
+    if (this.#counted?.codec !== codec) {
+      this.#counted = { codec, count: codec.attachmentCount(this.#object.bytes) }
+    }
+    return this.#counted.count
+  }
+
+  /**
+   * The function, for one task: the same one only if nobody can change it, and the codec and the
+   * attachments are the same. Throws `DeserializeError`, always the same, if it cannot be read, and
+   * `PendingImport` if it cannot be read yet.
+   */
+  of(codec: TaskCodec, attachments: readonly StoredBytes[]): TaskFunction {
+    const known = this.#reading
+    const outcome =
+      known !== undefined && isUpToDate(known, codec, attachments)
+        ? known.outcome
+        : read(this.#object, codec, attachments)
+    if ('failure' in outcome || outcome.isSteady) {
+      this.#reading = { codec, tokens: attachments.map(({ token }) => token), outcome }
+    }
+    if ('failure' in outcome) throw outcome.failure
+    return outcome.fn
+  }
+}
+
+function isUpToDate(
+  { codec: lastCodec, tokens }: Reading,
+  codec: TaskCodec,
+  attachments: readonly StoredBytes[],
+): boolean {
+  if (lastCodec !== codec || tokens.length !== attachments.length) return false
+  for (let index = 0; index < tokens.length; index += 1) {
+    if (tokens[index] !== attachments[index]?.token) return false
+  }
+  return true
+}
+
+function read(
+  object: StoredBytes,
+  codec: TaskCodec,
+  attachments: readonly StoredBytes[],
+): Reading['outcome'] {
+  try {
+    const { value, isSteady } = codec.deserializeFunction(object.bytes, attachments)
+    if (typeof value !== 'function') throw new DeserializeError('the object is not a function')
+    return { fn: value as TaskFunction, isSteady }
+  } catch (error) {
+    const pending = pendingImportOf(error)
+    if (pending !== undefined) throw pending
+    if (error instanceof DeserializeError) return { failure: error }
+    const text = `the function cannot be read: ${textOf(error)}`
+    return { failure: new DeserializeError(text, { cause: error }) }
+  }
+}
+
+/** Chunks of less are views of a read buffer, which they would keep in memory. */
+const LARGE_CHUNK_BYTES = 16 * 1024
+
+interface ClientCodec {
+  readonly codec: TaskCodec
+  readonly serializer: Serializer
+}
+
+/** One object. Tasks that need it keep it when it is deleted from the store. */
+export class StoredObject implements StoredBytes {
+  readonly token: object = {}
+  #chunks: readonly Uint8Array[]
+  #function: StoredFunction | undefined
+  #shared: { readonly codec: TaskCodec; readonly value: unknown } | undefined
+  #codec: ClientCodec | { readonly failure: DeserializeError } | undefined
+  /** If it is a function: how long its last call took; Infinity before the first. */
+  lastCallMs: number = Infinity
+
+  constructor(chunks: readonly Uint8Array[]) {
+    this.#chunks = chunks.map((chunk) =>
+      chunk.byteLength < LARGE_CHUNK_BYTES ? copyOf(chunk) : chunk,
+    )
+  }
+
+  /** The content. Throws `ProtocolError` if it is longer than memory can have in one piece. */
+  get bytes(): Uint8Array {
+    const bytes = joinChunks(this.#chunks)
+    if (this.#chunks.length > 1) this.#chunks = [bytes]
+    return bytes
+  }
+
+  /** As a function: how many of a task's last arguments are its attachments. */
+  attachmentCount(codec: TaskCodec): number {
+    this.#function ??= new StoredFunction(this)
+    return this.#function.attachmentCount(codec)
+  }
+
+  /** As a function: itself. See `StoredFunction`. */
+  function(codec: TaskCodec, attachments: readonly StoredBytes[]): TaskFunction {
+    this.#function ??= new StoredFunction(this)
+    return this.#function.of(codec, attachments)
+  }
+
+  /**
+   * As the serializer of a client: what its tasks are read by, read once. Throws
+   * `DeserializeError`, always the same, if that cannot be had, and `PendingImport` if it cannot be
+   * had yet.
+   */
+  codec(): TaskCodec {
+    return this.#clientCodec().codec
+  }
+
+  /** The same as what the client was given: itself or a copy, as long as the codec is the same. */
+  clientSerializer(): Serializer {
+    return this.#clientCodec().serializer
+  }
+
+  /**
+   * As the value of a reference: plain data is made once for all tasks and frozen. Of anything else
+   * each task gets its own, in which plain data is frozen. Throws what reading a value throws.
+   */
+  shared(codec: TaskCodec): unknown {
+    if (this.#shared?.codec === codec) return this.#shared.value
+    const value = codec.deserialize(this.bytes)
+    if (freezeData(value)) this.#shared = { codec, value }
+    return value
+  }
+
+  /** Whether the content is a pickle, and so comes from Python. */
+  get isPickle(): boolean {
+    return this.bytes[0] === 0x80
+  }
+
+  #clientCodec(): ClientCodec {
+    const read = (this.#codec ??= this.#readCodec())
+    if ('failure' in read) throw read.failure
+    return read
+  }
+
+  #readCodec(): ClientCodec | { readonly failure: DeserializeError } {
+    try {
+      return readClientCodec(this.bytes)
+    } catch (error) {
+      const pending = pendingImportOf(error)
+      if (pending !== undefined) throw pending
+      const why = error instanceof DeserializeError ? error.message : textOf(error)
+      const text = `the client's serializer cannot be read: ${why}`
+      return { failure: new DeserializeError(text, { cause: error }) }
+    }
+  }
+}
+
+/** Throws what reading a value throws. */
+function readClientCodec(content: Uint8Array): ClientCodec {
+  if (Buffer.from(content).toString('latin1') === DEFAULT_SERIALIZER_CONTENT) {
+    return { codec: defaultCodec, serializer: defaultSerializer }
+  }
+  const serializer = deserializeForAll(content)
+  if (isSerializer(serializer)) return { codec: codecOf(serializer), serializer }
+  // Throws, and says what it is instead.
+  return { codec: codecFrom(content), serializer: defaultSerializer }
+}
+
+/** The objects by id. */
+export class ObjectStore {
+  readonly #objects = new Map<ObjectId, StoredObject>()
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  get(id: ObjectId): StoredObject | undefined {
+    return this.#objects.get(id)
+  }
+
+  /** Takes all objects of a message in. The lists are parallel. */
+  store({ objectIds, objectBytes }: ObjectContent): void {
+    for (const [index, id] of objectIds.entries()) {
+      this.#objects.set(id, new StoredObject(objectBytes[index] ?? []))
+    }
+  }
+
+  /** Takes one object in that was made here. */
+  keep(id: ObjectId, chunks: readonly Uint8Array[]): void {
+    this.#objects.set(id, new StoredObject(chunks))
+  }
+
+  delete(ids: readonly ObjectId[]): void {
+    for (const id of ids) this.#objects.delete(id)
+  }
+
+  clear(): void {
+    this.#objects.clear()
+  }
+}

@@ -1,0 +1,185 @@
+// What a processor does with the frames of its agent: keeps objects, queues tasks with what they
+// need, has tasks stopped.
+
+import { createHash, randomBytes } from 'node:crypto'
+import { bytesToLatin1 } from '../../base/bytes.js'
+import { DeserializeError, MissingObjectError } from '../../base/errors.js'
+import { type Identity, idToHex, type ObjectId, objectIdOf } from '../../base/ids.js'
+import { errorTextOf } from '../../base/text.js'
+import { SerializerIds } from '../../core/worker/objects.js'
+import { NO_UNITS, type Units } from '../../core/worker/queue/units.js'
+import { timeLimitOf } from '../../core/worker/task/task.js'
+import { nameWorker } from '../../serializer/process-serializer.js'
+import { decode, type Message, type ObjectInstruction, type Task } from '../../wire/message.js'
+import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../wire/metadata.js'
+import { objectIdFrom, SERIALIZER_SUFFIX } from '../../wire/object-content.js'
+import {
+  decodeCollect,
+  decodeHost,
+  decodeStop,
+  decodeUnits,
+  type HostFacts,
+} from '../link/control.js'
+import { KIND_COLLECT, KIND_HOST, KIND_MESSAGE, KIND_STOP, KIND_UNITS } from '../link/frames.js'
+import { type Refusal, type RunnableTask, serializeFailure } from './call.js'
+import { type ObjectStore, StoredObject } from './objects.js'
+import type { TaskRunner } from './runner.js'
+
+// What a Python client is told when one of its tasks ends up here: a pickled exception, because
+// bytes that are not a pickle would end its agent and leave its futures waiting
+// (docs/protocol.md#values).
+
+/** What it says. */
+const FOREIGN_TEXT = 'this worker runs JavaScript functions only, not Python ones'
+
+/** A pickle (protocol 0) of a `RuntimeError` that says so; Python needs no code of ours for it. */
+function pickledRuntimeError(): Uint8Array {
+  return Buffer.from(`cbuiltins\nRuntimeError\n(S'${FOREIGN_TEXT}'\ntR.`, 'latin1')
+}
+
+// The ids that a worker computes from the identity of a client: docs/protocol.md#object-ids.
+
+const PREFIX_BYTES = 8
+const DIGEST_BYTES = 16
+
+/** The id of the serializer object of a client. */
+export function serializerIdOf(source: Identity): ObjectId {
+  return objectIdFrom(prefixOf(source), SERIALIZER_SUFFIX)
+}
+
+/** An id for a result that belongs to a client; random, so always new. */
+export function newResultId(source: Identity): ObjectId {
+  return objectIdFrom(prefixOf(source), bytesToLatin1(randomBytes(DIGEST_BYTES)))
+}
+
+function prefixOf(source: Identity): string {
+  const digest = createHash('md5').update(source, 'latin1').digest()
+  return bytesToLatin1(digest.subarray(0, PREFIX_BYTES))
+}
+
+const NO_OBJECT = new StoredObject([])
+
+/** The inside of one processor process, apart from its pipes. */
+export class Processor {
+  readonly #runner: TaskRunner
+  readonly #objects: ObjectStore
+  readonly #collect: (aboveBytes: number) => void
+  readonly #serializerIds = new SerializerIds(serializerIdOf)
+  #workersTimeoutMs = 0
+  /** Those of the next task. */
+  #units: Units = NO_UNITS
+
+  /** `collect`: collects garbage, if this process holds more memory than so many bytes. */
+  constructor(
+    runner: TaskRunner,
+    objects: ObjectStore,
+    collect: (aboveBytes: number) => void = () => {},
+  ) {
+    this.#runner = runner
+    this.#objects = objects
+    this.#collect = collect
+  }
+
+  /** One frame from the agent. Throws `ProtocolError` if it is not what it should be. */
+  onFrame(kind: number, bytes: Buffer): void {
+    if (kind === KIND_MESSAGE) this.#onMessage(decode(bytes))
+    else if (kind === KIND_HOST) this.#onHost(decodeHost(bytes))
+    else if (kind === KIND_UNITS) this.#units = decodeUnits(bytes)
+    else if (kind === KIND_COLLECT) this.#collect(decodeCollect(bytes))
+    else if (kind === KIND_STOP) {
+      const { id, reason } = decodeStop(bytes)
+      this.#runner.stop(id, reason)
+    }
+  }
+
+  #onHost(facts: HostFacts): void {
+    this.#workersTimeoutMs = facts.taskTimeoutMs
+    this.#runner.setHost(facts)
+    nameWorker(facts.worker)
+  }
+
+  #onMessage(message: Message): void {
+    switch (message.kind) {
+      case 'task':
+        this.#runner.add(this.#runnableOf(message))
+        this.#units = NO_UNITS
+        return
+      case 'objectResponse':
+        return this.#objects.store(message.objectContent)
+      case 'objectInstruction':
+        return this.#onObjectInstruction(message)
+      default:
+    }
+  }
+
+  #onObjectInstruction({ instructionType, objectContent }: ObjectInstruction): void {
+    if (instructionType === 'clear') this.#objects.clear()
+    else if (instructionType === 'delete') this.#objects.delete(objectContent.objectIds)
+  }
+
+  /** Looks objects up now: they may be deleted before the task's turn comes. */
+  #runnableOf(task: Task): RunnableTask {
+    const inputs: (StoredObject | Uint8Array)[] = []
+    const missing: ObjectId[] = []
+    const find = (id: ObjectId): StoredObject => {
+      const found = this.#objects.get(id)
+      if (found === undefined) missing.push(id)
+      return found ?? NO_OBJECT
+    }
+    const fn = find(task.funcObjectId)
+    let shared: Set<number> | undefined
+    for (const { type, data: bytes } of task.functionArgs) {
+      const isObject = type === 'objectID' || type === 'sharedObjectID'
+      if (type === 'sharedObjectID' || type === 'sharedInline') {
+        ;(shared ??= new Set()).add(inputs.length)
+      }
+      inputs.push(isObject ? find(objectIdOf(bytes)) : bytes)
+    }
+    const serializer = find(this.#serializerIds.of(task.source))
+    const refusal = refusalOf(task, serializer, missing)
+    const flags = task.metadata.byteLength === 5 ? decodeTaskFlags(task.metadata) : undefined
+    const { priority, profiling } = flags ?? DEFAULT_TASK_FLAGS
+    return {
+      id: task.taskId,
+      source: task.source,
+      name: task.name,
+      priority,
+      attempt: task.attempt,
+      units: this.#units,
+      ...timeLimitOf(task.timeoutMs, this.#workersTimeoutMs),
+      isProfiled: profiling,
+      output: task.output,
+      outputClient: task.outputClient === '' ? task.source : task.outputClient,
+      keepsResult: task.keepsResult,
+      serializer,
+      fn,
+      inputs,
+      shared,
+      refusal,
+    }
+  }
+}
+
+/** The error of a task that need not be tried. */
+function refusalOf(
+  task: Task,
+  serializer: StoredObject,
+  missing: readonly ObjectId[],
+): Refusal | undefined {
+  if (serializer.isPickle) {
+    const text = { name: 'RuntimeError', message: FOREIGN_TEXT, stack: '' }
+    return { payload: pickledRuntimeError(), text }
+  }
+  if (missing.length > 0) {
+    const text = `the task needs objects that are not here: ${missing.map(idToHex).join(', ')}`
+    return refusalFor(new MissingObjectError(text))
+  }
+  if (task.functionArgs.some(({ type }) => type === 'task')) {
+    return refusalFor(new DeserializeError('an argument of the task is another task'))
+  }
+  return undefined
+}
+
+function refusalFor(error: Error): Refusal {
+  return { payload: serializeFailure(error), text: errorTextOf(error) }
+}

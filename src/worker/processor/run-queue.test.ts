@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { taskId } from '../../base/ids.js'
+import { RunQueue, type QueuedRun } from './run.js'
+
+function runOf(id: number, priority: number): QueuedRun {
+  return { id: taskId(String(id)), priority, isSkipped: false }
+}
+
+test('the most urgent comes first, then what came first; what was taken out does not come', () => {
+  const operation = fc.oneof(
+    fc.record({ push: fc.integer({ min: -2, max: 2 }) }),
+    fc.record({ skip: fc.nat(40) }),
+    fc.constant('shift' as const),
+  )
+  fc.assert(
+    fc.property(fc.array(operation, { maxLength: 80, size: 'max' }), (operations) => {
+      const queue = new RunQueue<QueuedRun>()
+      let model: QueuedRun[] = []
+      let count = 0
+      for (const one of operations) {
+        if (one === 'shift') {
+          const first = [...model].sort((a, b) => b.priority - a.priority)[0]
+          assert.equal(queue.shift(), first)
+          model = model.filter((run) => run !== first)
+        } else if ('push' in one) {
+          const run = runOf((count += 1), one.push)
+          queue.push(run)
+          model.push(run)
+        } else {
+          const id = taskId(String(one.skip))
+          const expected = model.find((run) => run.id === id)
+          assert.equal(queue.skip(id), expected)
+          model = model.filter((run) => run !== expected)
+        }
+        assert.equal(queue.size, model.length)
+      }
+    }),
+  )
+})

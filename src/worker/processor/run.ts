@@ -1,0 +1,330 @@
+// One run of a task in a processor: what is known of it, and what user code, and clients inside of
+// it, are told. It decides nothing: what it is told it passes to its runner.
+
+import { TaskCancelledError } from '../../base/errors.js'
+import { Fifo } from '../../base/fifo.js'
+import { type Identity, idToHex, type TaskId, taskPhrase } from '../../base/ids.js'
+import type { Logger, LogLevel } from '../../base/logger.js'
+import type { Units } from '../../core/worker/queue/units.js'
+import { timeoutErrorOf } from '../../core/worker/task/task.js'
+import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../../runtime/task-scope.js'
+import type { TaskIdentities } from '../../serializer/class/identities.js'
+import { newTaskIdentities } from '../../serializer/process-serializer.js'
+import type { OutputPlace } from '../../wire/message.js'
+import type { LogWords } from '../link/control.js'
+import { readCall, type RunnableTask, type TaskCall } from './call.js'
+import type { Measured } from './meter.js'
+import type { BoardSlot } from './shared-memory.js'
+
+// The tasks that a processor has not begun: the most urgent first, among these in order of arrival.
+
+/** What stands in the queue. */
+export interface QueuedRun {
+  readonly id: TaskId
+  readonly priority: number
+  /** It was taken out. */
+  isSkipped: boolean
+}
+
+/** Runs of one priority. */
+interface Rank<T> {
+  readonly priority: number
+  readonly runs: Fifo<T>
+}
+
+/** A queue by priority. Made for few priorities at a time: mostly there is one. */
+export class RunQueue<T extends QueuedRun> {
+  /** Most urgent first. What was skipped leaves when its turn comes. */
+  readonly #ranks: Rank<T>[] = []
+  #size = 0
+
+  /** How many wait. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds behind all of the same priority. */
+  push(run: T): void {
+    this.#rankOf(run.priority).runs.push(run)
+    this.#size += 1
+  }
+
+  /** Takes what comes first. */
+  shift(): T | undefined {
+    for (let rank = this.#ranks[0]; rank !== undefined; rank = this.#ranks[0]) {
+      const run = rank.runs.shift()
+      // The last rank stays: most often the next run is of the same priority.
+      if (rank.runs.size === 0 && this.#ranks.length > 1) this.#ranks.shift()
+      else if (run === undefined) return undefined
+      if (run === undefined || run.isSkipped) continue
+      this.#size -= 1
+      return run
+    }
+    return undefined
+  }
+
+  /** Takes out the run of this id; undefined if it is not here. Looks at all. */
+  skip(id: TaskId): T | undefined {
+    for (const { runs } of this.#ranks) {
+      for (const run of runs) {
+        if (run.id !== id || run.isSkipped) continue
+        run.isSkipped = true
+        this.#size -= 1
+        return run
+      }
+    }
+    return undefined
+  }
+
+  #rankOf(priority: number): Rank<T> {
+    let index = 0
+    for (; index < this.#ranks.length; index += 1) {
+      const rank = this.#ranks[index] as Rank<T>
+      if (rank.priority === priority) return rank
+      if (rank.priority < priority) break
+    }
+    const rank = { priority, runs: new Fifo<T>() }
+    this.#ranks.splice(index, 0, rank)
+    return rank
+  }
+}
+
+// What `currentTask()` gives to user code: the little of a run that it may see and do.
+
+/** How far a task says that it is: in its own unit, a total of 0 stands for unknown. */
+interface Progress {
+  readonly done: number
+  readonly total: number
+}
+
+/** The run behind a context. */
+interface ContextRun {
+  readonly id: TaskId
+  readonly name: string
+  readonly signal: AbortSignal
+  readonly task: { readonly attempt: number; readonly units: Units }
+  setProgress(progress: Progress): void
+  log(level: LogLevel, words: LogWords): void
+}
+
+/** The context of one run. Works on after its end, without effect. */
+class OwnContext implements TaskContext {
+  readonly #run: ContextRun
+  #log: Logger | undefined
+
+  constructor(run: ContextRun) {
+    this.#run = run
+  }
+
+  get id(): string {
+    return idToHex(this.#run.id)
+  }
+
+  get name(): string {
+    return this.#run.name
+  }
+
+  get attempt(): number {
+    return this.#run.task.attempt + 1
+  }
+
+  get capabilities(): Units {
+    return this.#run.task.units
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal
+  }
+
+  get log(): Logger {
+    const run = this.#run
+    this.#log ??= {
+      debug: (text, fields) => run.log('debug', { text, fields }),
+      info: (text, fields) => run.log('info', { text, fields }),
+      warn: (text, fields) => run.log('warn', { text, fields }),
+      error: (text, fields) => run.log('error', { text, fields }),
+    }
+    return this.#log
+  }
+
+  setProgress(done: number, total: number = 0): void {
+    this.#run.setProgress({ done: amount('done', done), total: amount('total', total) })
+  }
+}
+
+function amount(name: string, value: unknown): number {
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value
+  throw new RangeError(`setProgress: ${name} must be a number from 0, got ${String(value)}`)
+}
+
+/** What a run tells its runner. */
+export interface RunHandler {
+  readonly host: TaskHost
+  /** It has submitted something, or something of that has ended. */
+  onChildren(run: TaskRun): void
+  /** It has been read, and its function is called next. */
+  onRead(run: TaskRun): void
+  /** It has asked for its abort signal. */
+  onListen(run: TaskRun): void
+  onProgress(run: TaskRun): void
+  onLog(run: TaskRun, level: LogLevel, words: LogWords): void
+}
+
+/** One run of a task. */
+export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
+  readonly task: RunnableTask
+  readonly id: TaskId
+  readonly priority: number
+  readonly isProfiled: boolean
+  /** Place among all tasks that this processor got. */
+  readonly dispatchNumber: number
+  readonly #handler: RunHandler
+  #call: TaskCall | undefined
+  #context: OwnContext | undefined
+  #identities: TaskIdentities | undefined
+  #abort: AbortController | undefined
+  #stopped: Error | undefined
+  isSkipped = false
+  /** Its synchronous part is over, but it is not. */
+  isPending = false
+  /** It only waits for what it has submitted itself. */
+  isWaiting = false
+  /** What becomes of it is of no interest any more. */
+  isGivenUp = false
+  isOver = false
+  /** The runner will look whether it waits. */
+  isNoted = false
+  /** How much of what it has submitted has not ended. */
+  childCount = 0
+  slot: BoardSlot = -1
+  startedAt = 0
+  isMetered = false
+  hasPaused = false
+  cpuMs = 0
+  rssBytes = 0
+  maxRssBytes = 0
+  /** What was not told yet. */
+  progress: Progress | undefined
+  /** When progress was told last, by the clock of the process. */
+  progressToldAt: number = -Infinity
+
+  constructor(task: RunnableTask, dispatchNumber: number, handler: RunHandler) {
+    this.task = task
+    this.id = task.id
+    this.priority = task.priority
+    this.isProfiled = task.isProfiled
+    this.dispatchNumber = dispatchNumber
+    this.#handler = handler
+  }
+
+  get taskId(): TaskId {
+    return this.id
+  }
+
+  get host(): TaskHost {
+    return this.#handler.host
+  }
+
+  get serializer(): ScopeSerializer {
+    return this.task.serializer.clientSerializer()
+  }
+
+  get context(): TaskContext {
+    this.#context ??= new OwnContext(this)
+    return this.#context
+  }
+
+  get output(): OutputPlace {
+    return this.task.output
+  }
+
+  get outputClient(): Identity {
+    return this.task.outputClient
+  }
+
+  /** What was read to call it; undefined before. */
+  get call(): TaskCall | undefined {
+    return this.#call
+  }
+
+  /** What it is called, for people. */
+  get name(): string {
+    if (this.task.name !== '' || this.#call === undefined) return this.task.name
+    // Asked for like this, no code of the user's answers.
+    const name: unknown = Object.getOwnPropertyDescriptor(this.#call.fn, 'name')?.value
+    return typeof name === 'string' ? name : ''
+  }
+
+  /** The classes that it has got, in the state that it has brought them to. */
+  get identities(): TaskIdentities {
+    return (this.#identities ??= newTaskIdentities())
+  }
+
+  /** Reads the task. Throws what `readCall` throws. */
+  read(): void {
+    this.#call = readCall(this.task)
+    this.#identities?.begin()
+    if (this.task.timeoutMs > 0) this.#handler.onRead(this)
+  }
+
+  /** Calls the function; must have been read. */
+  perform(): unknown {
+    const { fn, values } = this.#call as TaskCall
+    return fn(...values)
+  }
+
+  /** Reads the task and calls the function. */
+  readAndPerform(): unknown {
+    this.read()
+    return this.perform()
+  }
+
+  childStarted(): void {
+    this.childCount += 1
+    this.#handler.onChildren(this)
+  }
+
+  childEnded(): void {
+    this.childCount -= 1
+    this.#handler.onChildren(this)
+  }
+
+  /** Whether it can see that it shall stop. */
+  get isListening(): boolean {
+    return this.#abort !== undefined
+  }
+
+  /** From now on it listens. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      if (!this.isOver) this.#handler.onListen(this)
+      if (this.#stopped !== undefined) this.#abort.abort(this.#stopped)
+    }
+    return this.#abort.signal
+  }
+
+  /** Has it see that it shall stop. Listeners of the user's are called. */
+  stop(reason: 'cancelled' | 'timedOut'): void {
+    if (this.#stopped !== undefined) return
+    this.#stopped = stopError(this, reason)
+    this.#abort?.abort(this.#stopped)
+  }
+
+  /** What is told in time replaces what was not. */
+  setProgress(progress: Progress): void {
+    if (this.isOver || this.isGivenUp) return
+    this.progress = progress
+    this.#handler.onProgress(this)
+  }
+
+  log(level: LogLevel, words: LogWords): void {
+    this.#handler.onLog(this, level, words)
+  }
+}
+
+function stopError({ id, name, task }: TaskRun, reason: 'cancelled' | 'timedOut'): Error {
+  return reason === 'cancelled'
+    ? new TaskCancelledError(`${taskPhrase(id, name)} was cancelled`)
+    : timeoutErrorOf(id, name, task)
+}

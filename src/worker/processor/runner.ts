@@ -1,0 +1,395 @@
+// Runs the tasks of a processor, one at a time; but while all that were started only wait for tasks
+// that they have submitted themselves, the next one starts. A burst of tiny ones is run in one turn
+// of the event loop and its results leave together; but no result waits for a task that may take
+// long, and after some milliseconds the event loop gets its turn, so that orders are read.
+//
+// Whether a task waits is looked at once per turn, after all that has happened in it: one that
+// awaits its children one by one waits only once.
+
+import { AsyncResource } from 'node:async_hooks'
+import { NO_BYTES } from '../../base/bytes.js'
+import { errorTextOf } from '../../base/text.js'
+import { identity, type ObjectId, type TaskId } from '../../base/ids.js'
+import type { LogLevel } from '../../base/logger.js'
+import type { StopReason } from '../../core/worker/events.js'
+import type { TaskHost, TaskScopes } from '../../runtime/task-scope.js'
+import type { TaskError } from '../../wire/message.js'
+import type { PendingImport } from '../../serializer/module/reference.js'
+import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
+import type { ClaimTable, TaskBoard } from './shared-memory.js'
+import { type ExitNote, exitNoteOf, type HostFacts, type LogWords } from '../link/control.js'
+import type { Outbox } from '../link/outbox.js'
+import type { Speaker, Stage } from './output-tap.js'
+import { type RunnableTask, serializeFailure, serializeResult, type TaskCall } from './call.js'
+import { type RunHandler, RunQueue, TaskRun } from './run.js'
+import { RunReports } from './reports.js'
+import type { TaskMeter } from './meter.js'
+
+/**
+ * What a task needs may take so long to be imported or read before its time runs: the time that it
+ * may take is that of its function. In a new process that may be much longer.
+ */
+const MAX_READ_MS = 10_000
+
+/** A turn of the event loop is not kept longer, in milliseconds. */
+const MAX_BURST_MS = 5
+
+/** After a task that lasted longer, the event loop gets its turn, in milliseconds. */
+const LONG_TASK_MS = 1
+
+/** What a runner works with. */
+export interface TaskRunnerOptions {
+  readonly outbox: Outbox
+  readonly meter: TaskMeter
+  readonly board: TaskBoard
+  readonly claims: ClaimTable
+  readonly scopes: TaskScopes
+  /** Keeps a result as an object for tasks to come. */
+  readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
+  /** Nothing is left but what was given up: this process had better end. */
+  readonly retire: () => void
+}
+
+/** Runs tasks. */
+export class TaskRunner implements RunHandler, Stage {
+  readonly #meter: TaskMeter
+  readonly #board: TaskBoard
+  readonly #claims: ClaimTable
+  readonly #scopes: TaskScopes
+  readonly #retire: () => void
+  readonly #reports: RunReports
+  /** Where no task runs: what is planned from here takes nothing of a task along. */
+  readonly #outside = new AsyncResource('ScalerTaskRunner')
+  readonly #queue = new RunQueue<TaskRun>()
+  /** The task whose synchronous part runs. */
+  #current: TaskRun | undefined
+  /** Started tasks that are to end later. Invariant: none is over or given up. */
+  readonly #pending = new Map<TaskId, TaskRun>()
+  /** How many of these do not only wait. */
+  #activeCount = 0
+  #givenUpCount = 0
+  /** Tasks that may have begun to wait, or to go on. */
+  #noted: TaskRun[] = []
+  #arrivals = 0
+  /** The task that was started last. Without its content, which would stay in memory. */
+  #lastStarted: Speaker | undefined
+  #isMixed = false
+  #isFollowing = false
+  #isYielding = false
+  #isRetired = false
+  #burstEnd = 0
+  #host: TaskHost = { address: '', worker: identity(''), clients: new Map() }
+
+  constructor({ outbox, meter, board, claims, scopes, keep, retire }: TaskRunnerOptions) {
+    this.#meter = meter
+    this.#board = board
+    this.#claims = claims
+    this.#scopes = scopes
+    this.#retire = retire
+    this.#reports = new RunReports({ outbox, outside: this.#outside, keep })
+  }
+
+  /** The worker whose tasks run here. */
+  get host(): TaskHost {
+    return this.#host
+  }
+
+  /** The worker is known from now on. Nothing runs before. */
+  setHost({ address, worker, inlineLimitBytes }: HostFacts): void {
+    this.#host = { address, worker, clients: this.#host.clients }
+    this.#reports.setWorker(worker, inlineLimitBytes)
+  }
+
+  /** Whether nothing runs, waits to run, or waits for tasks of its own. */
+  get isIdle(): boolean {
+    const isResting = this.#current === undefined && this.#pending.size === 0
+    return isResting && this.#queue.size === 0 && this.#givenUpCount === 0
+  }
+
+  /** What this process can say when it ends now. Asked by the code that ends it, if that can be. */
+  get exitNote(): ExitNote {
+    if (this.#isRetired) return 'retired'
+    if (this.#current !== undefined) return exitNoteOf([this.#current.id])
+    const { followed } = this.#scopes
+    if (followed instanceof TaskRun) {
+      return exitNoteOf(followed.isOver || followed.isGivenUp ? [] : [followed.id])
+    }
+    const active = [...this.#pending.values()].filter(({ isWaiting }) => !isWaiting)
+    return exitNoteOf(active.map(({ id }) => id))
+  }
+
+  /** Adds a task behind all others of its priority. Nothing runs before `run`. */
+  add(task: RunnableTask): void {
+    this.#queue.push(new TaskRun(task, this.#arrivals, this))
+    this.#arrivals += 1
+  }
+
+  /** A task that has not begun is skipped. Another is told, or given up. */
+  stop(id: TaskId, reason: StopReason): void {
+    const skipped = this.#queue.skip(id)
+    if (skipped !== undefined) {
+      if (this.#claims.claim(skipped.dispatchNumber)) this.#reports.canceled(skipped)
+      return
+    }
+    const run = this.#pending.get(id)
+    if (run === undefined) return
+    if (reason !== 'givenUp') this.#scopes.run(run, () => run.stop(reason))
+    // Alone it takes the process with it, which is the agent's to decide.
+    const isForced = reason === 'givenUp' || (!run.isListening && this.#pending.size > 1)
+    if (isForced) this.#giveUp(run)
+  }
+
+  /** Runs what is there, unless a task is running. */
+  run(): void {
+    if (!this.#mayStart()) return
+    this.#meter.beginTurn()
+    this.#burstEnd = this.#meter.endedAt + MAX_BURST_MS
+    this.#runBurst()
+  }
+
+  get isMixed(): boolean {
+    return this.#isMixed
+  }
+
+  /** Asked where something is printed. */
+  get speaker(): Speaker | undefined {
+    const { current } = this.#scopes
+    if (!(current instanceof TaskRun)) return this.#isMixed ? undefined : this.#lastStarted
+    // What it leaves behind may print while others run.
+    if (current !== this.#current && current.output !== 'log') this.#follow()
+    return current
+  }
+
+  onChildren(run: TaskRun): void {
+    this.#follow()
+    if (run.isPending) this.#note(run)
+  }
+
+  onRead(run: TaskRun): void {
+    this.#board.begin(run.slot, this.#meter.now)
+  }
+
+  onListen(run: TaskRun): void {
+    this.#board.listen(run.slot)
+  }
+
+  onProgress(run: TaskRun): void {
+    this.#reports.progress(run)
+  }
+
+  onLog(run: TaskRun, level: LogLevel, words: LogWords): void {
+    this.#reports.log(run, level, words)
+  }
+
+  #follow(): void {
+    if (this.#isFollowing) return
+    this.#isFollowing = true
+    this.#scopes.follow()
+  }
+
+  #mayStart(): boolean {
+    if (this.#current !== undefined || this.#isYielding || this.#activeCount > 0) return false
+    if (this.#givenUpCount > 0 && this.#pending.size === 0 && !this.#isRetired) {
+      this.#isRetired = true
+      this.#retire()
+    }
+    return this.#queue.size > 0 && !this.#isRetired
+  }
+
+  #runBurst(): void {
+    for (;;) {
+      const run = this.#queue.shift()
+      if (run === undefined) return this.#reports.flush()
+      // What the agent has taken back is none of ours.
+      if (!this.#claims.claim(run.dispatchNumber)) continue
+      if (!this.#start(run)) return this.#reports.planFlush()
+      if (this.#isTurnOver()) return this.#yield()
+    }
+  }
+
+  /** Returns false if the task is not over yet. */
+  #start(run: TaskRun): boolean {
+    const { task } = run
+    if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
+    this.#current = run
+    this.#noteOutput(task)
+    this.#meter.start(run)
+    const leewayMs = task.timeoutMs > 0 ? MAX_READ_MS : 0
+    run.slot = this.#board.enter(run.dispatchNumber, run.startedAt + leewayMs, run.isProfiled)
+    if (task.refusal !== undefined) {
+      const { payload, text } = task.refusal
+      return this.#finish(run, 'failed', payload, [text])
+    }
+    try {
+      return this.#end(
+        run,
+        this.#scopes.run(run, () => run.readAndPerform()),
+      )
+    } catch (error) {
+      const pending = run.call === undefined ? pendingImportOf(error) : undefined
+      if (pending === undefined) return this.#fail(run, error)
+      this.#hold(run)
+      void this.#startLater(run, pending)
+      return false
+    }
+  }
+
+  #noteOutput({ id, output, outputClient }: RunnableTask): void {
+    const last = this.#lastStarted
+    if (last?.output === output && last.outputClient === outputClient) return
+    this.#isMixed ||= last !== undefined
+    this.#lastStarted = { id, name: '', output, outputClient }
+  }
+
+  /** Something has to be imported before the task can be read. */
+  async #startLater(run: TaskRun, pending: PendingImport): Promise<void> {
+    try {
+      await readWhenImported(pending, () => this.#scopes.run(run, () => run.read()))
+      if (run.isGivenUp) this.#finish(run, 'failed', NO_BYTES)
+      else
+        this.#end(
+          run,
+          this.#scopes.run(run, () => run.perform()),
+        )
+    } catch (error) {
+      this.#fail(run, error)
+    }
+    if (run.isOver) this.#goOn()
+  }
+
+  /** The function has returned something. Returns false if the task is not over yet. */
+  #end(run: TaskRun, value: unknown): boolean {
+    if (!isThenable(value)) return this.#succeed(run, value)
+    this.#hold(run)
+    void this.#settle(run, value)
+    return false
+  }
+
+  async #settle(run: TaskRun, value: PromiseLike<unknown>): Promise<void> {
+    try {
+      this.#succeed(run, await value)
+    } catch (error) {
+      this.#fail(run, error)
+    }
+    this.#goOn()
+  }
+
+  #hold(run: TaskRun): void {
+    this.#current = undefined
+    if (run.childCount > 0) this.#note(run)
+    if (run.isPending) return
+    run.isPending = true
+    this.#pending.set(run.id, run)
+    this.#activeCount += 1
+  }
+
+  #goOn(): void {
+    if (!this.#mayStart()) {
+      if (this.#activeCount > 0) this.#reports.planFlush()
+      else this.#reports.flush()
+    } else if (this.#isTurnOver()) this.#yield()
+    else this.#runBurst()
+  }
+
+  #succeed(run: TaskRun, value: unknown): true {
+    if (run.isGivenUp) return this.#finish(run, 'success', NO_BYTES)
+    return this.#finish(run, 'success', serializeResult(run.call as TaskCall, value))
+  }
+
+  #fail(run: TaskRun, error: unknown): true {
+    if (run.isGivenUp) return this.#finish(run, 'failed', NO_BYTES)
+    const payload = serializeFailure(error)
+    return this.#finish(run, 'failed', payload, [errorTextOf(error)])
+  }
+
+  /** Returns that the task is over. */
+  #finish(
+    run: TaskRun,
+    status: 'success' | 'failed',
+    payload: Uint8Array,
+    error: readonly TaskError[] = [],
+  ): true {
+    const meter = this.#meter
+    this.#current = undefined
+    meter.stop(run)
+    run.isOver = true
+    this.#scopes.end(run)
+    const seenBytes = this.#board.leave(run.slot, run.isGivenUp)
+    if (run.isGivenUp) {
+      this.#givenUpCount -= 1
+      return true
+    }
+    if (run.isPending) this.#release(run)
+    run.task.fn.lastCallMs = meter.lastMs
+    const profile = meter.profile(run, seenBytes)
+    this.#reports.result(run, status, payload, { profile, now: meter.endedAt, error })
+    return true
+  }
+
+  /** The task is not among those that are to end later any more. */
+  #release(run: TaskRun): void {
+    this.#pending.delete(run.id)
+    if (!run.isWaiting) this.#activeCount -= 1
+  }
+
+  /** Its neighbours go on as if it had ended. */
+  #giveUp(run: TaskRun): void {
+    run.isGivenUp = true
+    this.#givenUpCount += 1
+    this.#release(run)
+    this.#board.giveUp(run.slot)
+    this.#meter.pause(run)
+    this.#scopes.end(run)
+    this.#reports.canceled(run)
+    this.#note(run)
+  }
+
+  /** Has it looked at after this turn, and from outside of any task. */
+  #note(run: TaskRun): void {
+    if (run.isNoted) return
+    run.isNoted = true
+    if (this.#noted.push(run) > 1) return
+    this.#outside.runInAsyncScope(() => setImmediate(() => this.#lookAtNoted()))
+  }
+
+  #lookAtNoted(): void {
+    const noted = this.#noted
+    this.#noted = []
+    for (const run of noted) {
+      run.isNoted = false
+      if (!run.isOver && !run.isGivenUp) this.#setWaiting(run, run.childCount > 0)
+    }
+    if (this.#mayStart()) this.run()
+    else this.#reports.flush()
+  }
+
+  #setWaiting(run: TaskRun, isWaiting: boolean): void {
+    if (run.isWaiting === isWaiting) return
+    run.isWaiting = isWaiting
+    this.#activeCount += isWaiting ? -1 : 1
+    if (isWaiting) this.#meter.pause(run)
+    else this.#meter.resume(run)
+    this.#reports.waits(run, isWaiting)
+  }
+
+  #isTurnOver(): boolean {
+    const { endedAt } = this.#meter
+    return endedAt > this.#burstEnd || this.#meter.lastMs > LONG_TASK_MS
+  }
+
+  /** Lets the event loop have its turn. What is done is told before. */
+  #yield(): void {
+    this.#reports.flush()
+    if (this.#queue.size === 0) return
+    this.#isYielding = true
+    setImmediate(() => {
+      this.#isYielding = false
+      this.run()
+    })
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
+  return typeof (value as { then?: unknown }).then === 'function'
+}

@@ -1,0 +1,308 @@
+// What a processor runs, in memory that its guardian can read while user code keeps the main thread
+// busy. Each started task has a slot; the main thread writes, the guardian reads, and adds one
+// thing: the most memory that it has seen while a profiled task ran.
+//
+//   0 used slots | 1 started | 2 given up | 3 profiled | 4 sampler is awake | slots of 4 numbers:
+//   flags (0 = free), dispatch number, start in ms, most memory in KiB
+//
+// Number and start wrap: a processor may live for months.
+
+import type { RunStatus } from '../../core/worker/events.js'
+
+// Who has a task that a processor was given: its main thread, which is about to begin it, or its
+// agent, which wants it back. Both threads claim it in shared memory, and the first one has it: so
+// the guardian can take tasks back while user code never returns to the event loop.
+//
+// A ring of cells; that of a task is its dispatch number modulo their count, and holds the last
+// number that was claimed there and by whom. Numbers in a cell only rise: a task whose cell has
+// gone on to a later one cannot be taken back any more. (A ring is much larger than the number of
+// tasks that a processor gets ahead of time, so that is rare: a task of low priority may stay
+// behind.)
+
+const CELLS = 4_096
+
+/** A mark is twice the number, plus 1 if it was taken back. It wraps; so marks are subtracted. */
+const IS_RETRACTED = 1
+
+/** The memory of a claim table; both sides are made from it. `count` is a power of two. */
+export function newClaimCells(count: number = CELLS): Int32Array {
+  const cells = new Int32Array(new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT))
+  // Each as if the ring had gone round once before.
+  for (let at = 0; at < count; at += 1) cells[at] = (at - count) * 2
+  return cells
+}
+
+/** The side of the processor's main thread, which claims each task once. */
+export class ClaimTable {
+  readonly #cells: Int32Array
+  readonly #mask: number
+  /** Tasks that were taken back, are still in the queue, and whose cells have gone on. */
+  readonly #passed = new Set<number>()
+
+  constructor(cells: Int32Array) {
+    this.#cells = cells
+    this.#mask = cells.length - 1
+  }
+
+  /** Claims a task, so that it can be begun. Returns false if it was taken back. */
+  claim(dispatchNumber: number): boolean {
+    const cells = this.#cells
+    const at = dispatchNumber & this.#mask
+    const mark = (dispatchNumber * 2) | 0
+    let found = Atomics.load(cells, at)
+    while (isOlder(found, mark)) {
+      const before = Atomics.compareExchange(cells, at, found, mark)
+      if (before === found) {
+        this.#pass(found, dispatchNumber)
+        return true
+      }
+      found = before
+    }
+    if (found !== (mark | IS_RETRACTED)) return !this.#passed.delete(dispatchNumber)
+    // It is over: the cell may go on.
+    Atomics.store(cells, at, mark)
+    return false
+  }
+
+  /** The cell has gone on from this mark to the one of a later task. */
+  #pass(mark: number, dispatchNumber: number): void {
+    if ((mark & IS_RETRACTED) === 0) return
+    const distance = ((dispatchNumber * 2 + IS_RETRACTED - mark) | 0) / 2
+    this.#passed.add(dispatchNumber - distance)
+  }
+}
+
+/** The side of the guardian. */
+export class ClaimTaker {
+  readonly #cells: Int32Array
+  readonly #mask: number
+
+  constructor(cells: Int32Array) {
+    this.#cells = cells
+    this.#mask = cells.length - 1
+  }
+
+  /**
+   * Takes a task back, also one that has not even been read. Returns false if it has begun, is
+   * over, was taken back before, or cannot be told.
+   */
+  retract(dispatchNumber: number): boolean {
+    const at = dispatchNumber & this.#mask
+    const mark = (dispatchNumber * 2) | IS_RETRACTED
+    let found = Atomics.load(this.#cells, at)
+    // One that was taken back and not yet skipped must not be forgotten.
+    while (isOlder(found, mark) && (found & IS_RETRACTED) === 0) {
+      if ((found ^ mark) === IS_RETRACTED) return false
+      const before = Atomics.compareExchange(this.#cells, at, found, mark)
+      if (before === found) return true
+      found = before
+    }
+    return false
+  }
+}
+
+function isOlder(mark: number, than: number): boolean {
+  return ((than - mark) | 0) > 0
+}
+
+const USED = 0
+const STARTED = 1
+const GIVEN_UP = 2
+const PROFILED = 3
+const AWAKE = 4
+
+const HEADER_CELLS = 8
+const SLOT_CELLS = 4
+
+const IS_STARTED = 1
+const IS_LISTENING = 2
+const IS_PROFILED = 4
+const IS_GIVEN_UP = 8
+
+/** A board begins with room for so many started tasks. */
+const FIRST_SLOTS = 1_024
+
+/** A task that runs for less is not sampled. */
+const MIN_SAMPLE_MS = 50
+
+const KIB = 1024
+
+/** Where a task stands on the board. */
+export type BoardSlot = number
+
+/** What a board tells the guardian. */
+interface BoardHandler {
+  /** Memory is to be sampled, and the guardian sleeps. */
+  wake(): void
+  /** The board has become too small, and goes on in another memory. */
+  move(cells: Int32Array): void
+}
+
+/** The memory of a board; both sides are made from it. */
+export function newBoardCells(slots: number = FIRST_SLOTS): Int32Array {
+  const bytes = (HEADER_CELLS + slots * SLOT_CELLS) * Int32Array.BYTES_PER_ELEMENT
+  return new Int32Array(new SharedArrayBuffer(bytes))
+}
+
+/** The side that writes: that of the processor's main thread. */
+export class TaskBoard {
+  readonly #handler: BoardHandler
+  #cells: Int32Array
+  #slots: number
+  readonly #free: BoardSlot[] = []
+  #used = 0
+  #started = 0
+  #givenUp = 0
+  #profiled = 0
+
+  constructor(cells: Int32Array, handler: BoardHandler) {
+    this.#cells = cells
+    this.#slots = slotsOf(cells)
+    this.#handler = handler
+  }
+
+  /**
+   * A task starts, `startedMs` after the process did: in the future, if its time does not run yet.
+   */
+  enter(dispatchNumber: number, startedMs: number, isProfiled: boolean): BoardSlot {
+    const slot = this.#free.pop() ?? this.#newSlot()
+    this.#started += 1
+    Atomics.store(this.#cells, STARTED, this.#started)
+    const at = cellOf(slot)
+    this.#cells[at + 1] = dispatchNumber
+    this.#cells[at + 2] = startedMs
+    this.#cells[at + 3] = 0
+    Atomics.store(this.#cells, at, isProfiled ? IS_STARTED | IS_PROFILED : IS_STARTED)
+    if (isProfiled) this.#countProfiled(1)
+    return slot
+  }
+
+  /** The time of the task runs from here on. */
+  begin(slot: BoardSlot, startedMs: number): void {
+    Atomics.store(this.#cells, cellOf(slot) + 2, startedMs)
+  }
+
+  /** The task has asked for its abort signal. */
+  listen(slot: BoardSlot): void {
+    Atomics.or(this.#cells, cellOf(slot), IS_LISTENING)
+  }
+
+  /** What the task does is of no interest any more. It still has to leave. */
+  giveUp(slot: BoardSlot): void {
+    this.#started -= 1
+    this.#givenUp += 1
+    Atomics.store(this.#cells, STARTED, this.#started)
+    Atomics.store(this.#cells, GIVEN_UP, this.#givenUp)
+    Atomics.or(this.#cells, cellOf(slot), IS_GIVEN_UP)
+  }
+
+  /** The task is over. Returns the most memory that was seen while it ran, in bytes; 0: none. */
+  leave(slot: BoardSlot, isGivenUp: boolean): number {
+    if (isGivenUp) Atomics.store(this.#cells, GIVEN_UP, (this.#givenUp -= 1))
+    else Atomics.store(this.#cells, STARTED, (this.#started -= 1))
+    const at = cellOf(slot)
+    const flags = Atomics.exchange(this.#cells, at, 0)
+    this.#free.push(slot)
+    if ((flags & IS_PROFILED) === 0) return 0
+    this.#countProfiled(-1)
+    return (this.#cells[at + 3] ?? 0) * KIB
+  }
+
+  #newSlot(): BoardSlot {
+    if (this.#used === this.#slots) this.#grow()
+    this.#used += 1
+    Atomics.store(this.#cells, USED, this.#used)
+    return this.#used - 1
+  }
+
+  /** For a moment the guardian knows nothing new. */
+  #grow(): void {
+    const cells = newBoardCells(this.#slots * 2)
+    cells.set(this.#cells)
+    this.#cells = cells
+    this.#slots *= 2
+    this.#handler.move(cells)
+  }
+
+  #countProfiled(change: number): void {
+    this.#profiled += change
+    Atomics.store(this.#cells, PROFILED, this.#profiled)
+    if (this.#profiled > 0 && Atomics.exchange(this.#cells, AWAKE, 1) === 0) this.#handler.wake()
+  }
+}
+
+/** The side that reads: that of the guardian. */
+export class BoardReader {
+  #cells: Int32Array
+
+  constructor(cells: Int32Array) {
+    this.#cells = cells
+  }
+
+  /** The board goes on here. */
+  move(cells: Int32Array): void {
+    this.#cells = cells
+  }
+
+  /** How far a task is, `nowMs` after the process started. */
+  statusOf(dispatchNumber: number, nowMs: number): RunStatus {
+    const at = this.#find(dispatchNumber)
+    const flags = at < 0 ? 0 : Atomics.load(this.#cells, at)
+    // One that was given up is not counted among the started ones any more.
+    const ownCount = (flags & IS_GIVEN_UP) === 0 ? 1 : 0
+    return {
+      dispatchNumber,
+      isStarted: flags !== 0,
+      isListening: (flags & IS_LISTENING) !== 0,
+      isAlone: flags !== 0 && Atomics.load(this.#cells, STARTED) <= ownCount,
+      hasGivenUp: Atomics.load(this.#cells, GIVEN_UP) > 0,
+      runningMs: flags === 0 ? 0 : Math.max(this.#runningMs(at, nowMs), 0),
+    }
+  }
+
+  /** Notes what `readRss` tells, in bytes, for profiled tasks that run for longer already. */
+  samplePeaks(nowMs: number, readRss: () => number): void {
+    let rssKib = 0
+    for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
+      if ((Atomics.load(this.#cells, at) & IS_PROFILED) === 0) continue
+      if (this.#runningMs(at, nowMs) < MIN_SAMPLE_MS) continue
+      rssKib ||= Math.ceil(readRss() / KIB)
+      if (rssKib > (this.#cells[at + 3] ?? 0)) this.#cells[at + 3] = rssKib
+    }
+  }
+
+  /** Whether a profiled task runs. */
+  get isProfiling(): boolean {
+    return Atomics.load(this.#cells, PROFILED) > 0
+  }
+
+  /** The main thread has to wake the sampler. Returns false if it has just found it awake. */
+  fallAsleep(): boolean {
+    Atomics.store(this.#cells, AWAKE, 0)
+    return !this.isProfiling || Atomics.exchange(this.#cells, AWAKE, 1) === 1
+  }
+
+  get #end(): number {
+    return HEADER_CELLS + Atomics.load(this.#cells, USED) * SLOT_CELLS
+  }
+
+  #runningMs(at: number, nowMs: number): number {
+    return (nowMs - (this.#cells[at + 2] ?? 0)) | 0
+  }
+
+  #find(dispatchNumber: number): number {
+    const wrapped = dispatchNumber | 0
+    for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
+      if (this.#cells[at + 1] === wrapped && Atomics.load(this.#cells, at) !== 0) return at
+    }
+    return -1
+  }
+}
+
+function slotsOf(cells: Int32Array): number {
+  return (cells.length - HEADER_CELLS) / SLOT_CELLS
+}
+
+function cellOf(slot: BoardSlot): number {
+  return HEADER_CELLS + slot * SLOT_CELLS
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NO_BYTES } from '../../base/bytes.js'
+import { DeserializeError } from '../../base/errors.js'
+import { identity, objectId, taskId } from '../../base/ids.js'
+import { defaultSerializer } from '../../serializer/process-serializer.js'
+import { defaultCodec, serializerContent } from '../../serializer/task-codec.js'
+import { decodeExitNote, encodeExitNote, exitNoteOf } from '../link/control.js'
+import { newResultId, serializerIdOf } from './processor.js'
+import { ObjectStore, StoredObject } from './objects.js'
+
+test('ids follow the identity of the client', () => {
+  const client = identity('12345|Client|00112233445566778899aabbccddeeff')
+  const hex = (id: string): string => Buffer.from(id, 'latin1').toString('hex')
+  assert.equal(hex(serializerIdOf(client)), '23ad880e034845a784f6fb7cd5cd53b5679489a29396448f')
+  const results = [newResultId(client), newResultId(client)]
+  assert.ok(results.every((id) => id.length === 24 && hex(id).startsWith('23ad880e034845a7')))
+  assert.notEqual(results[0], results[1])
+})
+
+test('objects are kept in memory of their own, and tasks keep what is deleted', () => {
+  const store = new ObjectStore()
+  const read = Buffer.from('helloworld')
+  const [first, second] = [objectId('first'), objectId('second')]
+  store.store({
+    objectIds: [first, second],
+    objectTypes: ['object', 'object'],
+    objectNames: [],
+    objectBytes: [[read.subarray(0, 5), read.subarray(5)], []],
+  })
+  read.fill(0)
+  const object = store.get(first)
+  store.delete([first, objectId('unknown')])
+  assert.equal(store.get(first), undefined)
+  assert.equal(String(object?.bytes), 'helloworld')
+  assert.equal(store.get(second)?.bytes.byteLength, 0)
+  store.clear()
+  assert.equal(store.size, 0)
+})
+
+test('serializers are told apart by their content', () => {
+  const ours = new StoredObject([Buffer.from('scaler-ts/'), Buffer.from('default')])
+  assert.equal(ours.codec(), defaultCodec)
+  assert.equal(ours.clientSerializer(), defaultSerializer)
+  assert.equal(ours.isPickle, false)
+  const python = new StoredObject([Buffer.from('8005953d', 'hex')])
+  assert.throws(() => python.codec(), { name: 'DeserializeError' })
+  assert.equal(python.isPickle, true)
+  assert.equal(new StoredObject([]).isPickle, false)
+})
+
+test('a serializer of a client’s own is read once, and so is the reason why it cannot be', () => {
+  const serializer = { serialize: () => new Uint8Array(1), deserialize: () => 'read' }
+  const object = new StoredObject([serializerContent(serializer)])
+  const codec = object.codec()
+  assert.equal(object.codec(), codec)
+  assert.notEqual(codec, defaultCodec)
+  assert.equal(codec.deserialize(NO_BYTES), 'read')
+  const copy = object.clientSerializer()
+  assert.equal(copy.deserialize(NO_BYTES), 'read')
+  assert.equal(object.clientSerializer(), copy)
+  const garbage = new StoredObject([Buffer.from([0xff])])
+  const failures = [1, 2].map(() => {
+    try {
+      return garbage.codec()
+    } catch (error) {
+      return error
+    }
+  })
+  assert.ok(failures[0] instanceof DeserializeError)
+  assert.match(failures[0].message, /^the client's serializer cannot be read: /)
+  assert.equal(failures[1], failures[0])
+})
+
+test('an exit note says what ran', () => {
+  const read = (bytes: Uint8Array): unknown => decodeExitNote(Buffer.from(bytes))
+  assert.equal(read(encodeExitNote(exitNoteOf([]))), 'nothing')
+  assert.equal(read(encodeExitNote('retired')), 'retired')
+  const ids = ['\0\xff16 bytes of id', '', 'another'].map(taskId)
+  assert.deepEqual(read(encodeExitNote(exitNoteOf(ids))), { taskIds: ids })
+  assert.deepEqual(read(encodeExitNote(exitNoteOf([taskId('')]))), { taskIds: [''] })
+  const many = exitNoteOf(Array.from({ length: 5_000 }, (_, index) => taskId(String(index))))
+  assert.ok(typeof many === 'object' && many.taskIds.length === 1_000)
+  const whole = encodeExitNote(exitNoteOf(ids))
+  for (const cut of [2, 5, whole.length - 1]) assert.equal(read(whole.subarray(0, cut)), 'unknown')
+  for (const bytes of [Buffer.alloc(0), Buffer.of(9), Buffer.of(1)]) {
+    assert.equal(read(bytes), 'unknown')
+  }
+})

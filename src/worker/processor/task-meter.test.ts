@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeProfileResult } from '../../wire/metadata.js'
+import { TaskMeter, type Measured } from './meter.js'
+
+function measured(isProfiled = true): Measured {
+  return {
+    isProfiled,
+    startedAt: 0,
+    isMetered: false,
+    hasPaused: false,
+    cpuMs: 0,
+    rssBytes: 0,
+    maxRssBytes: 0,
+  }
+}
+
+/** Uses this much CPU time. */
+function spin(ms: number): void {
+  const used = (): number => process.cpuUsage().user + process.cpuUsage().system
+  const end = used() + ms * 1000
+  while (used() < end);
+}
+
+function profileOf(meter: TaskMeter, task: Measured, seenBytes = 0): [ms: number, cpuMs: number] {
+  const profile = decodeProfileResult(meter.profile(task, seenBytes))
+  return [(profile?.durationSeconds ?? 0) * 1000, (profile?.cpuSeconds ?? 0) * 1000]
+}
+
+test('a task that waits gets no CPU time of those that run meanwhile', () => {
+  const meter = new TaskMeter()
+  const [parent, child] = [measured(), measured()]
+  meter.beginTurn()
+  meter.start(parent)
+  spin(20)
+  meter.pause(parent)
+  meter.beginTurn()
+  meter.start(child)
+  spin(60)
+  meter.stop(child)
+  assert.ok(profileOf(meter, child)[1] >= 59)
+  meter.resume(parent)
+  spin(20)
+  meter.stop(parent)
+  const [durationMs, cpuMs] = profileOf(meter, parent)
+  assert.ok(durationMs >= 60, `${durationMs}`)
+  assert.ok(cpuMs >= 39 && cpuMs < 80, `${cpuMs}`)
+})
+
+test('of several that go on at once the last gets the CPU time', () => {
+  const meter = new TaskMeter()
+  const [first, second] = [measured(), measured()]
+  meter.beginTurn()
+  meter.start(first)
+  meter.pause(first)
+  meter.start(second)
+  meter.resume(first)
+  spin(30)
+  meter.stop(first)
+  spin(10)
+  meter.stop(second)
+  assert.ok(first.cpuMs >= 29)
+  assert.ok(second.cpuMs >= 9 && second.cpuMs < 29, `${second.cpuMs}`)
+})
+
+test('the most memory is the most that anybody has seen', () => {
+  const meter = new TaskMeter()
+  const task = measured()
+  meter.beginTurn()
+  meter.start(task)
+  meter.stop(task)
+  const seen = task.rssBytes + 5 * 1024 ** 3
+  const profile = decodeProfileResult(meter.profile(task, seen))
+  assert.equal(profile?.peakMemoryBytes, 5 * 1024 ** 3)
+})
