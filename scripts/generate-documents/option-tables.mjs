@@ -4,9 +4,9 @@
 /** The tables of classes, by their names in pages: where each is, and what is left out of it. */
 const CODE_TABLES = {
   scheduler: { from: ['scheduler/scheduler-options.js', 'SCHEDULER_OPTIONS'], without: 'shared' },
-  cluster: { from: ['cluster/cluster-options.js', 'CLUSTER_START_OPTIONS'], without: 'shared' },
-  combo: { from: ['cluster/combo-options.js', 'COMBO_OPTIONS'], without: 'same' },
-  shared: { from: ['runtime/logging-options.js', 'LOGGING_OPTIONS'] },
+  cluster: { from: ['cluster/cluster.js', 'CLUSTER_START_OPTIONS'], without: 'shared' },
+  combo: { from: ['cluster/combo.js', 'COMBO_OPTIONS'], without: 'same' },
+  shared: { from: ['runtime/log/log.js', 'LOGGING_OPTIONS'] },
   unnecessary: { from: ['runtime/unnecessary-options.js', 'UNNECESSARY_WORKER_OPTIONS'] },
 }
 
@@ -41,9 +41,9 @@ async function leftOut(which) {
 }
 
 async function flagTable(name) {
-  const { COMMANDS } = await load('cli/command-list.js')
-  const { flagsOf, settableFlags, variableOf, defaultOf } = await load('cli/flag.js')
-  const { writtenValue } = await load('cli/option-text.js')
+  const { COMMANDS } = await load('cli/commands.js')
+  const { flagsOf, settableFlags, variableOf, defaultOf } = await load('cli/option/flag.js')
+  const { writtenValue } = await load('cli/option/text.js')
   const definition = await COMMANDS.get(name)()
   const rows = settableFlags(flagsOf(definition)).map((flag) => {
     const { spec, key, short } = flag

@@ -1,5 +1,5 @@
 // What the parts of the engine may say. A library is silent unless its user passes a logger; the
-// commands pass one that writes lines (runtime/open-logger.ts).
+// commands pass one that writes lines (runtime/log/open.ts).
 
 /** Extra facts of a log line: ids, addresses, counts. Never a user's values. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>

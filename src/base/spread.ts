@@ -73,7 +73,7 @@ function hashOf(key: string): number {
   return hash >>> 8
 }
 
-// A set of things that have ids and may be a million: as spread-map.ts, and for the same reason.
+// A set of things that have ids and may be a million: as spread.ts, and for the same reason.
 
 /** A set of things whose ids differ. What is added meanwhile may be met by an iteration. */
 export class SpreadSet<T extends { readonly id: string }> {

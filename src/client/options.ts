@@ -135,7 +135,7 @@ export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
-// Checks the options of a client; their table is client-options-table.ts.
+// Checks the options of a client; their table is options.ts.
 
 /** All options with a value. */
 export type ClientSettings = {

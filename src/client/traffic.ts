@@ -1,5 +1,5 @@
 // The two-way traffic between the socket of a client and its machine: frames become events, actions
-// become frames. What actions mean for tasks and their owners is in client-connection.ts.
+// become frames. What actions mean for tasks and their owners is in connection.ts.
 
 import { ProtocolError } from '../base/errors.js'
 import { OUR_FEATURES } from '../base/features.js'

@@ -1,5 +1,5 @@
 // The program of a processor process: runs the functions of users and nothing else. Started by
-// processor-host.ts, which leads its pipes to the descriptors of link.ts.
+// agent/processor-host.ts, which leads its pipes to the descriptors of link/frames.ts.
 //
 // What user code leaves behind is treated as Node does: an exception in a callback, or a rejection
 // that nobody handles, ends the process, and with it whatever task runs at that moment.

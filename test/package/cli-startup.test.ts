@@ -29,7 +29,7 @@ function loadedWith(paths: readonly string[]): readonly string[] {
 
 /** All commands, as `scaler --help` loads them. */
 function definitionFiles(): string[] {
-  const list = join(DIST, 'cli/command-list.js')
+  const list = join(DIST, 'cli/commands.js')
   const names = [...readFileSync(list, 'utf8').matchAll(/import\('\.\/([a-z-]+\.js)'\)/g)]
   return names.map(([, name = '']) => join(DIST, 'cli', name))
 }

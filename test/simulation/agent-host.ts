@@ -1,4 +1,4 @@
-// An agent process of the simulated world, with its workers: as src/worker/agent.ts.
+// An agent process of the simulated world, with its workers: as src/worker/agent/agent.ts.
 
 import { identity } from '#src/base/ids.js'
 import { AgentUnits } from './agent-units.js'

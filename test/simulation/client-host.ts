@@ -1,4 +1,4 @@
-// A client of the simulated world: does what src/client/client-traffic.ts and client-connection.ts
+// A client of the simulated world: does what src/client/traffic.ts and client/connection.ts
 // do. It lives in a process of its own, or in a processor, for the tasks that run there.
 
 import { latin1ToBytes } from '#src/base/bytes.js'

@@ -1,4 +1,4 @@
-// The client inside of the tasks of one processor, as src/client/client-travel.ts makes it: one for
+// The client inside of the tasks of one processor, as src/client/travel.ts makes it: one for
 // all of them.
 
 import { identity, taskId, type Identity, type TaskId } from '#src/base/ids.js'

@@ -1,5 +1,5 @@
 // What a simulated processor has not begun, and who may begin it: the main thread and the guardian
-// claim the number of a task, and only one of them gets it (src/worker/claim-table.ts).
+// claim the number of a task, and only one of them gets it (src/worker/processor/shared-memory.ts).
 
 import type { ProcessorRun } from './processor-run.js'
 

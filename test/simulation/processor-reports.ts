@@ -1,5 +1,5 @@
 // What a simulated processor tells of its runs: results, that one was skipped or given up, that one
-// waits or goes on. As src/worker/run-reports.ts.
+// waits or goes on. As src/worker/processor/reports.ts.
 
 import { NO_BYTES } from '#src/base/bytes.js'
 import { taskId, type Identity, type ObjectId } from '#src/base/ids.js'

@@ -1,5 +1,5 @@
 // A processor process of the simulated world: a main thread that runs tasks as src/worker/
-// task-runner.ts does, and a guardian beside it that answers whatever the main thread is busy with.
+// worker/processor/runner.ts does, and a guardian beside it that answers whatever the main thread is busy with.
 //
 // What user code would do is in a program (program.ts). A task that blocks holds the main thread;
 // one that does not is pending; one with children submits them with a client of its own, and waits.

@@ -1,4 +1,4 @@
-// One worker of an agent of the simulated world: does what src/worker/agent-worker.ts does.
+// One worker of an agent of the simulated world: does what src/worker/agent/worker.ts does.
 
 import type { Identity } from '#src/base/ids.js'
 import type { WorkerAction, WorkerCoreOptions, WorkerEvent } from '#src/core/worker/events.js'

@@ -1,5 +1,5 @@
 // What can be found at an address where a scheduler should be, and how each of it is told: what it
-// is, and what to look at next. Only texts; how it is found out is in connect-inquiry.ts.
+// is, and what to look at next. Only texts; how it is found out is in inquiry.ts.
 
 import { unreachable } from '../../base/assert.js'
 import type { SchedulerId } from '../../base/ids.js'

@@ -1,5 +1,5 @@
 // The client as a machine: the connection, the heartbeats, and who is told what when. What
-// happens to tasks is in task-flow.ts, to graphs in graph-flow.ts. docs/protocol.md#client
+// happens to tasks is in task/flow.ts, to graphs in graph/flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
 import { earliest, type InstantMs, type Machine } from '../../base/machine.js'

@@ -103,7 +103,7 @@ export interface Offer {
   readonly takes: WeakMap<Requirement, readonly Take[]>
 }
 
-/** The units of one agent, shared by its workers (placement.ts). */
+/** The units of one agent, shared by its workers (core/scheduler/worker/placement.ts). */
 export interface Supply {
   /** Invariant: each has this supply in its offer. */
   readonly workers: Set<WorkerEntry>
@@ -153,7 +153,7 @@ export interface TaskEntry {
   node: GraphNode | undefined
 }
 
-/** What a task may have beside the usual (task-extra.ts). */
+/** What a task may have beside the usual (core/scheduler/task/extra.ts). */
 export interface TaskExtra {
   /** Shown by monitors; empty: they show the name of its function. */
   readonly name: string
@@ -202,7 +202,7 @@ export interface PastAttempt {
   readonly to: InstantMs
 }
 
-/** What can run inside of a task, and ends with it (family.ts). */
+/** What can run inside of a task, and ends with it (core/scheduler/task/family.ts). */
 export type Child = TaskEntry | ChildGraph
 
 /** A graph, as the task inside which it was submitted sees it. */
@@ -225,7 +225,7 @@ export interface GraphNode {
   readonly input: ObjectEntry | undefined
 }
 
-/** A graph (graph.ts), as those see it who know its tasks or its client. */
+/** A graph (core/scheduler/graph/graph.ts), as those see it who know its tasks or its client. */
 export interface GraphEntry extends ChildGraph {
   /** A part arrives: the next, or one that had come before. */
   add(message: GraphTask): void

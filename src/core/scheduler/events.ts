@@ -73,7 +73,7 @@ export interface SchedulerCoreOptions {
   readonly workerTimeoutMs: number
   /**
    * So soon a worker that can come back with what it has (feature bit 3) is taken for gone, if it
-   * was never silent for a third of that (silence.ts).
+   * was never silent for a third of that (worker/peer.ts).
    */
   readonly workerSilenceMs: number
   /** At least so long an object stays that nobody needs any more. Default: 0, it goes at once. */

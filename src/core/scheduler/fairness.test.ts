@@ -7,7 +7,7 @@ import { decode, encode, type Message } from '../../wire/message.js'
 import type { SchedulerAction } from './events.js'
 import { child, instruction, result, task, withPeers } from './scheduler.kit.js'
 
-/** What workers hold of measured work, in milliseconds (worker-pool.ts). */
+/** What workers hold of measured work, in milliseconds (core/scheduler/worker/pool.ts). */
 const WINDOW_MS = 20
 
 /** Workers that run what they are sent, in order, each task for `taskMs`. */

@@ -1,4 +1,5 @@
-// The scheduler as a machine: hands each event to its handler. Start reading here, then task.ts.
+// The scheduler as a machine: hands each event to its handler. Start reading here, then
+// task/task.ts.
 
 import { unreachable } from '../../base/assert.js'
 import { earliest, type InstantMs, type Machine } from '../../base/machine.js'

@@ -1,5 +1,5 @@
-// All tables of the scheduler. The handlers (client-peer.ts, worker-peer.ts, task.ts, object.ts)
-// change them; the machine (scheduler-machine.ts) calls the handlers.
+// All tables of the scheduler. The handlers (client/peer.ts, worker/peer.ts, task/task.ts,
+// object/object.ts) change them; the machine (scheduler-machine.ts) calls the handlers.
 
 import { assert } from '../../base/assert.js'
 import type { Identity, TaskId } from '../../base/ids.js'

@@ -1,5 +1,5 @@
 // The log of what is started from code: a logger that the program gives, one that logging options
-// describe, or none. Commands open theirs themselves (cli/start-log.ts).
+// describe, or none. Commands open theirs themselves (cli/run-command.ts).
 
 import { ConfigError } from '../../base/errors.js'
 import { type Logger, type LogLevel, silentLogger } from '../../base/logger.js'

@@ -1,5 +1,5 @@
-// Starts the process of a processor with the pipes of link.ts. An error of the system is a value
-// here: a worker goes on and tries again.
+// Starts the process of a processor with the pipes of link/frames.ts. An error of the system is a
+// value here: a worker goes on and tries again.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
@@ -89,7 +89,9 @@ export class LineSplitter {
   }
 }
 
-const MAIN: string = fileURLToPath(new URL('../../../dist/worker/processor-main.js', import.meta.url))
+const MAIN: string = fileURLToPath(
+  new URL('../../../dist/worker/processor-main.js', import.meta.url),
+)
 
 /**
  * Command line options of Node that every processor gets, before those that it is given. None so

@@ -5,7 +5,7 @@
 //                                   to collect garbage, to end
 //   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results, updates; log lines;
 //                                   the exit note
-//   agent ◄─ fd 4 ──► guardian      questions and their answers, in order (lifeline-frame.ts); its
+//   agent ◄─ fd 4 ──► guardian      questions and their answers, in order (lifeline.ts); its
 //                                   end is the agent's death (guardian.ts)
 
 import { asBuffer } from '../../base/bytes.js'
@@ -24,16 +24,16 @@ export const OUTBOX_FD = 5
 /** A frame that is an encoded message. */
 export const KIND_MESSAGE = 0
 
-/** The last frame of a processor: what it ran when it ended (exit-note.ts). */
+/** The last frame of a processor: what it ran when it ended (control.ts). */
 export const KIND_EXIT_NOTE = 1
 
-/** The first frame that a processor gets: whose it is (host-frame.ts). */
+/** The first frame that a processor gets: whose it is (control.ts). */
 export const KIND_HOST = 2
 
-/** A task shall stop (stop-frame.ts). */
+/** A task shall stop (control.ts). */
 export const KIND_STOP = 3
 
-/** A task has written a log line (log-frame.ts). */
+/** A task has written a log line (control.ts). */
 export const KIND_LOG = 4
 
 /** On the lifeline: how far a task is. */
@@ -48,10 +48,10 @@ export const KIND_PULSE = 7
 /** The processor shall end. A pipe that ends without it is the agent's death. */
 export const KIND_END = 8
 
-/** The processor has nothing to do, and shall collect garbage (collect-frame.ts). */
+/** The processor has nothing to do, and shall collect garbage (control.ts). */
 export const KIND_COLLECT = 9
 
-/** The units that the next task has (units-frame.ts). */
+/** The units that the next task has (control.ts). */
 export const KIND_UNITS = 10
 
 const HEADER_BYTES = 5

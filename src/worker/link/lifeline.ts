@@ -6,7 +6,7 @@ import { ProtocolError } from '../../base/errors.js'
 import type { RunStatus } from '../../core/worker/events.js'
 import { FrameParser, KIND_PULSE, KIND_RETRACT, KIND_STATUS } from './frames.js'
 
-// What runs on the lifeline between an agent and a guardian, in the frames of link.ts. To each
+// What runs on the lifeline between an agent and a guardian, in the frames of frames.ts. To each
 // question there is one answer of the same kind, in order. Numbers are little-endian.
 //
 //   KIND_STATUS    task                 ──► task, flags (1 byte), milliseconds

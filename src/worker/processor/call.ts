@@ -1,5 +1,5 @@
 // From a task as it came to a call of a function, and from what that returns to bytes again. None
-// of it decides when: that is the matter of task-runner.ts.
+// of it decides when: that is the matter of runner.ts.
 
 import { fileURLToPath } from 'node:url'
 import { rewriteStacks } from '../../base/error-stack.js'

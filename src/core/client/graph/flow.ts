@@ -1,5 +1,5 @@
 // What happens to graphs: they are sent in parts, sent again, cancelled. Their targets are in the
-// table of tasks, like other tasks, and end like them; see task-flow.ts.
+// table of tasks, like other tasks, and end like them; see task/flow.ts.
 // docs/protocol.md#graph-parts
 
 import { assert } from '../../../base/assert.js'

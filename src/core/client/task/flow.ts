@@ -1,6 +1,6 @@
 // What happens to tasks: they are submitted, are answered, are cancelled, given up, or sent again.
 // Nothing here knows of connections; the machine says when there is a scheduler to talk to. What
-// follows from an end is in task-ends.ts. docs/protocol.md#task
+// follows from an end is in ends.ts. docs/protocol.md#task
 
 import { assert, unreachable } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'

@@ -1,5 +1,5 @@
-// Everything that is known about one graph. The modules that change it are graph-part.ts (nodes
-// arrive), graph-task.ts (they are started), graph-settle.ts (they end) and graph.ts (its life).
+// Everything that is known about one graph. The modules that change it are part.ts (nodes
+// arrive), task.ts (they are started), settle.ts (they end) and graph.ts (its life).
 
 import type { TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'

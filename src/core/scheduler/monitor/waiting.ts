@@ -228,7 +228,7 @@ function reasonFor({ pools }: Circumstances, runtime: Runtime): WaitingReason {
 }
 
 // Why tasks wait, by reason, requirement and function: for monitors and reports. Counted where they
-// wait (task-queue.ts); here it is only put together. docs/protocol.md#waiting
+// wait (core/scheduler/task/queue.ts); here it is only put together. docs/protocol.md#waiting
 
 /** Of so many clients with different functions, and graphs, what waits is put together. */
 const MAX_LOOKS = 10_000

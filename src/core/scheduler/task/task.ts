@@ -1,5 +1,5 @@
 // What happens to tasks: they arrive, are assigned, end, are taken back or cancelled. What workers
-// answer is in task-result.ts. docs/protocol.md#task, docs/protocol.md#cancel
+// answer is in result.ts. docs/protocol.md#task, docs/protocol.md#cancel
 
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'

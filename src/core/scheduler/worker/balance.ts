@@ -1,5 +1,5 @@
 // Takes tasks back from workers that are stuck with them while others idle. A worker holds little
-// (worker-pool.ts), but what was thought to be short may be long, a parent may go on where others
+// (pool.ts), but what was thought to be short may be long, a parent may go on where others
 // had come in its place, and 1.9.9 workers hold many nested tasks. docs/protocol.md#balance
 //
 // A worker is asked, never forced: what it has begun stays. What it runs counts as long from then

@@ -46,7 +46,7 @@ interface Choice {
 /** The workers of one runtime. Choosing costs O(log workers). */
 export class WorkerPool {
   readonly queue: Lanes
-  /** Tasks that are not for anybody yet: a worker may come back that has them (claims.ts). */
+  /** Tasks that are not for anybody yet: a worker may come back that has them (return.ts). */
   readonly held: TaskQueue = new TaskQueue()
   /** Those that may get tasks: not those that leave. */
   readonly #workers: IndexedHeap<WorkerEntry>

@@ -1,5 +1,5 @@
 // The one processor of a worker: starting it, ending it by force, starting the next one. Apart from
-// its tasks, which are the matter of task-flow.ts.
+// its tasks, which are the matter of core/worker/task/flow.ts.
 
 import { earliest, type InstantMs } from '../../../base/machine.js'
 import { Recurrence } from '../../../base/recurrence.js'

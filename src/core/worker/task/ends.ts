@@ -320,7 +320,7 @@ function isUntold({ isTold, state }: WorkerTask): boolean {
 }
 
 // How tasks end: the processor has answered, their time is over, or an object is missing. (What
-// ends with its processor is the matter of survivors.ts.)
+// ends with its processor is the matter of core/worker/processor/death.ts.)
 
 /** Length of a profile result. */
 const PROFILE_BYTES = 16
