@@ -128,6 +128,9 @@ interface Malformed {
   readonly error: string
 }
 
+/** So much may wait for a monitor that asks for more. */
+const MAX_UNREAD_BYTES = 4 * 2 ** 20
+
 /** A scheduler in this process. It keeps the process alive until it is closed. */
 export class Scheduler implements AsyncDisposable {
   /** Resolves when the scheduler has ended: closed, shut down by a client, or by a bug. */
@@ -263,7 +266,13 @@ export class Scheduler implements AsyncDisposable {
       this.#malformed.note('malformed', { peer: from, error: error.message })
       return
     }
+    // A monitor that asks for more without reading what it has: docs/protocol.md#monitors
+    if (message.kind === 'monitorRequest' && this.#hasUnread(from)) return
     this.#driver.handle({ type: 'messageReceived', from, message })
+  }
+
+  #hasUnread(peer: Identity): boolean {
+    return (this.#router?.queuedBytes(peer) ?? 0) > MAX_UNREAD_BYTES
   }
 
   #tellMalformed(last: Malformed, count: number): void {

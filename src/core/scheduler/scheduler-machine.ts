@@ -12,7 +12,7 @@ import type { Act, SchedulerAction, SchedulerCoreOptions, SchedulerEvent } from 
 import { onTaskInquiry } from './monitor/explain.js'
 import { onGraphTask, onGraphTaskCancel } from './graph/graph.js'
 import { onObjectInstruction, onObjectRequest, sendRemovals } from './object/object.js'
-import { stateFor } from './monitor/monitors.js'
+import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
 import { expireClaims } from './worker/return.js'
 import { giveRoom } from './worker/load.js'
@@ -168,7 +168,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     const worker = this.#state.workers.get(peer)
     if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
     const client = this.#state.clients.get(peer)
-    if (client === undefined || client.runtime === 'python') return
+    if (client === undefined) return
+    this.#state.monitors.leave(client)
+    if (client.runtime === 'python') return
     onClientLost(this.#state, client)
     for (const graph of client.graphs.values()) graph.onLinkLost()
     const lastSeen = now - this.#state.options.clientTimeoutMs + CLIENT_RETURN_MS

@@ -105,7 +105,6 @@ export function clientOf(
  */
 export function onClientLost(state: SchedulerState, client: ClientEntry): void {
   client.isConnected = false
-  state.monitors.leave(client)
   tellOf(state, client, 'lost its connection')
   forgetRoom(state, client)
   if (client.host !== undefined) state.pools[client.runtime].queue.park(client)

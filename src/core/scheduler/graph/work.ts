@@ -1,6 +1,6 @@
-// What graphs have to do that may be long: to cancel, fail, free or forget a million nodes; and the
-// objects of a client that leaves (client/peer.ts). It is done a slice at a time, so that no turn of
-// the scheduler is long for it: what one turn leaves over is for the ticks that follow at once.
+// What graphs have to do that may be long: to cancel, fail, free or forget a million nodes; and
+// the objects of a client that leaves (client/peer.ts). It is done a slice at a time, so that no
+// turn of the scheduler is long for it: what one turn leaves over is for the ticks that follow.
 
 import { latin1ToBytes } from '../../../base/bytes.js'
 import { objectIdOf, type ObjectId, type SchedulerId } from '../../../base/ids.js'

@@ -208,6 +208,7 @@ test('who has not said that it understands, or has gone, is told nothing', () =>
   const older = { ...clientHeartbeat(), features: OUR_FEATURES & ~FEATURE_MONITORS }
   scheduler.receive('older', older).receive('older', ALL)
   assert.equal(scheduler.logs().filter((line) => line.startsWith('ignored a monitor')).length, 2)
+  // Whatever its runtime: this one says none, and is taken for Python's.
   connect(scheduler)
   scheduler.handle({ type: 'peerDisconnected', peer: peer('M') }).actions()
   run(sample(scheduler), 1)
@@ -220,13 +221,49 @@ test('who has not said that it understands, or has gone, is told nothing', () =>
   assert.equal(told(scheduler.moveTo(2_000)).length, 1)
 })
 
-test('there may be a hundred monitors', () => {
-  const scheduler = withPeers({})
-  for (let index = 0; index < 101; index += 1) connect(scheduler, ALL, `M${index}`)
-  assert.deepEqual(
-    scheduler.logs().filter((line) => line.startsWith('refused')),
-    ['refused a monitor: there are too many'],
-  )
+test('there may be a hundred monitors; one that is lost makes room, and the log says so once', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  for (let index = 0; index < 100; index += 1) connect(scheduler, ALL, `M${index}`)
+  for (let count = 0; count < 5; count += 1) connect(scheduler, ALL, 'late')
+  const refusals = (): number =>
+    scheduler.logs().filter((line) => line.startsWith('refused a monitor: there are too many'))
+      .length
+  assert.equal(refusals(), 1)
+  scheduler.moveTo(60_000).receive('late', ALL)
+  assert.equal(refusals(), 2)
+  scheduler.handle({ type: 'peerDisconnected', peer: peer('M7') }).receive('late', ALL)
+  run(scheduler, 1)
+  assert.equal(told(scheduler.moveTo(60_100), 'late').length, 1)
+})
+
+test('failures with long texts are told a part at a time, to all monitors together, each once', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  const error = { name: 'Error', message: 'm'.repeat(1_024), stack: 's'.repeat(4_096) }
+  for (let index = 0; index < 200; index += 1) {
+    const failed = { ...result(`t${index}`, 'failed'), error: [error] }
+    scheduler.receive('C', task(`t${index}`, 'C')).receive('W', failed)
+  }
+  scheduler.actions()
+  const names = ['M', 'N', 'O']
+  const wish = { ...ALL, wantsEvents: false }
+  for (const name of names) connect(scheduler, wish, name)
+  const numbers = new Map<string, number[]>(names.map((name) => [name, []]))
+  let most = 0
+  for (let now = 100; now < 10_000; now += 100) {
+    let characters = 0
+    const sent = scheduler.moveTo(now).actions()
+    for (const action of sent) {
+      if (action.type !== 'send' || action.message.kind !== 'monitorReport') continue
+      const { failures } = action.message
+      numbers.get(action.to)?.push(...failures.map(({ number }) => number))
+      characters += failures.length * 5_125
+    }
+    most = Math.max(most, characters)
+    // What is asked again is not told again, and waits for nothing.
+    for (const name of names) scheduler.receive(name, NOTHING).receive(name, wish)
+  }
+  for (const name of names) assert.deepEqual(numbers.get(name), range(1, 200))
+  assert.ok(most > 0 && most < 250_000 + 100_000 + 2 * 5_500, `${most} characters at once`)
 })
 
 test('the state counts what there is, what has ended, and by function', () => {

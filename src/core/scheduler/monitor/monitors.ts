@@ -7,12 +7,11 @@ import { clippedError } from '../../../base/text.js'
 import { FEATURE_MONITORS, hasFeature } from '../../../base/features.js'
 import { identity, type Identity, type TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
+import { Recurrence } from '../../../base/recurrence.js'
 import type {
-  EndedCount,
   MonitorReport,
   MonitorRequest,
   MonitorState,
-  Resource,
   TaskError,
   TaskEvent,
   TaskFailure,
@@ -21,10 +20,8 @@ import type {
 } from '../../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import type { Output } from '../output.js'
-import type { SchedulerState } from '../state.js'
-import { extraOf } from '../task/extra.js'
-import { clientRows, type FunctionTable, hasFailed, MAX_ROWS, workerRows } from './report.js'
-import { waitingCounts } from './waiting.js'
+import { Budget } from './budget.js'
+import { hasFailed, type FunctionTable } from './report.js'
 
 // The last of something: each item has a number, counted from the first one ever.
 
@@ -94,6 +91,15 @@ const DELAY_MS = 100
 /** Names that tasks come with are cut. */
 const MAX_NAME = 256
 
+/** Failures come with texts, and all that are kept at once: in characters, of all monitors. */
+const FAILURE_TEXT = { perMs: 1_000, burst: 250_000 } as const
+
+/** How long a failure is beside its texts, in characters. */
+const FAILURE_LENGTH = 200
+
+/** That there are too many is said so often. */
+const REFUSAL_INTERVAL_MS = 60_000
+
 const NOBODY: Identity = identity('')
 
 /** What this needs to know of the scheduler. */
@@ -105,7 +111,7 @@ interface Circumstances {
 }
 
 /** Where the rows of a state begin. */
-interface FirstRows {
+export interface FirstRows {
   readonly firstWorker: number
   readonly firstClient: number
 }
@@ -144,6 +150,8 @@ interface Monitor {
   credit: number
   /** Undefined: it does not want events. */
   events: number | undefined
+  wantsFailures: boolean
+  /** Undefined: it never wanted any. */
   failures: number | undefined
   /** The rows of its next state begin here. */
   firstWorker: number
@@ -155,6 +163,8 @@ export class Monitors {
   readonly #byClient = new Map<ClientEntry, Monitor>()
   readonly #events = new History<EndedInTime>(MAX_EVENTS)
   readonly #failures = new History<Ended>(MAX_FAILURES)
+  readonly #failureText = new Budget(FAILURE_TEXT.perMs, FAILURE_TEXT.burst)
+  readonly #refusals = new Recurrence(REFUSAL_INTERVAL_MS)
   /** When something is to be told. */
   #dueAt: InstantMs | undefined
   /** Whether events are kept: somebody wants them. */
@@ -178,8 +188,8 @@ export class Monitors {
     const { credit, wantsEvents, wantsFailures, failuresAfter } = message
     monitor.credit = Math.min(MAX_CREDIT, monitor.credit + credit)
     monitor.events = wantsEvents ? (monitor.events ?? this.#events.end) : undefined
-    const firstFailure = Math.min(failuresAfter, this.#failures.end)
-    monitor.failures = wantsFailures ? (monitor.failures ?? firstFailure) : undefined
+    monitor.wantsFailures = wantsFailures
+    if (wantsFailures) monitor.failures ??= Math.min(failuresAfter, this.#failures.end)
     this.#onWishes()
     this.#dueAt = state.now
   }
@@ -209,10 +219,11 @@ export class Monitors {
     if (this.#dueAt === undefined || state.now < this.#dueAt) return
     this.#dueAt = undefined
     for (const monitor of this.#byClient.values()) {
-      for (let count = 0; this.#hasNews(monitor) && count < MAX_MESSAGES; count += 1) {
+      for (let count = 0; this.#mayTell(monitor, state.now) && count < MAX_MESSAGES; count += 1) {
         this.#tell(state, monitor, [])
       }
-      if (this.#hasNews(monitor)) this.#dueAt = state.now
+      if (this.#mayTell(monitor, state.now)) this.#dueAt = state.now
+      else if (this.#hasFailures(monitor)) this.#dueAt ??= state.now + DELAY_MS
     }
   }
 
@@ -227,17 +238,16 @@ export class Monitors {
     }
   }
 
-  #add({ output }: Circumstances, client: ClientEntry): Monitor | undefined {
+  #add({ output, now }: Circumstances, client: ClientEntry): Monitor | undefined {
     const { identity: id } = client
     if (this.#byClient.size >= MAX_MONITORS) {
-      output.log('warn', 'refused a monitor: there are too many', {
-        client: id,
-        limit: MAX_MONITORS,
-      })
+      const count = this.#refusals.note(now)
+      const fields = { client: id, limit: MAX_MONITORS, requests: count }
+      if (count > 0) output.log('warn', 'refused a monitor: there are too many', fields)
       return undefined
     }
-    const none = { events: undefined, failures: undefined }
-    const monitor = { client: id, credit: 0, ...none, firstWorker: 0, firstClient: 0 }
+    const none = { events: undefined, wantsFailures: false, failures: undefined }
+    const monitor: Monitor = { client: id, credit: 0, ...none, firstWorker: 0, firstClient: 0 }
     this.#byClient.set(client, monitor)
     output.log('debug', 'a client monitors', { client: id })
     return monitor
@@ -248,14 +258,34 @@ export class Monitors {
     if (!this.wantsEvents) this.#events.clear()
   }
 
-  #hasNews({ credit, events, failures }: Monitor): boolean {
+  /** Whether there is something to tell, and it may be told now. */
+  #mayTell(monitor: Monitor, now: InstantMs): boolean {
+    const { credit, events } = monitor
     const hasEvents = events !== undefined && events < this.#events.end
-    return credit > 0 && (hasEvents || (failures !== undefined && failures < this.#failures.end))
+    const hasFailures = this.#hasFailures(monitor) && this.#failureText.has(FAILURE_LENGTH, now)
+    return credit > 0 && (hasEvents || hasFailures)
+  }
+
+  #hasFailures({ credit, wantsFailures, failures }: Monitor): boolean {
+    return credit > 0 && wantsFailures && failures !== undefined && failures < this.#failures.end
+  }
+
+  /** The next failures of a monitor, as far as they may be told now. */
+  #nextFailures({ wantsFailures, failures }: Monitor, now: InstantMs): News<Ended> {
+    if (!wantsFailures || !this.#failureText.has(FAILURE_LENGTH, now)) return NO_NEWS
+    const { items, ...news } = nextOf(this.#failures, failures, MOST.failures)
+    let count = 0
+    // The last one may be longer than what is left: the next ones wait for it.
+    while (count < items.length && this.#failureText.has(FAILURE_LENGTH, now)) {
+      this.#failureText.spend(lengthOf(items[count]))
+      count += 1
+    }
+    return { ...news, items: items.slice(0, count), to: news.from + count }
   }
 
   #tell({ now, output }: Circumstances, monitor: Monitor, states: readonly MonitorState[]): void {
     const events = nextOf(this.#events, monitor.events, MOST.events)
-    const failures = nextOf(this.#failures, monitor.failures, MOST.failures)
+    const failures = this.#nextFailures(monitor, now)
     const message: MonitorReport = {
       kind: 'monitorReport',
       states,
@@ -267,22 +297,33 @@ export class Monitors {
       lostFailures: failures.lost,
     }
     if (monitor.events !== undefined) monitor.events = events.to
-    if (monitor.failures !== undefined) monitor.failures = failures.to
+    if (failures !== NO_NEWS) monitor.failures = failures.to
     monitor.credit -= 1
     output.send(monitor.client, message)
   }
 }
 
+/** A part of a history. */
+interface News<T> {
+  readonly items: readonly T[]
+  readonly from: number
+  readonly to: number
+  readonly lost: number
+}
+
+const NO_NEWS: News<never> = { items: [], from: 0, to: 0, lost: 0 }
+
 /** What comes next of a history for somebody who has all before `next`. */
-function nextOf<T>(
-  history: History<T>,
-  next: number | undefined,
-  most: number,
-): { readonly items: readonly T[]; from: number; to: number; lost: number } {
-  if (next === undefined) return { items: [], from: 0, to: 0, lost: 0 }
+function nextOf<T>(history: History<T>, next: number | undefined, most: number): News<T> {
+  if (next === undefined) return NO_NEWS
   const from = Math.max(next, history.start)
   const items = history.slice(from, most)
   return { items, from, to: from + items.length, lost: from - next }
+}
+
+function lengthOf(failure: Ended | undefined): number {
+  const { name = '', message = '', stack = '' } = failure?.error ?? {}
+  return FAILURE_LENGTH + name.length + message.length + stack.length
 }
 
 /** Where the rows of the next message begin. */
@@ -335,89 +376,4 @@ function failureOf({ endAt, error, ...ended }: Ended, number: number, now: Insta
 /** 0 is for what is not known. */
 function ago(then: InstantMs | undefined, now: InstantMs): number {
   return then === undefined ? 0 : Math.max(now - then, Number.EPSILON)
-}
-
-// The state of everything, as a monitor of ours is told it once a second. Of many workers and
-// clients a message has some, and the next one has the next. docs/protocol.md#monitors
-
-const MAX_FUNCTIONS = 200
-
-/** What the scheduler's own process uses. */
-interface OwnUse {
-  readonly scheduler: Resource
-  readonly rssFree: number
-}
-
-/** Costs at most some milliseconds, however much there is. */
-export function stateFor(
-  state: SchedulerState,
-  { scheduler, rssFree }: OwnUse,
-  first: FirstRows,
-): MonitorState {
-  const { workers, objects, graphWork } = state
-  const clients = [...state.clients.values()].filter(({ isVisitor }) => !isVisitor)
-  const firstWorker = first.firstWorker < workers.size ? first.firstWorker : 0
-  const firstClient = first.firstClient < clients.length ? first.firstClient : 0
-  let running = 0
-  for (const { assigned } of workers.values()) running += assigned.size
-  return {
-    scheduler,
-    rssFree,
-    waiting: state.waitingCount + graphWork.ready,
-    running,
-    ended: [...state.ended].map(([status, tasks]): EndedCount => ({ status, tasks })),
-    workers: workers.size,
-    firstWorker,
-    workerReports: workerRows(
-      state,
-      [...workers.values()].slice(firstWorker, firstWorker + MAX_ROWS),
-    ),
-    clients: clients.length,
-    firstClient,
-    clientReports: clientRows(clients.slice(firstClient, firstClient + MAX_ROWS)),
-    functions: state.functions.reports(MAX_FUNCTIONS),
-    waitingCounts: waitingCounts(state),
-    objects: objects.size,
-    objectBytes: objects.bytes,
-  }
-}
-
-// How much the subscribers of the monitor address are told of tasks. They take everything that
-// comes, and of millions of tasks a second there would be nobody to read it: above a rate some
-// tasks are told of, each from its beginning to its end, and the others are not.
-// docs/protocol.md#monitor
-
-/** Messages per millisecond. */
-const RATE = 2
-
-/** So many may come at once after a pause. */
-const BURST = 6_000
-
-/** A task that ends as most do is told of so often. */
-const STORY = 3
-
-const UNFINISHED: ReadonlySet<TaskStatus> = new Set(['inactive', 'running', 'canceling'])
-
-/** What may still be told. */
-export class EventBudget {
-  #left = BURST
-  #at: InstantMs = 0
-
-  /** Whether so much may be told now; it counts as told. */
-  take(count: number, now: InstantMs): boolean {
-    this.#left = Math.min(BURST, this.#left + (now - this.#at) * RATE)
-    this.#at = now
-    if (this.#left < count) return false
-    this.#left -= count
-    return true
-  }
-
-  /** Whether a step of a task is told: of those that were told of, each. */
-  takeStep(task: TaskEntry, status: TaskStatus, now: InstantMs): boolean {
-    if (task.extra?.isPublished === true) return true
-    const isUnfinished = UNFINISHED.has(status)
-    if (!this.take(isUnfinished ? STORY : 1, now)) return false
-    if (isUnfinished) extraOf(task).isPublished = true
-    return true
-  }
 }

@@ -5,8 +5,11 @@ import type { InstantMs } from '../../../base/machine.js'
 import type {
   ClientHeartbeat,
   ClientReport,
+  EndedCount,
   FunctionReport,
+  MonitorState,
   PeerInfo,
+  Resource,
   RunningTask,
   TaskStatus,
   WorkerReport,
@@ -17,6 +20,7 @@ import type { CoreReport } from '../events.js'
 import { workerStatus } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { titleOf } from '../task/extra.js'
+import type { FirstRows } from './monitors.js'
 import { waitingCounts } from './waiting.js'
 
 /** So many workers, and so many clients, are told of one by one. */
@@ -178,4 +182,49 @@ export class FunctionTable {
 /** Whether a status is told as a failure. */
 export function hasFailed(status: TaskStatus): boolean {
   return status === 'failed' || status === 'workerDied'
+}
+
+// The state of everything, as a monitor of ours is told it once a second. Of many workers and
+// clients a message has some, and the next one has the next. docs/protocol.md#monitors
+
+const MAX_FUNCTIONS = 200
+
+/** What the scheduler's own process uses. */
+interface OwnUse {
+  readonly scheduler: Resource
+  readonly rssFree: number
+}
+
+/** Costs at most some milliseconds, however much there is. */
+export function stateFor(
+  state: SchedulerState,
+  { scheduler, rssFree }: OwnUse,
+  first: FirstRows,
+): MonitorState {
+  const { workers, objects, graphWork } = state
+  const clients = [...state.clients.values()].filter(({ isVisitor }) => !isVisitor)
+  const firstWorker = first.firstWorker < workers.size ? first.firstWorker : 0
+  const firstClient = first.firstClient < clients.length ? first.firstClient : 0
+  let running = 0
+  for (const { assigned } of workers.values()) running += assigned.size
+  return {
+    scheduler,
+    rssFree,
+    waiting: state.waitingCount + graphWork.ready,
+    running,
+    ended: [...state.ended].map(([status, tasks]): EndedCount => ({ status, tasks })),
+    workers: workers.size,
+    firstWorker,
+    workerReports: workerRows(
+      state,
+      [...workers.values()].slice(firstWorker, firstWorker + MAX_ROWS),
+    ),
+    clients: clients.length,
+    firstClient,
+    clientReports: clientRows(clients.slice(firstClient, firstClient + MAX_ROWS)),
+    functions: state.functions.reports(MAX_FUNCTIONS),
+    waitingCounts: waitingCounts(state),
+    objects: objects.size,
+    objectBytes: objects.bytes,
+  }
 }
