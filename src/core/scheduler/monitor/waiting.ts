@@ -13,6 +13,7 @@ import type { SchedulerState } from '../state.js'
 import { taskFields } from '../task/extra.js'
 import type { TaskQueue, WaitingGroup } from '../task/queue.js'
 import type { Lane } from '../worker/lanes.js'
+import type { Deadlock } from '../worker/placement.js'
 import type { WorkerPool } from '../worker/pool.js'
 
 /** So long tasks wait for a worker that could run them before the log says so. */
@@ -194,8 +195,10 @@ export class Waiting {
   ): readonly (readonly [Lane, Spell])[] {
     const found: (readonly [Lane, Spell])[] = []
     const pool = pools[runtime]
+    let deadlock: Deadlock | undefined
+    const findDeadlock = (): Deadlock => (deadlock ??= pool.queue.deadlock())
     for (const lane of pool.queue.all) {
-      const isHopeless = !lane.isServed || lane.isBlockedByAncestors
+      const isHopeless = !lane.isServed || lane.isBlocked(findDeadlock)
       const isLacking = pool.workerCount > 0 && lane.queue.size > 0 && isHopeless
       let spell = this.#lanes.get(lane)
       if (spell === undefined) {

@@ -6,7 +6,15 @@ import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
 import { IndexedHeap, type HeapItem } from '../../../base/indexed-heap.js'
 import type { ClientEntry, Take, TaskEntry, WorkerEntry } from '../entries.js'
-import { haveUnits, isBlockedByAncestors, offers, type Requirement, takesOf } from './placement.js'
+import {
+  deadlockOf,
+  haveUnits,
+  isBlocked,
+  offers,
+  takesOf,
+  type Deadlock,
+  type Requirement,
+} from './placement.js'
 import { TaskQueue } from '../task/queue.js'
 
 /** So many lanes are kept; of more, those in which nothing waits are not. */
@@ -50,14 +58,17 @@ export class Lane {
     return this.#seats.size > 0
   }
 
-  /** Whether what comes next only waits for what its own ancestors have. */
-  get isBlockedByAncestors(): boolean {
-    const { first, isServed } = this
-    if (!isServed || first !== undefined || this.queue.size === 0) return false
-    const workers = [
-      ...new Map(this.#seats.items.map(({ worker }) => [worker.offer, worker])).values(),
-    ]
-    return this.queue.find((task) => !isBlockedByAncestors(task, workers), MAX_LOOKS) === undefined
+  /**
+   * Whether what comes next can never run as things are, although workers are there for it.
+   * `deadlock`: what is in one.
+   */
+  isBlocked(deadlock: () => Deadlock): boolean {
+    const { first, isServed, requirement } = this
+    if (!isServed || first !== undefined || !requirement.isCounted) return false
+    if (this.queue.size === 0) return false
+    const workers = this.#seats.items.map(({ worker }) => worker)
+    const found = deadlock()
+    return this.queue.find((task) => !isBlocked(task, workers, found), MAX_LOOKS) === undefined
   }
 
   /** The worker that gets the next task, if it has room. */
@@ -138,6 +149,11 @@ export class Lanes {
   /** All lanes in which something waits, or has waited. */
   get all(): Iterable<Lane> {
     return this.#byKey.values()
+  }
+
+  /** The tasks that keep units that they wait for. */
+  deadlock(): Deadlock {
+    return deadlockOf([...this.#workers()])
   }
 
   /** Those in which a task may have found a worker. Who finds none says so with `settle`. */

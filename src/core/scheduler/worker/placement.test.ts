@@ -169,6 +169,28 @@ test('what only its own ancestors block is told within five seconds, and runs on
   assert.deepEqual(given(scheduler), ['B1:x'])
 })
 
+test('parents that wait for what each of them has are told, and whatever else wants it', () => {
+  const scheduler = cluster({ A1: { gpu: 2 }, A2: { gpu: 2 }, A3: { gpu: 2 }, A4: { gpu: 2 } })
+  const inner = (id: string, parent: string): Task => {
+    return { ...child(id, 'C', parent), capabilities: listOf({ gpu: 1 }) }
+  }
+  const echo = (): string => {
+    scheduler.moveTo(scheduler.now + 1_000).receive('C', clientHeartbeat())
+    return scheduler.lines().findLast((line) => line.startsWith('C <- echo')) ?? ''
+  }
+  scheduler.receive('C', needing('p', { gpu: 1 })).receive('A1', update('p', 'waiting'))
+  scheduler.receive('C', needing('q', { gpu: 1 }))
+  scheduler.receive('C', inner('x', 'p')).receive('C', needing('outside', { gpu: 1 }))
+  // One of the two still runs: it may end, and then there is a unit.
+  assert.match(echo(), /allBusy 2 0$/)
+  scheduler.receive('C', inner('y', 'q')).receive('A2', update('q', 'waiting'))
+  assert.match(echo(), /noCapability 3 \d+ \(gpu=1, beside what their own parents have\)$/)
+  // A child of it that runs, too, and ends with it.
+  scheduler.receive('C', child('plain', 'C', 'q'))
+  assert.match(echo(), /allBusy 3 0$/)
+  scheduler.actions()
+})
+
 test('tasks that wait for others than their ancestors are not said to be stuck', () => {
   const scheduler = cluster({ A1: { gpu: 2 }, A2: { gpu: 2 }, A3: { gpu: 2 } })
   scheduler.receive('C', needing('p', { gpu: 1 })).receive('A1', update('p', 'waiting'))

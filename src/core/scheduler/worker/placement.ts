@@ -8,6 +8,12 @@ import type { Offer, Stock, Supply, Take, TaskEntry, WorkerEntry } from '../entr
 /** Of what a worker offers more than so many names count for nothing. */
 const MAX_NAMES = 1000
 
+/** Among more tasks that wait for others, no deadlock is looked for. */
+const MAX_WAITING = 1000
+
+/** So many children of a task are looked at. */
+const MAX_CHILDREN = 20
+
 /** Whether a stock has so many units that no task has. */
 function has({ stock, units }: Take): boolean {
   return stock.total - stock.used >= units
@@ -101,28 +107,95 @@ export function fits(worker: WorkerEntry, task: TaskEntry): boolean {
   return offers(worker, requirement) && haveUnits(takesOf(worker, requirement))
 }
 
-/**
- * Whether a task can never run as long as those go on inside of which it was submitted, and which
- * wait for it: of the agents of `workers`, these have too many units.
- */
-export function isBlockedByAncestors(task: TaskEntry, workers: readonly WorkerEntry[]): boolean {
-  const requirement = task.requirement
-  let ancestor = parentOf(task)
-  if (requirement?.isCounted !== true || ancestor === undefined) return false
+/** What can never go on as things are. */
+export interface Deadlock {
+  readonly tasks: ReadonlySet<TaskEntry>
   /** What they have. */
+  readonly held: ReadonlyMap<Stock, number>
+}
+
+/**
+ * The tasks that can never go on as things are: each waits for tasks of its own, and these for units
+ * that such tasks have. Nothing where many wait: that is not looked at.
+ */
+export function deadlockOf(workers: readonly WorkerEntry[]): Deadlock {
+  const tasks = new Set<TaskEntry>()
   const held = new Map<Stock, number>()
-  for (; ancestor !== undefined; ancestor = parentOf(ancestor)) {
-    const { worker } = ancestor
-    if (worker === undefined) continue
-    for (const { stock, units } of takesOf(worker, ancestor.requirement)) {
-      held.set(stock, (held.get(stock) ?? 0) + units)
+  for (const worker of workers) {
+    if (worker.waitingCount === 0) continue
+    for (const task of worker.assigned) if (task.extra?.isWaiting === true) tasks.add(task)
+  }
+  if (tasks.size > MAX_WAITING) tasks.clear()
+  for (const task of tasks) hold(held, task, 1)
+  for (let isStable = false; !isStable;) {
+    isStable = true
+    for (const task of tasks) {
+      if (waitsForever(task, workers, { tasks, held })) continue
+      tasks.delete(task)
+      hold(held, task, -1)
+      isStable = false
     }
   }
+  return { tasks, held }
+}
+
+function hold(held: Map<Stock, number>, task: TaskEntry, sign: 1 | -1): void {
+  if (task.worker === undefined) return
+  for (const { stock, units } of takesOf(task.worker, task.requirement)) {
+    held.set(stock, (held.get(stock) ?? 0) + sign * units)
+  }
+}
+
+/** Of very many children the first ones tell of all. */
+function waitsForever(
+  { extra }: TaskEntry,
+  workers: readonly WorkerEntry[],
+  { tasks, held }: Deadlock,
+): boolean {
+  let looks = 0
+  for (const child of extra?.children ?? []) {
+    // Of a graph it is not known.
+    if ('cancel' in child) return false
+    const isStuck =
+      child.worker === undefined
+        ? child.requirement?.isCounted === true && isShort(child.requirement, workers, held)
+        : tasks.has(child)
+    if (!isStuck) return false
+    looks += 1
+    if (looks === MAX_CHILDREN) break
+  }
+  return looks > 0
+}
+
+/** Whether no worker could have what is needed beside what is held. */
+function isShort(
+  requirement: Requirement,
+  workers: readonly WorkerEntry[],
+  held: ReadonlyMap<Stock, number>,
+): boolean {
   return workers.every((worker) => {
+    if (!offers(worker, requirement)) return true
     return takesOf(worker, requirement).some(({ stock, units }) => {
       return stock.total - (held.get(stock) ?? 0) < units
     })
   })
+}
+
+/**
+ * Whether a task can never run as things are: what those have inside of which it was submitted, and
+ * what is in a deadlock, leaves too few units.
+ */
+export function isBlocked(
+  task: TaskEntry,
+  workers: readonly WorkerEntry[],
+  deadlock: Deadlock,
+): boolean {
+  if (task.requirement?.isCounted !== true) return false
+  const held = new Map(deadlock.held)
+  for (let next = parentOf(task); next !== undefined; next = parentOf(next)) {
+    if (!deadlock.tasks.has(next)) hold(held, next, 1)
+  }
+  return held.size > 0 && isShort(task.requirement, workers, held)
 }
 
 function parentOf({ extra, node }: TaskEntry): TaskEntry | undefined {
