@@ -91,15 +91,15 @@ export function letClientsTravel<C>(clientClass: ClientClass<C> & AnyClass<C>): 
   refuseClass(ObjectReference, 'an object reference', 'pass it as an argument itself')
 }
 
-/** What of a client travels. */
-function clientToValue(client: unknown): TravellingClient {
+/** What of a client travels. Exported, for it travels itself: by its name. */
+export function clientToValue(client: unknown): TravellingClient {
   const clientClass = (client as { constructor: ClientClass<unknown> }).constructor
   const { signals: _, ...settings } = clientClass.settingsOf(client)
   return { class: clientClass, settings }
 }
 
-/** The client that it is where it arrives. Throws `DeserializeError` outside of tasks. */
-function clientFromValue<C>(value: unknown): C {
+/** The client that it is where it arrives, by name. Throws `DeserializeError` outside of tasks. */
+export function clientFromValue<C>(value: unknown): C {
   if (taskScopes.current === undefined) {
     throw new DeserializeError('a client came here, but only in a task it has a meaning')
   }

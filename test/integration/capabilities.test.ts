@@ -128,6 +128,19 @@ test('what no worker has waits, is told, and runs when one comes', async (t) => 
   assert.equal(await waiting, 7)
 })
 
+test('a warning counts all that lacks something, and names the first needs', async () => {
+  await using client = await Client.local({ workers: 1, capabilities: { gpu: 1 } })
+  const warning = once(process, 'warning') as Promise<[Error]>
+  const needs = ['a', 'b', 'c', 'd', 'e']
+  const waiting = needs.map((name) =>
+    client.with({ capabilities: { [name]: 1 } }).submit(() => name),
+  )
+  const [{ message }] = await warning
+  const named = /5 tasks have waited for 5 s: .* ask for: ([a-e]=1; ){2}[a-e]=1 and 2 more; start/
+  assert.match(message, named)
+  for (const future of waiting) future.cancel()
+})
+
 test('a task waits for the units of one that a restarted scheduler does not know yet', async () => {
   await using first = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const { address } = first

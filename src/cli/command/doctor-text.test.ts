@@ -102,6 +102,13 @@ test('more than five hosts or clients are counted', () => {
   assert.doesNotMatch(text, /h5/)
 })
 
+test('workers of a host that offer different things are told apart', () => {
+  const other = { ...WORKER, capabilities: { gpu: 4 } }
+  const hosts = [{ host: 'h', machineId: '', workers: [WORKER, other, WORKER] }]
+  const text = diagnosisText({ ...HEALTHY, hosts }, false)
+  assert.match(text, /3 workers \(.*\), offer linux; gpu=2, others gpu=4/)
+})
+
 test('why tasks wait is told, and is a note where nobody is there who could run them', () => {
   const waiting = [
     { reason: 'all-busy', needs: '', function: 'price', tasks: 4_000, forMs: 12_345 },

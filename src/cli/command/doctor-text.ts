@@ -96,13 +96,14 @@ function hostLines(hosts: readonly FoundHost[]): readonly Line[] {
 function hostText({ host, workers }: FoundHost): string {
   const kinds = new Set(workers.map(kindOf))
   const running = workers.reduce((sum, each) => sum + each.running.length, 0)
-  const offered = new Set(workers.flatMap(offeredBy))
+  const offers = new Set(workers.map((worker) => listed(offeredBy(worker))))
+  offers.delete('')
   const ends = workers.flatMap(({ endsAt }) => endsAt ?? []).toSorted()
   const parts = [
     `${counted(workers.length, 'worker')} (${[...kinds].join('; ')})`,
-    offered.size === 0
+    offers.size === 0
       ? ''
-      : `${workers.length === 1 ? 'offers' : 'offer'} ${listed([...offered])}`,
+      : `${workers.length === 1 ? 'offers' : 'offer'} ${[...offers].join(', others ')}`,
     running === 0 ? '' : `${counted(running, 'task')} ${running === 1 ? 'runs' : 'run'}`,
     ends[0] === undefined ? '' : `the first ends at ${ends[0]}`,
   ]

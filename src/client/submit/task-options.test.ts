@@ -34,13 +34,24 @@ async function sentTask(options: TaskOptions, setup: TestClientOptions = {}): Pr
   return task
 }
 
+function manyNames(count: number): Readonly<Record<string, number>> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`n${index}`, 1]))
+}
+
 const GOOD: { readonly [Name in keyof TaskOptions]-?: readonly unknown[] } = {
   profiling: [true, false],
   timeoutMs: [1, 2 ** 31 - 1],
   retries: [0, 1_000_000],
   maxWorkerDeaths: [0, 1_000_000],
   priority: [-1_000_000_000, 0, 1_000_000_000],
-  capabilities: [{}, { gpu: -1, memory: 2 ** 40 }],
+  capabilities: [
+    {},
+    Object.create(null),
+    { gpu: -1, memory: 2 ** 40 },
+    JSON.parse('{ "__proto__": 1 }'),
+    manyNames(64),
+    { ['x'.repeat(256)]: 1 },
+  ],
   signal: [new AbortController().signal, AbortSignal.abort()],
   name: ['', 'x'.repeat(1_000)],
 }
@@ -51,7 +62,22 @@ const BAD: { readonly [Name in keyof TaskOptions]-?: readonly unknown[] } = {
   retries: [-1, 0.5, 1_000_001, Infinity, '1'],
   maxWorkerDeaths: [-1, 0.5, 1_000_001, '1'],
   priority: [1_000_000_001, -1_000_000_001, 0.5, NaN, '1'],
-  capabilities: [5, null, [], { gpu: -2 }, { gpu: 0.5 }, { gpu: '1' }, { gpu: undefined }],
+  capabilities: [
+    5,
+    null,
+    [],
+    { gpu: -2 },
+    { gpu: 0.5 },
+    { gpu: '1' },
+    { gpu: undefined },
+    { gpu: 0 },
+    { '': 1 },
+    { ['x'.repeat(257)]: 1 },
+    manyNames(65),
+    new Map([['gpu', 1]]),
+    { [Symbol('gpu')]: 1 },
+    Object.create({ gpu: 1 }),
+  ],
   signal: [{}, null, new AbortController()],
   name: [5, null, 'x'.repeat(1_001)],
 }

@@ -24,8 +24,9 @@ export interface TaskOptions {
   /** 0: higher ones run first. -1,000,000,000 to 1,000,000,000. */
   readonly priority?: number | undefined
   /**
-   * What the worker must offer, by name: a whole number, at least -1, which stands for any amount.
-   * They travel, but do not steer anything yet. Default: none.
+   * What the worker must offer, by name: -1, the name is enough; or a whole number from 1, so many
+   * units of its host are the task's own while it runs. At most 64 names of at most 256 characters.
+   * Default: none.
    */
   readonly capabilities?: Readonly<Record<string, number>> | undefined
   /** When it aborts the task is cancelled; its reason becomes the cause. */
@@ -53,6 +54,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 const MAX_COUNT = 1_000_000
 const MAX_PRIORITY = 1_000_000_000
 const MAX_NAME_LENGTH = 1_000
+/** As many as a scheduler takes (core/scheduler/worker/placement.ts). */
+const MAX_CAPABILITIES = 64
+const MAX_CAPABILITY_LENGTH = 256
 const NO_PARENT = taskId('')
 const NO_CLIENT = identity('')
 
@@ -150,10 +154,20 @@ function bounded<Fallback extends number | undefined>(
 }
 
 function checkCapabilities(capabilities: unknown): readonly TaskCapability[] {
-  if (typeof capabilities !== 'object' || capabilities === null || Array.isArray(capabilities)) {
-    throw new ConfigError('option capabilities: expected an object of names and numbers')
+  if (!isPlainObject(capabilities)) {
+    throw new ConfigError('option capabilities: expected a plain object of names and numbers')
   }
-  return Object.entries(capabilities).map(([name, amount]) => {
+  const entries = Object.entries(capabilities)
+  if (entries.length > MAX_CAPABILITIES) {
+    const most = `at most ${MAX_CAPABILITIES} names, got ${entries.length}`
+    throw new ConfigError(`option capabilities: expected ${most}`)
+  }
+  return entries.map(([name, amount]) => {
+    if (name === '' || name.length > MAX_CAPABILITY_LENGTH) {
+      const got = name === '' ? 'an empty one' : `one of ${name.length}`
+      const expected = `names of 1 to ${MAX_CAPABILITY_LENGTH} characters`
+      throw new ConfigError(`option capabilities: expected ${expected}, got ${got}`)
+    }
     const bounds = { min: -1, max: Number.MAX_SAFE_INTEGER }
     if (amount === undefined || amount === 0) {
       const got = amount === 0 ? '0' : 'no number'
@@ -163,6 +177,16 @@ function checkCapabilities(capabilities: unknown): readonly TaskCapability[] {
     }
     return { name, value: numberOption(`capabilities.${name}`, amount, -1, bounds) }
   })
+}
+
+/** What a map, a class or a symbol holds would be lost without a word. */
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // An object of another realm, as in a test runner, has another `Object.prototype`.
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
+  const tag = Object.prototype.toString.call(value)
+  return isPlain && tag === '[object Object]' && Object.getOwnPropertySymbols(value).length === 0
 }
 
 function checkSignal(signal: unknown): AbortSignal {

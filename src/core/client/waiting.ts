@@ -14,6 +14,9 @@ import type { Sender } from './sender.js'
 import type { TaskRecord, TaskTable } from './task/task.js'
 import type { Turn } from './turn.js'
 
+/** A message names so many needs that nobody meets. */
+const MAX_NEEDS = 3
+
 /** So long tasks wait before the user is told why. */
 const PATIENCE_MS = 5_000
 /** So soon after there is something to wait for the scheduler is asked why it takes so long. */
@@ -109,11 +112,14 @@ export class Waiting<Owner> {
     }
     const reason = waitingReasonOf(worst.reason)
     const since = now - worst.forMS
-    this.#told = { reason, since, tasks: worst.tasks, needs: worst.needs }
+    const alike = waiting.filter((each) => each.reason === worst.reason)
+    const tasks = alike.reduce((sum, each) => sum + each.tasks, 0)
+    const needs = someOf(alike.map((each) => each.needs))
+    this.#told = { reason, since, tasks, needs }
     this.#forget(reason)
     if (!isBlocking(reason) || this.#warned.has(reason)) return
     const leftMs = PATIENCE_MS - (now - since)
-    if (leftMs <= 0) this.#warn(this.#told, worst.tasks + this.#heldCount, worst.needs)
+    if (leftMs <= 0) this.#warn(this.#told, tasks + this.#heldCount, needs)
     else this.#askAt = now + leftMs
   }
 
@@ -273,4 +279,10 @@ export class Inquiries<Owner> {
     this.#asked.delete(taskId)
     this.#turn.act({ type: 'explainTask', taskId, explanation })
   }
+}
+
+/** Some of the texts, and how many more there are. */
+function someOf(texts: readonly string[]): string {
+  const some = texts.slice(0, MAX_NEEDS).join('; ')
+  return texts.length > MAX_NEEDS ? `${some} and ${texts.length - MAX_NEEDS} more` : some
 }

@@ -115,8 +115,8 @@ export interface Deadlock {
 }
 
 /**
- * The tasks that can never go on as things are: each waits for tasks of its own, and these for units
- * that such tasks have. Nothing where many wait: that is not looked at.
+ * The tasks that can never go on as things are: each waits for tasks of its own, and these for
+ * units that such tasks have. Nothing where many wait: that is not looked at.
  */
 export function deadlockOf(workers: readonly WorkerEntry[]): Deadlock {
   const tasks = new Set<TaskEntry>()
