@@ -716,7 +716,7 @@ struct MonitorRequest $extension {
 
   failuresAfter @3 :UInt64;
   # The number of the last failure that it has; 0: it wants all that are kept. Counts in the first
-  # request of a connection, and in the first that wants failures.
+  # request of a connection that wants failures.
 }
 
 struct MonitorReport $extension {
@@ -729,7 +729,7 @@ struct MonitorReport $extension {
   # Tasks that have ended, in this order; at most 500.
 
   lostEvents @2 :UInt64;
-  # So many were left out before these, because it had no credit.
+  # So many were left out before these: it had no credit for so long that they were forgotten.
 
   failures @3 :List(TaskFailure);
   # Tasks that have failed, in this order; at most 50.

@@ -42,9 +42,7 @@ function emitImports(file, body, model) {
   const lines = [
     importOf('../../base/ids.js', [], used(ID_TYPES, body)),
     importOf('../../base/errors.js', used(['ProtocolError'], body), []),
-    importOf('../measure.js', used(MEASURES, body), []),
-    importOf('../enumerant.js', used(['codeOf', 'nameOf'], body), []),
-    importOf('../lists.js', used(LISTS, body), []),
+    importOf('../measure.js', used([...MEASURES, 'codeOf', 'nameOf', ...LISTS], body), []),
     importOf('../reader.js', used(['NO_ELEMENTS'], body), ['Reader']),
     importOf('../writer.js', [], ['Writer']),
   ]

@@ -7,14 +7,13 @@ import {
   dataListWords,
   enumListWords,
   idListWords,
+  structListWords,
+  textWords,
   readDataList,
   readDataListList,
   readEnumerants,
   readIdList,
-  structListWords,
-  textWords,
 } from '../measure.js'
-
 import { NO_ELEMENTS, type Reader } from '../reader.js'
 import type { Writer } from '../writer.js'
 

@@ -3,16 +3,16 @@
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import { ProtocolError } from '../../base/errors.js'
 import {
-  codeOf,
   dataListWords,
   dataWords,
   idListWords,
   idWords,
+  structListWords,
+  textWords,
+  codeOf,
   nameOf,
   readDataList,
   readIdList,
-  structListWords,
-  textWords,
 } from '../measure.js'
 import { NO_ELEMENTS, type Reader } from '../reader.js'
 import type { Writer } from '../writer.js'
@@ -2876,7 +2876,7 @@ export interface MonitorRequest {
   readonly wantsEvents: boolean
   /** Whether it wants to know of failures. */
   readonly wantsFailures: boolean
-  /** The number of the last failure that it has; 0: it wants all that are kept. Counts in the first request of a connection, and in the first that wants failures. */
+  /** The number of the last failure that it has; 0: it wants all that are kept. Counts in the first request of a connection that wants failures. */
   readonly failuresAfter: number
   /**
    * Inside of this package the encoded message, if this was decoded from one. In
@@ -2928,7 +2928,7 @@ export interface MonitorReport {
   readonly states: readonly MonitorState[]
   /** Tasks that have ended, in this order; at most 500. */
   readonly events: readonly TaskEvent[]
-  /** So many were left out before these, because it had no credit. */
+  /** So many were left out before these: it had no credit for so long that they were forgotten. */
   readonly lostEvents: number
   /** Tasks that have failed, in this order; at most 50. */
   readonly failures: readonly TaskFailure[]

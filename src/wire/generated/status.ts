@@ -3,7 +3,6 @@
 import type { Identity, TaskId } from '../../base/ids.js'
 
 import { idWords, structListWords, textWords } from '../measure.js'
-
 import { NO_ELEMENTS, type Reader } from '../reader.js'
 import type { Writer } from '../writer.js'
 

@@ -232,7 +232,7 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
   },
   errorTexts: {
     type: { kind: 'boolean' },
-    description: 'tell monitors what the errors of tasks say',
+    description: 'tell monitors names and texts of the errors of tasks',
     default: true,
     flag: 'error-texts',
   },
