@@ -26,15 +26,15 @@ const PROGRAMS = ['worker/processor-main', 'worker/guardian', 'cluster/embedded-
 
 /**
  * Files that are chunks of their own, with what they import. V8 looks at all variables of a module
- * for each function on the stack where a debugger stops (variable-finder.ts).
+ * for each function on the stack where a debugger stops (inspect/variables.ts).
  */
 const SEAMS = [
   'serializer/inspect/inspector',
   'serializer/function/cell-keys',
-  'serializer/function/function-analyst',
-  'serializer/graph-writer',
+  'serializer/function/analyst',
+  'serializer/value/message',
   'serializer/default-serializer',
-  'serializer/process-serializer',
+  'serializer/serializer',
 ]
 
 /** Writes the bundles if they are missing or older than what they are made of. */
@@ -186,6 +186,6 @@ function exportsText(exported) {
     lines.push(`import { ${list(' as ')} } from './${file}'`)
     entries.push(`  '${file}': () => ({ ${list(': ')} }),`)
   }
-  lines.push("import { setBundled } from './serializer/module/own-package.js'")
+  lines.push("import { setBundled } from './serializer/module/package.js'")
   return [...lines, 'setBundled({', ...entries, '})'].join('\n')
 }

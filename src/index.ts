@@ -19,15 +19,15 @@ export type { ResultOptions } from './client/future/future.js'
 export { asCompleted, type CompletedFuture } from './client/future/wait.js'
 export { wait, type WaitOptions, type WaitResult } from './client/future/wait.js'
 export { Cluster } from './cluster/cluster.js'
-export type { ClusterOptions, ClusterStartOptions } from './cluster/cluster.js'
+export type { ClusterOptions, ClusterStartOptions } from './cluster/cluster-options.js'
 export { SchedulerClusterCombo } from './cluster/combo.js'
-export type { ComboOptions } from './cluster/combo.js'
+export type { ComboOptions } from './cluster/combo-options.js'
 export { currentTask, type TaskContext } from './runtime/task-scope.js'
 export { Scheduler, type SchedulerEnd } from './scheduler/scheduler.js'
 export type { SchedulerOptions, SchedulerStartOptions } from './scheduler/scheduler-options.js'
 export type { AgentEnd } from './worker/agent/worker.js'
-export type { AnyClass, ClassCodecOptions } from './serializer/class/class-codecs.js'
-export type { TaskCaptures } from './serializer/function/explicit-function.js'
+export type { AnyClass, ClassCodecOptions } from './serializer/class/codecs.js'
+export type { TaskCaptures } from './serializer/function/explicit.js'
 export {
   defaultSerializer,
   explainSerialization,
@@ -35,7 +35,7 @@ export {
   registerByValue,
   registerClass,
   task,
-} from './serializer/process-serializer.js'
+} from './serializer/serializer.js'
 export type { Serializer } from './serializer/serializer.js'
 export type { LogFields, Logger } from './base/logger.js'
 export {

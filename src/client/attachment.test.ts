@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultSerializer } from '../serializer/process-serializer.js'
+import { defaultSerializer } from '../serializer/serializer.js'
 import { defaultCodec, type ShippedFunction, type TaskCodec } from '../serializer/task-codec.js'
 import { testClient, until, type TestClient } from './memory-link.test.kit.js'
 

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError } from '../base/errors.js'
 import { silentLogger } from '../base/logger.js'
-import { defaultSerializer } from '../serializer/process-serializer.js'
+import { defaultSerializer } from '../serializer/serializer.js'
 import { checkClientOptions, type ClientOptions, splitClientOptions } from './options.js'
 
 test('every option has a default', () => {

@@ -17,8 +17,7 @@ import {
   show,
 } from '../base/option.js'
 import { isServedLocally } from '../runtime/peer-info.js'
-import { defaultSerializer } from '../serializer/process-serializer.js'
-import type { Serializer } from '../serializer/serializer.js'
+import { defaultSerializer, type Serializer } from '../serializer/serializer.js'
 import { isSerializer } from '../serializer/task-codec.js'
 import { parseConnectAddress } from '../transport/address.js'
 import type { OutputPlace } from '../wire/message.js'

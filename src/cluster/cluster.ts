@@ -1,40 +1,11 @@
 // The workers of one machine: an agent in this process and one processor process per worker.
 
-import { checkOptions, optionsIn, type OptionTable } from '../base/option.js'
 import { asCalled, captureSite } from '../runtime/call-site.js'
-import {
-  type CodeLog,
-  LOGGING_OPTIONS,
-  type LoggingOptions,
-  openCodeLog,
-} from '../runtime/log/log.js'
-import {
-  UNNECESSARY_WORKER_OPTIONS,
-  type UnnecessaryWorkerOptions,
-} from '../runtime/unnecessary-options.js'
-import { AGENT_OPTIONS, type AgentOptions, checkAgentOptions } from '../worker/agent/options.js'
+import { checkOptions, optionsIn } from '../base/option.js'
+import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import { Agent, type AgentEnd } from '../worker/agent/agent.js'
-
-// The options of a cluster (the workers of one machine): those of an agent and of its log.
-
-/** What a cluster can be told: the options of the command, and a logger. */
-export interface ClusterOptions
-  extends Omit<AgentOptions, 'address' | 'workers'>, LoggingOptions, UnnecessaryWorkerOptions {}
-
-/** The same with what a cluster must be told. */
-export interface ClusterStartOptions extends ClusterOptions {
-  /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
-  readonly address: string
-  /** How many workers. 1 to 4,096. */
-  readonly workers: number
-}
-
-/** All that a cluster can be told by code. */
-export const CLUSTER_START_OPTIONS: OptionTable<ClusterStartOptions> = {
-  ...AGENT_OPTIONS,
-  ...LOGGING_OPTIONS,
-  ...UNNECESSARY_WORKER_OPTIONS,
-}
+import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/agent/options.js'
+import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster-options.js'
 
 /**
  * Workers of this machine, for a scheduler anywhere. Keeps the process alive until it has ended.

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
-import type { AgentOrder, SchedulerOrder } from './combo.js'
+import type { AgentOrder, SchedulerOrder } from './combo-options.js'
 
 /** What a child is told to be, as one line of JSON. */
 export type EmbeddedOrder =

@@ -14,7 +14,7 @@ import { runInThisContext } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import { DeserializeError, type SerializeError } from '../base/errors.js'
 import { FakeAnalyst, sourceParts } from './fake-analyst.kit.js'
-import type { AnyFunction } from './native-names.js'
+import type { AnyFunction } from './module/native.js'
 import { Refusal } from './refusal.js'
 import { makeSide, TwoSides } from './two-sides.kit.js'
 

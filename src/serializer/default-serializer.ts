@@ -3,42 +3,35 @@
 
 import { asBuffer } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
-import { ByteReader } from './byte-reader.js'
-import type { ClassCodecs } from './class/class-codecs.js'
-import type { Identities, KnownThings } from './class/identities.js'
-import { InstanceCodec } from './class/instance-codec.js'
-import { CodeEncoder } from './code-codec.js'
-import { FunctionFactories } from './function/function-factory.js'
-import type { FunctionAnalyst } from './function/function-parts.js'
+import { ByteReader } from './bytes/reader.js'
+import { type ClassCodecs, InstanceCodec } from './class/codecs.js'
+import type { Identities, KnownThings } from './class/registry.js'
+import { CodeEncoder } from './bytes/code.js'
+import { FunctionFactories } from './function/factory.js'
+import type { FunctionAnalyst } from './function/parts.js'
+import { type FunctionMessages, FunctionShipper, type Written } from './function/shipper.js'
 import {
-  type FunctionMessages,
-  FunctionShipper,
-  type Written,
-} from './function/function-shipper.js'
-import {
+  GraphWriter,
   readAttachmentCount,
   readGraph,
   type ReadOptions,
   type ReadShipment,
   readShipment,
-} from './graph-reader.js'
-import { GraphWriter } from './graph-writer.js'
+} from './value/message.js'
 import {
   memoryToBytes,
   numberToBytes,
   readMessage,
   tagToBytes,
   textToBytes,
-} from './message-codec.js'
-import { type ModuleLoader, PendingImport } from './module/reference.js'
-import type { AnyFunction, NativeNames } from './native-names.js'
-import { textOf } from './path.js'
-import type { ReaderTools } from './reader-tools.js'
+} from './bytes/message.js'
+import { type ModuleLoader, PendingImport } from './module/policy.js'
+import type { AnyFunction, NativeNames } from './module/native.js'
+import { textOf } from './refusal.js'
+import type { MessageOptions, ReaderTools, Strictness, WriterTools } from './value/sink.js'
 import type { Serializer } from './serializer.js'
-import { ShippedFunctions } from './shipped-functions.js'
-import * as tag from './tag.js'
-import type { Strictness } from './value-sink.js'
-import type { MessageOptions, WriterTools } from './writer-tools.js'
+import { ShippedFunctions } from './function/reader.js'
+import * as tag from './bytes/tag.js'
 
 /** What a serializer works with. */
 export interface DefaultSerializerOptions {

@@ -4,8 +4,8 @@
 import { types } from 'node:util'
 import { withoutFrames } from '../base/error-stack.js'
 import { DeserializeError, type SerializeError } from '../base/errors.js'
-import { defaultSerializer, serializeLeniently } from './process-serializer.js'
-import { textOf, withPathPrefix } from './path.js'
+import { defaultSerializer, serializeLeniently } from './serializer.js'
+import { textOf, withPathPrefix } from './refusal.js'
 
 /**
  * Whatever was thrown, as bytes. Never throws: what cannot travel inside an error becomes a short

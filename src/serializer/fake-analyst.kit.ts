@@ -1,14 +1,9 @@
 // For tests: an analyst that says what a test tells it to say.
 
-import type {
-  Capture,
-  FunctionAnalyst,
-  FunctionParts,
-  SourceParts,
-} from './function/function-parts.js'
-import { NativeNames, type AnyFunction } from './native-names.js'
+import type { Capture, FunctionAnalyst, FunctionParts, SourceParts } from './function/parts.js'
+import { NativeNames, type AnyFunction } from './module/native.js'
 import { Refusal } from './refusal.js'
-import type { Binding, CodeName, FunctionCode, TextPlace } from './source/function-site.js'
+import type { Binding, CodeName, FunctionCode, TextPlace } from './source/sites.js'
 
 /** A captured variable: its name, what it holds, and what the code says of it. */
 export interface GivenCapture {

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { sized } from '../base/short-run.kit.js'
 import { DeserializeError } from '../base/errors.js'
-import { defaultSerializer } from './process-serializer.js'
+import { defaultSerializer } from './serializer.js'
 import { deserializeError, serializeError } from './error-codec.js'
-import * as tag from './tag.js'
+import * as tag from './bytes/tag.js'
 import { TwoSides, type Side } from './two-sides.kit.js'
 
 /** Reads bytes that may mean anything: a value or a `DeserializeError`, never something else. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { captureText, placeText } from './path.js'
+import { captureText, placeText } from './refusal.js'
 
 test('a place is the name of the file and the line, counted from 1', () => {
   for (const location of ['file:///srv/app.ts', '/srv/app.ts', 'C:\\srv\\app.ts', 'app.ts']) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeserializeError } from '../base/errors.js'
-import { PendingImport } from './module/reference.js'
+import { PendingImport } from './module/policy.js'
 import { pendingImportOf, readWhenImported } from './pending-read.js'
 
 function pending(name = 'x'): PendingImport {

@@ -3,7 +3,7 @@
 
 import { types } from 'node:util'
 import { DeserializeError } from '../base/errors.js'
-import { PendingImport } from './module/reference.js'
+import { PendingImport } from './module/policy.js'
 
 /** Whatever needs more imports than this, one after the other, is not going to be read. */
 const MAX_ROUNDS = 100

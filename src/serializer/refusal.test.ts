@@ -4,8 +4,8 @@ import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { SerializeError } from '../base/errors.js'
-import { defaultSerializer } from './process-serializer.js'
-import { withPathPrefix } from './path.js'
+import { defaultSerializer } from './serializer.js'
+import { withPathPrefix } from './refusal.js'
 
 class Later {
   then(): void {}

@@ -1,6 +1,166 @@
 // The seam between the engine, which moves bytes, and what the bytes mean. The engine calls it for
 // a function, for each argument and for each result; errors travel by error-codec.ts instead.
 
+import './refuse-bundling.js'
+import { hostname } from 'node:os'
+import { ConfigError } from '../base/errors.js'
+import { type AnyClass, type ClassCodecOptions, ClassCodecs } from './class/codecs.js'
+import { Identities, type KnownThings, TaskIdentities } from './class/registry.js'
+import { DefaultSerializer } from './default-serializer.js'
+import { SourceAnalyst } from './function/analyst.js'
+import { explainFunction } from './function/explain.js'
+import { ExplicitFunctions, type TaskCaptures } from './function/explicit.js'
+import { createModuleLoader } from './module/loader.js'
+import { ModuleNames } from './module/names.js'
+import { type AnyFunction, NativeNames } from './module/native.js'
+import { ModulePolicy } from './module/policy.js'
+import type { SourcePositions } from './source-position.js'
+
+// The serializer of this process with all that it works with, and what users may tell it. There is
+// one: what is registered holds for every client, and a class is one class in all messages.
+
+class ProcessSerializer {
+  readonly policy = new ModulePolicy()
+  readonly explicit = new ExplicitFunctions()
+  readonly codecs = new ClassCodecs()
+  readonly identities = new Identities()
+  isServing = false
+  known: () => KnownThings = () => this.identities
+  /** What errors call this process. */
+  name = `process ${process.pid} on ${hostname()}`
+  readonly analyst: SourceAnalyst
+  readonly serializer: DefaultSerializer
+
+  constructor() {
+    const natives = new NativeNames()
+    const loader = createModuleLoader({
+      workerName: () => this.name,
+      cwd: () => process.cwd(),
+    })
+    const modules = new ModuleNames(this.policy, natives, loader)
+    const { explicit, codecs } = this
+    this.analyst = new SourceAnalyst({ natives, modules, explicit })
+    const { analyst, identities } = this
+    const known = (): KnownThings => this.known()
+    this.serializer = new DefaultSerializer({ analyst, loader, natives, codecs, identities, known })
+    natives.know('scaler-ts#defaultSerializer', this.serializer)
+  }
+}
+
+const own = new ProcessSerializer()
+
+/** The same with everything that client and worker need beside a `Serializer`. */
+export const processSerializer: DefaultSerializer = own.serializer
+
+/**
+ * Functions and values by value (docs/functions.md). `serialize` throws `SerializeError`,
+ * `deserialize` throws `DeserializeError`. The bytes of a function are the same `Uint8Array` as
+ * long as nothing that it uses has changed, which nobody may write to; all other bytes are the
+ * caller's.
+ */
+export const defaultSerializer: Serializer = own.serializer
+
+/** From now on errors name the worker whose tasks run in this process. */
+export function nameWorker(worker: string): void {
+  own.name = `${worker} (process ${process.pid} on ${hostname()})`
+}
+
+/**
+ * From now on functions and classes of this package travel by value: it need not be installed on
+ * the workers. `specifier` is the name of a package or a subpath of it. For the whole process;
+ * takes effect at the next submit. Throws `ConfigError` for anything else.
+ */
+export function registerByValue(specifier: string): void {
+  own.policy.registerByValue(specifier)
+}
+
+/**
+ * From now on what the module exports is imported on the worker, which must have it. `specifier` is
+ * the name of a package, a `file:` URL, or a path of a file or folder. For the whole process; takes
+ * effect at the next submit. Throws `ConfigError` for anything else.
+ */
+export function registerByReference(specifier: string): void {
+  own.policy.registerByReference(specifier)
+}
+
+/**
+ * From now on instances of the class travel as what `serialize(instance)` returns, and
+ * `deserialize(value)` makes them again; both functions travel along. For classes that hold what
+ * only they can see, such as `#private` fields. A class that extends it has to be registered, too.
+ * For the whole process. Throws `ConfigError`.
+ */
+export function registerClass<T>(constructor: AnyClass<T>, options: ClassCodecOptions<T>): void {
+  own.codecs.register(constructor, options)
+}
+
+/**
+ * What would travel with a function: a text with the tree of all that it captures, with sizes, and
+ * with what is imported instead or cannot travel. Throws `TypeError` if `fn` is not a function.
+ */
+export function explainSerialization(fn: AnyFunction): string {
+  if (typeof fn !== 'function') throw new TypeError(`expected a function, got ${typeof fn}`)
+  const serialize = (value: unknown): Uint8Array => own.serializer.serialize(value)
+  return explainFunction(fn, { analyst: own.analyst, serialize })
+}
+
+/**
+ * Says what a function captures, for processes without an inspector that could see it: `fn` uses
+ * the variables in `captures` and globals, nothing else. Their values are those given here. Returns
+ * `fn`. Throws `ConfigError`.
+ */
+export function task<F extends AnyFunction>(fn: F, options: TaskCaptures): F
+/**
+ * The function that the module at `url` (`import.meta.url`, for instance) exports as `name`:
+ * imported on the worker, which must have the module. Throws `ConfigError`.
+ */
+export function task(url: string, name: string): (...parameters: unknown[]) => Promise<unknown>
+export function task(
+  target: AnyFunction | string,
+  about: TaskCaptures | string,
+): AnyFunction | ((...parameters: unknown[]) => Promise<unknown>) {
+  if (typeof target === 'string') return own.explicit.ofExport(target, about as string)
+  if (typeof target !== 'function') {
+    throw new ConfigError(`task: expected a function or the URL of a module, got ${typeof target}`)
+  }
+  if (typeof about !== 'object' || about === null) {
+    throw new ConfigError('task: expected { captures } after the function')
+  }
+  return own.explicit.withCaptures(target, about)
+}
+
+/** Where the code of this process was written. */
+export const sourcePositions: SourcePositions = own.analyst.positions
+
+/**
+ * For a processor: the classes that it got are its clients', and go back as such. `known` says what
+ * the task that runs knows; where none runs, nothing is kept of what is read.
+ */
+export function serveClients(known: () => KnownThings | undefined): void {
+  own.isServing = true
+  own.identities.keepsForeign = true
+  own.known = () => known() ?? newTaskIdentities()
+}
+
+/** What a task knows at its beginning: nothing but what the process has. */
+export function newTaskIdentities(): TaskIdentities {
+  return new TaskIdentities(own.identities)
+}
+
+/** Reads what the process has once for all of its tasks: a client's serializer. */
+export function deserializeForAll(bytes: Uint8Array): unknown {
+  return own.serializer.deserializeFor(own.identities, bytes)
+}
+
+/** For a client: the classes that it got are its own, which it may change and send. */
+export function ownCopies(): void {
+  if (!own.isServing) own.identities.keepsForeign = false
+}
+
+/** Any value, with a short text in the place of whatever cannot travel inside it. */
+export function serializeLeniently(value: unknown): Uint8Array {
+  return own.serializer.serializeAs(value, 'lenient')
+}
+
 /** Turns values into bytes and back. Instances are called from one thread, never concurrently. */
 export interface Serializer {
   /** The value as bytes, which the caller owns afterwards. Throws `SerializeError`. */

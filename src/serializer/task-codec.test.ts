@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeserializeError, SerializeError } from '../base/errors.js'
-import { defaultSerializer } from './process-serializer.js'
-import type { Serializer } from './serializer.js'
+import { defaultSerializer, type Serializer } from './serializer.js'
 import {
   codecFrom,
   codecOf,

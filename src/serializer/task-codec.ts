@@ -5,12 +5,16 @@
 import { types } from 'node:util'
 import { DeserializeError, SerializeError } from '../base/errors.js'
 import type { AttachmentBytes } from './default-serializer.js'
-import type { CostlyCapture } from './function/function-shipper.js'
-import type { ReadShipment } from './graph-reader.js'
-import { defaultSerializer, deserializeForAll, processSerializer } from './process-serializer.js'
-import type { AnyFunction } from './native-names.js'
-import { textOf, withPathPrefix } from './path.js'
-import type { Serializer } from './serializer.js'
+import type { CostlyCapture } from './function/shipper.js'
+import type { ReadShipment } from './value/message.js'
+import {
+  defaultSerializer,
+  deserializeForAll,
+  processSerializer,
+  type Serializer,
+} from './serializer.js'
+import type { AnyFunction } from './module/native.js'
+import { textOf, withPathPrefix } from './refusal.js'
 
 /** A function as it travels. Nobody may change the bytes. */
 export interface ShippedFunction {

@@ -1,15 +1,15 @@
 // For tests: two serializers that know as little of each other as those of two processes.
 
-import { ClassCodecs } from './class/class-codecs.js'
-import { Identities, type KnownThings, TaskIdentities } from './class/identities.js'
+import { ClassCodecs } from './class/codecs.js'
+import { Identities, type KnownThings, TaskIdentities } from './class/registry.js'
 import { DefaultSerializer } from './default-serializer.js'
-import { ExplicitFunctions } from './function/explicit-function.js'
-import { SourceAnalyst } from './function/function-analyst.js'
-import type { FunctionAnalyst } from './function/function-parts.js'
-import { createModuleLoader } from './module/module-loader.js'
-import { ModuleNames } from './module/module-names.js'
-import { ModulePolicy } from './module/module-policy.js'
-import { NativeNames } from './native-names.js'
+import { ExplicitFunctions } from './function/explicit.js'
+import { SourceAnalyst } from './function/analyst.js'
+import type { FunctionAnalyst } from './function/parts.js'
+import { createModuleLoader } from './module/loader.js'
+import { ModuleNames } from './module/names.js'
+import { ModulePolicy } from './module/policy.js'
+import { NativeNames } from './module/native.js'
 
 /** A serializer as a process has it. */
 export interface Side {

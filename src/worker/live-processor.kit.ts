@@ -5,7 +5,7 @@ import type { ProcessorDeath } from '../base/errors.js'
 import { identity, objectId, taskId, type ObjectId } from '../base/ids.js'
 import type { LogFields, Logger } from '../base/logger.js'
 import type { LastRun, RunStatus } from '../core/worker/events.js'
-import { defaultSerializer } from '../serializer/process-serializer.js'
+import { defaultSerializer } from '../serializer/serializer.js'
 import {
   encodeFrame,
   type OutputStream,

@@ -7,7 +7,7 @@
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { taskScopes } from '../runtime/task-scope.js'
-import { serveClients } from '../serializer/process-serializer.js'
+import { serveClients } from '../serializer/serializer.js'
 import { encode, encodeFrame, type TaskOutput } from '../wire/message.js'
 import { ClaimTable, newBoardCells, newClaimCells, TaskBoard } from './processor/shared-memory.js'
 import { encodeExitNote, encodeOwnLog } from './link/control.js'

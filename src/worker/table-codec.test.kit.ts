@@ -2,7 +2,7 @@
 // to be made.
 
 import type { AttachmentBytes } from '../serializer/default-serializer.js'
-import type { ReadShipment } from '../serializer/graph-reader.js'
+import type { ReadShipment } from '../serializer/value/message.js'
 import type { ShippedFunction, TaskCodec } from '../serializer/task-codec.js'
 
 /** A codec whose bytes are names. */

@@ -11,7 +11,7 @@ import {
   type TaskId,
 } from '#src/base/ids.js'
 import { deserializeError } from '#src/serializer/error-codec.js'
-import { defaultSerializer } from '#src/serializer/process-serializer.js'
+import { defaultSerializer } from '#src/serializer/serializer.js'
 import { RouterSocket } from '#src/transport/router.js'
 import type { IncomingMessage } from '#src/transport/options.js'
 import {

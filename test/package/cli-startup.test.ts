@@ -30,7 +30,7 @@ function loadedWith(paths: readonly string[]): readonly string[] {
 /** All commands, as `scaler --help` loads them. */
 function definitionFiles(): string[] {
   const list = join(DIST, 'cli/commands.js')
-  const names = [...readFileSync(list, 'utf8').matchAll(/import\('\.\/([a-z-]+\.js)'\)/g)]
+  const names = [...readFileSync(list, 'utf8').matchAll(/import\('\.\/([a-z/-]+\.js)'\)/g)]
   return names.map(([, name = '']) => join(DIST, 'cli', name))
 }
 

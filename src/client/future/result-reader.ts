@@ -7,10 +7,9 @@ import type { Identity, TaskId } from '../../base/ids.js'
 import type { TaskEndReason } from '../../core/client/events.js'
 import { type TaskScope, taskScopes } from '../../runtime/task-scope.js'
 import { deserializeError } from '../../serializer/error-codec.js'
-import type { PendingImport } from '../../serializer/module/reference.js'
+import type { PendingImport } from '../../serializer/module/policy.js'
 import { pendingImportOf, readWhenImported } from '../../serializer/pending-read.js'
-import { sourcePositions } from '../../serializer/process-serializer.js'
-import type { Serializer } from '../../serializer/serializer.js'
+import { type Serializer, sourcePositions } from '../../serializer/serializer.js'
 import type { TaskOwner, TaskReport } from './home.js'
 
 /** A task that returned or threw. */

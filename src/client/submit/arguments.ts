@@ -3,7 +3,7 @@
 
 import { MissingObjectError, SerializeError } from '../../base/errors.js'
 import type { ArgumentSource } from '../../core/client/events.js'
-import { withPathPrefix } from '../../serializer/path.js'
+import { withPathPrefix } from '../../serializer/refusal.js'
 import type { ClientConnection } from '../connection.js'
 import type { FutureState } from '../future/state.js'
 import { Future } from '../future/future.js'

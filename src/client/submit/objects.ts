@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { ClientClosedError, ConfigError } from '../../base/errors.js'
 import { idToHex, type ObjectId } from '../../base/ids.js'
 import { checkNames } from '../../base/option.js'
-import { withPathPrefix } from '../../serializer/path.js'
+import { withPathPrefix } from '../../serializer/refusal.js'
 import { argumentName } from '../../wire/object-content.js'
 import type { ClientConnection } from '../connection.js'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, SerializeError } from '../../base/errors.js'
 import { TwoSides } from '../two-sides.kit.js'
-import { ClassCodecs, type AnyClass, type ClassCodecOptions } from './class-codecs.js'
+import { ClassCodecs, type AnyClass, type ClassCodecOptions } from './codecs.js'
 
 class Money {
   readonly #cents: number

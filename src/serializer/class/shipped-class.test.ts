@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SerializeError } from '../../base/errors.js'
 import { FakeAnalyst, sourceParts } from '../fake-analyst.kit.js'
-import type { AnyFunction } from '../native-names.js'
+import type { AnyFunction } from '../module/native.js'
 import { makeSide, TwoSides } from '../two-sides.kit.js'
 
 const factor = 2

@@ -1,13 +1,13 @@
 // For tests: an analyst as the default serializer has it, and what it says in short.
 
 import { Inspector } from '../inspect/inspector.js'
-import { ModuleNames } from '../module/module-names.js'
-import { ModulePolicy } from '../module/module-policy.js'
-import { NativeNames, type AnyFunction } from '../native-names.js'
+import { ModuleNames } from '../module/names.js'
+import { ModulePolicy } from '../module/policy.js'
+import { NativeNames, type AnyFunction } from '../module/native.js'
 import { Refusal } from '../refusal.js'
-import { ExplicitFunctions } from './explicit-function.js'
-import { SourceAnalyst } from './function-analyst.js'
-import type { Capture, FunctionParts, SourceParts } from './function-parts.js'
+import { ExplicitFunctions } from './explicit.js'
+import { SourceAnalyst } from './analyst.js'
+import type { Capture, FunctionParts, SourceParts } from './parts.js'
 
 /** An analyst and what steers it. */
 export class TestAnalyst {

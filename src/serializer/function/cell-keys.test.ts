@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { VariableAccess } from '../inspect/variable-finder.js'
-import type { AnyFunction } from '../native-names.js'
+import type { VariableAccess } from '../inspect/variables.js'
+import type { AnyFunction } from '../module/native.js'
 import { Refusal } from '../refusal.js'
-import type { Binding } from '../source/function-site.js'
+import type { Binding } from '../source/sites.js'
 import { CellKeys, type VariableSource } from './cell-keys.js'
 
 const count: Binding = {

@@ -5,13 +5,12 @@
 // it gets back what it had, before anybody else runs.
 
 import type { Inspector } from '../inspect/inspector.js'
-import type { VariableAccess } from '../inspect/variable-finder.js'
-import { ownValue, type AnyFunction } from '../native-names.js'
+import type { VariableAccess } from '../inspect/variables.js'
+import { ownValue, type AnyFunction } from '../module/native.js'
 import { Refusal } from '../refusal.js'
-import type { Binding } from '../source/function-site.js'
-import { parseFunctionText } from '../source/parse.js'
-import { isFunction } from '../source/syntax.js'
-import type { CellKey } from './function-parts.js'
+import type { Binding } from '../source/sites.js'
+import { isFunction, parseFunctionText } from '../source/parse.js'
+import type { CellKey } from './parts.js'
 
 /** So many variables are looked for in one shipment: each takes some 2 ms. */
 const MAX_SEARCHES = 8

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import { PackageTree } from '../module/package-tree.kit.js'
-import type { AnyFunction } from '../native-names.js'
-import * as path from '../path.js'
+import type { AnyFunction } from '../module/native.js'
+import * as path from '../refusal.js'
 import { TwoSides } from '../two-sides.kit.js'
 import { TestAnalyst } from './analyst.kit.js'
-import { ModuleObjects, type ModuleUse } from './module-object.js'
+import { ModuleObjects, type ModuleUse } from './modules.js'
 
 const using = (members?: readonly string[], calledMembers: readonly string[] = []): ModuleUse => ({
   members,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AnyFunction } from '../native-names.js'
+import type { AnyFunction } from '../module/native.js'
 import { TestAnalyst } from './analyst.kit.js'
 
 const rate = 0.03

@@ -10,9 +10,8 @@ import {
   runInThisContext,
   type CompileFunctionOptions,
 } from 'node:vm'
-import type { AnyFunction } from '../native-names.js'
-import type { FunctionView, ScopeView } from './function-view.js'
-import { Inspector } from './inspector.js'
+import type { AnyFunction } from '../module/native.js'
+import { type FunctionView, Inspector, type ScopeView } from './inspector.js'
 
 const inspector = Inspector.open() as Inspector
 

@@ -3,17 +3,118 @@
 // user runs, nothing stays changed.
 
 import type { Runtime } from 'node:inspector'
-import type { AnyFunction } from '../native-names.js'
-import { leadsToProxy } from '../prototype-chain.js'
-import type { BoundView, FunctionView, ScopeView, Script } from './function-view.js'
-import { internal, locationIn, type Properties } from './properties.js'
-import { RemoteObjects } from './remote-objects.js'
-import { scopeViews } from './scope-view.js'
-import { ScriptCatalog } from './script-catalog.js'
-import { InspectorSession } from './session.js'
-import { type VariableAccess, VariableFinder } from './variable-finder.js'
+import type { AnyFunction } from '../module/native.js'
+import { leadsToProxy } from '../value/prototype-chain.js'
+import {
+  InspectorSession,
+  internal,
+  locationIn,
+  type Properties,
+  RemoteObjects,
+} from './objects.js'
+import { ScriptCatalog } from './scripts.js'
+import { type VariableAccess, VariableFinder } from './variables.js'
 
-const NOTHING: FunctionView = { location: undefined, scopes: [] }
+// What V8 tells about a function that exists. Types only; `inspector.ts` asks.
+
+/** Where V8 has the text of a function. */
+export interface FunctionLocation {
+  readonly scriptId: string
+  /** Of the place where its parameters (or its class's constructor) begin; from 0. */
+  readonly line: number
+  readonly column: number
+}
+
+/** The variables of one scope around a function. */
+export interface ScopeView {
+  readonly type:
+    'module' | 'closure' | 'block' | 'catch' | 'class' | 'script' | 'with' | 'global' | 'other'
+  /**
+   * Names to values, as they were when it was made. Reading one, or its property descriptor,
+   * throws where the variable is not initialised yet (in Node 20 it is `undefined` instead);
+   * `Object.hasOwn` and `Object.keys` do not. It has no prototype. Neither `this`, nor
+   * `new.target`, nor the name of a function expression is in it. Empty for `with`, the object
+   * being the user's own.
+   */
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+/** One function from inside. */
+export interface FunctionView {
+  readonly location: FunctionLocation | undefined
+  /**
+   * Inner scopes first. Without the global scope. To be read in the turn in which it was asked for:
+   * later they show later values.
+   */
+  readonly scopes: readonly ScopeView[]
+}
+
+/** A function that `bind` made. */
+interface BoundView {
+  readonly target: (...parameters: never[]) => unknown
+  readonly self: unknown
+  readonly parameters: readonly unknown[]
+}
+
+/** A script that V8 has compiled. */
+export interface Script {
+  readonly id: string
+  /** A `file:` URL (of CommonJS files, too), `node:…`, anything else, or empty. */
+  readonly url: string
+  readonly source: string
+  /** Where the source begins in the coordinates of locations. */
+  readonly startLine: number
+  readonly startColumn: number
+  readonly isModule: boolean
+  /** As the script itself says it (`data:` too); empty if it does not. */
+  readonly sourceMapUrl: string
+}
+
+// V8's list of the scopes around a function, made into ours.
+
+/** An entry of the list. `object` is made for us, but of `with` and of the global scope. */
+interface ScopeEntry {
+  /** `'Module'`, `'Closure (name of the function)'`, `'With Block'`, … */
+  readonly description: string
+  readonly object: Readonly<Record<string, unknown>>
+}
+
+const TYPES: ReadonlyMap<string, ScopeView['type']> = new Map([
+  ['Module', 'module'],
+  ['Closure', 'closure'],
+  ['Block', 'block'],
+  ['Catch', 'catch'],
+  ['Class', 'class'],
+  ['Script', 'script'],
+  ['With Block', 'with'],
+  ['Global', 'global'],
+])
+
+const NO_VARIABLES: ScopeView['variables'] = Object.freeze(
+  Object.create(null) as Record<string, unknown>,
+)
+
+/** The scopes in V8's order, which is from the inside out, without the global one. */
+function scopeViews(list: unknown): readonly ScopeView[] {
+  const entries = list as ArrayLike<ScopeEntry>
+  const views: ScopeView[] = []
+  // It has no prototype, hence no iterator.
+  for (let at = 0; at < entries.length; at += 1) {
+    const entry = entries[at]
+    const view = entry && scopeView(entry)
+    if (view !== undefined && view.type !== 'global') views.push(view)
+  }
+  return views
+}
+
+function scopeView({ description, object }: ScopeEntry): ScopeView {
+  const end = description.indexOf(' (')
+  const type = TYPES.get(end < 0 ? description : description.slice(0, end)) ?? 'other'
+  // The object of a `with` is the user's own: it may have getters, or be a proxy.
+  return { type, variables: type === 'with' ? NO_VARIABLES : object }
+}
+
+const NO_VIEW: FunctionView = { location: undefined, scopes: [] }
 
 /** One session with V8 for the whole thread. It does not keep the process alive. */
 export class Inspector {
@@ -72,7 +173,7 @@ export class Inspector {
   functionView(fn: AnyFunction): FunctionView {
     const properties = this.#propertiesOf(fn)
     const scopes = internal(properties, '[[Scopes]]')
-    if (properties === undefined || scopes === undefined) return NOTHING
+    if (properties === undefined || scopes === undefined) return NO_VIEW
     const location = locationIn(properties)
     let views: readonly ScopeView[] | undefined
     // A question of its own, which is not worth asking for a function that has captured nothing.
@@ -157,7 +258,7 @@ export class Inspector {
   }
 
   /**
-   * The variable that `name` is in the body of a function (variable-finder.ts); undefined where it
+   * The variable that `name` is in the body of a function (variables.ts); undefined where it
    * cannot be had.
    */
   accessTo(fn: AnyFunction, name: string): VariableAccess | undefined {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SourceCache } from './source-cache.js'
+import { SourceCache } from './scripts.js'
 
 const HALF = 'x'.repeat(8_000_000)
 

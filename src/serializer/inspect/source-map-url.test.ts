@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sourceMapUrlOf } from './source-map-url.js'
+import { sourceMapUrlOf } from './scripts.js'
 
 test('the last comment names the source map', () => {
   const source = 'a\n//# sourceMappingURL=a.map\nb\n//# sourceMappingURL=b.map\n'

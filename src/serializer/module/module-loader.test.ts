@@ -3,9 +3,9 @@ import fs, * as fsNamespace from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import { DeserializeError } from '../../base/errors.js'
-import { createModuleLoader } from './module-loader.js'
+import { createModuleLoader } from './loader.js'
 import { PackageTree } from './package-tree.kit.js'
-import { type ExportReference, type ModuleLoader, PendingImport } from './reference.js'
+import { type ExportReference, type ModuleLoader, PendingImport } from './policy.js'
 
 type Form = ExportReference['form']
 

@@ -3,13 +3,11 @@ import fs, * as fsNamespace from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import { DeserializeError } from '../../base/errors.js'
-import { NativeNames, type AnyFunction } from '../native-names.js'
-import { createModuleLoader } from './module-loader.js'
-import { ModuleNames } from './module-names.js'
-import { ModulePolicy } from './module-policy.js'
+import { NativeNames, type AnyFunction } from './native.js'
+import { createModuleLoader } from './loader.js'
+import { ModuleNames, refuseUnexported } from './names.js'
+import { type ExportReference, ModulePolicy } from './policy.js'
 import { PackageTree } from './package-tree.kit.js'
-import type { ExportReference } from './reference.js'
-import { refuseUnexported } from './refuse-import.js'
 
 type Exports = Readonly<Record<string, unknown>>
 
@@ -50,10 +48,10 @@ describe('an import', () => {
   test('of this package is a reference to its file', () => {
     const found = finder().originReference(origin('scaler-ts'), 'file:///app/main.js')
     assert.deepEqual(found?.module, { kind: 'own', file: 'index.js' })
-    const file = new URL('reference.js', import.meta.url).href
-    for (const specifier of [file, './reference.js']) {
+    const file = new URL('policy.js', import.meta.url).href
+    for (const specifier of [file, './policy.js']) {
       const own = finder().originReference(origin(specifier), import.meta.url)
-      assert.deepEqual(own?.module, { kind: 'own', file: 'serializer/module/reference.js' })
+      assert.deepEqual(own?.module, { kind: 'own', file: 'serializer/module/policy.js' })
     }
   })
 

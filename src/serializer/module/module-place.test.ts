@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test, type TestContext } from 'node:test'
-import { ModulePlace } from './module-place.js'
+import { ModulePlace } from './place.js'
 import { PackageTree } from './package-tree.kit.js'
 
-const LOADER = new URL('module-loader.js', import.meta.url).href
+const LOADER = new URL('loader.js', import.meta.url).href
 
 /** Loads some packages in a process of its own; returns what it prints. */
 function loadElsewhere(t: TestContext, flags: readonly string[]): { out: string; err: string } {

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from '../../base/errors.js'
-import { ModulePolicy } from './module-policy.js'
+import { ModulePolicy } from './policy.js'
 import { PackageTree } from './package-tree.kit.js'
 
 const LODASH = '/app/node_modules/lodash/lib/map.js'

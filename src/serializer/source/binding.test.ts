@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import ts from 'typescript'
-import type { Binding } from './function-site.js'
+import type { Binding } from './sites.js'
 import { analysisOf, siteIn } from './site.kit.js'
 
 /** The binding that `() => x` captures, for a script that ends with it. */

@@ -12,7 +12,7 @@
 import type * as acorn from 'acorn'
 import { calleeName, moduleValueOf } from './initializer.js'
 import type { Scope, Variable } from './scope.js'
-import { isFunction, staticName, statementsOf, type Node } from './syntax.js'
+import { isFunction, staticName, statementsOf, type Node } from './parse.js'
 
 /** Called with an expression that is all there is of an export. */
 type OnExpression = (variable: Variable, value: Node, exports: Variable) => void

@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import { compileFunction } from 'node:vm'
 import fc from 'fast-check'
 import { sized } from '../../base/short-run.kit.js'
-import type { Binding, FunctionSite } from './function-site.js'
+import type { Binding, FunctionSite } from './sites.js'
 import { programOf } from './program.kit.js'
-import type { ScriptAnalysis } from './script-analysis.js'
+import type { ScriptAnalysis } from './analysis.js'
 import { analysisOf, type AnyFunction } from './site.kit.js'
 
 interface Program {

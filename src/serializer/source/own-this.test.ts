@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usesOwner } from './own-this.js'
+import { usesOwner } from './site.js'
 
 test('a function that reads `this` or calls `super` uses the object that it is called on', () => {
   for (const text of [

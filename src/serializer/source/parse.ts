@@ -4,7 +4,158 @@
 import { createRequire } from 'node:module'
 import type * as acorn from 'acorn'
 import type { Options, Program } from 'acorn'
-import { isClassNode, isFunction, type FunctionNode, type Node, type RootNode } from './syntax.js'
+import type { FunctionSite } from './sites.js'
+
+// The nodes of a syntax tree, and what is inside of each: all that a walk needs to know of them.
+
+/** Any node. */
+export type Node = acorn.AnyNode
+
+/** What has parameters and a body. */
+export type FunctionNode =
+  | acorn.FunctionDeclaration
+  | acorn.AnonymousFunctionDeclaration
+  | acorn.FunctionExpression
+  | acorn.ArrowFunctionExpression
+
+/** A class, declared or not. */
+export type ClassNode =
+  acorn.ClassDeclaration | acorn.AnonymousClassDeclaration | acorn.ClassExpression
+
+/** What runs its body again and again. */
+export type LoopNode =
+  | acorn.ForStatement
+  | acorn.ForInStatement
+  | acorn.ForOfStatement
+  | acorn.WhileStatement
+  | acorn.DoWhileStatement
+
+/** A function or class: what a site is about. */
+export type RootNode = FunctionNode | ClassNode
+
+/** Fields that hold nodes, in the order of evaluation. */
+const CHILDREN: Readonly<Record<string, readonly string[]>> = {
+  Program: ['body'],
+  ExpressionStatement: ['expression'],
+  BlockStatement: ['body'],
+  WithStatement: ['object', 'body'],
+  ReturnStatement: ['argument'],
+  LabeledStatement: ['body'],
+  IfStatement: ['test', 'consequent', 'alternate'],
+  SwitchStatement: ['discriminant', 'cases'],
+  SwitchCase: ['test', 'consequent'],
+  ThrowStatement: ['argument'],
+  TryStatement: ['block', 'handler', 'finalizer'],
+  CatchClause: ['param', 'body'],
+  WhileStatement: ['test', 'body'],
+  DoWhileStatement: ['body', 'test'],
+  ForStatement: ['init', 'test', 'update', 'body'],
+  ForInStatement: ['right', 'left', 'body'],
+  ForOfStatement: ['right', 'left', 'body'],
+  FunctionDeclaration: ['params', 'body'],
+  FunctionExpression: ['params', 'body'],
+  ArrowFunctionExpression: ['params', 'body'],
+  ClassDeclaration: ['superClass', 'body'],
+  ClassExpression: ['superClass', 'body'],
+  ClassBody: ['body'],
+  MethodDefinition: ['key', 'value'],
+  PropertyDefinition: ['key', 'value'],
+  StaticBlock: ['body'],
+  VariableDeclaration: ['declarations'],
+  VariableDeclarator: ['init', 'id'],
+  ArrayExpression: ['elements'],
+  ObjectExpression: ['properties'],
+  Property: ['key', 'value'],
+  UnaryExpression: ['argument'],
+  UpdateExpression: ['argument'],
+  BinaryExpression: ['left', 'right'],
+  AssignmentExpression: ['left', 'right'],
+  LogicalExpression: ['left', 'right'],
+  MemberExpression: ['object', 'property'],
+  ConditionalExpression: ['test', 'consequent', 'alternate'],
+  CallExpression: ['callee', 'arguments'],
+  NewExpression: ['callee', 'arguments'],
+  SequenceExpression: ['expressions'],
+  SpreadElement: ['argument'],
+  YieldExpression: ['argument'],
+  TemplateLiteral: ['expressions'],
+  TaggedTemplateExpression: ['tag', 'quasi'],
+  ObjectPattern: ['properties'],
+  ArrayPattern: ['elements'],
+  RestElement: ['argument'],
+  AssignmentPattern: ['left', 'right'],
+  AwaitExpression: ['argument'],
+  ChainExpression: ['expression'],
+  ImportExpression: ['source', 'options'],
+  ParenthesizedExpression: ['expression'],
+  ExportNamedDeclaration: ['declaration'],
+  ExportDefaultDeclaration: ['declaration'],
+}
+
+type Child = Node | readonly (Node | null)[] | null | undefined
+
+/** Calls `visit` with each node directly inside of one. Names of properties and labels are none. */
+export function eachChild(node: Node, visit: (child: Node) => void): void {
+  const fields = CHILDREN[node.type]
+  if (fields === undefined) return
+  const byField = node as unknown as Readonly<Record<string, Child>>
+  for (const field of fields) {
+    if (isPlainName(node, field)) continue
+    const child = byField[field]
+    if (child === null || child === undefined) continue
+    if ('type' in child) visit(child)
+    else for (const each of child) if (each !== null) visit(each)
+  }
+}
+
+/** Whether the field holds a name that is only text: `b` of `a.b`. */
+function isPlainName(node: Node, field: string): boolean {
+  switch (node.type) {
+    case 'MemberExpression':
+      return field === 'property' && !node.computed && node.property.type === 'Identifier'
+    case 'Property':
+    case 'MethodDefinition':
+    case 'PropertyDefinition':
+      return field === 'key' && !node.computed
+    default:
+      return false
+  }
+}
+
+/** Whether a node is a function that is not a class. */
+export function isFunction(node: Node): node is FunctionNode {
+  const { type } = node
+  return (
+    type === 'FunctionExpression' ||
+    type === 'ArrowFunctionExpression' ||
+    type === 'FunctionDeclaration'
+  )
+}
+
+/** Whether a node is a class. */
+export function isClassNode(node: Node): node is ClassNode {
+  return node.type === 'ClassDeclaration' || node.type === 'ClassExpression'
+}
+
+/** Whether a body begins with the directive `'use strict'`. */
+export function saysStrict(body: readonly Node[]): boolean {
+  for (const statement of body) {
+    if (statement.type !== 'ExpressionStatement' || statement.directive === undefined) return false
+    if (statement.directive === 'use strict') return true
+  }
+  return false
+}
+
+/** The body of a function as statements; none for `() => expression`. */
+export function statementsOf(node: FunctionNode): readonly Node[] {
+  return node.body.type === 'BlockStatement' ? node.body.body : []
+}
+
+/** The name of a property if it does not have to be computed: `a.b`, `a['b']`. */
+export function staticName(key: Node, computed: boolean): string | undefined {
+  if (key.type === 'Identifier' && !computed) return key.name
+  return key.type === 'Literal' && typeof key.value === 'string' ? key.value : undefined
+}
 
 let loaded: typeof acorn | undefined
 
@@ -39,7 +190,7 @@ export interface ParsedText {
 }
 
 /** What comes before the parameters of a method. Positions as those of nodes. */
-export interface MethodHead {
+interface MethodHead {
   readonly kind: 'method' | 'getter' | 'setter'
   /** The same with the name `m`: `async *m`. */
   readonly text: string
@@ -148,4 +299,56 @@ export function attempt<T>(make: () => T): T | undefined {
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined
     throw error
   }
+}
+
+// Where V8 says that a function is: where its parameters begin, its `(` in most cases. An arrow
+// function begins at its first character (`async` is part of it), a class at its constructor's
+// parameters or, if it has no constructor, at `class`.
+
+/** The offset that V8 gives for a function or class. */
+export function placeOf(node: RootNode, source: string): number {
+  if (isClassNode(node)) return constructorOf(node)?.value.start ?? node.start
+  if (node.type === 'ArrowFunctionExpression') return node.start
+  // Of a method, the node begins with the parameters.
+  if (source[node.start] === '(') return node.start
+  const from = node.id?.end ?? node.start
+  if (source[from] === '(') return from
+  return endOf(node.id ? GAP : BEFORE_PARAMETERS, source, from)
+}
+
+/** White space and comments, as a pattern. */
+const GAP = String.raw`(?:\s|//.*|/\*[^]*?\*/)*`
+const BEFORE_PARAMETERS = `(?:async${GAP})?function${GAP}\\*?${GAP}`
+
+/** Where what matches a pattern at an offset ends. */
+function endOf(pattern: string, source: string, from: number): number {
+  const expression = new RegExp(pattern, 'y')
+  expression.lastIndex = from
+  return from + (expression.exec(source)?.[0].length ?? 0)
+}
+
+function constructorOf(node: acorn.Class): acorn.MethodDefinition | undefined {
+  for (const member of node.body.body) {
+    if (member.type === 'MethodDefinition' && member.kind === 'constructor') return member
+  }
+  return undefined
+}
+
+/** What a function is; undefined for a constructor, which is a part of its class. */
+export function kindOf(node: RootNode, parent: Node | undefined): FunctionSite['kind'] | undefined {
+  if (isClassNode(node)) return 'class'
+  if (node.type === 'ArrowFunctionExpression') return 'arrow'
+  if (parent?.type === 'MethodDefinition' && parent.value === node) {
+    if (parent.kind === 'constructor') return undefined
+    return accessorKind(parent.kind) ?? 'method'
+  }
+  if (parent?.type === 'Property' && parent.value === node) {
+    return accessorKind(parent.kind) ?? (parent.method ? 'method' : 'function')
+  }
+  return 'function'
+}
+
+function accessorKind(kind: string): 'getter' | 'setter' | undefined {
+  if (kind === 'get') return 'getter'
+  return kind === 'set' ? 'setter' : undefined
 }

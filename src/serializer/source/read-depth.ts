@@ -13,10 +13,9 @@
 //   for (const [, v] of map) use(v)    1: the entries of a map are no level of their own
 
 import type * as acorn from 'acorn'
-import type { ParsedText } from './parse.js'
+import { isClassNode, isFunction, type Node, type ParsedText, staticName } from './parse.js'
 import { Scope, type Variable } from './scope.js'
-import { ScopeWalk, type Access, type WalkListener } from './scope-walk.js'
-import { isClassNode, isFunction, staticName, type Node } from './syntax.js'
+import { ScopeWalk, type Access, type WalkListener } from './walk.js'
 
 /** What a function does to one of its captured variables. */
 export interface NameDepth {

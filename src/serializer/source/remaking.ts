@@ -5,10 +5,10 @@
 
 import { isBuiltin } from 'node:module'
 import type * as acorn from 'acorn'
-import type { Shape } from './function-site.js'
+import type { Shape } from './sites.js'
 import { calleeName, literalOf } from './initializer.js'
 import type { ImportedName, Initializer, Scope, Variable } from './scope.js'
-import { eachChild, isFunction, staticName, type Node } from './syntax.js'
+import { eachChild, isFunction, staticName, type Node } from './parse.js'
 
 /** Globals that say the same in each process, and whose functions change nothing. */
 export const STEADY_GLOBALS: ReadonlySet<string> = new Set(

@@ -3,7 +3,7 @@ import { Session } from 'node:inspector'
 import { test } from 'node:test'
 import { runInThisContext } from 'node:vm'
 import { analysisOf, placeByV8, siteIn } from './site.kit.js'
-import { analyzeScript } from './script-analysis.js'
+import { analyzeScript } from './analysis.js'
 
 /** Expressions that give a function each, of every kind that there is. */
 const FUNCTIONS = [

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import type { Session } from 'node:inspector'
 import { compileFunction } from 'node:vm'
-import type { FunctionCode, FunctionSite } from './function-site.js'
-import { analyzeScript, type ScriptAnalysis } from './script-analysis.js'
+import type { FunctionCode, FunctionSite } from './sites.js'
+import { analyzeScript, type ScriptAnalysis } from './analysis.js'
 
 export type AnyFunction = (...parameters: never[]) => unknown
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import ts from 'typescript'
-import type { FreeName } from './function-site.js'
-import { analyzeText } from './script-analysis.js'
+import type { FreeName } from './sites.js'
+import { analyzeText } from './analysis.js'
 import { evaluate, siteIn } from './site.kit.js'
 
 function obstacles(

@@ -3,12 +3,15 @@
 import { copyOf } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
 import type { ObjectId } from '../../base/ids.js'
-import { arrayForm } from '../../serializer/array-form.js'
+import { arrayForm } from '../../serializer/value/array-form.js'
 import type { AttachmentBytes } from '../../serializer/default-serializer.js'
-import { textOf } from '../../serializer/path.js'
+import { textOf } from '../../serializer/refusal.js'
 import { pendingImportOf } from '../../serializer/pending-read.js'
-import { defaultSerializer, deserializeForAll } from '../../serializer/process-serializer.js'
-import type { Serializer } from '../../serializer/serializer.js'
+import {
+  defaultSerializer,
+  deserializeForAll,
+  type Serializer,
+} from '../../serializer/serializer.js'
 import {
   codecFrom,
   codecOf,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeserializeError } from '../../base/errors.js'
-import type { ReadShipment } from '../../serializer/graph-reader.js'
-import { PendingImport } from '../../serializer/module/reference.js'
+import type { ReadShipment } from '../../serializer/value/message.js'
+import { PendingImport } from '../../serializer/module/policy.js'
 import { StoredFunction, type StoredBytes } from './objects.js'
 import { TableCodec } from '../table-codec.test.kit.js'
 

@@ -1,0 +1,132 @@
+// What a function or class has that its text alone does not give: properties that were set, members
+// that a decorator replaced, statics with the values of now.
+
+import { types } from 'node:util'
+import { refuseBehindProxy, refusePrivateStatic, refuseTorn } from '../function/obstacle.js'
+import type { ClassParts } from '../function/parts.js'
+import type { Inspector } from '../inspect/inspector.js'
+import { type AnyFunction, ownValue } from '../module/native.js'
+import { Refusal } from '../refusal.js'
+import type { ClassSite } from '../source/sites.js'
+import { ownKeysOf, type RecordKeys } from '../value/shape.js'
+
+/** Every function has these, and they follow from its text. */
+const STANDARD_KEYS: ReadonlySet<string | symbol> = new Set([
+  'length',
+  'name',
+  'prototype',
+  'arguments',
+  'caller',
+])
+
+/** The own properties of a function that travel. `text` is that of a class, or undefined. */
+export function functionKeys(fn: AnyFunction, text: string | undefined): RecordKeys {
+  const keys = ownKeysOf(fn)
+  if (text === undefined) return keys.filter((key) => !STANDARD_KEYS.has(key))
+  return keys.filter((key) => {
+    if (key === 'prototype' || key === 'length') return false
+    if (key === 'name' && hasPlainName(fn)) return false
+    return !isFromText(fn, key, text)
+  })
+}
+
+/** The members of a prototype that travel. */
+export function prototypeKeys(prototype: object, text: string | undefined): RecordKeys {
+  return ownKeysOf(prototype).filter((key) => {
+    if (key === 'constructor') return false
+    return text === undefined || !isFromText(prototype, key, text)
+  })
+}
+
+/** Whether `name` is as the engine makes it, and a text. */
+export function hasPlainName(fn: AnyFunction): boolean {
+  const descriptor = Object.getOwnPropertyDescriptor(fn, 'name')
+  return (
+    typeof descriptor?.value === 'string' &&
+    descriptor.writable === false &&
+    descriptor.enumerable === false &&
+    descriptor.configurable === true
+  )
+}
+
+/** Whether a function that is no class inherits more to its instances than every function does. */
+export function hasOwnPrototype(fn: AnyFunction): boolean {
+  const prototype = ownValue(fn, 'prototype')
+  if (typeof prototype !== 'object' || prototype === null) return false
+  if (ownValue(prototype, 'constructor') !== fn) return false
+  if (Object.getPrototypeOf(prototype) !== Object.prototype) return true
+  return (
+    Object.getOwnPropertyNames(prototype).length > 1 ||
+    Object.getOwnPropertySymbols(prototype).length > 0
+  )
+}
+
+/** Methods and accessors that are where the text of the class puts them, under their own name. */
+function isFromText(owner: object, key: string | symbol, text: string): boolean {
+  const descriptor = Object.getOwnPropertyDescriptor(owner, key)
+  // What is enumerable was assigned, or is a static field: those are not initialised again.
+  if (descriptor === undefined || descriptor.enumerable === true) return false
+  const { value, get, set } = descriptor as { value?: unknown; get?: unknown; set?: unknown }
+  const name = typeof key === 'symbol' ? symbolName(key) : key
+  if (typeof value === 'function') return isPart(value as AnyFunction, name, text)
+  if (get === undefined && set === undefined) return false
+  return (
+    (get === undefined || isPart(get as AnyFunction, `get ${name}`, text)) &&
+    (set === undefined || isPart(set as AnyFunction, `set ${name}`, text))
+  )
+}
+
+function isPart(fn: AnyFunction, name: string, text: string): boolean {
+  return ownValue(fn, 'name') === name && text.includes(Function.prototype.toString.call(fn))
+}
+
+function symbolName({ description }: symbol): string {
+  return description === undefined ? '' : `[${description}]`
+}
+
+// A class, taken apart: what it extends and what its private fields hold.
+
+/** What a class is made of as things are now, or why it cannot travel. Nothing of it runs. */
+export function classPartsOf(
+  fn: AnyFunction,
+  site: ClassSite,
+  inspector: Inspector | undefined,
+): ClassParts | Refusal {
+  if (hasTornChains(fn, site)) return refuseTorn(fn)
+  const staticPrivates = staticPrivatesOf(fn, site, inspector)
+  if (staticPrivates instanceof Refusal) return staticPrivates
+  return { parent: parentOf(fn, site), staticPrivates, instancePrivates: site.instancePrivates }
+}
+
+function parentOf(fn: AnyFunction, site: ClassSite): ClassParts['parent'] {
+  if (!site.hasParent) return undefined
+  return site.extendsNull ? null : (Object.getPrototypeOf(fn) as AnyFunction)
+}
+
+function staticPrivatesOf(
+  fn: AnyFunction,
+  { staticPrivates: names }: ClassSite,
+  inspector: Inspector | undefined,
+): ClassParts['staticPrivates'] | Refusal {
+  const [first] = names
+  if (first === undefined) return NO_PRIVATES
+  if (inspector === undefined) return refusePrivateStatic(fn, first)
+  const values = inspector.staticPrivates(fn)
+  if (values === undefined) return refuseBehindProxy(fn)
+  return names.filter((name) => values.has(name)).map((name) => ({ name, value: values.get(name) }))
+}
+
+const NO_PRIVATES: ClassParts['staticPrivates'] = []
+
+/** Whether somebody has changed what a class inherits from on one of its two sides. */
+function hasTornChains(fn: AnyFunction, { hasParent, extendsNull }: ClassSite): boolean {
+  const parent: unknown = Object.getPrototypeOf(fn)
+  const members = ownValue(fn, 'prototype')
+  const above: unknown =
+    typeof members === 'object' && members !== null ? Object.getPrototypeOf(members) : undefined
+  if (extendsNull) return above !== null || parent !== Function.prototype
+  if (!hasParent) return above !== Object.prototype || parent !== Function.prototype
+  // Nothing is asked of a proxy, which cannot travel anyway.
+  if (types.isProxy(parent)) return false
+  return typeof parent !== 'function' || ownValue(parent, 'prototype') !== above
+}

@@ -1,0 +1,427 @@
+// Takes functions apart: asks V8 where a function comes from and what its variables hold, and the
+// text of its script what it means. What can be known for ever is asked once for each function.
+
+import { types } from 'node:util'
+import { type FunctionView, Inspector } from '../inspect/inspector.js'
+import type { ExportsOf, ModuleNames } from '../module/names.js'
+import type { ExportReference, RuntimeRole } from '../module/policy.js'
+import { isNative, ownValue, type AnyFunction, type NativeNames } from '../module/native.js'
+import { leadsToProxy } from '../value/prototype-chain.js'
+import { placeText, Refusal, refuseClass } from '../refusal.js'
+import type { FreeName, FunctionCode, FunctionSite, TextPlace } from '../source/sites.js'
+import { SourcePositions } from '../source-position.js'
+import { CaptureReader, type ReadCapture } from './captures.js'
+import { CellKeys } from './cell-keys.js'
+import { classPartsOf } from '../class/member.js'
+import { ChangeFinder } from './steady.js'
+import { CompilerFunctions } from './compiler.js'
+import { DeadZones, isAtWork, looksLike, type MakerFunction, RemadeVariables } from './remade.js'
+import { type ExplicitFunctions, type NamedSite, namedSiteOf, TextParts } from './explicit.js'
+import type { FunctionAnalyst, FunctionParts, SourceParts } from './parts.js'
+import {
+  PromisifiedFunctions,
+  refuseBehindProxy,
+  refuseBound,
+  refuseBuiltIn,
+  refuseNative,
+  refuseObstacle,
+} from './obstacle.js'
+import { LiveExports } from './modules.js'
+import { type Declaration, exportedLocals, ScriptTable, type KnownScript } from './scripts.js'
+
+/** What an analyst works with. */
+export interface AnalystOptions {
+  readonly natives: NativeNames
+  readonly modules: ModuleNames
+  readonly explicit: ExplicitFunctions
+  /** `Inspector.open`; others only for tests. */
+  readonly openInspector?: () => Inspector | undefined
+}
+
+/** What is known of a function for as long as it lives. */
+interface Known {
+  readonly site: FunctionSite
+  /** Held, so that its variables stay the same ones for as long as one of its functions lives. */
+  readonly script: KnownScript | undefined
+  /** Undefined where a variable has to be looked at each time. */
+  readonly constant: Read | undefined
+  /** The registrations of modules that it was made with. */
+  readonly policyVersion: number
+  /** The variables that are made again that it was made with. */
+  readonly remadeVersion: number
+}
+
+/** A function with its variables. */
+interface Read {
+  readonly site: FunctionSite
+  readonly url: string
+  readonly code: FunctionCode
+  readonly reads: readonly ReadCapture[]
+}
+
+/** The analyst of the default serializer. */
+export class SourceAnalyst implements FunctionAnalyst {
+  /** Where the code of this process was written. */
+  readonly positions: SourcePositions = new SourcePositions({
+    // What a program evaluates is in no file. Only scripts whose functions have travelled matter.
+    sourceMapUrlAt: (place) => this.#tools?.scripts.sourceMapUrlAt(place) ?? '',
+  })
+  readonly #options: AnalystOptions
+  readonly #known = new WeakMap<AnyFunction, Known>()
+  readonly #references = new WeakMap<AnyFunction, { parts: FunctionParts; policyVersion: number }>()
+  /** The file of each `require` that a function has captured. */
+  readonly #requires = new WeakMap<AnyFunction, string>()
+  readonly #texts = new TextParts()
+  readonly #promisified = new PromisifiedFunctions()
+  readonly #remade = new RemadeVariables()
+  readonly #live = new LiveExports()
+  readonly #compilers = new CompilerFunctions()
+  #tools: Tools | undefined
+  #hasLooked = false
+
+  constructor(options: AnalystOptions) {
+    this.#options = options
+  }
+
+  partsOf(fn: AnyFunction): FunctionParts | Refusal {
+    const captures = this.#options.explicit.capturesOf(fn)
+    if (captures !== undefined) return this.#texts.partsOf(fn, captures)
+    const maker = this.#remade.makerOf(fn)
+    if (maker !== undefined && this.#tools !== undefined) {
+      return sourceParts(fn, this.#read(maker, this.#tools), undefined)
+    }
+    const live = this.#live.partsOf(fn)
+    if (live !== undefined) return live
+    const constant = this.#constantOf(fn)
+    if (constant !== undefined) return sourceParts(fn, constant, this.#tools?.inspector)
+    if (types.isProxy(fn)) return refuseClass('Proxy')
+    const reference = this.#references.get(fn)
+    if (reference?.policyVersion === this.#options.modules.version) return reference.parts
+    return this.#namedParts(fn) ?? this.#inspectedParts(fn)
+  }
+
+  remake(fn: AnyFunction, name: string, member?: string): boolean | string {
+    const tools = this.#tools
+    const owner = this.#remade.makerOf(fn) ?? (tools && this.#ownerOf(fn, tools))
+    const found = owner?.site.code.names.find((each) => each.name === name)
+    const free = found?.isEarly === true ? undefined : found?.free
+    if (tools === undefined || owner === undefined || free?.binding === undefined) return false
+    const { captures } = tools
+    const whole = captures.look(owner, free)
+    if (whole === 'uninitialized') return false
+    const module = whole?.value
+    const used =
+      member === undefined
+        ? undefined
+        : captures.memberOf(free.binding, owner.script, { module, name: member })
+    const declared = used ?? captures.declarationOf(free.binding, owner)
+    if (declared === undefined) return false
+    const seen = used === undefined || whole === undefined ? whole : memberIn(module, member)
+    const made = this.#remake(declared, owner, tools, seen)
+    const what = used === undefined ? free.name : member
+    return typeof made === 'string'
+      ? `${what} is not made again on the worker because ${made}`
+      : made
+  }
+
+  referenceOf(object: object): ExportReference | undefined {
+    if (types.isProxy(object)) return undefined
+    return this.#options.modules.referenceOf(object, undefined, this.#exportsOf)
+  }
+
+  gettersOf(namespace: object): ReadonlyMap<string, AnyFunction> {
+    const tools = this.#inspection()
+    if (tools === undefined) return new Map()
+    return tools.captures.gettersOf(namespace as Readonly<Record<string, unknown>>)
+  }
+
+  placeOf(url: string, place: TextPlace): string {
+    const written = this.positions.written(url, place)
+    return written === undefined
+      ? `${url}:${place.line + 1}`
+      : `${written.source.href}:${written.line + 1}`
+  }
+
+  settle(functions: Iterable<AnyFunction>): 'certain' | 'again' | Refusal {
+    return this.#tools === undefined ? 'certain' : this.#tools.cells.settle(functions)
+  }
+
+  readonly #exportsOf: ExportsOf = (url) => this.#inspection()?.scripts.exportsOf(url)
+
+  /** What is known of the function and its variables, if no look at them could tell more. */
+  #constantOf(fn: AnyFunction): Read | undefined {
+    const known = this.#known.get(fn)
+    if (known?.constant === undefined) return undefined
+    if (known.policyVersion !== this.#options.modules.version) return undefined
+    if (known.remadeVersion !== this.#remade.version) return undefined
+    const { reads } = known.constant
+    return reads.every((read) => this.#tools?.captures.isCurrent(read)) ? known.constant : undefined
+  }
+
+  /** What goes by a name, or is explained by its user. */
+  #namedParts(fn: AnyFunction): FunctionParts | Refusal | undefined {
+    const { natives, explicit, modules } = this.#options
+    const name = natives.nameOf(fn)
+    if (name !== undefined) return { kind: 'native', name }
+    const reference = explicit.referenceOf(fn) ?? modules.ownReference(fn)
+    if (reference !== undefined) return { kind: 'reference', reference }
+    const url = this.#requires.get(fn)
+    if (url !== undefined) return runtimeParts({ kind: 'require', url })
+    if (isNative(fn)) return this.#boundParts(fn)
+    const role = modules.roleOf(fn)
+    return role === undefined ? undefined : runtimeParts(role)
+  }
+
+  #boundParts(fn: AnyFunction): FunctionParts | Refusal {
+    const tools = this.#inspection()
+    const bound = tools?.inspector.boundView(fn)
+    if (bound !== undefined) return { kind: 'bound', ...bound }
+    const looksBound = String(ownValue(fn, 'name')).startsWith('bound ')
+    if (tools === undefined && looksBound) return refuseBound(fn)
+    return this.#placedParts(fn) ?? refuseNative(fn)
+  }
+
+  /** A function that Node has made of JavaScript. */
+  #partsOfNode(fn: AnyFunction, url: string, view: FunctionView): FunctionParts | Refusal {
+    const remade = this.#promisified.remade(fn, url, view)
+    if (remade !== undefined) return this.#texts.partsOf(remade.fn, remade.captures)
+    return this.#placedParts(fn) ?? refuseBuiltIn(fn, url)
+  }
+
+  #placedParts(fn: AnyFunction): FunctionParts | undefined {
+    const { natives, modules } = this.#options
+    const name = natives.placeOf(fn)
+    if (name === undefined) return undefined
+    const parts: FunctionParts = { kind: 'native', name }
+    this.#references.set(fn, { parts, policyVersion: modules.version })
+    return parts
+  }
+
+  /** In short: `app.ts:12`; undefined if there is no file. */
+  #shortPlace(url: string, place: TextPlace): string | undefined {
+    const written = this.positions.written(url, place)
+    return written === undefined
+      ? placeText(url, place.line)
+      : placeText(written.source.href, written.line)
+  }
+
+  #inspectedParts(fn: AnyFunction): FunctionParts | Refusal {
+    const tools = this.#inspection()
+    if (tools === undefined) return this.#texts.partsOf(fn, undefined)
+    const view = tools.inspector.functionView(fn)
+    if (view.location === undefined) {
+      return leadsToProxy(fn) ? refuseBehindProxy(fn) : refuseNative(fn)
+    }
+    const script = tools.scripts.get(view.location.scriptId)
+    const url = script?.script.url ?? ''
+    if (url.startsWith('node:')) return this.#partsOfNode(fn, url, view)
+    const referred = this.#referredParts(fn, url, view, script)
+    if (referred !== undefined) return referred
+    const remade = this.#compilers.remade(fn)
+    if (remade !== undefined) return this.#texts.partsOf(remade, {})
+    const site = this.#known.get(fn)?.site ?? this.#siteOf(fn, view.location, script)
+    const named = site && namedSiteOf(fn, site)
+    const [obstacle] = (named?.site ?? site)?.obstacles ?? []
+    if (site === undefined || obstacle !== undefined)
+      return refuseObstacle(fn, obstacle, obstacle && this.#shortPlace(url, obstacle))
+    return this.#readParts({ fn, site, named, view, url, script }, tools)
+  }
+
+  #siteOf(
+    fn: AnyFunction,
+    location: NonNullable<FunctionView['location']>,
+    script: KnownScript | undefined,
+  ): FunctionSite | undefined {
+    const text = Function.prototype.toString.call(fn)
+    const site = script && this.#tools?.scripts.siteAt(script, location, text)
+    return site ?? this.#texts.siteOf(fn)
+  }
+
+  /** A function of a package, or of a module that goes by reference. */
+  #referredParts(
+    fn: AnyFunction,
+    url: string,
+    view: FunctionView,
+    script: KnownScript | undefined,
+  ): FunctionParts | Refusal | undefined {
+    const { modules } = this.#options
+    if (!modules.goesByReference(url)) return undefined
+    // Its own script says it even where the file was loaded several times.
+    const names = script && exportedLocals(script)
+    const reference = modules.referenceOf(fn, url, () => names, {
+      isStatic: isStatic(view),
+      variables: view.scopes.find(({ type }) => type === 'module')?.variables,
+    })
+    if (reference === undefined) return modules.refusalOf(fn, url)
+    const parts: FunctionParts = { kind: 'reference', reference }
+    this.#references.set(fn, { parts, policyVersion: modules.version })
+    return parts
+  }
+
+  #readParts(found: Found, tools: Tools): SourceParts | Refusal {
+    const { fn, site, script } = found
+    const read = this.#read(found, tools)
+    const constant = read.reads.every(({ isConstant }) => isConstant) ? read : undefined
+    const policyVersion = this.#options.modules.version
+    const remadeVersion = this.#remade.version
+    this.#known.set(fn, { site, script, constant, policyVersion, remadeVersion })
+    return sourceParts(fn, read, tools.inspector)
+  }
+
+  #read(found: Found, { captures }: Tools): Read {
+    const { named, url } = found
+    const site = named?.site ?? found.site
+    const code = captures.codeOf(site, found)
+    const reads: ReadCapture[] = []
+    for (const name of code.names) {
+      const capture = named?.captures.get(name.name)
+      const read =
+        capture === undefined
+          ? captures.read(found, name)
+          : // The class may get other members.
+            { capture, isConstant: false, partialUse: undefined }
+      if (read !== undefined) reads.push(read)
+    }
+    return { site, url, code, reads }
+  }
+
+  #ownerOf(fn: AnyFunction, { inspector }: Tools): MakerFunction | undefined {
+    const { site, script } = this.#known.get(fn) ?? {}
+    if (site === undefined || script === undefined) return undefined
+    return { fn, site, script, view: inspector.functionView(fn), url: script.script.url }
+  }
+
+  /**
+   * The variables that the expression uses and that nobody sees are made again, too. A text says
+   * why it must not be.
+   */
+  #remake(
+    declared: Declaration,
+    owner: MakerFunction,
+    tools: Tools,
+    seen?: Seen,
+  ): boolean | string {
+    const { binding, script } = declared
+    if (!binding.isOnce || this.#remade.cellOf(binding) !== undefined) return false
+    const { analysis } = script
+    const site = analysis?.remakingSite(binding.name)
+    const initializer = analysis?.initializerOf(binding.name)
+    if (site === undefined || initializer === undefined) return false
+    if (!initializer.needs.every((each) => tools.scripts.isRemakable(script, each))) return false
+    const { shape } = initializer
+    if (seen !== undefined && isAtWork(seen.value))
+      return 'a socket or thread of it is at work here'
+    const change = tools.changes.changeOf(declared)
+    if (change !== undefined) return `${this.#shortPlace(change.url, change)} may change it`
+    if (seen !== undefined && !looksLike(seen.value, shape)) return 'it has been changed since'
+    const { url } = script.script
+    const view = script === owner.script ? owner.view : { location: undefined, scopes: [] }
+    const maker = { fn: owner.fn, site, script, view, url }
+    this.#remade.add(binding, maker, shape)
+    for (const { free } of site.code.names) {
+      const made = this.#isSeen(maker, free, tools) || this.#remakeHidden(maker, free, tools)
+      if (made === true) continue
+      this.#remade.remove(binding)
+      return made
+    }
+    return true
+  }
+
+  #isSeen(maker: MakerFunction, free: FreeName, { captures }: Tools): boolean {
+    const name = maker.site.code.names.find((each) => each.free === free)
+    return name === undefined || captures.read(maker, name)?.capture.content.kind !== 'refusal'
+  }
+
+  /** A variable that nobody sees, or the exports that are used of a module that nobody sees. */
+  #remakeHidden(maker: MakerFunction, free: FreeName, tools: Tools): boolean | string {
+    const { captures, scripts } = tools
+    const { binding, members = [] } = free
+    if (binding === undefined || captures.look(maker, free) === 'uninitialized') return false
+    if (scripts.moduleOf(binding, maker.script) === undefined || binding.kind === 'import') {
+      const hidden = captures.declarationOf(binding, maker)
+      return hidden !== undefined && this.#remake(hidden, maker, tools)
+    }
+    for (const member of members) {
+      const hidden = scripts.memberOf(binding, maker.script, member)
+      const made = hidden !== undefined && this.#remake(hidden, maker, tools)
+      if (typeof made === 'string') return made
+    }
+    return this.#isSeen(maker, free, tools)
+  }
+
+  #inspection(): Tools | undefined {
+    if (this.#hasLooked) return this.#tools
+    this.#hasLooked = true
+    const open = this.#options.openInspector ?? (() => Inspector.open())
+    const inspector = open()
+    if (inspector === undefined) return undefined
+    const scripts = new ScriptTable(inspector)
+    const cells = new CellKeys(inspector)
+    const changes = new ChangeFinder(scripts, inspector)
+    const captures = new CaptureReader({
+      modules: this.#options.modules,
+      scripts,
+      cells,
+      remade: this.#remade,
+      live: this.#live,
+      deadZones: new DeadZones(inspector),
+      compilers: this.#compilers,
+      placeOf: (url, place) => this.#shortPlace(url, place),
+      onRequire: (require, url) => this.#requires.set(require, url),
+    })
+    return (this.#tools = { inspector, scripts, cells, captures, changes })
+  }
+}
+
+/** Whether a function uses nothing but its module and globals. */
+function isStatic({ scopes }: FunctionView): boolean {
+  return scopes.every(
+    ({ type, variables }) =>
+      type === 'module' || type === 'script' || Object.keys(variables).length === 0,
+  )
+}
+
+/** What needs the inspector. */
+interface Tools {
+  readonly inspector: Inspector
+  readonly scripts: ScriptTable
+  readonly cells: CellKeys
+  readonly captures: CaptureReader
+  readonly changes: ChangeFinder
+}
+
+interface Found {
+  readonly fn: AnyFunction
+  readonly script: KnownScript | undefined
+  readonly site: FunctionSite
+  /** For a class: its site without computed names. */
+  readonly named?: NamedSite | undefined
+  readonly view: FunctionView
+  readonly url: string
+}
+
+/** A class is looked at each time: what it inherits from may have been changed. */
+function sourceParts(
+  fn: AnyFunction,
+  { site, url, code, reads }: Read,
+  inspector: Inspector | undefined,
+): SourceParts | Refusal {
+  const classParts = site.classSite && classPartsOf(fn, site.classSite, inspector)
+  if (classParts instanceof Refusal) return classParts
+  return { kind: 'source', code, url, captures: reads.map(({ capture }) => capture), classParts }
+}
+
+/** What a variable holds. */
+interface Seen {
+  readonly value: unknown
+}
+
+/** An export of a module: reading it runs nothing but what compilers write. */
+function memberIn(module: unknown, name: string = ''): Seen | undefined {
+  if (typeof module !== 'object' || module === null) return undefined
+  return { value: Reflect.get(module, name) }
+}
+
+function runtimeParts({ kind, url }: RuntimeRole): FunctionParts {
+  return { kind: 'runtime', role: kind, url }
+}

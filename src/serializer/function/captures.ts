@@ -1,0 +1,408 @@
+// From the names that a function uses to what stands behind them now.
+
+import { types } from 'node:util'
+import type { MadeCell } from '../value/cell.js'
+import type { FunctionView } from '../inspect/inspector.js'
+import type { ModuleNames } from '../module/names.js'
+import { ownValue, type AnyFunction } from '../module/native.js'
+import { captureText, Refusal } from '../refusal.js'
+import type {
+  Binding,
+  CodeName,
+  FreeName,
+  FunctionCode,
+  FunctionSite,
+  TextPlace,
+} from '../source/sites.js'
+import { COVERAGE } from '../source/remaking.js'
+import type { CellKeys } from './cell-keys.js'
+import type { CompilerFunctions } from './compiler.js'
+import type { DeadZones, RemadeVariables } from './remade.js'
+import type { Capture } from './parts.js'
+import { exportsOf, type LiveExports, ModuleObjects } from './modules.js'
+import type { Declaration, KnownScript, ScriptTable } from './scripts.js'
+
+/** A capture, and whether it will be the same the next time. */
+export interface ReadCapture {
+  readonly capture: Capture
+  /** As long as `isCurrent` says so; else the variable must be looked at again. */
+  readonly isConstant: boolean
+  /** The use that shows that parts of a module are enough; undefined where all of it travels. */
+  readonly partialUse: FreeName | undefined
+}
+
+/** The function whose captures are read. */
+export interface CaptureOwner {
+  readonly fn: AnyFunction
+  readonly view: FunctionView
+  /** URL or path of its file. */
+  readonly url: string
+  readonly script: KnownScript | undefined
+}
+
+/** What captures are read with. */
+export interface CaptureReaderOptions {
+  readonly modules: ModuleNames
+  readonly scripts: ScriptTable
+  readonly cells: CellKeys
+  readonly remade: RemadeVariables
+  readonly live: LiveExports
+  readonly deadZones: DeadZones
+  readonly compilers: CompilerFunctions
+  /** In short, for people: `app.ts:12`. Undefined if there is no file. */
+  readonly placeOf: (url: string, place: TextPlace) => string | undefined
+  /** Called with each `require` that is found, and the file that has it. */
+  readonly onRequire: (require: AnyFunction, url: string) => void
+}
+
+type Content = Capture['content']
+type Members = Content & { readonly kind: 'members' }
+
+/** What a variable holds. */
+type Found = Omit<ReadCapture, 'capture'> & { readonly content: Content }
+
+/** For a module of which nothing but what is made again is known. */
+const EMPTY = {}
+
+/** What a variable shows. */
+type Seen = { readonly value: unknown } | 'uninitialized'
+
+/** Reads captured variables. */
+export class CaptureReader {
+  readonly #options: CaptureReaderOptions
+  readonly #modules = new ModuleObjects()
+
+  constructor(options: CaptureReaderOptions) {
+    this.#options = options
+  }
+
+  /** The code of a function, in which variables of other modules that change are cells, too. */
+  codeOf({ code, codeWith }: FunctionSite, owner: CaptureOwner): FunctionCode {
+    const { url } = owner
+    for (const { free } of code.names) this.#checkRemade(owner, free)
+    const imported = code.names.filter(
+      ({ free: { binding } }) =>
+        this.#remadeOf(binding, url) !== undefined ||
+        (binding?.kind === 'import' && this.#variableOf(binding, url)?.isCell === true),
+    )
+    return imported.length === 0 ? code : codeWith(new Set(imported.map(({ free }) => free.name)))
+  }
+
+  /** What the name stands for; undefined if it is a global. */
+  read(owner: CaptureOwner, name: CodeName): ReadCapture | undefined {
+    const { free } = name
+    const { placeOf } = this.#options
+    const scope = scopeOf(owner, free)
+    if (scope < 0 && free.binding === undefined) return undefined
+    const step = (): string => captureText(free.name, placeOf(owner.url, free.place))
+    const cell = this.#remadeOf(free.binding, owner.url)
+    if (cell !== undefined) {
+      // Such a value is made when it is first used: a computed key would need it before.
+      const content: Content = name.isEarly
+        ? { kind: 'refusal', refusal: refuseHidden(free.name, true) }
+        : { kind: 'value', value: cell }
+      const capture = { name: name.name, step, content }
+      const variable = this.#remadeVariable(free.binding, owner.url)
+      const isConstant = variable === undefined || !this.#options.remade.isOpen(variable)
+      return { capture, isConstant, partialUse: undefined }
+    }
+    const { content, ...about } = this.#contentOf(owner, name, scope)
+    return { capture: { name: name.name, step, content }, ...about }
+  }
+
+  /** Where a variable is declared that holds something that is nobody else's. */
+  declarationOf(
+    binding: Binding,
+    { url, script }: { readonly url: string; readonly script: KnownScript },
+  ): Declaration | undefined {
+    if (binding.kind !== 'import') return { binding, script }
+    return binding.origin && this.#options.scripts.declarationOf(binding.origin, url)
+  }
+
+  /** What is made again must still be as it was: that shows only where the function sees it. */
+  #checkRemade(owner: CaptureOwner, free: FreeName): void {
+    const { remade } = this.#options
+    const variable = this.#remadeVariable(free.binding, owner.url)
+    if (variable === undefined || !remade.isOpen(variable)) return
+    const seen = this.look(owner, free)
+    if (seen !== undefined && seen !== 'uninitialized') remade.check(variable, seen.value)
+  }
+
+  #remadeOf(binding: Binding | undefined, url: string): MadeCell | undefined {
+    const variable = this.#remadeVariable(binding, url)
+    return variable && this.#options.remade.cellOf(variable)
+  }
+
+  /** The variable, if any may be made again: of which of several equal modules does not matter. */
+  #remadeVariable(binding: Binding | undefined, url: string): Binding | undefined {
+    if (binding === undefined || this.#options.remade.version === 0) return undefined
+    if (binding.kind !== 'import' || binding.origin === undefined) return binding
+    return this.#options.scripts.declarationOf(binding.origin, url)?.binding
+  }
+
+  /** Whether what is constant is still enough: a module may have got other functions. */
+  isCurrent({ capture: { content }, partialUse }: ReadCapture): boolean {
+    if (partialUse === undefined || content.kind !== 'members') return true
+    return this.#modules.isEnough(content.module, partialUse)
+  }
+
+  #contentOf(owner: CaptureOwner, name: CodeName, scope: number): Found {
+    const { free } = name
+    const { binding } = free
+    const imported = binding === undefined ? undefined : this.#imported(binding, owner.url)
+    if (imported !== undefined) return constant(imported)
+    const wrapped = scope < 0 ? this.#wrapped(binding, owner.url) : undefined
+    if (wrapped !== undefined) return constant(wrapped)
+    if (scope < 0 && binding?.kind === 'function' && COVERAGE.test(free.name)) {
+      const value = this.#options.compilers.counters()
+      return constant(
+        name.isCell ? { kind: 'cell', key: binding, value } : { kind: 'value', value },
+      )
+    }
+    const module = scope < 0 ? this.#hiddenModule(owner, free) : undefined
+    if (module !== undefined) return changing(module)
+    // What nobody keeps beside the function cannot be seen, but may be in the text.
+    if (scope < 0 && binding?.literal !== undefined) {
+      return constant({ kind: 'value', value: binding.literal })
+    }
+    if (scope < 0)
+      return changing({ kind: 'refusal', refusal: refuseHidden(free.name, name.isEarly) })
+    const seen = this.#look(owner, free, scope)
+    if (seen === 'uninitialized') {
+      return changing({ kind: 'refusal', refusal: refuseUninitialized(free.name) })
+    }
+    return this.#valueContent(owner, name, { value: seen.value, scope })
+  }
+
+  /** What a variable holds, as far as a function sees it; undefined if it does not. */
+  look(owner: CaptureOwner, free: FreeName): Seen | undefined {
+    const scope = scopeOf(owner, free)
+    return scope < 0 ? undefined : this.#look(owner, free, scope)
+  }
+
+  #look({ fn, view }: CaptureOwner, { name, binding }: FreeName, scope: number): Seen {
+    let value: unknown
+    try {
+      value = view.scopes[scope]?.variables[name]
+    } catch {
+      return 'uninitialized'
+    }
+    const isDead = value === undefined && binding && this.#options.deadZones.has(fn, binding)
+    return isDead === true ? 'uninitialized' : { value }
+  }
+
+  #imported(binding: Binding, url: string): Content | undefined {
+    if (binding.origin === undefined || !binding.isConstant) return undefined
+    const reference = this.#options.modules.originReference(binding.origin, url)
+    return reference === undefined ? undefined : { kind: 'reference', reference }
+  }
+
+  /** A compiler's stand-in for a namespace that no function keeps: the namespace is as good. */
+  #wrapped(binding: Binding | undefined, url: string): Content | undefined {
+    if (binding?.wrappedSpecifier === undefined) return undefined
+    const origin = { specifier: binding.wrappedSpecifier, form: 'import', path: [] } as const
+    const reference = this.#options.modules.originReference(origin, url)
+    return reference === undefined ? undefined : { kind: 'reference', reference }
+  }
+
+  /** A module that no function keeps, as far as its exports are known. */
+  #hiddenModule(owner: CaptureOwner, { binding, members }: FreeName): Content | undefined {
+    const { script } = owner
+    if (binding === undefined || members === undefined || script === undefined) return undefined
+    const url = this.#options.scripts.moduleOf(binding, script)?.script.url
+    const module = url === undefined ? undefined : (exportsOf(url) ?? EMPTY)
+    if (module === undefined) return undefined
+    const { content } = this.#moduleContent(module, members, { binding, owner })
+    const isThere = (name: string): boolean => name in module || content.getters?.has(name) === true
+    return members.every(isThere) ? content : undefined
+  }
+
+  #valueContent(
+    owner: CaptureOwner,
+    { free, isCell }: CodeName,
+    { value, scope }: { readonly value: unknown; readonly scope: number },
+  ): Found {
+    const { binding } = free
+    if (isNodeRequire(value)) this.#options.onRequire(value, owner.url)
+    if (binding?.isPrivateStore === true && isWeak(value)) {
+      return constant({ kind: 'privateStore', store: value })
+    }
+    const isModule = binding?.isModuleObject === true || isOwnModule(binding)
+    const keys = isCell ? undefined : this.#modules.keysOf(value, free, isModule)
+    if (keys !== undefined) {
+      const found = this.#moduleContent(value as object, keys.names, { binding, owner })
+      const { content, isSteady } = found
+      const partialUse = keys.isPartial ? free : undefined
+      const isConstant = binding?.isConstant === true && isSteady
+      return { content, isConstant, partialUse }
+    }
+    const variable = this.#variableOf(binding, owner.url)
+    if (isCell && variable !== undefined) {
+      const key = this.#options.cells.keyOf(owner.fn, variable, scope, free.isAssigned)
+      return changing({ kind: 'cell', key, value })
+    }
+    if (binding === undefined && free.isAssigned) {
+      return changing({ kind: 'refusal', refusal: refuseUnknownVariable(free) })
+    }
+    const content: Content = { kind: 'value', value }
+    // What is undefined may only be so far.
+    return variable?.isConstant === true && value !== undefined
+      ? constant(content)
+      : changing(content)
+  }
+
+  /**
+   * A namespace shows the values of now, and shares variables that its module changes with it. What
+   * is made again on the other side is read there. `isSteady`: it will be the same the next time.
+   */
+  #moduleContent(
+    module: object,
+    names: readonly string[],
+    { binding, owner }: { readonly binding: Binding | undefined; readonly owner: CaptureOwner },
+  ): { readonly content: Members; readonly isSteady: boolean } {
+    const origin = types.isModuleNamespaceObject(module) ? binding?.origin : undefined
+    const getters = new Map(
+      origin &&
+        this.#getters(module, names, (name) =>
+          this.#options.scripts.variableOf({ ...origin, path: [...origin.path, name] }, owner.url),
+        ),
+    )
+    let isSteady = getters.size === 0
+    for (const name of names) {
+      const made = this.#remadeMember(binding, owner, { module, name })
+      if (made === undefined) continue
+      getters.set(name, this.#options.live.getterOfMade(name, made.cell))
+      if (made.isOpen) isSteady = false
+    }
+    const content: Members = { kind: 'members', module, names }
+    return { content: getters.size > 0 ? { ...content, getters } : content, isSteady }
+  }
+
+  /** What stands behind a property of a module; undefined if the object is something else. */
+  memberOf(
+    binding: Binding,
+    script: KnownScript,
+    { module, name }: { readonly module: unknown; readonly name: string },
+  ): Declaration | undefined {
+    const { scripts } = this.#options
+    const url = scripts.moduleOf(binding, script)?.script.url
+    if (url === undefined) return undefined
+    // What looks like a compiler's `wrap(require('x'))` may be anything that is made of a module.
+    const exports = exportsOf(url)
+    const isIt = exports === undefined || !isObject(module) || module === EMPTY
+    if (!isIt && Reflect.get(module, name) !== Reflect.get(exports, name)) return undefined
+    return scripts.memberOf(binding, script, name)
+  }
+
+  #remadeMember(
+    binding: Binding | undefined,
+    { script }: CaptureOwner,
+    { module, name }: { readonly module: object; readonly name: string },
+  ): { readonly cell: MadeCell; readonly isOpen: boolean } | undefined {
+    const { remade } = this.#options
+    if (binding === undefined || script === undefined || remade.version === 0) return undefined
+    const variable = this.memberOf(binding, script, { module, name })?.binding
+    if (variable === undefined) return undefined
+    const isOpen = remade.isOpen(variable)
+    if (isOpen) remade.check(variable, Reflect.get(module, name))
+    const cell = remade.cellOf(variable)
+    return cell && { cell, isOpen }
+  }
+
+  /**
+   * The getters of a namespace that is a value like others: it is that of the module from which one
+   * of its functions comes, if that exports the same names.
+   */
+  gettersOf(namespace: Readonly<Record<string, unknown>>): ReadonlyMap<string, AnyFunction> {
+    const { scripts } = this.#options
+    const names = Object.keys(namespace)
+    const own = names.map((name) => namespace[name]).find((value) => typeof value === 'function')
+    const url = own === undefined ? undefined : scripts.urlOf(own as AnyFunction)
+    if (url === undefined || url === '') return new Map()
+    const variableOf = (name: string): Binding | undefined =>
+      scripts.variableOf({ specifier: url, form: 'import', path: [name] }, url)
+    return names.every(variableOf) ? this.#getters(namespace, names, variableOf) : new Map()
+  }
+
+  #getters(
+    module: object,
+    names: readonly string[],
+    variableOf: (name: string) => Binding | undefined,
+  ): ReadonlyMap<string, AnyFunction> {
+    const getters = new Map<string, AnyFunction>()
+    for (const name of names) {
+      const variable = variableOf(name)
+      if (variable?.isCell !== true) continue
+      getters.set(name, this.#options.live.getterOf({ module, name, variable }))
+    }
+    return getters
+  }
+
+  /** The variable where it is declared: for an import, that of the module that exports it. */
+  #variableOf(binding: Binding | undefined, url: string): Binding | undefined {
+    if (binding?.kind !== 'import' || binding.origin === undefined) return binding
+    return this.#options.scripts.variableOf(binding.origin, url)
+  }
+}
+
+function scopeOf({ view }: CaptureOwner, { name }: FreeName): number {
+  return view.scopes.findIndex(({ variables }) => Object.hasOwn(variables, name))
+}
+
+function constant(content: Content): Found {
+  return { content, isConstant: true, partialUse: undefined }
+}
+
+function changing(content: Content): Found {
+  return { content, isConstant: false, partialUse: undefined }
+}
+
+/** `module` of a CommonJS file, of which only `exports` can be meant. */
+function isOwnModule(binding: Binding | undefined): boolean {
+  return binding?.kind === 'wrapper' && binding.name === 'module'
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function isWeak(value: unknown): value is WeakMap<object, unknown> | WeakSet<object> {
+  return types.isWeakMap(value) || types.isWeakSet(value)
+}
+
+/** The `require` of some file. */
+function isNodeRequire(value: unknown): value is AnyFunction {
+  if (typeof value !== 'function' || types.isProxy(value)) return false
+  return (
+    typeof ownValue(value, 'resolve') === 'function' &&
+    typeof ownValue(value, 'cache') === 'object' &&
+    Object.hasOwn(value, 'main')
+  )
+}
+
+function refuseUninitialized(name: string): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'it is not initialised yet',
+    'submit the function after the line that declares it',
+  )
+}
+
+/** V8 does not show everything: not the name of a function expression to functions inside it. */
+function refuseHidden(name: string, isEarly: boolean): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'its value cannot be seen from outside',
+    isEarly
+      ? `use it in the class once more, for example in \`static { ${name} }\``
+      : 'give it to the function in another way: as an argument, or as a property of an object',
+  )
+}
+
+function refuseUnknownVariable({ name }: FreeName): Refusal {
+  return new Refusal(
+    `the variable ${name}`,
+    'the function changes it, and the text around the function cannot be read',
+    'keep it in an object',
+  )
+}

@@ -1,0 +1,82 @@
+// What a class reads while it is defined: `[KEYS.open]() {}`. The variable itself is given later,
+// with all others, so for that moment it gets a copy of the texts, numbers and symbols that it
+// leads to.
+
+import { types } from 'node:util'
+import { DeserializeError } from '../../base/errors.js'
+import type { ByteReader } from '../bytes/reader.js'
+import type { ByteWriter } from '../bytes/writer.js'
+import { prototypesFrom } from '../value/prototype-chain.js'
+
+/** So far down does the copy lead: `A.B.C.D`. */
+const MAX_DEPTH = 4
+/** So many properties does it have. */
+const MAX_PROPERTIES = 10_000
+
+const KIND_VALUE = 0
+const KIND_OBJECT = 1
+
+/** What writes and reads primitives of every kind. */
+export interface PrimitiveWriter {
+  readonly bytes: ByteWriter
+  primitive(value: unknown): void
+}
+
+/** Appends a copy of the value. Properties that are not data are left out. */
+export function writeEarly(writer: PrimitiveWriter, value: unknown): void {
+  writeNode(writer, value, { depth: 0, left: MAX_PROPERTIES })
+}
+
+interface Budget {
+  depth: number
+  left: number
+}
+
+function writeNode(writer: PrimitiveWriter, value: unknown, budget: Budget): void {
+  if (!isObject(value)) {
+    writer.bytes.byte(KIND_VALUE)
+    writer.primitive(value)
+    return
+  }
+  writer.bytes.byte(KIND_OBJECT)
+  const properties = budget.depth < MAX_DEPTH ? propertiesOf(value, budget) : []
+  writer.bytes.varint(properties.length)
+  budget.depth += 1
+  for (const [key, content] of properties) {
+    writer.bytes.text(key)
+    writeNode(writer, content, budget)
+  }
+  budget.depth -= 1
+}
+
+function propertiesOf(object: object, budget: Budget): [string, unknown][] {
+  if (types.isProxy(object)) return []
+  const found = new Map<string, unknown>()
+  for (const owner of prototypesFrom(object)) {
+    if (owner === Object.prototype || owner === Function.prototype) break
+    for (const key of Object.getOwnPropertyNames(owner)) {
+      const descriptor = Object.getOwnPropertyDescriptor(owner, key)
+      if (descriptor === undefined || !('value' in descriptor) || found.has(key)) continue
+      if (budget.left === 0) break
+      budget.left -= 1
+      found.set(key, descriptor.value)
+    }
+  }
+  return [...found]
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}
+
+/** The copy. Throws `DeserializeError`. */
+export function readEarly(reader: ByteReader, primitive: () => unknown, depth = 0): unknown {
+  if (reader.byte() === KIND_VALUE) return primitive()
+  if (depth > MAX_DEPTH) throw new DeserializeError('a computed name of a class is nested too deep')
+  const object = Object.create(null) as Record<string, unknown>
+  for (let left = reader.count(2); left > 0; left -= 1) {
+    const key = reader.text()
+    object[key] = readEarly(reader, primitive, depth + 1)
+  }
+  return object
+}

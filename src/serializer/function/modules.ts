@@ -1,0 +1,241 @@
+// Objects that stand for modules. A program that uses one means some of its properties: to send all
+// would send the whole module.
+
+import { readFileSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { types } from 'node:util'
+import { type AnyFunction, ownValue } from '../module/native.js'
+import { analyzeText } from '../source/analysis.js'
+import { usesOwner } from '../source/site.js'
+import type { Binding, FreeName, FunctionCode } from '../source/sites.js'
+import type { MadeCell } from '../value/cell.js'
+import { prototypesFrom } from '../value/prototype-chain.js'
+import type { Capture, SourceParts } from './parts.js'
+
+// CommonJS files that Node has loaded: V8 forgets the text of one that has left no function.
+
+/** An entry of Node's. */
+interface LoadedModule {
+  readonly exports: unknown
+  readonly loaded: boolean
+}
+
+type RequireCache = Readonly<Record<string, LoadedModule | undefined>>
+
+let known: RequireCache | undefined
+
+/** All of them, by path. */
+function requireCache(): RequireCache {
+  // Not when this file is loaded: in some bundles there is no `require`, and others say so.
+  return (known ??= createRequire(import.meta.url).cache)
+}
+
+/** What such a file exports, if that is an object. */
+export function exportsOf(url: string): object | undefined {
+  const exports = requireCache()[pathOf(url)]?.exports
+  return typeof exports === 'object' && exports !== null ? exports : undefined
+}
+
+/** Its text, as long as it must be the one that was loaded. */
+export function textOfFile(url: string): string | undefined {
+  const path = pathOf(url)
+  if (requireCache()[path] === undefined || !/\.c?js$/.test(path)) return undefined
+  try {
+    return statSync(path).mtimeMs < performance.timeOrigin ? readFileSync(path, 'utf8') : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function pathOf(url: string): string {
+  return url.startsWith('file:') ? fileURLToPath(url) : url
+}
+
+/** How a function uses a variable. */
+export type ModuleUse = Pick<FreeName, 'members' | 'calledMembers'>
+
+/** The properties of a module that travel. */
+interface ModuleKeys {
+  readonly names: readonly string[]
+  /** These are those that are used, not all. */
+  readonly isPartial: boolean
+}
+
+/** Recognises modules. */
+export class ModuleObjects {
+  readonly #loaded = new LoadedObjects()
+  /** What the text of a function says: whether it uses the object that it is called on. */
+  readonly #usesOwner = new WeakMap<AnyFunction, boolean>()
+
+  /**
+   * The properties that travel, if the value stands for a module: those that are used, or all of a
+   * namespace where that is not enough. Undefined for every other value, and for what has to travel
+   * as it is.
+   */
+  keysOf(value: unknown, use: ModuleUse, isDeclaredModule: boolean): ModuleKeys | undefined {
+    if (typeof value !== 'object' || value === null) return undefined
+    const { members } = use
+    const partial = members && { names: members, isPartial: true }
+    // Some loaders put a proxy before a module to unite its exports with its default export.
+    if (types.isProxy(value)) return isDeclaredModule ? partial : undefined
+    if (types.isModuleNamespaceObject(value)) {
+      return partial !== undefined && this.isEnough(value, use)
+        ? partial
+        : { names: Object.keys(value), isPartial: false }
+    }
+    if (partial === undefined) return undefined
+    const isModule = isDeclaredModule || looksLikeModule(value) || this.#loaded.has(value)
+    return isModule && this.isEnough(value, use) ? partial : undefined
+  }
+
+  /** Whether what is used of a module does not use others of its properties by `this`. */
+  isEnough(module: object, { members, calledMembers }: ModuleUse): boolean {
+    if (types.isProxy(module)) return true
+    return (
+      !calledMembers.some((name) => this.#isOwnerUser(memberOf(module, name))) &&
+      members?.some((name) => this.#hasUserAccessor(module, name)) !== true
+    )
+  }
+
+  #hasUserAccessor(module: object, name: string): boolean {
+    if (types.isModuleNamespaceObject(module)) return false
+    const property: { readonly get?: unknown } | undefined = Object.getOwnPropertyDescriptor(
+      module,
+      name,
+    )
+    return this.#isOwnerUser(property?.get)
+  }
+
+  #isOwnerUser(value: unknown): boolean {
+    if (typeof value !== 'function' || types.isProxy(value)) return false
+    const fn = value as AnyFunction
+    const known = this.#usesOwner.get(fn)
+    if (known !== undefined) return known
+    const uses = usesOwner(Function.prototype.toString.call(fn))
+    this.#usesOwner.set(fn, uses)
+    return uses
+  }
+}
+
+/** What compilers make of a module. */
+function looksLikeModule(value: object): boolean {
+  if (ownValue(value, '__esModule') === true) return true
+  return Object.getOwnPropertyDescriptor(value, Symbol.toStringTag)?.value === 'Module'
+}
+
+/** What calling the property would call. Compilers make getters of exports. */
+function memberOf(module: object, name: string): unknown {
+  try {
+    for (const owner of prototypesFrom(module)) {
+      if (types.isProxy(owner)) return undefined
+      const property = Object.getOwnPropertyDescriptor(owner, name)
+      if (property === undefined) continue
+      return 'value' in property
+        ? property.value
+        : (module as Readonly<Record<string, unknown>>)[name]
+    }
+  } catch {
+    // It is not initialised yet.
+  }
+  return undefined
+}
+
+/** The exports of the CommonJS files that are loaded. */
+class LoadedObjects {
+  readonly #objects = new WeakSet<object>()
+  /** They may still get other exports. */
+  #pending: readonly LoadedModule[] = []
+  #count = 0
+  #newest: LoadedModule | undefined
+
+  has(value: object): boolean {
+    this.#refresh()
+    return this.#objects.has(value) || this.#pending.some(({ exports }) => exports === value)
+  }
+
+  /** What is loaded, also once more, becomes the last. */
+  #refresh(): void {
+    const filenames = Object.keys(requireCache())
+    const newest = requireCache()[filenames.at(-1) ?? '']
+    const isSame = filenames.length === this.#count && newest === this.#newest
+    if (isSame && this.#pending.every(({ loaded }) => !loaded)) return
+    this.#count = filenames.length
+    this.#newest = newest
+    const pending: LoadedModule[] = []
+    for (const entry of Object.values(requireCache())) {
+      if (entry?.loaded === false) pending.push(entry)
+      else this.#add(entry?.exports)
+    }
+    this.#pending = pending
+  }
+
+  #add(exports: unknown): void {
+    if (typeof exports === 'object' && exports !== null) this.#objects.add(exports)
+  }
+}
+
+// Exports that their module changes, as others see them in its namespace: each is read by a getter,
+// which is a function over the variable, as the functions of the module are.
+
+/** The name of the variable in the code of a getter. */
+const NAME = 'exported'
+
+/** An export of a module. */
+interface LiveExport {
+  readonly module: object
+  readonly name: string
+  readonly variable: Binding
+}
+
+/** One that is made again on the other side. */
+interface MadeExport {
+  readonly name: string
+  readonly cell: MadeCell
+}
+
+/** The getters of all modules. */
+export class LiveExports {
+  readonly #getters = new WeakMap<Binding, AnyFunction>()
+  readonly #exports = new WeakMap<AnyFunction, LiveExport>()
+  readonly #made = new WeakMap<MadeCell, AnyFunction>()
+  readonly #madeExports = new WeakMap<AnyFunction, MadeExport>()
+  #code: FunctionCode | undefined
+
+  /** The getter of an export whose variable changes; the same one each time. */
+  getterOf(live: LiveExport): AnyFunction {
+    const { module, name, variable } = live
+    let getter = this.#getters.get(variable)
+    if (getter === undefined) {
+      getter = () => Reflect.get(module, name)
+      this.#getters.set(variable, getter)
+      this.#exports.set(getter, live)
+    }
+    return getter
+  }
+
+  /** The getter of an export that is made again where it arrives; the same one each time. */
+  getterOfMade(name: string, cell: MadeCell): AnyFunction {
+    let getter = this.#made.get(cell)
+    if (getter === undefined) {
+      getter = () => cell.v
+      this.#made.set(cell, getter)
+      this.#madeExports.set(getter, { name, cell })
+    }
+    return getter
+  }
+
+  /** What a getter is made of, if it is one. */
+  partsOf(getter: AnyFunction): SourceParts | undefined {
+    const live = this.#exports.get(getter) ?? this.#madeExports.get(getter)
+    if (live === undefined) return undefined
+    this.#code ??= analyzeText(`() => ${NAME}`, true)?.codeWith(new Set([NAME]))
+    if (this.#code === undefined) return undefined
+    const content: Capture['content'] =
+      'cell' in live
+        ? { kind: 'value', value: live.cell }
+        : { kind: 'cell', key: live.variable, value: Reflect.get(live.module, live.name) }
+    const captures = [{ name: NAME, step: `the export ${live.name}`, content }]
+    return { kind: 'source', code: this.#code, url: '', captures, classParts: undefined }
+  }
+}

@@ -1,0 +1,292 @@
+// Makes functions again: the other half of writer.ts.
+
+import { DeserializeError } from '../../base/errors.js'
+import { readCodeKey, type ShippedCode } from '../bytes/code.js'
+import { readReference } from '../bytes/leaf.js'
+import type { ByteReader } from '../bytes/reader.js'
+import * as tag from '../bytes/tag.js'
+import { type AnyFunction, ownValue } from '../module/native.js'
+import type { ExportReference } from '../module/policy.js'
+import { captureText, placeText } from '../refusal.js'
+import type { FunctionCode, RuntimeName } from '../source/sites.js'
+import { Cell } from '../value/cell.js'
+import { prototypeOf } from '../value/prototype-chain.js'
+import { applyIntegrity } from '../value/shape.js'
+import type { ReaderContext } from '../value/sink.js'
+import { readEarly } from './early.js'
+import type { FunctionFactory, FunctionInputs, FunctionInstance, StaticPrivate } from './factory.js'
+import type { Capture, FunctionParts } from './parts.js'
+import {
+  CAPTURE_ABSENT,
+  CAPTURE_CONSTANT,
+  CAPTURE_EARLY,
+  CAPTURE_LATE,
+  FUNCTION_INTEGRITY,
+  FUNCTION_MEMBERS,
+  FUNCTION_OTHER_PROTOTYPE,
+  FUNCTION_PARENT_MEMBERS,
+  FUNCTION_PROPERTIES,
+  FUNCTION_PROTOTYPE,
+} from './writer.js'
+
+/** What is needed of the unit. */
+interface FunctionSource {
+  readonly reader: ByteReader
+  readonly context: ReaderContext
+  value(): unknown
+  primitive(): unknown
+  functionValue(): AnyFunction
+}
+
+/** What is needed to read properties. */
+interface PropertySource {
+  define(object: object): unknown
+  prototype(): object | null
+}
+
+/** A function that is there, but for its late variables and properties. */
+export interface PendingFunction {
+  readonly fn: AnyFunction
+  readonly made: MadeFunction
+}
+
+/** Reads the functions of one unit. */
+export class FunctionReader {
+  readonly #source: FunctionSource
+  readonly #properties: PropertySource
+  /** Codes by number. */
+  readonly #codes: string[] = []
+
+  constructor(source: FunctionSource, properties: PropertySource) {
+    this.#source = source
+    this.#properties = properties
+  }
+
+  /** A function without its content. */
+  header(): PendingFunction {
+    const { reader, context } = this.#source
+    const codeKey = this.#codeKey()
+    const name = reader.byte() === 1 ? reader.text() : undefined
+    const length = reader.varint()
+    const { code } = context.tools.factories.shippedCode(codeKey)
+    const { captures, ...given } = this.#captures(code)
+    const parent = code.parentName === undefined ? undefined : this.#parent()
+    const factory = context.tools.factories.get(codeKey, captures)
+    const runtime = code.runtime.map(({ kind }) => this.#runtimeValue(kind, factory))
+    const { senderMajor } = context
+    const title = name === undefined || name === '' ? 'this function' : `function ${name}`
+    const instance = factory.make({ ...given, runtime, parent, title, senderMajor })
+    const { fn } = instance
+    if (name !== undefined) redefine(fn, 'name', name)
+    redefine(fn, 'length', length)
+    const { constants, references } = given
+    const made = { factory, instance, constants, references }
+    context.tools.shipped.add(fn, made)
+    return { fn, made }
+  }
+
+  /** Reads what the function did not have from the beginning. */
+  content({ fn, made }: PendingFunction): void {
+    const { factory, instance } = made
+    const late = factory.captures.filter((capture) => isLate(capture))
+    instance.setLate(late.map(() => this.#source.value()))
+    if (factory.shipped.code.adoptName !== undefined) this.#staticPrivates(instance.privates)
+    const flags = this.#source.reader.byte()
+    if ((flags & FUNCTION_PROTOTYPE) !== 0) Object.setPrototypeOf(fn, this.#properties.prototype())
+    if ((flags & FUNCTION_PROPERTIES) !== 0) this.#properties.define(fn)
+    const prototype = ownValue(fn, 'prototype')
+    if ((flags & FUNCTION_MEMBERS) !== 0) this.#defineMembers(prototype)
+    if ((flags & FUNCTION_PARENT_MEMBERS) !== 0) {
+      Object.setPrototypeOf(prototype, this.#properties.prototype())
+    }
+    if ((flags & FUNCTION_OTHER_PROTOTYPE) !== 0) {
+      Object.defineProperty(fn, 'prototype', { value: this.#source.value() })
+    }
+    if ((flags & FUNCTION_INTEGRITY) !== 0) applyIntegrity(fn, this.#source.reader.byte())
+  }
+
+  /** A bound function, behind its flags. */
+  bound(): AnyFunction {
+    const target = this.#source.functionValue()
+    const self = this.#source.value()
+    const parameters: unknown[] = []
+    for (let left = this.#source.reader.count(1); left > 0; left -= 1) {
+      parameters.push(this.#source.value())
+    }
+    const fn = Function.prototype.bind.call(target, self, ...parameters) as AnyFunction
+    this.#source.context.tools.shipped.addParts(fn, { kind: 'bound', target, self, parameters })
+    return fn
+  }
+
+  /** What stands for `import` or `require` in a file. */
+  runtime(role: 'import' | 'require'): AnyFunction {
+    const url = this.#source.reader.text()
+    const { loader, shipped } = this.#source.context.tools
+    const fn = role === 'import' ? loader.importOf(url) : loader.requireOf(url)
+    shipped.addParts(fn, { kind: 'runtime', role, url })
+    return fn
+  }
+
+  #codeKey(): string {
+    const { reader } = this.#source
+    const number = reader.varint()
+    if (number === 0) {
+      const key = readCodeKey(reader)
+      this.#codes.push(key)
+      return key
+    }
+    const key = this.#codes[number - 1]
+    if (key !== undefined) return key
+    throw new DeserializeError('the value refers to a code that it does not have')
+  }
+
+  #captures({ names }: FunctionCode): Given & { readonly captures: readonly number[] } {
+    const captures: number[] = []
+    const constants: unknown[] = []
+    const early: unknown[] = []
+    const references = new Map<number, ExportReference>()
+    for (let index = 0; index < names.length; index += 1) {
+      const capture = this.#source.reader.byte()
+      captures.push(capture)
+      if (capture === CAPTURE_CONSTANT) {
+        constants.push(this.#constant(references, index))
+      } else if (capture === CAPTURE_EARLY) {
+        early.push(readEarly(this.#source.reader, () => this.#source.primitive()))
+      } else if (capture !== CAPTURE_LATE && capture !== CAPTURE_ABSENT) {
+        throw new DeserializeError('a variable is given in a way that this version does not know')
+      }
+    }
+    return { captures, constants, early, references }
+  }
+
+  #constant(references: Map<number, ExportReference>, index: number): unknown {
+    const { reader, context } = this.#source
+    if (reader.peek() !== tag.VALUE_EXPORT) return this.#source.value()
+    reader.skip(1)
+    const reference = readReference(reader)
+    references.set(index, reference)
+    return context.tools.loader.load(reference)
+  }
+
+  #parent(): AnyFunction | null {
+    return this.#source.reader.byte() === 0 ? null : this.#source.functionValue()
+  }
+
+  #runtimeValue(kind: RuntimeName['kind'], { shipped }: FunctionFactory): unknown {
+    const { loader, shipped: functions } = this.#source.context.tools
+    const { url } = shipped
+    if (kind === 'meta') return loader.metaOf(url)
+    const fn = kind === 'import' ? loader.importOf(url) : loader.requireOf(url)
+    functions.addParts(fn, { kind: 'runtime', role: kind, url })
+    return fn
+  }
+
+  #staticPrivates(privates: readonly StaticPrivate[]): void {
+    const { reader } = this.#source
+    for (let left = reader.count(2); left > 0; left -= 1) {
+      const name = reader.text()
+      const value = this.#source.value()
+      privates.find((one) => one.name === name)?.set(value)
+    }
+  }
+
+  #defineMembers(prototype: unknown): void {
+    if (typeof prototype !== 'object' || prototype === null) {
+      throw new DeserializeError('a class has members, but nothing to keep them')
+    }
+    this.#properties.define(prototype)
+  }
+}
+
+/** What the header gives of the variables. */
+interface Given extends Pick<FunctionInputs, 'constants' | 'early'> {
+  readonly references: ReadonlyMap<number, ExportReference>
+}
+
+function isLate(capture: number): boolean {
+  return capture === CAPTURE_LATE || capture === CAPTURE_EARLY
+}
+
+function redefine(fn: AnyFunction, key: 'name' | 'length', value: unknown): void {
+  if (ownValue(fn, key) !== value) Object.defineProperty(fn, key, { value, configurable: true })
+}
+
+// Functions that were made here from what came from elsewhere. What they are made of is known, so
+// that they can be sent on, or back, without finding it out again.
+
+/** A function and how it was made. */
+interface MadeFunction {
+  readonly factory: FunctionFactory
+  readonly instance: FunctionInstance
+  /** In the order of the names, those that are constants. */
+  readonly constants: readonly unknown[]
+  /** Which of them were imported, by the place of the name. */
+  readonly references: ReadonlyMap<number, ExportReference>
+}
+
+/** The functions that were made by one reader. */
+export class ShippedFunctions {
+  readonly #made = new WeakMap<AnyFunction, MadeFunction>()
+  readonly #others = new WeakMap<AnyFunction, FunctionParts>()
+
+  /** Remembers how a function with code was made. */
+  add(fn: AnyFunction, made: MadeFunction): void {
+    this.#made.set(fn, made)
+  }
+
+  /** Remembers what another function is. */
+  addParts(fn: AnyFunction, parts: FunctionParts): void {
+    this.#others.set(fn, parts)
+  }
+
+  /** What a function is made of now; undefined if it was not made here. */
+  partsOf(fn: AnyFunction): FunctionParts | undefined {
+    const made = this.#made.get(fn)
+    if (made === undefined) return this.#others.get(fn)
+    const { shipped } = made.factory
+    const { code, url, isClass, instancePrivates } = shipped
+    const classParts = isClass
+      ? { parent: parentOf(fn, shipped), staticPrivates: privatesOf(made), instancePrivates }
+      : undefined
+    return { kind: 'source', code, url, captures: capturesOf(made), classParts }
+  }
+}
+
+function parentOf(fn: AnyFunction, { code }: ShippedCode): AnyFunction | null | undefined {
+  if (code.parentName === undefined) return undefined
+  const parent = prototypeOf(fn)
+  return parent === Function.prototype ? null : (parent as AnyFunction)
+}
+
+function privatesOf({ instance }: MadeFunction): { name: string; value: unknown }[] {
+  return instance.privates.map(({ name, get }) => ({ name, value: get() }))
+}
+
+function capturesOf({ factory, instance, constants, references }: MadeFunction): Capture[] {
+  const { code, url } = factory.shipped
+  const late = instance.getLate()
+  const captures: Capture[] = []
+  let constantCount = 0
+  let lateCount = 0
+  for (const [index, name] of code.names.entries()) {
+    const kind = factory.captures[index]
+    if (kind === CAPTURE_ABSENT) continue
+    const value = kind === CAPTURE_CONSTANT ? constants[constantCount] : late[lateCount]
+    if (kind === CAPTURE_CONSTANT) constantCount += 1
+    else lateCount += 1
+    const reference = references.get(index)
+    const content: Capture['content'] =
+      reference === undefined ? contentOf(value) : { kind: 'reference', reference }
+    const step = captureText(name.free.name, placeText(url, name.free.place.line))
+    captures.push({ name: name.name, step, content })
+  }
+  return captures
+}
+
+function contentOf(value: unknown): Capture['content'] {
+  if (value instanceof Cell) return { kind: 'cell', key: value, value: value.v }
+  if (value instanceof WeakMap || value instanceof WeakSet) {
+    return { kind: 'privateStore', store: value as WeakMap<object, unknown> }
+  }
+  return { kind: 'value', value }
+}

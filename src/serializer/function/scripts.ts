@@ -1,0 +1,272 @@
+// The scripts that functions come from: their analysis, and the way from a place in V8's
+// coordinates to the function that stands there.
+
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { FunctionLocation, Inspector, Script } from '../inspect/inspector.js'
+import type { AnyFunction } from '../module/native.js'
+import type { Binding, FunctionSite, ImportOrigin } from '../source/sites.js'
+import type { ImportedName } from '../source/scope.js'
+import { analyzeScript, type ScriptAnalysis } from '../source/analysis.js'
+import { textOfFile } from './modules.js'
+
+/** A script and what its text says; `analysis` is undefined where the text cannot be understood. */
+export interface KnownScript {
+  readonly script: Script
+  readonly analysis: ScriptAnalysis | undefined
+}
+
+/** A variable, and the script that declares it. */
+export interface Declaration {
+  readonly binding: Binding
+  readonly script: KnownScript
+}
+
+/** How far re-exports are followed. */
+const MAX_HOPS = 20
+
+/** Analyses each script once. */
+export class ScriptTable {
+  readonly #inspector: Inspector
+  readonly #known = new Map<string, KnownScript>()
+  readonly #byUrl = new Map<string, KnownScript>()
+  /** Where specifiers have led: by the URL of the script, and the specifier. */
+  readonly #found = new Map<string, string>()
+  /** Texts that a program evaluates have no file: there can be any number of them. */
+  readonly #passing = new Map<string, WeakRef<KnownScript>>()
+  readonly #gone = new FinalizationRegistry<string>((id) => this.#passing.delete(id))
+
+  constructor(inspector: Inspector) {
+    this.#inspector = inspector
+  }
+
+  /** The script that has this id in V8. Undefined if V8 has forgotten it. */
+  get(id: string): KnownScript | undefined {
+    const known = this.#known.get(id) ?? this.#passing.get(id)?.deref()
+    if (known !== undefined) return known
+    const script = this.#inspector.script(id)
+    return script === undefined ? undefined : this.#add(script)
+  }
+
+  /** The URL of the script that a function comes from. */
+  urlOf(fn: AnyFunction): string | undefined {
+    const { location } = this.#inspector.functionView(fn)
+    return location === undefined ? undefined : this.get(location.scriptId)?.script.url
+  }
+
+  /** The function with this text that stands at a location. */
+  siteAt(
+    { script, analysis }: KnownScript,
+    { line, column }: FunctionLocation,
+    text: string,
+  ): FunctionSite | undefined {
+    if (analysis === undefined) return undefined
+    const row = line - script.startLine
+    const offset = analysis.offsetAt(row, row === 0 ? column - script.startColumn : column)
+    return analysis.siteAt(offset, text)
+  }
+
+  /** What the script that was loaded last from a place says of its source map; empty if nothing. */
+  sourceMapUrlAt(place: string): string {
+    return this.#inspector.scriptsByUrl(place).at(-1)?.sourceMapUrl ?? ''
+  }
+
+  /** What the module at `url` exports: exported name to local name, or undefined if not loaded. */
+  exportsOf(url: string): ReadonlyMap<string, string> | undefined {
+    const known = this.#loaded(url)
+    return known && this.#isOnly(known) ? exportedLocals(known) : undefined
+  }
+
+  /**
+   * The variable behind an import of one of the user's own modules, as that module declares it.
+   * Undefined where it cannot be told which one that is.
+   */
+  variableOf(origin: ImportOrigin, parentUrl: string): Binding | undefined {
+    const found = this.declarationOf(origin, parentUrl)
+    // Of a module that was loaded twice, each has its own.
+    return found && this.#isOnly(found.script) ? found.binding : undefined
+  }
+
+  /** The same, and where it is: in one of several scripts, if they have the same text. */
+  declarationOf(origin: ImportOrigin, parentUrl: string): Declaration | undefined {
+    const [name, ...rest] = origin.path
+    if (origin.form !== 'import' || name === undefined || rest.length > 0) return undefined
+    return this.#exported(origin.specifier, parentUrl, name, MAX_HOPS)
+  }
+
+  /** The same for what `require` gives, too: a function is the same one, whoever has it. */
+  functionOf({ specifier, path }: ImportOrigin, parentUrl: string): Declaration | undefined {
+    const [name, ...rest] = path
+    if (name === undefined || rest.length > 0) return undefined
+    return this.#exported(specifier, parentUrl, name, MAX_HOPS)
+  }
+
+  /** The module that a variable of `parent` holds. */
+  moduleOf(
+    { kind, name, origin, wrappedSpecifier }: Binding,
+    parent: KnownScript,
+  ): KnownScript | undefined {
+    if (kind === 'wrapper') return name === 'exports' ? parent : undefined
+    const specifier = origin?.path.length === 0 ? origin.specifier : wrappedSpecifier
+    return specifier === undefined ? undefined : this.#loadedFrom(specifier, parent.script.url)
+  }
+
+  /** What stands behind a property of a variable of `parent` that holds a module. */
+  memberOf(
+    binding: Binding,
+    parent: KnownScript,
+    name: string,
+    hopsLeft: number = MAX_HOPS,
+  ): Declaration | undefined {
+    const module = this.moduleOf(binding, parent)
+    return module && hopsLeft > 0 ? this.#own(module, name, hopsLeft) : undefined
+  }
+
+  /** Whether a value that is imported can be made again from the text of its module. */
+  isRemakable(script: KnownScript, { name, member }: ImportedName): boolean {
+    const binding = script.analysis?.binding(name)
+    if (binding === undefined) return false
+    const declared =
+      member === undefined
+        ? binding.origin && this.declarationOf(binding.origin, script.script.url)
+        : this.memberOf(binding, script, member)
+    const analysis = declared?.script.analysis
+    const local = declared?.binding.name ?? ''
+    const initializer = analysis?.initializerOf(local)
+    if (initializer === undefined || declared === undefined) return false
+    // Methods of literals may be functions of the user's own.
+    if (initializer.shape !== undefined || analysis?.remakingSite(local) === undefined) return false
+    return initializer.needs.every((each) => this.isRemakable(declared.script, each))
+  }
+
+  #exported(
+    specifier: string,
+    parentUrl: string,
+    name: string,
+    hopsLeft: number,
+  ): Declaration | undefined {
+    const known = this.#loadedFrom(specifier, parentUrl)
+    return known && hopsLeft > 0 ? this.#own(known, name, hopsLeft) : undefined
+  }
+
+  #own(known: KnownScript, name: string, hopsLeft: number): Declaration | undefined {
+    const { analysis, script } = known
+    if (analysis === undefined) return undefined
+    const target = analysis.exportsOf().get(name)
+    const local = target === undefined ? analysis.exportedBy(name) : undefined
+    if (target !== undefined && 'from' in target) {
+      return target.name === '*'
+        ? undefined
+        : this.#exported(target.from, script.url, target.name, hopsLeft - 1)
+    }
+    if (target === undefined && local === undefined) {
+      return firstOf(analysis.starExports, (from) =>
+        this.#exported(from, script.url, name, hopsLeft - 1),
+      )
+    }
+    const [variable = '', member] = (local ?? '').split('.')
+    if (member !== undefined && variable !== 'exports') {
+      const from = analysis.binding(variable)
+      return from && this.memberOf(from, known, member, hopsLeft - 1)
+    }
+    const binding = analysis.binding(target?.local ?? local ?? '')
+    const origin = binding?.origin
+    if (binding === undefined) return undefined
+    if (binding.kind !== 'import' || origin === undefined) return { binding, script: known }
+    const [imported] = origin.path
+    if (imported === undefined) return undefined
+    return this.#exported(origin.specifier, script.url, imported, hopsLeft - 1)
+  }
+
+  /** A place where nothing is takes V8 long to tell: those that were found are asked first. */
+  #loadedFrom(specifier: string, parentUrl: string): KnownScript | undefined {
+    const key = `${parentUrl} ${specifier}`
+    const found = this.#found.get(key)
+    for (const url of found === undefined ? candidates(specifier, parentUrl) : [found]) {
+      const known = this.#loaded(url)
+      if (known === undefined) continue
+      this.#found.set(key, url)
+      return known
+    }
+    return undefined
+  }
+
+  /** Of several with the same text, the one that was loaded last. */
+  #loaded(url: string): KnownScript | undefined {
+    const scripts = this.#inspector.scriptsByUrl(url)
+    const script = scripts.at(-1)
+    if (script === undefined) return this.#forgotten(url)
+    if (scripts.some(({ source }) => source !== script.source)) return undefined
+    const known = this.#known.get(script.id) ?? this.#add(script)
+    this.#byUrl.set(url, known)
+    return known
+  }
+
+  /** V8 has no function of it any more. */
+  #forgotten(url: string): KnownScript | undefined {
+    const known = this.#byUrl.get(url)
+    if (known !== undefined) return known
+    const source = textOfFile(url)
+    if (source === undefined) return undefined
+    const place = { url, source, startLine: 0, startColumn: 0 }
+    const script = { ...place, id: url, isModule: false, sourceMapUrl: '' }
+    const read = { script, analysis: analyzeScript(source, false) }
+    this.#byUrl.set(url, read)
+    return read
+  }
+
+  #isOnly({ script: { url } }: KnownScript): boolean {
+    return this.#inspector.scriptsByUrl(url).length < 2
+  }
+
+  #add(script: Script): KnownScript {
+    const analysis = analyzeScript(script.source, script.isModule)
+    const known = { script, analysis }
+    if (script.url !== '') {
+      this.#known.set(script.id, known)
+      return known
+    }
+    this.#passing.set(script.id, new WeakRef(known))
+    this.#gone.register(known, script.id)
+    return known
+  }
+}
+
+/** What a script exports of its own: exported name to local name; undefined if nothing is known. */
+export function exportedLocals({ analysis }: KnownScript): ReadonlyMap<string, string> | undefined {
+  if (analysis === undefined) return undefined
+  const locals = new Map<string, string>()
+  for (const [name, target] of analysis.exportsOf()) {
+    if ('local' in target) locals.set(name, target.local)
+  }
+  return locals
+}
+
+/**
+ * Where loaders find what a specifier of the user's own modules means: TypeScript's say `.js` and
+ * mean `.ts`, those of vite begin at the root of the project. Some loaders give scripts paths.
+ */
+function candidates(specifier: string, parentUrl: string): readonly string[] {
+  const isPath = parentUrl.startsWith('/')
+  const parent = isPath ? pathToFileURL(parentUrl).href : parentUrl
+  if (!/^(?:\.{1,2}\/|\/|file:)/.test(specifier) || !URL.canParse(specifier, parent)) return []
+  const { href } = new URL(specifier, parent)
+  const typed = href.replace(/\.([cm]?)js(x?)$/, '.$1ts$2')
+  const urls = [href, typed, ...ENDS.map((end) => href + end)]
+  if (specifier.startsWith('/')) {
+    let end = parent.lastIndexOf('/')
+    for (; end > 'file://'.length; end = parent.lastIndexOf('/', end - 1)) {
+      urls.push(parent.slice(0, end) + specifier)
+    }
+  }
+  return [...new Set(isPath ? urls.map((url) => fileURLToPath(url)) : urls)]
+}
+
+const ENDS = ['.ts', '.js', '.mts', '.mjs', '.tsx', '.cts', '.cjs', '/index.ts', '/index.js']
+
+function firstOf<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = find(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,240 @@
+// The scripts that V8 has compiled: where they are from and their text as it runs. V8 only tells
+// while its debugger is enabled, which makes every `await` seven times slower, so it is for
+// moments: the first takes some 20 ms, further ones 20 µs for each script that is loaded.
+
+import type { Debugger } from 'node:inspector'
+import type { Script } from './inspector.js'
+import { type InspectorSession, locationIn } from './objects.js'
+
+// Texts of scripts, as many as fit; those that were not asked for the longest go first. A program
+// may have compiled hundreds of megabytes, of which functions that travel come from a few files.
+
+const MAX_CHARACTERS = 16_000_000
+
+/** Texts by id, at most 16 million characters of them. */
+export class SourceCache {
+  /** The one that was used last is the last. */
+  readonly #texts = new Map<string, string>()
+  #characters = 0
+
+  has(id: string): boolean {
+    return this.#texts.has(id)
+  }
+
+  /** The text, if it is still there. */
+  get(id: string): string | undefined {
+    const text = this.#texts.get(id)
+    if (text === undefined) return undefined
+    this.#texts.delete(id)
+    this.#texts.set(id, text)
+    return text
+  }
+
+  /** Adds a text; others make room for it. One that is larger than all the room is not kept. */
+  set(id: string, text: string): void {
+    if (text.length > MAX_CHARACTERS || this.#texts.has(id)) return
+    this.#texts.set(id, text)
+    this.#characters += text.length
+    for (const [oldest, { length }] of this.#texts) {
+      if (this.#characters <= MAX_CHARACTERS) return
+      this.#texts.delete(oldest)
+      this.#characters -= length
+    }
+  }
+}
+
+// The comment by which a script names its source map.
+
+/**
+ * The URL in the last `sourceMappingURL` comment of the text; empty if there is none. For scripts
+ * that V8 said have one: it does not look whether the comment is one or stands in a string.
+ */
+export function sourceMapUrlOf(source: string): string {
+  const at = Math.max(
+    source.lastIndexOf('//# sourceMappingURL='),
+    source.lastIndexOf('//@ sourceMappingURL='),
+  )
+  if (at < 0) return ''
+  const url = /\S*/y
+  url.lastIndex = at + '//# sourceMappingURL='.length
+  return url.exec(source)?.[0] ?? ''
+}
+
+/** When one source is wanted, those of the user's other files are taken along up to this. */
+const PREFETCH = { scripts: 64, characters: 2_000_000 } as const
+
+/** An inline source map is as long as its script: it is not kept, but read again when asked for. */
+const MAX_KEPT_URL = 1_024
+
+/** Ids that V8 does not know are remembered, so as not to ask again for each function of theirs. */
+const MAX_UNKNOWN = 1_000
+
+/** Scripts by id. */
+export class ScriptCatalog {
+  readonly #session: InspectorSession
+  readonly #sources = new SourceCache()
+  readonly #unknown = new Set<string>()
+  #scripts = new Map<string, CatalogScript>()
+  /** The number of the last script when V8 was last asked. */
+  #newest = 0
+
+  constructor(session: InspectorSession) {
+    this.#session = session
+  }
+
+  /** The script, or undefined if V8 does not have it (any more). The same object for an id. */
+  byId(id: string): Script | undefined {
+    const known = this.#scripts.get(id)
+    if (known !== undefined || this.#unknown.has(id)) return known
+    // The text is most likely wanted next.
+    this.#whileEnabled(() => {
+      if (this.#scripts.get(id)?.isOfUser === true) this.#load(id)
+    })
+    const found = this.#scripts.get(id)
+    if (found === undefined) this.#remember(id)
+    return found
+  }
+
+  /** The scripts with this URL, the oldest first. Looks for new ones if there is none. */
+  byUrl(url: string): readonly Script[] {
+    const known = this.#withUrl(url)
+    if (known.length > 0 || !this.#hasNewScripts()) return known
+    this.refresh()
+    return this.#withUrl(url)
+  }
+
+  /** The scripts of the user's files that there are by now. */
+  ofUser(): readonly Script[] {
+    if (this.#hasNewScripts()) this.refresh()
+    return [...this.#scripts.values()].filter(({ isOfUser }) => isOfUser)
+  }
+
+  /** Learns of all scripts that there are by now. */
+  refresh(): void {
+    this.#whileEnabled(() => {})
+  }
+
+  #withUrl(wanted: string): readonly Script[] {
+    return [...this.#scripts.values()].filter(({ url }) => url === wanted)
+  }
+
+  /** V8 counts what it compiles: only the question itself may have come since. */
+  #hasNewScripts(): boolean {
+    const before = this.#newest
+    this.#newest = newestScript(this.#session)
+    return this.#newest !== before + 1
+  }
+
+  #remember(id: string): void {
+    if (this.#unknown.size >= MAX_UNKNOWN) this.#unknown.clear()
+    this.#unknown.add(id)
+  }
+
+  readonly #sourceOf = (id: string): string => {
+    const known = this.#sources.get(id)
+    if (known !== undefined) return known
+    let source = ''
+    this.#whileEnabled(() => (source = this.#load(id)))
+    return source
+  }
+
+  #load(id: string): string {
+    const source = this.#ask(id)
+    this.#sources.set(id, source)
+    this.#prefetch(id)
+    return source
+  }
+
+  /** A function is rarely alone: those that it calls are in files of the same program. */
+  #prefetch(id: string): void {
+    let scriptCount = 0
+    let characters = 0
+    for (const script of this.#scripts.values()) {
+      if (script.id === id || !script.isOfUser || this.#sources.has(script.id)) continue
+      characters += script.characters
+      scriptCount += 1
+      if (scriptCount > PREFETCH.scripts || characters > PREFETCH.characters) return
+      this.#sources.set(script.id, this.#ask(script.id))
+    }
+  }
+
+  #ask(scriptId: string): string {
+    try {
+      return this.#session.ask('Debugger.getScriptSource', { scriptId }).scriptSource
+    } catch {
+      return ''
+    }
+  }
+
+  /** Runs `action` while V8 tells sources. By then all scripts are known. */
+  #whileEnabled(action: () => void): void {
+    this.#newest = newestScript(this.#session)
+    const scripts = new Map<string, CatalogScript>()
+    const onScript = (report: Debugger.ScriptParsedEventDataType): void => {
+      const { scriptId } = report
+      const known = this.#scripts.get(scriptId)
+      scripts.set(scriptId, known ?? new CatalogScript(report, this.#sourceOf))
+    }
+    this.#session.listening('Debugger.scriptParsed', onScript, () => {
+      try {
+        this.#session.ask('Debugger.enable', {})
+        this.#scripts = scripts
+        action()
+      } finally {
+        this.#session.ask('Debugger.disable', {})
+      }
+    })
+  }
+}
+
+/** The number of a script that V8 compiles now. */
+function newestScript(session: InspectorSession): number {
+  const { result } = session.ask('Runtime.evaluate', {
+    // V8 does not compile the same text twice.
+    expression: `() => ${performance.now()}`,
+    silent: true,
+  })
+  const { objectId = '' } = result
+  const properties = session.ask('Runtime.getProperties', {
+    objectId,
+    ownProperties: true,
+    nonIndexedPropertiesOnly: true,
+  })
+  session.ask('Runtime.releaseObject', { objectId })
+  return Number(locationIn(properties)?.scriptId ?? 0)
+}
+
+class CatalogScript implements Script {
+  readonly id: string
+  readonly url: string
+  readonly startLine: number
+  readonly startColumn: number
+  readonly isModule: boolean
+  readonly characters: number
+  readonly #sourceOf: (id: string) => string
+  readonly #sourceMapUrl: string | undefined
+
+  constructor(report: Debugger.ScriptParsedEventDataType, sourceOf: (id: string) => string) {
+    this.id = report.scriptId
+    this.url = report.url
+    this.startLine = report.startLine
+    this.startColumn = report.startColumn
+    this.isModule = report.isModule ?? false
+    this.characters = report.length ?? 0
+    const { sourceMapURL = '' } = report
+    this.#sourceMapUrl = sourceMapURL.length > MAX_KEPT_URL ? undefined : sourceMapURL
+    this.#sourceOf = sourceOf
+  }
+
+  get source(): string {
+    return this.#sourceOf(this.id)
+  }
+
+  get sourceMapUrl(): string {
+    return this.#sourceMapUrl ?? sourceMapUrlOf(this.source)
+  }
+
+  get isOfUser(): boolean {
+    return this.url !== '' && !/^node:|[/\\]node_modules[/\\]/.test(this.url)
+  }
+}

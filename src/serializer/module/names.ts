@@ -1,0 +1,341 @@
+// From a value that was met somewhere to a reference that a worker can follow: what Node, installed
+// packages and this package export is found by identity, so that a wrong name is never given.
+
+import { isBuiltin } from 'node:module'
+import { dirname } from 'node:path'
+import { types } from 'node:util'
+import { Refusal } from '../refusal.js'
+import type { ImportOrigin } from '../source/sites.js'
+import { LoadedExports } from './exports.js'
+import { type AnyFunction, type NativeNames, ownValue } from './native.js'
+import { fileReference, OriginResolver } from './origin.js'
+import {
+  fileUrlOf,
+  OWN_NAME,
+  type OwnExport,
+  ownExportTable,
+  ownFileOf,
+  packageFileOf,
+  pathOf,
+} from './package.js'
+import { ModulePlace } from './place.js'
+import type { ExportReference, ModuleLoader, ModulePolicy, RuntimeRole } from './policy.js'
+
+// What is said of a function of a package that no other process could import.
+
+/** For what a package's own accessors show, such as `error` of a result of zod. */
+const READ_FIRST =
+  'read it first, and pass or return what it gives, instead of the object that has it'
+
+/** Packages whose functions note how they are called. */
+const MOCKS = /^(?:jest-mock|vitest|@vitest\/spy|tinyspy|sinon)$/
+
+/** A function or class for which there is no reference. `fileUrl` is where it is defined. */
+export function refuseUnexported(fnName: string, fileUrl: string): Refusal {
+  const path = pathOf(fileUrl)
+  const packageName = path === undefined ? undefined : packageFileOf(path)?.packageName
+  if (packageName !== undefined && MOCKS.test(packageName)) return refuseMock(packageName)
+  const isOwn = ownFileOf(fileUrl) !== undefined
+  const ownerName = isOwn ? OWN_NAME : packageName
+  const owner = ownerName === undefined ? fileUrl : `package ${ownerName}`
+  return new Refusal(
+    `${fnName === '' ? 'a function without a name' : fnName} of ${owner}`,
+    'there is no export by which another process could import it',
+    wayOut(fnName, !isOwn && packageName !== undefined),
+  )
+}
+
+function wayOut(fnName: string, isOfPackage: boolean): string {
+  if (/^[gs]et /.test(fnName)) return READ_FIRST
+  if (!isOfPackage) return 'create it inside the function or wrap it in a function of your own'
+  return (
+    'create it inside the function, in a constant at the top of a module, whose initializer ' +
+    'uses nothing but packages and constants, or in a module that exports it, after ' +
+    "registerByReference('./that-module.js')"
+  )
+}
+
+function refuseMock(packageName: string): Refusal {
+  return new Refusal(
+    `a mock function of package ${packageName}`,
+    'it notes its calls in this process only',
+    'pass a plain function, and look at what the task returns',
+  )
+}
+
+/** What is exported by the ES module at a URL, by exported name; undefined if that is none. */
+export type ExportsOf = (url: string) => ReadonlyMap<string, string> | undefined
+
+/** What is known of the place of a function. */
+interface Surroundings {
+  readonly isStatic?: boolean
+  /** Undefined where the function is in no ES module, or where V8 does not tell. */
+  readonly variables?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** How far what a module exports is looked into for what has no name of its own there. */
+const MAX_STEPS = 3
+const MAX_LOOKS = 10_000
+
+/** What the client asks about modules. */
+export class ModuleNames {
+  readonly #policy: ModulePolicy
+  readonly #origins: OriginResolver
+  #known = new WeakMap<object, ExportReference>()
+  readonly #natives: NativeNames
+  /** What `goesByReference` said. */
+  readonly #files = new Map<string, boolean>()
+  #loaded: LoadedExports
+  readonly #namespaces = new Map<string, object>()
+  #ownExports: ReadonlyMap<unknown, OwnExport> | undefined
+  readonly #roles: Pick<ModuleLoader, 'roleOf'> | undefined
+  #version: number
+
+  /** `roles` is the loader of this process: its functions may travel on. */
+  constructor(policy: ModulePolicy, natives: NativeNames, roles?: Pick<ModuleLoader, 'roleOf'>) {
+    this.#policy = policy
+    this.#natives = natives
+    this.#roles = roles
+    this.#origins = new OriginResolver(policy)
+    this.#loaded = this.#newIndex()
+    this.#version = policy.version
+  }
+
+  /** See `ModulePolicy`. */
+  get version(): number {
+    return this.#policy.version
+  }
+
+  /** Whether functions of the file at a URL or path are imported where they arrive, or refused. */
+  goesByReference(location: string): boolean {
+    this.#forgetIfChanged()
+    const known = this.#files.get(location)
+    if (known !== undefined) return known
+    const goes = this.#policy.isOwnFile(location) || this.#policy.isPackageFile(location)
+    this.#files.set(location, goes)
+    return goes
+  }
+
+  /** What is said of such a function where `referenceOf` has no answer. */
+  refusalOf(fn: AnyFunction, location: string): Refusal {
+    const name = ownValue(fn, 'name')
+    return refuseUnexported(typeof name === 'string' ? name : '', location)
+  }
+
+  /** What a function stands for that came with code from elsewhere: an `import` or a `require`. */
+  roleOf(fn: AnyFunction): RuntimeRole | undefined {
+    return this.#roles?.roleOf(fn)
+  }
+
+  /** The reference of what this package exports, where its files are not loaded by themselves. */
+  ownReference(value: AnyFunction): ExportReference | undefined {
+    this.#ownExports ??= ownExportTable()
+    const found = this.#ownExports.get(value)
+    if (found === undefined) return undefined
+    return { module: { kind: 'own', file: found.file }, form: 'import', path: [found.name] }
+  }
+
+  /** See `OriginResolver`. */
+  originReference(origin: ImportOrigin, parentUrl: string): ExportReference | undefined {
+    return this.#origins.originReference(origin, parentUrl)
+  }
+
+  /**
+   * The reference of a function, class, module namespace or exports object; undefined if no other
+   * process could import it. `fileUrl` is the URL or path of the script that defines a function.
+   * `isStatic`: the function uses nothing but its module, so that there is one of it in each
+   * process. `variables`: those of its module. Runs no getters and nothing of the user's. Never
+   * throws.
+   */
+  referenceOf(
+    value: AnyFunction | object,
+    fileUrl: string | undefined,
+    exportsOf: ExportsOf,
+    { isStatic = false, variables }: Surroundings = {},
+  ): ExportReference | undefined {
+    this.#forgetIfChanged()
+    const known = this.#known.get(value)
+    if (known !== undefined) return known
+    let found: ExportReference | undefined
+    try {
+      found = this.#find(value, fileUrl, exportsOf, { isStatic, variables })
+    } catch {
+      // A module that failed to load, or a path that is none.
+    }
+    if (found !== undefined) this.#known.set(value, found)
+    return found
+  }
+
+  #find(
+    value: AnyFunction | object,
+    fileUrl: string | undefined,
+    exportsOf: ExportsOf,
+    surroundings: Surroundings,
+  ): ExportReference | undefined {
+    if (types.isProxy(value)) return undefined
+    if (types.isModuleNamespaceObject(value)) return this.#namespaceReference(value)
+    const id = this.#natives.moduleIdOf(value)
+    if (id !== undefined) return builtinReference(id, 'require')
+    if (typeof value !== 'function') return this.#requireReference(value, undefined)
+    const path = fileUrl === undefined ? undefined : pathOf(fileUrl)
+    if (path === undefined || fileUrl === undefined) return undefined
+    if (!this.goesByReference(path)) return undefined
+    const url = fileUrlOf(fileUrl)
+    const names = url === undefined || this.#loaded.has(path) ? undefined : exportsOf(url)
+    const imported =
+      url !== undefined && names !== undefined && names.size > 0
+        ? this.#importReference(value as AnyFunction, url, names, surroundings)
+        : undefined
+    return imported ?? this.#requireReference(value, path)
+  }
+
+  /** By what `require` gave to anybody in this process. */
+  #requireReference(value: object, path: string | undefined): ExportReference | undefined {
+    const packageFolder = path === undefined ? undefined : packageFileOf(path)?.folder
+    const isBetter = (other: string): boolean => packageFileOf(other)?.folder === packageFolder
+    const found = this.#loaded.find(value, path, isBetter)
+    const module = found === undefined ? undefined : fileReference(found.filename, this.#policy)
+    if (found === undefined || module === undefined) return undefined
+    return { module, form: 'require', path: found.path }
+  }
+
+  /** By what the ES module that defines it exports. */
+  #importReference(
+    value: AnyFunction,
+    url: string,
+    names: ReadonlyMap<string, string>,
+    { isStatic, variables }: Surroundings,
+  ): ExportReference | undefined {
+    const path = pathOf(url)
+    const module = path === undefined ? undefined : fileReference(path, this.#policy)
+    if (module === undefined) return undefined
+    // Asked first: a sandbox has an instance of its own, of which Node does not know.
+    const name = variables && !isVariant(url) ? keyOf(variables, names, value) : undefined
+    if (name !== undefined) return { module, form: 'import', path: [name] }
+    const namespace = this.#namespaceAt(url)
+    if (namespace === undefined) return undefined
+    const key = keyIn(namespace, value)
+    const inside = key === undefined && isStatic ? stepsIn(namespace, value) : undefined
+    const steps = key === undefined ? inside : [key]
+    return steps === undefined ? undefined : { module, form: 'import', path: steps }
+  }
+
+  /** A namespace does not say what it is that of, but what `require` gives for it may. */
+  #namespaceReference(value: object): ExportReference | undefined {
+    const whole = valueIn(value, 'default')
+    if ((typeof whole !== 'object' || whole === null) && typeof whole !== 'function') {
+      return undefined
+    }
+    const id = this.#natives.moduleIdOf(whole)
+    if (id !== undefined && this.#namespaceAt(id) === value) return builtinReference(id, 'import')
+    const found = this.#loaded.find(whole, undefined, () => false)
+    const url = found?.path.length === 0 ? fileUrlOf(found.filename) : undefined
+    return url === undefined ? undefined : this.#wholeReference(value, url)
+  }
+
+  /** The reference to all that the module at the URL exports, if that is the value. */
+  #wholeReference(value: object, url: string): ExportReference | undefined {
+    const path = pathOf(url)
+    const module = path === undefined ? undefined : fileReference(path, this.#policy)
+    if (module === undefined || this.#namespaceAt(url) !== value) return undefined
+    return { module, form: 'import', path: [] }
+  }
+
+  /**
+   * The namespace of a module that is loaded. Two URLs of one file are two modules: loading one by
+   * another URL than its own would run it again.
+   */
+  #namespaceAt(url: string): object | undefined {
+    const known = this.#namespaces.get(url)
+    if (known !== undefined || isVariant(url)) return known
+    try {
+      const folder = isBuiltin(url) ? process.cwd() : dirname(pathOf(url) ?? '')
+      const namespace = new ModulePlace(folder).importNow(url)
+      this.#namespaces.set(url, namespace)
+      return namespace
+    } catch {
+      return undefined
+    }
+  }
+
+  #forgetIfChanged(): void {
+    if (this.#version === this.#policy.version) return
+    this.#version = this.#policy.version
+    this.#known = new WeakMap()
+    this.#files.clear()
+    this.#loaded = this.#newIndex()
+  }
+
+  #newIndex(): LoadedExports {
+    return new LoadedExports((filename) => this.#policy.isPackageFile(filename))
+  }
+}
+
+function builtinReference(id: string, form: ExportReference['form']): ExportReference {
+  return { module: { kind: 'builtin', id }, form, path: [] }
+}
+
+/** A file can be loaded several times, under several URLs. */
+function isVariant(url: string): boolean {
+  return /[?#]/.test(url)
+}
+
+/** The exported name of the variable that has the value. */
+function keyOf(
+  variables: Readonly<Record<string, unknown>>,
+  names: ReadonlyMap<string, string>,
+  value: AnyFunction,
+): string | undefined {
+  for (const [name, local] of names) {
+    if (Object.hasOwn(variables, local) && valueIn(variables, local) === value) return name
+  }
+  return undefined
+}
+
+/** The exported name that has the value; the one that a function is called by, if it has it. */
+function keyIn(namespace: object, value: AnyFunction): string | undefined {
+  const name: unknown = Object.getOwnPropertyDescriptor(value, 'name')?.value
+  if (typeof name === 'string' && valueIn(namespace, name) === value) return name
+  return Object.getOwnPropertyNames(namespace).find((key) => valueIn(namespace, key) === value)
+}
+
+/**
+ * The way to a function inside of the objects that are exported: `default`, `nested`, `fn`. Only
+ * under its own name: what has been put there since the module was loaded has another one.
+ */
+function stepsIn(namespace: object, value: AnyFunction): readonly string[] | undefined {
+  const name = ownValue(value, 'name')
+  const queue: { readonly owner: object; readonly steps: readonly string[] }[] = []
+  const seen = new Set<unknown>()
+  for (const key of Object.getOwnPropertyNames(namespace)) {
+    const owner = valueIn(namespace, key)
+    if (isOpen(owner)) queue.push({ owner, steps: [key] })
+  }
+  let looks = 0
+  for (const { owner, steps } of queue) {
+    if (seen.has(owner)) continue
+    seen.add(owner)
+    for (const key of Object.getOwnPropertyNames(owner)) {
+      const part = ownValue(owner, key)
+      if (part === value && key === name) return [...steps, key]
+      if ((looks += 1) > MAX_LOOKS) return undefined
+      if (steps.length < MAX_STEPS && isOpen(part))
+        queue.push({ owner: part, steps: [...steps, key] })
+    }
+  }
+  return undefined
+}
+
+/** An object that can be looked into: nothing of the user's runs then. */
+function isOpen(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !types.isProxy(value)
+}
+
+/** Variables that are not initialised yet throw. */
+function valueIn(namespace: object, key: string): unknown {
+  try {
+    return Object.getOwnPropertyDescriptor(namespace, key)?.value
+  } catch {
+    return undefined
+  }
+}

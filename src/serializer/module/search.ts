@@ -1,0 +1,173 @@
+// Finds the file that a reference names on this machine. What is not there is an error for the
+// user, who can install it: it names the package, the worker, and all places that were tried.
+
+import { existsSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { DeserializeError } from '../../base/errors.js'
+import { textOf } from '../refusal.js'
+import {
+  findPackageFolder,
+  isLocal,
+  nearestPackage,
+  OWN_NAME,
+  ownBundlePath,
+  ownEntryOf,
+  ownPathOf,
+  packageNameOf,
+  pathFrom,
+  pathOf,
+} from './package.js'
+import type { ModulePlace } from './place.js'
+import type { PlaceTable } from './loader.js'
+import type { ExportReference, ModuleReference } from './policy.js'
+
+/** What was found: a URL for `import`, what `require` takes for `require`. */
+export interface FoundModule {
+  readonly place: ModulePlace
+  readonly target: string
+}
+
+type Form = ExportReference['form']
+
+/** Looks for modules from the places of this process. */
+export class ModuleSearch {
+  readonly #places: PlaceTable
+  readonly #workerName: () => string
+
+  constructor(places: PlaceTable, workerName: () => string) {
+    this.#places = places
+    this.#workerName = workerName
+  }
+
+  /** Throws `DeserializeError` if it is not there. */
+  find(module: Exclude<ModuleReference, { kind: 'builtin' }>, form: Form): FoundModule {
+    switch (module.kind) {
+      case 'own':
+        return this.#findOwn(module.file)
+      case 'packageFile':
+        return this.#findInPackage(module, form)
+      case 'specifier':
+        return this.#findSpecifier(module.specifier, module.parent, form)
+    }
+  }
+
+  /** What the specifier means in the file at `parent`, or else in the working directory. */
+  #findSpecifier(specifier: string, parent: string, form: Form): FoundModule {
+    const entry = ownEntryOf(specifier)
+    if (entry !== undefined) return this.#findOwn(entry)
+    const reasons: unknown[] = []
+    for (const place of this.#places.around(parent)) {
+      try {
+        return { place, target: targetIn(place, specifier, form) }
+      } catch (error) {
+        reasons.push(error)
+      }
+    }
+    throw this.#notFound(specifier, parent, reasons)
+  }
+
+  #findOwn(file: string): FoundModule {
+    const path = ownPathOf(file) ?? ownBundlePath()
+    if (path !== undefined) return { place: this.#places.cwd(), target: pathToFileURL(path).href }
+    throw this.ownMissing(file)
+  }
+
+  /** What is said where this package has no such file. */
+  ownMissing(file: string): DeserializeError {
+    const where = `${OWN_NAME} of ${this.#worker()}`
+    return new DeserializeError(`${where} has no file ${file}: is it of the client's version?`)
+  }
+
+  #findInPackage(
+    { packageName, file, parent }: Extract<ModuleReference, { kind: 'packageFile' }>,
+    form: Form,
+  ): FoundModule {
+    const place = this.#places.cwd()
+    const parentPath = pathOf(parent)
+    // The parent may be in a folder of the package that only the client's version has.
+    const starts = parentPath === undefined ? [] : [dirname(parentPath)]
+    let without: string | undefined
+    for (const start of [...starts, place.folder]) {
+      const folder = findPackageFolder(packageName, start)
+      if (folder === undefined) continue
+      const path = join(folder, file)
+      if (pathFrom(folder, path) !== undefined && existsSync(path)) {
+        return { place, target: form === 'import' ? pathToFileURL(path).href : path }
+      }
+      without ??= folder
+    }
+    if (without === undefined) throw this.#notFound(packageName, parent, [])
+    const where = `package ${packageName} of ${this.#worker()} (${without})`
+    throw new DeserializeError(`${where} has no file ${file}: install the client's version of it`)
+  }
+
+  #notFound(specifier: string, parent: string, reasons: readonly unknown[]): DeserializeError {
+    const name = isLocal(specifier) ? undefined : packageNameOf(specifier)
+    const what = name === undefined ? `module ${specifier}` : `package ${name}`
+    const wayOut = name === undefined ? 'copy it there' : 'install it there'
+    const inside = name === undefined || name === specifier ? '' : ` (for ${specifier})`
+    return new DeserializeError(
+      `${what}${inside} was not found by ${this.#worker()}, ${this.#tried(parent)}: ${wayOut}` +
+        detailOf(reasons),
+      { cause: reasons.at(0) },
+    )
+  }
+
+  /** In words, where it was looked for. */
+  #tried(parent: string): string {
+    const cwd = this.#places.cwd().folder
+    const place = this.#places.at(parent)
+    if (place?.folder === cwd) return `looking from ${cwd}`
+    if (place !== undefined) return `looking from ${place.folder} and its directory ${cwd}`
+    const missing = pathOf(parent)
+    const why = missing === undefined ? '' : ` (${missing} is not on that machine)`
+    return `looking from its directory ${cwd}${why}`
+  }
+
+  #worker(): string {
+    return `worker ${this.#workerName()}`
+  }
+}
+
+/** Throws Node's own error if it is not there. */
+export function targetIn(place: ModulePlace, specifier: string, form: Form): string {
+  if (isBuiltin(specifier)) return specifier
+  if (form === 'require') {
+    if (isSurelyMissing(specifier, place.folder)) throw missing(specifier, 'MODULE_NOT_FOUND')
+    return place.require.resolve(requirable(specifier))
+  }
+  const url = place.locate(specifier)
+  // Only the way to it was followed: the last step may lead nowhere.
+  const path = pathOf(url)
+  if (path === undefined || existsSync(path)) return url
+  throw missing(path, 'ERR_MODULE_NOT_FOUND')
+}
+
+/** `require` is not asked for what is missing: Node 20 would remember that when it is installed. */
+function isSurelyMissing(specifier: string, folder: string): boolean {
+  const name = isLocal(specifier) ? undefined : packageNameOf(specifier)
+  if (name === undefined || findPackageFolder(name, folder) !== undefined) return false
+  if (process.env['NODE_PATH'] !== undefined || 'pnp' in process.versions) return false
+  // A package may require itself by its name.
+  return nearestPackage(folder)?.name !== name
+}
+
+function missing(what: string, code: string): Error {
+  return Object.assign(new Error(`Cannot find module '${what}'`), { code })
+}
+
+/** `require` knows no URLs. */
+function requirable(specifier: string): string {
+  return specifier.startsWith('file:') ? (pathOf(specifier) ?? specifier) : specifier
+}
+
+/** What Node said, where that is more than that it is not there. */
+function detailOf(reasons: readonly unknown[]): string {
+  const said = reasons.find((reason) => {
+    const code = (reason as { readonly code?: unknown } | undefined)?.code
+    return code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND'
+  })
+  return said === undefined ? '' : ` (${textOf(said).replaceAll(/\s+/g, ' ')})`
+}

@@ -1,0 +1,257 @@
+// What the text of a program says about its functions and variables. Text in, facts out: nothing
+// here knows a value or asks V8.
+
+import { VariableChanges } from './changes.js'
+import { type ExportTarget, isRequire } from './initializer.js'
+import { parseFunctionText } from './parse.js'
+import { COVERAGE } from './remaking.js'
+import type { Initializer, Scope, Variable } from './scope.js'
+import { LineIndex, type ScriptFacts, scriptFactsOf } from './script.js'
+import { siteOf } from './site.js'
+import type { Binding, Changes, FunctionSite, RuntimeName } from './sites.js'
+import { bindingOf, isNeverAssigned, type RootFacts } from './variables.js'
+
+// What a script does to what the variables at its top hold. Few ask for it, so that it is found out
+// by a walk of its own, when it is asked for.
+
+/** By the name of the variable; those of which nothing is to be said are left out. */
+function changesIn(
+  source: string,
+  isModule: boolean,
+  lines: LineIndex,
+): ReadonlyMap<string, Changes> {
+  const { top } = scriptFactsOf(source, isModule, new VariableChanges()) ?? {}
+  const found = new Map<string, Changes>()
+  for (const [name, variable] of top?.variables ?? []) {
+    const changes = changesOf(variable, lines)
+    if (changes !== undefined) found.set(name, changes)
+  }
+  return found
+}
+
+function changesOf(variable: Variable, lines: LineIndex): Changes | undefined {
+  const { changedAt, changedLevel, givenTo = [], parameters, scope, members } = variable
+  const isFunction = parameters !== undefined && scope.isTop && !variable.isAssigned
+  const isOpen = changedAt !== undefined || givenTo.length > 0
+  if (!isOpen && !isFunction && members === undefined) return undefined
+  return {
+    own: changedAt === undefined ? undefined : { ...lines.placeOf(changedAt), level: changedLevel },
+    givenTo: givenTo.map(({ at, ...call }) => ({ ...call, ...lines.placeOf(at) })),
+    members: new Map([...(members ?? [])].map(([name, each]) => [name, changesOf(each, lines)])),
+    parameters: isFunction
+      ? parameters.map((each) =>
+          each.map((held) => ({
+            distance: held.distance,
+            changes: changesOf(held.variable, lines),
+          })),
+        )
+      : undefined,
+  }
+}
+
+/** A script that was read as a whole. */
+export interface ScriptAnalysis {
+  /**
+   * The function that V8 places at this offset and that has this text, or undefined if there is
+   * none: then the script is another one. The same object at each call.
+   */
+  siteAt(offset: number, text: string): FunctionSite | undefined
+  /** The offset of a line and column, both from 0, as V8 counts lines. */
+  offsetAt(line: number, column: number): number
+  /** A variable declared at the top of the script. */
+  binding(name: string): Binding | undefined
+  /** The variables that the script imports, and those that hold modules as a whole. */
+  imports(): readonly Binding[]
+  /**
+   * A function without parameters that makes what a constant at the top of the script holds;
+   * undefined where that cannot be told (remaking.ts). The same object at each call.
+   */
+  remakingSite(name: string): FunctionSite | undefined
+  /** What the script does to what a variable at its top holds; undefined if nothing. */
+  changesOf(name: string): Changes | undefined
+  /** What else is known of the expression, where `remakingSite` gives one. */
+  initializerOf(name: string): Pick<Initializer, 'shape' | 'needs'> | undefined
+  /**
+   * What a module exports, but for `export *`. The local name `*default*` stands for the value of
+   * `export default` without a name, which is no variable. Empty for a CommonJS file.
+   */
+  exportsOf(): ReadonlyMap<string, ExportTarget>
+  /**
+   * The name of the variable behind an export of a CommonJS file, or of a module that a loader has
+   * put into a function; `b.c` for the export `c` of the module that `b` holds. Undefined if it is
+   * not certain.
+   */
+  exportedBy(name: string): string | undefined
+  /** The specifiers of `export * from '…'`, and of what compilers make of it. */
+  readonly starExports: readonly string[]
+}
+
+/**
+ * Reads a module, or else a CommonJS file: the body of a function that is given `exports`,
+ * `require`, `module`, `__filename` and `__dirname`. A script that is one single function and
+ * nothing else is what `new Function` and loaders make: of a loader's, the variables at the top
+ * count as the script's. Undefined if the text cannot be parsed.
+ */
+export function analyzeScript(source: string, isModule: boolean): ScriptAnalysis | undefined {
+  const facts = scriptFactsOf(source, isModule)
+  return facts === undefined ? undefined : new Analysis(source, isModule, facts)
+}
+
+/**
+ * Reads a function whose script is not to be had: free names have no binding, and those that the
+ * function assigns are cells. `isStrict` says whether the function is strict; if that is not
+ * known, it counts as strict wherever its text can be. Undefined if the text is not that of a
+ * function.
+ */
+export function analyzeText(text: string, isStrict?: boolean): FunctionSite | undefined {
+  const isStrictText = isStrict ?? parseFunctionText(text, true) !== undefined
+  return siteOf(text, {
+    kind: undefined,
+    isStrict: isStrictText,
+    isScriptKnown: false,
+    binding: () => undefined,
+    runtimeKind: () => undefined,
+    isDeclaration: false,
+    hasNoThis: false,
+    isInWith: false,
+    lines: new LineIndex(text),
+    start: 0,
+  })
+}
+
+class Analysis implements ScriptAnalysis {
+  readonly #source: string
+  readonly #isModule: boolean
+  readonly #facts: ScriptFacts
+  #changes: ReadonlyMap<string, Changes> | undefined
+  #lines: LineIndex | undefined
+  readonly #remaking = new Map<string, FunctionSite>()
+
+  constructor(source: string, isModule: boolean, facts: ScriptFacts) {
+    this.#source = source
+    this.#isModule = isModule
+    this.#facts = facts
+  }
+
+  get starExports(): readonly string[] {
+    return [...this.#facts.exports.stars, ...this.#facts.exported.stars]
+  }
+
+  exportsOf(): ReadonlyMap<string, ExportTarget> {
+    return this.#facts.exports.byName
+  }
+
+  exportedBy(name: string): string | undefined {
+    const local = this.#facts.exported.byName.get(name)
+    return local === '' ? undefined : local
+  }
+
+  offsetAt(line: number, column: number): number {
+    return this.#lineIndex().offsetOf(line, column)
+  }
+
+  binding(name: string): Binding | undefined {
+    const variable = this.#facts.top.find(name)
+    return variable?.scope.isTop === true ? bindingOf(variable, this.#lineIndex()) : undefined
+  }
+
+  imports(): readonly Binding[] {
+    const variables = [...(this.#facts.top.variables?.values() ?? [])]
+    return variables
+      .filter(({ kind, origin, wrappedSpecifier }) => {
+        return kind === 'import' || origin?.path.length === 0 || wrappedSpecifier !== undefined
+      })
+      .map((variable) => bindingOf(variable, this.#lineIndex()))
+  }
+
+  remakingSite(name: string): FunctionSite | undefined {
+    const known = this.#remaking.get(name)
+    if (known !== undefined) return known
+    const variable = this.#facts.top.find(name)
+    if (variable?.initializer === undefined || !isNeverAssigned(variable)) return undefined
+    const { start, end } = variable.initializer
+    const { scope } = variable
+    const site = this.#makeSite(
+      { kind: 'arrow', isStrict: scope.isStrict, isDeclaration: false, hasNoThis: false, scope },
+      BEFORE_INITIALIZER + this.#source.slice(start, end) + AFTER_INITIALIZER,
+      start - BEFORE_INITIALIZER.length,
+    )
+    if (site === undefined || site.obstacles.length > 0) return undefined
+    const isSteady = site.freeNames.every(
+      ({ name: free, binding }) => binding?.isConstant !== false || COVERAGE.test(free),
+    )
+    if (!isSteady) return undefined
+    this.#remaking.set(name, site)
+    return site
+  }
+
+  changesOf(name: string): Changes | undefined {
+    this.#changes ??= changesIn(this.#source, this.#isModule, this.#lineIndex())
+    return this.#changes.get(name)
+  }
+
+  initializerOf(name: string): Initializer | undefined {
+    return this.#facts.top.find(name)?.initializer
+  }
+
+  siteAt(offset: number, text: string): FunctionSite | undefined {
+    const root = this.#facts.roots.get(offset)
+    if (root === undefined) return undefined
+    const start = root.end - text.length
+    // The text of a static method begins after `static`.
+    if (this.#source.slice(start, root.end) !== text) return undefined
+    return (root.site ??= this.#makeSite(root, text, start))
+  }
+
+  #makeSite(
+    root: Omit<RootFacts, 'end' | 'site'>,
+    text: string,
+    start: number,
+  ): FunctionSite | undefined {
+    const { kind, isStrict, isDeclaration, hasNoThis, scope } = root
+    const lines = this.#lineIndex()
+    return siteOf(text, {
+      kind,
+      isStrict,
+      isScriptKnown: true,
+      binding: (name) => {
+        const variable = scope.find(name)
+        return variable === undefined ? undefined : bindingOf(variable, lines)
+      },
+      runtimeKind: (name) => runtimeKindOf(scope.find(name)),
+      isDeclaration,
+      hasNoThis,
+      isInWith: isInWith(scope),
+      lines,
+      start,
+    })
+  }
+
+  #lineIndex(): LineIndex {
+    return (this.#lines ??= new LineIndex(this.#source))
+  }
+}
+
+const BEFORE_INITIALIZER = '()=>('
+/** Something may stand behind a comment. */
+const AFTER_INITIALIZER = '\n)'
+
+/** What loaders give to a module under these names. */
+const LOADER_NAMES: ReadonlyMap<string, RuntimeName['kind']> = new Map([
+  ['__vite_ssr_dynamic_import__', 'import'],
+  ['__vite_ssr_import_meta__', 'meta'],
+])
+
+function runtimeKindOf(variable: Variable | undefined): RuntimeName['kind'] | undefined {
+  if (variable === undefined || !isNeverAssigned(variable)) return undefined
+  if (isRequire(variable)) return 'require'
+  const isGiven = variable.kind === 'parameter' && variable.scope.isTop
+  return isGiven ? LOADER_NAMES.get(variable.name) : undefined
+}
+
+function isInWith(scope: Scope): boolean {
+  for (let each: Scope | undefined = scope; each !== undefined; each = each.parent) {
+    if (each.kind === 'with') return true
+  }
+  return false
+}

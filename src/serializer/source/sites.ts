@@ -1,0 +1,264 @@
+// What the text of a program says about one of its functions. Types only: `analysis.ts`
+// finds the answers. Nothing here knows a value; see `inspect/` for those.
+
+/** A variable as it is declared in a script. The same object for every function that uses it. */
+export interface Binding {
+  readonly name: string
+  readonly kind:
+    | 'import'
+    | 'const'
+    | 'let'
+    | 'var'
+    | 'function'
+    | 'class'
+    | 'parameter'
+    | 'catch'
+    /** `exports`, `require`, `module`, `__filename`, `__dirname` of a CommonJS file. */
+    | 'wrapper'
+  /** Declared where each script has it once: at the top of a module or of a CommonJS file. */
+  readonly isOnce: boolean
+  /**
+   * Nobody assigns it once it is initialised. False whenever that is not certain: a direct `eval`
+   * or `with` that could reach it, a parameter of a sloppy function that uses `arguments`.
+   */
+  readonly isConstant: boolean
+  /** Assigned by a function inside the one that declares it: closures can change it. */
+  readonly isCell: boolean
+  /** Its declaration gives it something. */
+  readonly isInitialized: boolean
+  /** Its initializer can never be `undefined` (a literal, a function, `new`, …). */
+  readonly isNeverUndefined: boolean
+  /** What a constant holds whose initializer is a literal; undefined: it is no such thing. */
+  readonly literal: LiteralValue | undefined
+  /** Where the value comes from, for import bindings and constants from `require('…')`. */
+  readonly origin: ImportOrigin | undefined
+  /**
+   * It holds a module, whose properties are what is meant: `import * as x`, and what compilers make
+   * of imports, for example `__toESM(require('x'))` or `await __vite_ssr_import__('x')`.
+   */
+  readonly isModuleObject: boolean
+  /** The module behind a compiler's stand-in for a namespace: `x` in `__toESM(require('x'))`. */
+  readonly wrappedSpecifier: string | undefined
+  /**
+   * The only use of it in the script is that of a compiler's stand-in for a private name: a
+   * `WeakMap` or `WeakSet` that holds something about `this`.
+   */
+  readonly isPrivateStore: boolean
+  /**
+   * A constant beside it that holds another object in each incarnation of their scope, so that it
+   * tells which of them a function has captured.
+   */
+  readonly witness: string | undefined
+  /** Line of the declaration in the script, from 0. */
+  readonly line: number
+}
+
+/** Where something stands in a script; both count from 0. */
+export interface TextPlace {
+  readonly line: number
+  readonly column: number
+}
+
+/**
+ * How what a variable holds is changed in place (changes.ts). A level says what: 0 the
+ * object itself, 1 what that holds, and so on.
+ */
+export interface Changes {
+  /** The deepest level, and where; undefined if nothing in its script does. */
+  readonly own: (TextPlace & { readonly level: number }) | undefined
+  /** Functions of other modules that are given the value, or something `distance` levels around. */
+  readonly givenTo: readonly GivenTo[]
+  /** The same for the exports of a module that it holds. */
+  readonly members: ReadonlyMap<string, Changes | undefined>
+  /** Of a function at the top of its script: the variables of each parameter. */
+  readonly parameters: readonly (readonly ParameterChanges[])[] | undefined
+}
+
+/** A function of another module that is given a value, or something around it. */
+export interface GivenTo extends TextPlace {
+  readonly origin: ImportOrigin
+  /** Which argument it is in, and how many levels down. */
+  readonly index: number
+  readonly distance: number
+  /** The value counts as changed if nothing is known of the function. */
+  readonly isSuspect: boolean
+}
+
+/** A variable of a parameter, and at what distance it has what the function is given. */
+export interface ParameterChanges {
+  readonly changes: Changes | undefined
+  readonly distance: number
+}
+
+/**
+ * What an expression shows of the value that it makes: an array or object by its keys, a map or set
+ * by its size, a literal; undefined: nothing.
+ */
+export type Shape =
+  | { readonly kind: 'keys'; readonly keys: ReadonlyMap<string, Shape> }
+  | { readonly kind: 'size'; readonly size: number }
+  | { readonly kind: 'literal'; readonly value: LiteralValue }
+  | undefined
+
+/** A value that is written in the text. */
+export type LiteralValue = string | number | bigint | boolean
+
+/** What an import names. */
+export interface ImportOrigin {
+  readonly specifier: string
+  /** `require('x')` gives the exports themselves, `import` a namespace of them. */
+  readonly form: 'import' | 'require'
+  /**
+   * The way from the namespace or exports to the value: `[]` the whole, `['default']`,
+   * `['readFile']`, or several steps for `const { a: { b } } = require('x')`.
+   */
+  readonly path: readonly string[]
+}
+
+/** A name that the function uses and does not declare itself. */
+export interface FreeName {
+  readonly name: string
+  /** Undefined if nothing in the script declares it: a global, or the script is not known. */
+  readonly binding: Binding | undefined
+  /** The function assigns it. */
+  readonly isAssigned: boolean
+  /** It is used by `typeof name` and in no other way. */
+  readonly isOnlyTypeof: boolean
+  /**
+   * The properties that are read, if the only use is `name.property` or `name['property']`;
+   * undefined if it is used in any other way.
+   */
+  readonly members: readonly string[] | undefined
+  /** Properties that are called as methods, `name.property()`, so that `name` is their `this`. */
+  readonly calledMembers: readonly string[]
+  /** Down to which level the function only reads what it holds (read-depth.ts); 0 if unknown. */
+  readonly depth: number
+  /** The same if it holds a module. */
+  readonly moduleDepth: number
+  /** The same if nobody but a worker calls the function. */
+  readonly rootDepth: number
+  /** Its first use. */
+  readonly place: TextPlace
+}
+
+/** Something in the text of a function that means nothing outside of its place. */
+export type Obstacle =
+  /** An arrow function that uses the `this` of what surrounds it. */
+  | 'this'
+  | 'new.target'
+  /** A method outside of its object or class that uses `super`. */
+  | 'super'
+  /** `#name` of a class around the function. */
+  | 'private name'
+  /** A direct `eval`, whose text could use anything; or `with` around the function. */
+  | 'eval'
+  /** A class whose definition has effects or unknowable names: `[call()]() {}`. */
+  | 'class definition'
+
+/** Text and its meaning, ready to be evaluated somewhere else; made once for each function site. */
+export interface FunctionCode {
+  /**
+   * What the function is within the value of the expression: the value itself, or the member `m`
+   * of it (a method), or the getter or setter of `m`.
+   */
+  readonly form: 'value' | 'method' | 'getter' | 'setter'
+  /**
+   * An expression. Captured variables appear under the names of `names`; those with `isCell` as
+   * `name.v`; `import()`, `import.meta`, and the `require` of a CommonJS file as calls and reads
+   * of the names in `runtime`. It has as many lines as the original and, but for rewritten names,
+   * its columns.
+   */
+  readonly expression: string
+  readonly isStrict: boolean
+  /**
+   * What must be given, by the name that the expression has for it: free names that are variables.
+   * One without binding is a global unless a scope has it; then it must not be given.
+   */
+  readonly names: readonly CodeName[]
+  /** Helpers that the expression needs, by the name that it has for them. */
+  readonly runtime: readonly RuntimeName[]
+  /**
+   * The name under which a class expects the class that it extends; undefined if it extends none.
+   */
+  readonly parentName: string | undefined
+  /**
+   * The name under which a class with static private fields expects a function, which it calls
+   * when it is defined with one `{ name: '#x', get(), set(value) }` for each of them.
+   */
+  readonly adoptName: string | undefined
+  /** It may hand out the function itself, which could then be changed. */
+  readonly exposesItself: boolean
+  /**
+   * Where the expression's first character stands in the script, from 0. Column may be negative.
+   */
+  readonly line: number
+  readonly column: number
+}
+
+/** A captured variable in the code. */
+export interface CodeName {
+  /** As in the expression. Differs from `free.name` only for `arguments` and clashes. */
+  readonly name: string
+  readonly free: FreeName
+  /** The expression reads and writes `name.v`. */
+  readonly isCell: boolean
+  /** Its value is needed when the expression is evaluated: a computed key of a class. */
+  readonly isEarly: boolean
+}
+
+/** A name for what cannot be a captured value. */
+export interface RuntimeName {
+  readonly name: string
+  /** `import(specifier, options)`, `import.meta`, `require` of the file. */
+  readonly kind: 'import' | 'meta' | 'require'
+}
+
+/** One function of a script. */
+export interface FunctionSite {
+  readonly kind: 'function' | 'arrow' | 'method' | 'getter' | 'setter' | 'class'
+  /** What keeps it from travelling alone. */
+  readonly obstacles: readonly (TextPlace & { readonly kind: Obstacle })[]
+  readonly freeNames: readonly FreeName[]
+  /** Throws nothing; of no use while there are obstacles. The same object at each call. */
+  readonly code: FunctionCode
+  /**
+   * The code with these free names as cells, too: for imports of variables that their module
+   * changes. The same object for the same names.
+   */
+  readonly codeWith: (cells: ReadonlySet<string>) => FunctionCode
+  /** For a class: what else its text says. */
+  readonly classSite: ClassSite | undefined
+  /**
+   * For a class: the same site, in which computed names of methods and accessors are captured
+   * values by the names of `ClassSite.computedMembers`, so that nothing computes them again. The
+   * same object at each call; undefined if it cannot be made.
+   */
+  readonly withNamedMembers: () => FunctionSite | undefined
+  /** Line and column of the function's first character in the script, from 0. */
+  readonly line: number
+  readonly column: number
+}
+
+/** What the text of a class says about the class. */
+export interface ClassSite {
+  /** It has an `extends` clause. */
+  readonly hasParent: boolean
+  /** `extends null`. */
+  readonly extendsNull: boolean
+  /** Names of private fields, methods and accessors of instances, with `#`. */
+  readonly instancePrivates: readonly string[]
+  /** Names of private static fields, with `#`: the code takes them through `adoptName`. */
+  readonly staticPrivates: readonly string[]
+  /** Methods and accessors whose names are computed, in their order. */
+  readonly computedMembers: readonly ComputedMember[]
+}
+
+/** A method or accessor whose name is computed: `[name]() {}`. */
+export interface ComputedMember {
+  /** Under which its name is given. */
+  readonly name: string
+  readonly kind: 'method' | 'get' | 'set'
+  readonly isStatic: boolean
+  /** As the text of its function. */
+  readonly text: string
+}

@@ -1,0 +1,363 @@
+// Learns from a walk over a whole script what holds for each of its variables, and where its
+// functions are. What compilers and bundlers write is recognised here.
+
+import type * as acorn from 'acorn'
+import type { VariableChanges } from './changes.js'
+import { assignedValue, ExportedNames } from './exported-names.js'
+import {
+  isArithmetic,
+  isNeverUndefined,
+  isPrivateUse,
+  isWrappedModule,
+  literalOf,
+  makesFreshObject,
+  makesRequire,
+  makesWeakStore,
+  type ModuleValue,
+  moduleValueOf,
+  setImportOrigins,
+  wrappedSpecifierOf,
+} from './initializer.js'
+import {
+  type FunctionNode,
+  isClassNode,
+  isFunction,
+  kindOf,
+  type Node,
+  placeOf,
+  type RootNode,
+  saysStrict,
+  statementsOf,
+  staticName,
+} from './parse.js'
+import { importsCalledIn, makesValue, shapeOf } from './remaking.js'
+import { declareBody, type Scope, type Variable } from './scope.js'
+import type { LineIndex } from './script.js'
+import type { Binding, FunctionSite, ImportOrigin } from './sites.js'
+import { type Access, ScopeWalk, type WalkListener } from './walk.js'
+
+// What is told about a variable once a whole script has been walked.
+
+/** The binding of a variable; the same object each time. */
+export function bindingOf(variable: Variable, lines: LineIndex): Binding {
+  return (variable.binding ??= makeBinding(variable, lines))
+}
+
+function makeBinding(variable: Variable, lines: LineIndex): Binding {
+  const isConstant = isNeverAssigned(variable)
+  return Object.freeze({
+    name: variable.name,
+    kind: variable.kind,
+    isOnce: variable.scope.isTop,
+    isConstant,
+    isCell: isCell(variable),
+    isInitialized: variable.isInitialized,
+    isNeverUndefined: !variable.mayBeUndefined,
+    literal: isConstant ? variable.literal : undefined,
+    origin: isConstant ? originOf(variable) : undefined,
+    isModuleObject: (isConstant && variable.isModuleObject) || isLateModule(variable),
+    wrappedSpecifier: isConstant ? variable.wrappedSpecifier : undefined,
+    isPrivateStore: isPrivateStore(variable),
+    witness: witnessOf(variable),
+    line: lines.lineOf(variable.position),
+  })
+}
+
+/** The specifier means nothing if `require` may be another function. */
+function originOf({ origin, originVia }: Variable): ImportOrigin | undefined {
+  return originVia === undefined || isNeverAssigned(originVia) ? origin : undefined
+}
+
+/** Whether a variable has one value for ever, and its name means that variable for certain. */
+export function isNeverAssigned(variable: Variable): boolean {
+  const { scope, kind, isFixed } = variable
+  if (variable.isAssigned || scope.hasSloppyEval) return false
+  if (!isFixed && (scope.hasEval || scope.hasEvalWithin)) return false
+  return !(kind === 'parameter' && scope.hasMappedArguments && variable.name !== 'arguments')
+}
+
+/** Bundlers set the variables of a module in a function, which is called when it is needed. */
+function isLateModule(variable: Variable): boolean {
+  const { isInitialized, assignCount, moduleCount } = variable
+  return !isInitialized && assignCount === 1 && moduleCount === 1
+}
+
+function isPrivateStore({ storeCount, hasOtherUse }: Variable): boolean {
+  return storeCount === 1 && !hasOtherUse
+}
+
+/** Not a `let`: of one in the head of a loop, each turn has a copy. */
+function witnessOf({ scope, isAssignedWithin }: Variable): string | undefined {
+  if (!isAssignedWithin || scope.isTop) return undefined
+  for (const variable of scope.variables?.values() ?? []) {
+    if (isWitness(variable)) return variable.name
+  }
+  return undefined
+}
+
+function isWitness(variable: Variable): boolean {
+  const { kind, scope, isCaptured, isFresh } = variable
+  if (!isCaptured || !isNeverAssigned(variable)) return false
+  return (kind === 'const' && isFresh) || (kind === 'function' && scope.isStrict)
+}
+
+/** Whether closures can change it. */
+function isCell(variable: Variable): boolean {
+  if (isLateModule(variable) || isPrivateStore(variable)) return false
+  const isWithinReach = variable.scope.hasEvalWithin && !variable.isFixed
+  return variable.isAssignedWithin || isWithinReach
+}
+
+/** Drops what no function can ask for, in this scope and those around it. */
+export function prune(scope: Scope | undefined, done: Set<Scope>): void {
+  for (let each = scope; each !== undefined && !done.has(each); each = each.parent) {
+    done.add(each)
+    if (each.isTop || each.variables === undefined) continue
+    for (const [name, variable] of each.variables) {
+      if (!variable.isCaptured) each.variables.delete(name)
+    }
+    if (each.variables.size === 0) each.variables = undefined
+  }
+}
+
+/** What a CommonJS file is given. */
+export const WRAPPER_NAMES: readonly string[] = [
+  'exports',
+  'require',
+  'module',
+  '__filename',
+  '__dirname',
+]
+
+/** One function of a script, as little of it as is kept. */
+export interface RootFacts {
+  readonly kind: FunctionSite['kind']
+  readonly end: number
+  /** Around it. */
+  readonly scope: Scope
+  readonly isStrict: boolean
+  /** Declared by a statement: its name is a variable of what surrounds it. */
+  readonly isDeclaration: boolean
+  /** An arrow function at the top of a module. */
+  readonly hasNoThis: boolean
+  site: FunctionSite | undefined
+}
+
+/** Hears of everything in a script. */
+export class VariableFacts implements WalkListener {
+  readonly #walk: ScopeWalk
+  readonly #source: string
+  readonly #tops: ReadonlySet<Node>
+  readonly #changes: VariableChanges | undefined
+  readonly exported: ExportedNames = new ExportedNames((variable, value, exports) => {
+    this.#setInitializer(variable, value)
+    this.#changes?.hold(exports, { variable, distance: 1 })
+  })
+  readonly roots: Map<number, RootFacts> = new Map()
+  /** The innermost scope whose variables the script has once. */
+  top: Scope
+
+  /** `tops`: functions and blocks whose variables the script has once, too. */
+  constructor(
+    top: Scope,
+    source: string,
+    tops: ReadonlySet<Node>,
+    changes: VariableChanges | undefined,
+  ) {
+    this.#walk = new ScopeWalk(top, this)
+    this.#source = source
+    this.#tops = tops
+    this.#changes = changes
+    this.top = top
+  }
+
+  /** Walks the script. What is imported is known before anything that is made of it. */
+  run(program: acorn.Program): void {
+    declareBody(program.body, this.top)
+    setImportOrigins(program, this.top)
+    this.#walk.visit(program)
+    this.#changes?.finish()
+  }
+
+  onScope(node: Node, scope: Scope): void {
+    if (this.#changes !== undefined && isFunction(node)) this.#declareParameters(node, scope)
+    if (!this.#tops.has(node)) return
+    scope.isTop = true
+    this.top = scope
+    for (const variable of scope.variables?.values() ?? []) {
+      const isGiven = variable.kind === 'parameter' && WRAPPER_NAMES.includes(variable.name)
+      if (isGiven) variable.kind = 'wrapper'
+    }
+  }
+
+  /** Of a function that is known by the name of a variable. */
+  #declareParameters(node: FunctionNode, scope: Scope): void {
+    const parent = this.#walk.ancestors.at(-1)
+    const named = parent?.type === 'VariableDeclarator' && parent.init === node ? parent : node
+    const id = 'id' in named ? named.id : undefined
+    const exported =
+      parent?.type === 'AssignmentExpression' && parent.left.type === 'MemberExpression'
+        ? `exports.${staticName(parent.left.property, parent.left.computed) ?? ''}`
+        : ''
+    const fn = this.#walk.scope.find(id?.type === 'Identifier' ? id.name : exported)
+    if (fn !== undefined) this.#changes?.declare(fn, node, scope)
+  }
+
+  onRoot(node: RootNode): void {
+    const parent = this.#walk.ancestors.at(-1)
+    const kind = kindOf(node, parent)
+    if (kind === undefined) return
+    const { scope } = this.#walk
+    const isClass = isClassNode(node)
+    const { thisOwner } = scope
+    this.roots.set(placeOf(node, this.#source), {
+      kind,
+      end: node.end,
+      scope,
+      isStrict: scope.isStrict || isClass || saysStrict(statementsOf(node)),
+      isDeclaration: node.type === 'FunctionDeclaration',
+      hasNoThis: kind === 'arrow' && thisOwner.kind === 'module',
+      site: undefined,
+    })
+  }
+
+  onEval(): void {
+    const { scope: place } = this.#walk
+    for (let scope: Scope | undefined = place; scope !== undefined; scope = scope.parent) {
+      if (scope.owner === place.owner) scope.hasEval = true
+      else scope.hasEvalWithin = true
+      if (!place.isStrict) scope.hasSloppyEval = true
+    }
+  }
+
+  onTarget(node: acorn.MemberExpression): void {
+    const { scope, ancestors } = this.#walk
+    this.#changes?.target(node, scope)
+    this.exported.target(node, ancestors, scope)
+  }
+
+  onCall(node: acorn.CallExpression): void {
+    this.exported.call(node, this.#walk.scope)
+  }
+
+  onName(node: acorn.Identifier, access: Access, value: Node | undefined): void {
+    const { scope } = this.#walk
+    const variable = scope.find(node.name)
+    if (variable === undefined) return
+    if (variable.scope.owner !== scope.owner || scope.kind === 'class') variable.isCaptured = true
+    if (access === 'read') this.#read(node, variable)
+    else if (access === 'initialize' && this.#isFirst(variable)) {
+      variable.isInitialized = true
+      this.#initialize(variable, value)
+    } else this.#assign(variable, access, value)
+  }
+
+  #read(node: acorn.Identifier, variable: Variable): void {
+    const { ancestors, scope } = this.#walk
+    this.#changes?.read(node, { variable, scope, ancestors })
+    if (variable.hasOtherUse) return
+    if (!isPrivateUse(node, ancestors.at(-1), ancestors.at(-2))) variable.hasOtherUse = true
+  }
+
+  /** Whether a declaration initialises its variable, and does not assign it again. */
+  #isFirst(variable: Variable): boolean {
+    if (variable.kind !== 'var') return variable.kind === 'const' || variable.kind === 'let'
+    return !variable.isInitialized && this.#walk.loopDepth === 0
+  }
+
+  #initialize(variable: Variable, value: Node | undefined): void {
+    const { scope, ancestors } = this.#walk
+    const declarator = ancestors.at(-1)
+    const isWhole = declarator?.type === 'VariableDeclarator'
+    if (!isWhole || value === undefined) {
+      variable.hasOtherUse = true
+      this.#takeApart(variable)
+      return
+    }
+    variable.mayBeUndefined = !isNeverUndefined(value)
+    variable.literal = literalOf(value)
+    variable.isFresh = makesFreshObject(value)
+    this.#setStore(variable, value)
+    variable.isRequire = makesRequire(value, scope)
+    const from = moduleValueOf(value, scope)
+    if (from !== undefined) setOrigin(variable, from, [])
+    variable.isModuleObject = isModuleValue(value, scope)
+    variable.wrappedSpecifier = wrappedSpecifierOf(value)
+    if (variable.scope === scope) this.#setInitializer(variable, assignedValue(value))
+  }
+
+  #setInitializer(variable: Variable, value: Node): void {
+    const { scope } = this.#walk
+    if (!variable.scope.isTop || !makesValue(value, scope)) return
+    const { start, end } = value
+    const needs = importsCalledIn(value, scope)
+    variable.initializer = { start, end, shape: shapeOf(value, scope), needs }
+  }
+
+  /** `const { a: { b } } = require('x')`. */
+  #takeApart(variable: Variable): void {
+    const { scope, ancestors } = this.#walk
+    const path: string[] = []
+    for (let index = ancestors.length - 1; index >= 0; index -= 1) {
+      const node = ancestors[index]
+      if (node?.type === 'VariableDeclarator') {
+        const from = node.init ? moduleValueOf(node.init, scope) : undefined
+        if (from !== undefined) setOrigin(variable, from, path)
+        return
+      }
+      if (node?.type === 'ObjectPattern') continue
+      if (node?.type !== 'Property') return
+      const name = staticName(node.key, node.computed)
+      if (name === undefined) return
+      path.unshift(name)
+    }
+  }
+
+  #assign(variable: Variable, access: Access, value: Node | undefined): void {
+    if (variable.isFixed) return
+    const { scope, ancestors } = this.#walk
+    variable.isAssigned = true
+    if (scope.owner !== variable.scope.owner) variable.isAssignedWithin = true
+    if (access === 'update') {
+      variable.hasOtherUse = true
+      const parent = ancestors.at(-1)
+      const isSafe = parent?.type === 'UpdateExpression' || isArithmeticUpdate(parent)
+      if (!isSafe) variable.mayBeUndefined = true
+      return
+    }
+    variable.assignCount += 1
+    if (value !== undefined && isModuleValue(value, scope)) variable.moduleCount += 1
+    if (value === undefined || !isNeverUndefined(value)) variable.mayBeUndefined = true
+    this.#setStore(variable, value)
+  }
+
+  #setStore(variable: Variable, value: Node | undefined): void {
+    const isStore = value !== undefined && makesWeakStore(value, this.#walk.scope)
+    if (isStore) variable.storeCount += 1
+    else variable.hasOtherUse = true
+  }
+}
+
+function setOrigin(variable: Variable, from: ModuleValue, path: readonly string[]): void {
+  const { specifier, form, via } = from
+  variable.origin = { specifier, form, path: [...from.path, ...path] }
+  variable.originVia = via
+}
+
+function isArithmeticUpdate(node: Node | undefined): boolean {
+  return node?.type === 'AssignmentExpression' && isArithmetic(node.operator)
+}
+
+/** Whether a value is a module, or another variable that is one. */
+function isModuleValue(value: Node, scope: Scope): boolean {
+  if (value.type === 'Identifier') {
+    const other = scope.find(value.name)
+    return other !== undefined && (other.isModuleObject || isNamespace(other))
+  }
+  const from = moduleValueOf(value, scope)
+  return from === undefined ? isWrappedModule(value) : from.path.length === 0
+}
+
+function isNamespace({ kind, origin }: Variable): boolean {
+  return kind === 'import' && origin?.path.length === 0
+}

@@ -1,0 +1,264 @@
+// What an object inherits from, and whether that can be so on the other side, too.
+
+import type { FunctionParts } from '../function/parts.js'
+import {
+  type AnyFunction,
+  isFakeDate,
+  isNative,
+  type NativeNames,
+  ownValue,
+} from '../module/native.js'
+import { Refusal, refuseClass, refuseHandle, refusePrivates } from '../refusal.js'
+import { parser } from '../source/parse.js'
+import { isKnownError } from './error.js'
+import type { ObjectKind } from './kind.js'
+import { constructorOf, prototypeOf, prototypesFrom } from './prototype-chain.js'
+import { REMADE_CLASSES } from './remade-native.js'
+import type { Strictness } from './sink.js'
+
+// Whether the instances of a class can be made again without running its constructor.
+
+/** Asked for each class of a message, and for those above it. */
+interface PartsSource {
+  partsOf(fn: AnyFunction): FunctionParts | Refusal
+}
+
+/** Answers for one message. */
+export class ClassCheck {
+  readonly #source: PartsSource
+  readonly #issues = new Map<AnyFunction, Refusal | undefined>()
+
+  constructor(source: PartsSource) {
+    this.#source = source
+  }
+
+  /** Why instances cannot travel; undefined if they can. */
+  issueOf(constructor: AnyFunction): Refusal | undefined {
+    if (this.#issues.has(constructor)) return this.#issues.get(constructor)
+    const issue = this.#find(constructor)
+    this.#issues.set(constructor, issue)
+    return issue
+  }
+
+  #find(constructor: AnyFunction): Refusal | undefined {
+    let next: unknown = constructor
+    while (typeof next === 'function' && next !== Function.prototype) {
+      const parts = this.#source.partsOf(next as AnyFunction)
+      if (parts instanceof Refusal) return parts
+      if (parts.kind === 'native') return undefined
+      if (parts.kind === 'bound' || parts.kind === 'runtime') return refuseClass('bound function')
+      const names =
+        parts.kind === 'source'
+          ? (parts.classParts?.instancePrivates ?? [])
+          : privateNames(next as AnyFunction)
+      if (names.length > 0) {
+        return refusePrivates(String(ownValue(constructor, 'name')), names[0] ?? '')
+      }
+      next = prototypeOf(next)
+    }
+    return undefined
+  }
+}
+
+interface Member {
+  readonly type: string
+  readonly static?: boolean
+  readonly key?: { readonly type: string; readonly name?: string }
+}
+
+/** The private members of instances, by the text of the class. */
+function privateNames(constructor: AnyFunction): readonly string[] {
+  const text = Function.prototype.toString.call(constructor)
+  if (!text.startsWith('class') || !/#[\p{ID_Start}$_]/u.test(text)) return []
+  try {
+    const tree = parser().parseExpressionAt(text, 0, { ecmaVersion: 'latest' }) as unknown as {
+      readonly body: { readonly body: readonly Member[] }
+    }
+    return tree.body.body
+      .filter(({ key, static: isStatic }) => isStatic !== true && key?.type === 'PrivateIdentifier')
+      .map(({ key }) => `#${key?.name ?? ''}`)
+  } catch {
+    // It may have some: that is enough.
+    return ['#private']
+  }
+}
+
+/**
+ * `standard`: what every object of its kind has. A class: its `prototype`. An object: that object
+ * itself, or nothing.
+ */
+export type Lineage =
+  | 'standard'
+  | { readonly kind: 'class'; readonly constructor: AnyFunction }
+  | { readonly kind: 'object'; readonly prototype: object | null }
+
+/** The built-in classes that may have made an object of a kind. The first is the usual one. */
+const CLASSES: Readonly<Record<ObjectKind, readonly string[]>> = {
+  record: ['Object'],
+  array: ['Array'],
+  map: ['Map'],
+  set: ['Set'],
+  error: ['Error'],
+  domException: ['DOMException', 'Error'],
+  date: ['Date'],
+  regexp: ['RegExp'],
+  boxed: ['Number', 'String', 'Boolean', 'BigInt', 'Symbol'],
+  binary: (
+    'Uint8Array Buffer ArrayBuffer DataView Int8Array Uint8ClampedArray Int16Array Uint16Array ' +
+    'Int32Array Uint32Array Float16Array Float32Array Float64Array BigInt64Array BigUint64Array ' +
+    'TypedArray'
+  ).split(' '),
+  url: ['URL'],
+  urlSearchParams: ['URLSearchParams'],
+  remade: REMADE_CLASSES,
+  arguments: ['Object'],
+}
+
+/** Built-in classes whose instances are nothing but their properties. */
+const PLAIN_CLASSES: ReadonlySet<string> = new Set(
+  (
+    'Object Function EventEmitter Stats Dirent Url AssertionError Error AggregateError EvalError ' +
+    'RangeError ReferenceError SyntaxError TypeError URIError SuppressedError'
+  ).split(' '),
+)
+
+/** The same, but nobody can reach the class: the properties must do. */
+const HIDDEN_CLASSES: ReadonlySet<string> = new Set(['BigIntStats', 'StatFs'])
+
+/** The inside of array and string iterators cannot be seen, but they all inherit from this. */
+const ITERATOR_PROTOTYPE = Object.getPrototypeOf(
+  Object.getPrototypeOf([][Symbol.iterator]()),
+) as object
+
+const FINE = Symbol('fine')
+
+/** Finds lineages for one message. */
+export class Lineages {
+  readonly #natives: NativeNames
+  readonly #check: ClassCheck
+  readonly strictness: Strictness
+  readonly #plainClasses = new Map<object, AnyFunction>()
+  /** Verdicts about prototypes, and all that they inherit from. */
+  readonly #chains = new Map<object, Refusal | typeof FINE>()
+
+  constructor(natives: NativeNames, check: ClassCheck, strictness: Strictness) {
+    this.#natives = natives
+    this.strictness = strictness
+    this.#check = check
+  }
+
+  /**
+   * The class whose instances, which inherit from this, are nothing but their properties. Undefined
+   * where that is not so, or not known: asked for each object, this must not cost much.
+   */
+  plainClass(prototype: object): AnyFunction | undefined {
+    return this.#plainClasses.get(prototype)
+  }
+
+  /** The lineage of an object that is no proxy, or why it cannot travel. */
+  of(object: object, kind: ObjectKind): Lineage | Refusal {
+    const prototype = Object.getPrototypeOf(object) as object | null
+    if (prototype === null) {
+      const isFlat = kind === 'error' && this.strictness === 'lenient'
+      return isFlat ? 'standard' : { kind: 'object', prototype }
+    }
+    if (kind === 'error' || kind === 'domException') return this.#ofError(object, prototype)
+    if (kind === 'date' && isFakeDate(object)) return 'standard'
+    const constructor = this.#natives.classWith(prototype) ?? constructorOf(prototype)
+    if (constructor !== undefined && this.#isStandard(constructor, kind)) return 'standard'
+    const refusal = this.#judge(prototype, kind)
+    if (refusal !== undefined) return refusal
+    if (constructor === undefined) return { kind: 'object', prototype }
+    const issue = this.#check.issueOf(constructor)
+    if (issue === undefined) {
+      if (kind === 'record' && this.#isPlain(prototype)) {
+        this.#plainClasses.set(prototype, constructor)
+      }
+      return { kind: 'class', constructor }
+    }
+    return HIDDEN_CLASSES.has(String(ownValue(constructor, 'name'))) ? 'standard' : issue
+  }
+
+  /**
+   * What the class of an error that is thrown cannot bring is no reason to lose the error. Of an
+   * error that is a value only a class that Node keeps to itself may stay behind.
+   */
+  #ofError(error: object, prototype: object): Lineage | Refusal {
+    if (isKnownError(error)) return 'standard'
+    const constructor = constructorOf(prototype)
+    const isStrict = this.strictness === 'strict'
+    if (constructor === undefined) return isStrict ? { kind: 'object', prototype } : 'standard'
+    if (isNative(constructor) && (!isStrict || isErrorClass(constructor))) return 'standard'
+    const issue = this.#check.issueOf(constructor)
+    if (issue === undefined) return { kind: 'class', constructor }
+    return isStrict && !issue.isAboutNode ? issue : 'standard'
+  }
+
+  /** The usual class of a kind, of this realm or of another. */
+  #isStandard(constructor: AnyFunction, kind: ObjectKind): boolean {
+    const name = this.#builtInName(constructor)
+    return name !== undefined && CLASSES[kind].includes(name)
+  }
+
+  /** An object that any other built-in class has made holds what only its methods can see. */
+  #judge(prototype: object, kind: ObjectKind): Refusal | undefined {
+    const met: object[] = []
+    let verdict: Refusal | undefined
+    for (const next of prototypesFrom(prototype)) {
+      const known = this.#chains.get(next)
+      if (known !== undefined) {
+        verdict = known === FINE ? undefined : known
+        break
+      }
+      met.push(next)
+      verdict = this.#refusalOf(next, kind)
+      if (verdict !== undefined) break
+    }
+    for (const next of met) this.#chains.set(next, verdict ?? FINE)
+    return verdict
+  }
+
+  #refusalOf(prototype: object, kind: ObjectKind): Refusal | undefined {
+    if (prototype === ITERATOR_PROTOTYPE) return refuseClass('Iterator')
+    const constructor = ownValue(prototype, 'constructor')
+    const isThenable = typeof ownValue(prototype, 'then') === 'function'
+    if (isThenable || isDisposable(prototype)) {
+      const name = typeof constructor === 'function' ? ownValue(constructor, 'name') : ''
+      return refuseHandle(String(name), isThenable)
+    }
+    if (typeof constructor !== 'function') return undefined
+    const name = this.#builtInName(constructor as AnyFunction)
+    if (name === undefined || PLAIN_CLASSES.has(name) || CLASSES[kind].includes(name)) {
+      return undefined
+    }
+    return refuseClass(name)
+  }
+
+  /** Whether no class above could have made anything but a plain object. */
+  #isPlain(prototype: object): boolean {
+    for (const next of prototypesFrom(prototype)) {
+      const constructor = ownValue(next, 'constructor')
+      if (next === Object.prototype) return true
+      if (typeof constructor !== 'function') return false
+      if (this.#builtInName(constructor as AnyFunction) !== undefined) return false
+    }
+    return false
+  }
+
+  #builtInName(constructor: AnyFunction): string | undefined {
+    const name = this.#natives.nameOf(constructor)
+    if (name !== undefined)
+      return name.slice(Math.max(name.lastIndexOf('#'), name.lastIndexOf('.')) + 1)
+    return isNative(constructor) ? String(ownValue(constructor, 'name')) : undefined
+  }
+}
+
+/** A built-in class of errors, of any realm. */
+function isErrorClass(constructor: AnyFunction): boolean {
+  return /(?:Error|Exception)$/.test(String(ownValue(constructor, 'name')))
+}
+
+/** What wants to be closed is open: a connection, a file, a client. */
+function isDisposable(prototype: object): boolean {
+  return Object.hasOwn(prototype, Symbol.asyncDispose) || Object.hasOwn(prototype, Symbol.dispose)
+}

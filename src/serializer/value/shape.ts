@@ -1,0 +1,248 @@
+// Whether an array or a view is nothing but its elements. JavaScript only finds out by looking at
+// each property; the engine knows at once: what was never given anything else shares its hidden
+// class with all others that were not. Where the engine cannot be asked, nothing is known.
+
+import { serialize, setFlagsFromString } from 'node:v8'
+import { compileFunction } from 'node:vm'
+
+type SameShape = (some: object, other: object) => boolean
+
+/** Asks the engine. */
+class EngineShapes {
+  #isSame: SameShape | undefined
+  /** One for each form that V8 has for elements; those that may have holes last. */
+  #packed: readonly object[] = []
+  #holey: readonly object[] = []
+  readonly #views = new Map<object, readonly object[]>()
+
+  /**
+   * Whether the array is an ordinary one that has elements with nothing odd about them, and nothing
+   * else. `packed`: and no holes. Undefined if that is not so or not known.
+   */
+  arrayForm(array: readonly unknown[]): 'packed' | 'holey' | undefined {
+    const isSame = this.#question()
+    if (this.#packed.some((known) => isSame(array, known))) return 'packed'
+    return this.#holey.some((known) => isSame(array, known)) ? 'holey' : undefined
+  }
+
+  /** Whether a view or buffer is as its class has made it. False if that is not known. */
+  isOrdinary(binary: ArrayBuffer | ArrayBufferView): boolean {
+    const isSame = this.#question()
+    const prototype = Object.getPrototypeOf(binary) as object | null
+    if (prototype === null) return false
+    const known = this.#views.get(prototype) ?? emptyOf(prototype)
+    this.#views.set(prototype, known)
+    return known.some((each) => isSame(binary, each))
+  }
+
+  /** Whether two objects have the same hidden class. False if that is not known. */
+  areAlike(some: object, other: object): boolean {
+    return this.#question()(some, other)
+  }
+
+  #question(): SameShape {
+    if (this.#isSame !== undefined) return this.#isSame
+    this.#packed = [[], [0.5], [{}]]
+    // oxlint-disable-next-line no-sparse-arrays -- the form for holes is what is asked for
+    this.#holey = [[1, , 1], [0.5, , 0.5], [{}, , {}]] // prettier-ignore
+    return (this.#isSame = sameShape())
+  }
+}
+
+/** The shapes of this process. */
+export const engineShapes: EngineShapes = new EngineShapes()
+
+/**
+ * Asks in the engine's own syntax. V8 forgets the code of what has not been called for a while, and
+ * cannot compile it again by itself, for that syntax is allowed only while it is compiled here.
+ */
+function sameShape(): SameShape {
+  let ask = compiled()
+  return (some, other) => {
+    if (ask === undefined) return false
+    try {
+      return ask(some, other)
+    } catch {
+      ask = compiled()
+      return ask?.(some, other) ?? false
+    }
+  }
+}
+
+/** Undefined if the engine does not allow it. */
+function compiled(): SameShape | undefined {
+  try {
+    setFlagsFromString('--allow-natives-syntax')
+    const ask = compileFunction('return %HaveSameMap(some,other)', ['some', 'other']) as SameShape
+    // Functions are compiled when they are called first.
+    ask({}, {})
+    return ask
+  } catch {
+    return undefined
+  } finally {
+    setFlagsFromString('--no-allow-natives-syntax')
+  }
+}
+
+function emptyOf(prototype: object): readonly object[] {
+  // JavaScript has made some Buffers, native code others.
+  if (prototype === Buffer.prototype) return [Buffer.alloc(0), serialize(0)]
+  if (prototype === ArrayBuffer.prototype) return [new ArrayBuffer(0)]
+  if (prototype === DataView.prototype) return [new DataView(new ArrayBuffer(0))]
+  const constructor = TYPED_ARRAYS.find((known) => known.prototype === prototype)
+  return constructor === undefined ? [] : [new constructor(0)]
+}
+
+const TYPED_ARRAYS = [
+  Uint8Array,
+  Int8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+] as const
+
+// Whether an object can still be changed.
+
+/** Nothing can be added. */
+const INTEGRITY_NOT_EXTENSIBLE = 1
+/** Nothing can be added or removed. */
+export const INTEGRITY_SEALED = 2
+/** Nothing can be changed. */
+export const INTEGRITY_FROZEN = 3
+
+/** 0 for an object as most are, else how far it is closed. */
+export function integrityOf(object: object): number {
+  if (Object.isExtensible(object)) return 0
+  if (Object.isFrozen(object) && !hasOpenLength(object)) return INTEGRITY_FROZEN
+  return Object.isSealed(object) ? INTEGRITY_SEALED : INTEGRITY_NOT_EXTENSIBLE
+}
+
+/** Of an empty array the engine says that it is frozen, whatever its length may become. */
+function hasOpenLength(object: object): boolean {
+  if (!Array.isArray(object) || object.length > 0) return false
+  return Object.getOwnPropertyDescriptor(object, 'length')?.writable === true
+}
+
+/** Closes an object as far as it was. */
+export function applyIntegrity(object: object, integrity: number): void {
+  if (integrity === INTEGRITY_FROZEN) Object.freeze(object)
+  else if (integrity === INTEGRITY_SEALED) Object.seal(object)
+  else if (integrity === INTEGRITY_NOT_EXTENSIBLE) Object.preventExtensions(object)
+}
+
+// Records: the own properties of an object, in order, as a shape and the values. Objects of the
+// same shape follow each other in most values, so a shape is written once in a unit:
+//
+//   0, a new shape, which gets the next number     or     1, a shape without number (a large one)
+//     count of texts, those; count of symbols, those
+//   n + 2, the shape of number n
+//   … one value, or PROPERTY_ACCESSOR, or PROPERTY_ATTRIBUTES, for each key
+
+/** The keys of a record: texts first, in the order of the object, then symbols. */
+export type RecordKeys = readonly (string | symbol)[]
+
+/** A larger shape hardly comes again, and the keys of a dictionary should not be kept. */
+export const MAX_SHAPE_KEYS = 64
+
+/** The keys follow, and get the next number. */
+export const SHAPE_NEW = 0
+/** The keys follow. */
+export const SHAPE_ONCE = 1
+/** Plus the number. */
+export const SHAPE_FIRST = 2
+
+/** How many shapes with the same first key are compared. */
+const MAX_ALIKE = 16
+
+/** A shape that a unit has. */
+interface NumberedShape {
+  readonly keys: RecordKeys
+  readonly number: number
+  /** There are keys by which an object can show that it is more than it looks. */
+  readonly isTelling: boolean
+}
+
+/** Whether an object with these keys can be a `prototype` or an arguments object. */
+export function areTelling(keys: RecordKeys): boolean {
+  return keys.includes('constructor') || keys.includes(Symbol.iterator)
+}
+
+/** The shapes that a unit has already. */
+export class ShapeTable {
+  /** Made with the second shape: many units have one. */
+  #byFirstKey: Map<string | symbol | undefined, NumberedShape[]> | undefined
+  #last: NumberedShape | undefined
+  #count = 0
+
+  /** How many have a number. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.#byFirstKey = undefined
+    this.#last = undefined
+    this.#count = 0
+  }
+
+  /** The shape with these keys, or undefined. */
+  find(keys: RecordKeys): NumberedShape | undefined {
+    if (this.#last !== undefined && areSame(this.#last.keys, keys)) return this.#last
+    const found = this.#byFirstKey?.get(keys[0])?.find((shape) => areSame(shape.keys, keys))
+    if (found !== undefined) this.#last = found
+    return found
+  }
+
+  /** Gives a new shape, of at most `MAX_SHAPE_KEYS` keys, the next number. */
+  add(keys: RecordKeys): NumberedShape {
+    const shape = { keys, number: this.#count, isTelling: areTelling(keys) }
+    if (this.#last !== undefined) {
+      this.#byFirstKey ??= new Map([[this.#last.keys[0], [this.#last]]])
+      const alike = this.#byFirstKey.get(keys[0])
+      if (alike === undefined) this.#byFirstKey.set(keys[0], [shape])
+      else if (alike.length < MAX_ALIKE) alike.push(shape)
+    }
+    this.#count += 1
+    this.#last = shape
+    return shape
+  }
+}
+
+function areSame(some: RecordKeys, others: RecordKeys): boolean {
+  if (some.length !== others.length) return false
+  for (let index = 0; index < some.length; index += 1) {
+    if (some[index] !== others[index]) return false
+  }
+  return true
+}
+
+/** All own keys of an object that is no array, without asking it for all at once, which is slow. */
+export function ownKeysOf(object: object): RecordKeys {
+  const names: (string | symbol)[] = Object.getOwnPropertyNames(object)
+  const symbols = Object.getOwnPropertySymbols(object)
+  if (symbols.length > 0) names.push(...symbols)
+  return names
+}
+
+/** Bits of a property's attributes. */
+export const ENUMERABLE = 1
+/** The same. */
+export const CONFIGURABLE = 2
+/** The same. */
+export const WRITABLE = 4
+
+/** The bits of a descriptor. */
+export function attributesOf(descriptor: PropertyDescriptor): number {
+  return (
+    (descriptor.enumerable === true ? ENUMERABLE : 0) |
+    (descriptor.configurable === true ? CONFIGURABLE : 0) |
+    (descriptor.writable === true ? WRITABLE : 0)
+  )
+}

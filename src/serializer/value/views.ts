@@ -1,0 +1,102 @@
+// Modules of the user's own, of which only the exports that are used travel. In one message there
+// is one object for each, with all that any function uses of it, so that functions which change the
+// state of a module agree about it; and the module's own object, if somebody uses that as a whole.
+
+import { types } from 'node:util'
+import type { UsedModule } from '../function/parts.js'
+import type { AnyFunction } from '../module/native.js'
+
+/** Names of exports, with getters for those that change. */
+type Used = Map<string, AnyFunction | undefined>
+
+/** A unit, as far as it tells what it has met. */
+interface MeetingUnit {
+  has(object: object): boolean
+}
+
+/** The views of one message. */
+export class ModuleViews {
+  /** By module: what is used of it. For all rounds. */
+  readonly #names = new Map<object, Used>()
+  readonly #whole = new Set<object>()
+  /** What stands for a module in a unit, and what it has. Of this round. */
+  #made = new WeakMap<object, Map<object, View>>()
+  #isSurprised = false
+
+  get isEmpty(): boolean {
+    return this.#names.size === 0
+  }
+
+  /** Whether more is used than was written, so that the message must be written again. */
+  get isSurprised(): boolean {
+    return this.#isSurprised
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.#names.clear()
+    this.#whole.clear()
+    this.beginRound()
+  }
+
+  /** Begins to write the message again. */
+  beginRound(): void {
+    this.#made = new WeakMap()
+    this.#isSurprised = false
+  }
+
+  /** What stands for the module in the unit. Throws what reading an export throws. */
+  of({ module, names, getters }: UsedModule, unit: MeetingUnit): object {
+    const used = this.#names.get(module) ?? new Map<string, AnyFunction | undefined>()
+    this.#names.set(module, used)
+    for (const name of names) used.set(name, getters?.get(name))
+    if (unit.has(module) && !types.isModuleNamespaceObject(module)) this.noteWhole(module)
+    if (this.#whole.has(module)) return module
+    const views = this.#made.get(unit) ?? new Map<object, View>()
+    this.#made.set(unit, views)
+    const view = views.get(module)
+    if (view === undefined) {
+      const object = viewOf(module, used)
+      views.set(module, { object, size: used.size })
+      return object
+    }
+    if (view.size < used.size) this.#isSurprised = true
+    return view.object
+  }
+
+  /** The object itself is used. */
+  noteWhole(object: object): void {
+    if (!this.#names.has(object) || this.#whole.has(object)) return
+    this.#whole.add(object)
+    this.#isSurprised = true
+  }
+}
+
+interface View {
+  readonly object: object
+  readonly size: number
+}
+
+function viewOf(module: object, used: Used): object {
+  const view = Object.create(null) as object
+  if (types.isModuleNamespaceObject(module)) {
+    Object.defineProperty(view, Symbol.toStringTag, { value: 'Module' })
+  }
+  for (const [name, get] of used) {
+    if (get !== undefined) {
+      Object.defineProperty(view, name, { get, enumerable: true, configurable: true })
+    } else if (name in module) Object.defineProperty(view, name, propertyOf(module, name))
+  }
+  return view
+}
+
+/** An export that may change stays a getter: what it leads to is shared with who changes it. */
+function propertyOf(module: object, name: string): PropertyDescriptor {
+  const value = (module as Readonly<Record<string, unknown>>)[name]
+  const isPrimitive = typeof value !== 'function' && (typeof value !== 'object' || value === null)
+  const own = types.isProxy(module) ? undefined : Object.getOwnPropertyDescriptor(module, name)
+  if (isPrimitive && own !== undefined && 'get' in own) {
+    return { ...own, enumerable: true, configurable: true }
+  }
+  return { value, writable: true, enumerable: true, configurable: true }
+}
