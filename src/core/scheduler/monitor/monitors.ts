@@ -124,16 +124,12 @@ interface Ended {
   readonly client: Identity
   readonly worker: Identity
   readonly status: TaskStatus
-  readonly endAt: InstantMs
-  readonly attempts: number
-  readonly error: TaskError | undefined
-}
-
-/** The same with its times. */
-interface EndedInTime extends Ended {
   readonly queuedAt: InstantMs | undefined
   readonly startAt: InstantMs | undefined
+  readonly endAt: InstantMs
   readonly durationMs: number
+  readonly attempts: number
+  readonly error: TaskError | undefined
 }
 
 /** How a task has ended. */
@@ -161,7 +157,7 @@ interface Monitor {
 /** All monitors that have asked. */
 export class Monitors {
   readonly #byClient = new Map<ClientEntry, Monitor>()
-  readonly #events = new History<EndedInTime>(MAX_EVENTS)
+  readonly #events = new History<Ended>(MAX_EVENTS)
   readonly #failures = new History<Ended>(MAX_FAILURES)
   readonly #failureText = new Budget(FAILURE_TEXT.perMs, FAILURE_TEXT.burst)
   readonly #refusals = new Recurrence(REFUSAL_INTERVAL_MS)
@@ -183,7 +179,8 @@ export class Monitors {
       state.output.log('debug', 'ignored a monitor that has not said what it is', fields)
       return
     }
-    const monitor = this.#byClient.get(client) ?? this.#add(state, client)
+    const known = this.#byClient.get(client)
+    const monitor = known ?? this.#add(state, client)
     if (monitor === undefined) return
     const { credit, wantsEvents, wantsFailures, failuresAfter } = message
     monitor.credit = Math.min(MAX_CREDIT, monitor.credit + credit)
@@ -191,7 +188,9 @@ export class Monitors {
     monitor.wantsFailures = wantsFailures
     if (wantsFailures) monitor.failures ??= Math.min(failuresAfter, this.#failures.end)
     this.#onWishes()
-    this.#dueAt = state.now
+    // One that gives a credit for each message is not told of each task in a message of its own.
+    if (known === undefined || this.#hasFullMessage(monitor)) this.#dueAt = state.now
+    else this.#dueAt ??= state.now + DELAY_MS
   }
 
   /** A client has gone, or has lost its connection: it asks anew when it is back. */
@@ -208,7 +207,7 @@ export class Monitors {
   onEnded(state: Circumstances, task: TaskEntry, ending: TaskEnding): void {
     const ended = endedOf(state, task, ending)
     if (hasFailed(ended.status)) this.#failures.push(ended)
-    if (this.wantsEvents) this.#events.push({ ...ended, ...timesOf(state, task, ending) })
+    if (this.wantsEvents) this.#events.push(ended)
     if (this.#byClient.size === 0) return
     this.#dueAt ??= state.now + DELAY_MS
     if (this.#events.end % MOST.events === 0) this.#dueAt = state.now
@@ -256,6 +255,14 @@ export class Monitors {
   #onWishes(): void {
     this.wantsEvents = [...this.#byClient.values()].some(({ events }) => events !== undefined)
     if (!this.wantsEvents) this.#events.clear()
+  }
+
+  #hasFullMessage({ events, failures }: Monitor): boolean {
+    const pending = (next: number | undefined, end: number): number => end - (next ?? end)
+    return (
+      pending(events, this.#events.end) >= MOST.events ||
+      pending(failures, this.#failures.end) >= MOST.failures
+    )
   }
 
   /** Whether there is something to tell, and it may be told now. */
@@ -331,9 +338,17 @@ function nextRow(first: number, told: number, all: number): number {
   return first + told >= all ? 0 : first + told
 }
 
-function endedOf(state: Circumstances, task: TaskEntry, { result, worker }: TaskEnding): Ended {
-  const { id, client, extra } = task
+// No spreads from here on: there may be a hundred thousand events a second.
+
+function endedOf(
+  state: Circumstances,
+  task: TaskEntry,
+  { result, worker, durationMs }: TaskEnding,
+): Ended {
+  const { now } = state
+  const { id, client, changedAt, extra } = task
   const [error] = result.error
+  const startAt = durationMs === undefined ? changedAt : Math.max(changedAt, now - durationMs)
   return {
     taskId: id,
     name: (extra?.name ?? '').slice(0, MAX_NAME),
@@ -341,36 +356,45 @@ function endedOf(state: Circumstances, task: TaskEntry, { result, worker }: Task
     client: client?.identity ?? NOBODY,
     worker: worker?.identity ?? NOBODY,
     status: result.status,
-    endAt: state.now,
+    queuedAt: worker === undefined ? changedAt : extra?.queuedAt,
+    startAt: worker === undefined ? undefined : startAt,
+    endAt: now,
+    durationMs: worker === undefined ? 0 : (durationMs ?? 0),
     attempts: (extra?.attempts?.length ?? 0) + (worker === undefined ? 0 : 1),
     error: error && clippedError(error),
   }
 }
 
-function timesOf(
-  { now }: Circumstances,
-  { changedAt, extra }: TaskEntry,
-  { worker, durationMs }: TaskEnding,
-): Pick<EndedInTime, 'queuedAt' | 'startAt' | 'durationMs'> {
-  if (worker === undefined) return { queuedAt: changedAt, startAt: undefined, durationMs: 0 }
-  const startAt = durationMs === undefined ? changedAt : Math.max(changedAt, now - durationMs)
-  return { queuedAt: extra?.queuedAt, startAt, durationMs: durationMs ?? 0 }
-}
-
-function eventOf(ended: EndedInTime, now: InstantMs): TaskEvent {
-  const { endAt, queuedAt, startAt, durationMs: durationMS, error, ...same } = ended
+function eventOf(ended: Ended, now: InstantMs): TaskEvent {
   return {
-    ...same,
-    queuedAgoMS: ago(queuedAt, now),
-    startAgoMS: ago(startAt, now),
-    endAgoMS: now - endAt,
-    durationMS,
-    errorName: error?.name ?? '',
+    taskId: ended.taskId,
+    name: ended.name,
+    function: ended.function,
+    client: ended.client,
+    worker: ended.worker,
+    queuedAgoMS: ago(ended.queuedAt, now),
+    startAgoMS: ago(ended.startAt, now),
+    endAgoMS: now - ended.endAt,
+    durationMS: ended.durationMs,
+    status: ended.status,
+    attempts: ended.attempts,
+    errorName: ended.error?.name ?? '',
   }
 }
 
-function failureOf({ endAt, error, ...ended }: Ended, number: number, now: InstantMs): TaskFailure {
-  return { ...ended, number, agoMS: now - endAt, error: error === undefined ? [] : [error] }
+function failureOf(ended: Ended, number: number, now: InstantMs): TaskFailure {
+  return {
+    number,
+    taskId: ended.taskId,
+    name: ended.name,
+    function: ended.function,
+    client: ended.client,
+    worker: ended.worker,
+    status: ended.status,
+    agoMS: now - ended.endAt,
+    attempts: ended.attempts,
+    error: ended.error === undefined ? [] : [ended.error],
+  }
 }
 
 /** 0 is for what is not known. */
