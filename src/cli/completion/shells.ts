@@ -191,7 +191,9 @@ function quoteFish(text: string): string {
 export function zshScript({ commands, executables }: CompletionModel): string {
   const names = ['scaler', ...executables.keys()].join(' ')
   const own = [...executables].map(([executable, name]) => `    ${executable}) name=${name} ;;`)
-  const list = commands.map(({ name, summary }) => `        ${quoted(`${name}:${plain(summary)}`)}`)
+  const list = commands.map(
+    ({ name, summary }) => `        ${quoteZsh(`${name}:${plain(summary)}`)}`,
+  )
   return `#compdef ${names}
 # Completion of scaler for zsh. Load it with: eval "$(scaler completion zsh)"
 # or once and for all: scaler completion zsh > "\${fpath[1]}/_scaler"
@@ -249,13 +251,13 @@ function flagSpecs({ names, description, value }: OfferedFlag): string[] {
     const label = name.startsWith('--') && value !== undefined ? `${name}=` : name
     const argument =
       value === undefined ? '' : `:${plain(name.replace(/^-+/, ''))}:${action(value)}`
-    return quoted(`${exclusion}${label}[${text}]${argument}`)
+    return quoteZsh(`${exclusion}${label}[${text}]${argument}`)
   })
 }
 
 function wordSpec(words: readonly Offer[], offer: Offer, index: number): string {
   const place = index === words.length - 1 && index > 0 ? '*' : String(index + 1)
-  return quoted(`${place}:argument:${action(offer)}`)
+  return quoteZsh(`${place}:argument:${action(offer)}`)
 }
 
 function action(offer: Offer): string {
@@ -268,6 +270,6 @@ function plain(text: string): string {
   return text.replaceAll(':', ' -')
 }
 
-function quoted(text: string): string {
+function quoteZsh(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

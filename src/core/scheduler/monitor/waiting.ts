@@ -35,7 +35,7 @@ const MAX_LACKING = 20
 const FAMILY_PATIENCE_MS = 3_000
 
 const NOBODY = 'tasks wait: no connected worker can run them'
-const OWN_FAMILY = 'tasks wait for units that the tasks have inside of which they were submitted'
+const DEADLOCK = 'tasks wait for units that parent tasks hold, which wait themselves'
 const NONE: readonly WaitingTasks[] = []
 
 /** What this needs to know of the scheduler. */
@@ -58,7 +58,7 @@ function elapsed({ now }: Circumstances, since: InstantMs | undefined): number {
 
 /** What the tasks of a lane need, for people. */
 function needsOf({ requirement, isServed }: Lane): string {
-  return isServed ? `${requirement.key}, beside what their own parents have` : requirement.key
+  return isServed ? `${requirement.key}, beside what waiting parents hold` : requirement.key
 }
 
 /** Something that lasts for a while, of which the log tells once. */
@@ -184,7 +184,7 @@ export class Waiting {
       const { queue } = lane
       const fields = { reason: 'no-capability', needs: needsOf(lane), runtime, tasks: queue.size }
       const first = queue.first === undefined ? {} : taskFields(queue.first)
-      state.output.log('warn', lane.isServed ? OWN_FAMILY : NOBODY, { ...fields, ...first })
+      state.output.log('warn', lane.isServed ? DEADLOCK : NOBODY, { ...fields, ...first })
     }
   }
 

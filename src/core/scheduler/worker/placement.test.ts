@@ -160,11 +160,11 @@ test('what only its own ancestors block is told within five seconds, and runs on
     logged.push(...lines.map(({ text, fields }) => [text, fields['task']]))
     scheduler.actions()
   }
-  const text = 'tasks wait for units that the tasks have inside of which they were submitted'
+  const text = 'tasks wait for units that parent tasks hold, which wait themselves'
   assert.deepEqual(logged, [[text, '78']])
   scheduler.receive('C', clientHeartbeat())
   const echo = scheduler.lines().findLast((line) => line.startsWith('C <- echo')) ?? ''
-  assert.match(echo, /noCapability 1 \d+ \(gpu=1, beside what their own parents have\)$/)
+  assert.match(echo, /noCapability 1 \d+ \(gpu=1, beside what waiting parents hold\)$/)
   join(scheduler, 'B1', { gpu: 1 })
   assert.deepEqual(given(scheduler), ['B1:x'])
 })
@@ -184,7 +184,7 @@ test('parents that wait for what each of them has are told, and whatever else wa
   // One of the two still runs: it may end, and then there is a unit.
   assert.match(echo(), /allBusy 2 0$/)
   scheduler.receive('C', inner('y', 'q')).receive('A2', update('q', 'waiting'))
-  assert.match(echo(), /noCapability 3 \d+ \(gpu=1, beside what their own parents have\)$/)
+  assert.match(echo(), /noCapability 3 \d+ \(gpu=1, beside what waiting parents hold\)$/)
   // A child of it that runs, too, and ends with it.
   scheduler.receive('C', child('plain', 'C', 'q'))
   assert.match(echo(), /allBusy 3 0$/)

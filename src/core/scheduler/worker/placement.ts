@@ -14,6 +14,9 @@ const MAX_WAITING = 1000
 /** So many children of a task are looked at. */
 const MAX_CHILDREN = 20
 
+/** So often what may be a deadlock is made smaller; if it is still not sure then, none is told. */
+const MAX_ROUNDS = 20
+
 /** Whether a stock has so many units that no task has. */
 function has({ stock, units }: Take): boolean {
   return stock.total - stock.used >= units
@@ -127,16 +130,16 @@ export function deadlockOf(workers: readonly WorkerEntry[]): Deadlock {
   }
   if (tasks.size > MAX_WAITING) tasks.clear()
   for (const task of tasks) hold(held, task, 1)
-  for (let isStable = false; !isStable;) {
-    isStable = true
-    for (const task of tasks) {
-      if (waitsForever(task, workers, { tasks, held })) continue
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const isShort = shortageOf(workers, held)
+    const going = [...tasks].filter((task) => !waitsForever(task, tasks, isShort))
+    if (going.length === 0) return { tasks, held }
+    for (const task of going) {
       tasks.delete(task)
       hold(held, task, -1)
-      isStable = false
     }
   }
-  return { tasks, held }
+  return { tasks: new Set(), held: new Map() }
 }
 
 function hold(held: Map<Stock, number>, task: TaskEntry, sign: 1 | -1): void {
@@ -149,8 +152,8 @@ function hold(held: Map<Stock, number>, task: TaskEntry, sign: 1 | -1): void {
 /** Of very many children the first ones tell of all. */
 function waitsForever(
   { extra }: TaskEntry,
-  workers: readonly WorkerEntry[],
-  { tasks, held }: Deadlock,
+  tasks: ReadonlySet<TaskEntry>,
+  isShort: (requirement: Requirement) => boolean,
 ): boolean {
   let looks = 0
   for (const child of extra?.children ?? []) {
@@ -158,7 +161,7 @@ function waitsForever(
     if ('cancel' in child) return false
     const isStuck =
       child.worker === undefined
-        ? child.requirement?.isCounted === true && isShort(child.requirement, workers, held)
+        ? child.requirement?.isCounted === true && isShort(child.requirement)
         : tasks.has(child)
     if (!isStuck) return false
     looks += 1
@@ -167,18 +170,26 @@ function waitsForever(
   return looks > 0
 }
 
-/** Whether no worker could have what is needed beside what is held. */
-function isShort(
-  requirement: Requirement,
+/** Tells whether no worker could have what is needed beside what is held. */
+function shortageOf(
   workers: readonly WorkerEntry[],
   held: ReadonlyMap<Stock, number>,
-): boolean {
-  return workers.every((worker) => {
-    if (!offers(worker, requirement)) return true
-    return takesOf(worker, requirement).some(({ stock, units }) => {
-      return stock.total - (held.get(stock) ?? 0) < units
-    })
-  })
+): (requirement: Requirement) => boolean {
+  // Many children need the same.
+  const known = new Map<Requirement, boolean>()
+  return (requirement) => {
+    let isShort = known.get(requirement)
+    if (isShort === undefined) {
+      isShort = workers.every((worker) => {
+        if (!offers(worker, requirement)) return true
+        return takesOf(worker, requirement).some(({ stock, units }) => {
+          return stock.total - (held.get(stock) ?? 0) < units
+        })
+      })
+      known.set(requirement, isShort)
+    }
+    return isShort
+  }
 }
 
 /**
@@ -195,7 +206,7 @@ export function isBlocked(
   for (let next = parentOf(task); next !== undefined; next = parentOf(next)) {
     if (!deadlock.tasks.has(next)) hold(held, next, 1)
   }
-  return held.size > 0 && isShort(task.requirement, workers, held)
+  return held.size > 0 && shortageOf(workers, held)(task.requirement)
 }
 
 function parentOf({ extra, node }: TaskEntry): TaskEntry | undefined {
