@@ -1,4 +1,4 @@
-// `npm run bench`: from a fresh clone to figures (bench/main.ts).
+// `npm run bench`: builds and runs the benchmarks (bench/main.ts).
 
 import { build } from './prepare.mjs'
 

@@ -1,4 +1,4 @@
-// `npm run chaos`: from a fresh clone to real failures (test/chaos/main.ts).
+// `npm run chaos`: builds and runs the tests with real failures (test/chaos/main.ts).
 
 import { build } from './prepare.mjs'
 

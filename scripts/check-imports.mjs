@@ -1,7 +1,7 @@
-// Enforces who may import whom under src/ (the table of ARCHITECTURE.md), that no files import
-// each other's values in a circle, and that the pure folders touch neither Node nor the world. The
-// table allows no circle between folders; within a folder, `import type` may point back.
-// Tests are exempt: they may look anywhere. Run by `npm run check`; prints one line per offence.
+// Enforces the import rules of src/ (the table of ARCHITECTURE.md): which folder may import which,
+// that there are no circular imports of values, and that the pure folders use neither Node nor
+// impure globals. The table allows no circle between folders; within a folder, `import type` may
+// point back. Tests are exempt. Run by `npm run check`; prints one line per offence.
 
 import { readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
@@ -11,7 +11,7 @@ import { ROOT, filesUnder } from './paths.mjs'
 
 const SHELL = ['base', 'wire', 'core', 'serializer', 'transport', 'runtime']
 
-/** What a folder of src/ may import beside itself: other folders, and packages. */
+/** What a folder of src/ may import besides itself: other folders, and packages. */
 const FOLDERS = {
   base: { may: [], isPure: true },
   wire: { may: ['base'], isPure: true },
@@ -30,20 +30,20 @@ const FOLDERS = {
 }
 
 /**
- * The one import that goes against the table: `Client.local` loads the cluster when it is called.
- * Nothing of it may be loaded before, so only a dynamic import and types will do.
+ * The only exception to the table: `Client.local` loads the cluster when it is called. It must not
+ * be loaded earlier, so only a dynamic import and types are allowed.
  */
 const EXCEPTION = { from: 'client/client.ts', toFolder: 'cluster' }
 
-/** Globals that bring in the clock, chance, waiting or the process. `Buffer` is only bytes. */
+/** Globals for time, randomness, waiting or the process. `Buffer` is only bytes. */
 const IMPURE_GLOBALS = new Set(
   `Date performance process crypto Promise console fetch queueMicrotask require
    setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate`.split(/\s+/),
 )
 
 /**
- * What asks the system and may throw, as where there is no file descriptor left: one file asks, in
- * which nothing throws.
+ * System calls that may throw, for example if no file descriptor is left: only one file uses them,
+ * and handles the errors.
  */
 const USAGE_FILE = 'runtime/process-usage.ts'
 const USAGE_CALLS = new Set(
@@ -63,7 +63,7 @@ export function importOffences(sources) {
       if (why !== undefined) offences.push(`src/${path}:${found.line}: ${why}`)
     }
     for (const { name, line } of path === USAGE_FILE ? [] : parsed.usageCalls) {
-      offences.push(`src/${path}:${line}: ${name} may throw; ask ${USAGE_FILE}`)
+      offences.push(`src/${path}:${line}: ${name} may throw; use ${USAGE_FILE}`)
     }
     if (FOLDERS[folderOf(path)]?.isPure !== true) continue
     for (const { name, line } of parsed.impurities) {
@@ -94,7 +94,7 @@ function importOffence(path, { specifier, isLoaded }, sources) {
   return `${folder} may not import ${toFolder === '' ? 'an entry point' : toFolder}`
 }
 
-/** The machines of core/ know nothing of each other. */
+/** The machines of core/ must not import each other. */
 function coreOffence(path, target) {
   const [folder, machine] = path.split('/')
   const [, other] = target.split('/')
@@ -102,7 +102,7 @@ function coreOffence(path, target) {
   return `core/${machine} may not import core/${other}`
 }
 
-/** Each circle of static imports of values once, as the files on it. */
+/** Reports each circle of static value imports once, with its files. */
 function circles(files) {
   const offences = []
   const state = new Map()
@@ -123,7 +123,7 @@ function circles(files) {
   return offences
 }
 
-/** The imports of a file, and the impure things and the calls for statistics that it names. */
+/** The imports of a file, and the impure globals and usage calls in it. */
 function parse(path, text) {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
   const imports = []
@@ -179,7 +179,7 @@ function folderOf(path) {
   return path.includes('/') ? path.slice(0, path.indexOf('/')) : ''
 }
 
-/** Tests, and what they share (`*.kit.ts`). */
+/** Tests, and their shared code (`*.kit.ts`). */
 function isTest(path) {
   return /\.(test|kit)\./.test(path)
 }

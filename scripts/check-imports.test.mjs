@@ -7,7 +7,7 @@ function offencesIn(tree) {
   return importOffences(new Map(Object.entries(tree)))
 }
 
-test('a tree that keeps to the table has no offences', () => {
+test('a tree that follows the table has no offences', () => {
   const offences = offencesIn({
     'base/ids.ts': '',
     'wire/message.ts': "import { id } from '../base/ids.js'",
@@ -22,7 +22,7 @@ const { Combo } = await import('../cluster/combo.js')`,
   assert.deepEqual(offences, [])
 })
 
-test('imports against the table are named with file and line', () => {
+test('imports against the table are reported with file and line', () => {
   const offences = offencesIn({
     'base/ids.ts': "\nimport type { Task } from '../wire/message.js'",
     'wire/message.ts': '',
@@ -41,7 +41,7 @@ test('imports against the table are named with file and line', () => {
   ])
 })
 
-test('the machines of core do not know each other', () => {
+test('the machines of core may not import each other', () => {
   const offences = offencesIn({
     'core/scheduler/task.ts': "import { queue } from '../worker/queue.js'",
     'core/worker/queue.ts': '',
@@ -51,7 +51,7 @@ test('the machines of core do not know each other', () => {
   ])
 })
 
-test('pure folders import no Node module and name nothing impure', () => {
+test('pure folders import no Node module and use nothing impure', () => {
   const text = `import { createHash } from 'node:crypto'
 export const now = Date.now()
 export const later = async () => Math.random()
@@ -65,12 +65,12 @@ export const field = { process: 1 }.process`
   ])
 })
 
-test('packages are imported only where the table has them', () => {
+test('packages may be imported only where the table allows them', () => {
   const offences = offencesIn({ 'client/log.ts': "import { Command } from 'commander'" })
   assert.deepEqual(offences, ['src/client/log.ts:1: package commander may not be imported here'])
 })
 
-test('a circle of files is found once; dynamic imports and types do not close one', () => {
+test('a circle of files is reported once; dynamic imports and types do not close one', () => {
   const offences = offencesIn({
     'base/a.ts': "import './b.js'",
     'base/b.ts': "import './c.js'",
@@ -83,7 +83,7 @@ test('a circle of files is found once; dynamic imports and types do not close on
   ])
 })
 
-test('missing files, unknown folders and imported tests are offences; tests may do as they like', () => {
+test('missing files, unknown folders and imported tests are offences; tests are exempt', () => {
   const offences = offencesIn({
     'base/a.ts': "import './gone.js'\nimport './a.test.js'",
     'base/a.test.ts': "import '../cluster/combo.js'\nimport fc from 'fast-check'",

@@ -1,5 +1,5 @@
-// The rules of the house style that neither the formatter, nor the linter, nor the compiler knows:
-// names, opening comments, doc comments, long lines, what entry points hold.
+// The rules of the house style that neither formatter, linter nor compiler checks: names, opening
+// comments, doc comments, long lines, and what entry points contain.
 // Run by `npm run check`; prints one line per offence.
 
 import { readFileSync } from 'node:fs'
@@ -13,14 +13,14 @@ const EMPTY_WORDS = new Set(['manager', 'controller', 'helper', 'util', 'utils',
 
 /**
  * The offences of one file, as lines `path:line: what`. `schemaNames` are the names of the wire
- * protocol, which are kept as they are.
+ * protocol, which are always allowed.
  */
 export function textOffences(path, text, schemaNames = new Set()) {
   const offences = []
   const report = (line, what) => offences.push(`${path}:${line}: ${what}`)
   const isTest = /\.(test|kit)\./.test(path) || path.startsWith('test/')
   const emptyWord = emptyWordOf(basename(path))
-  if (emptyWord !== undefined) report(1, `the file is named for nothing: ${emptyWord}`)
+  if (emptyWord !== undefined) report(1, `a meaningless word in the file name: ${emptyWord}`)
   if (!isTest) {
     if (!/^(#!.*\n)?\s*(\/\/|\/\*)/.test(text)) report(1, 'no opening comment')
     for (const [index, line] of text.split('\n').entries()) {
@@ -55,7 +55,7 @@ function exportOffence(statement, isTest) {
   return ts.getJSDocCommentsAndTags(statement).length === 0 ? 'export without comment' : undefined
 }
 
-/** The comment of an overloaded function stands at its first signature. */
+/** The comment of an overloaded function belongs to its first signature. */
 function isLaterOverload(statement) {
   if (!ts.isFunctionDeclaration(statement)) return false
   const { statements } = statement.parent
@@ -68,7 +68,7 @@ function isLaterOverload(statement) {
   )
 }
 
-/** Entry points are the files directly in src/: lists of what is public. */
+/** Entry points are the files directly in src/: lists of public exports. */
 function entryPointOffence(path, statement) {
   if (!/^src\/[^/]+\.ts$/.test(path)) return undefined
   const isReExport = ts.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined
@@ -80,13 +80,13 @@ function nameOffence(node, schemaNames) {
   if (name === undefined || !ts.isIdentifier(name)) return undefined
   if (ts.isPropertyAccessExpression(node)) return undefined
   const isVariable = ts.isVariableDeclaration(node) || ts.isParameter(node)
-  if (isVariable && name.text === 'data') return `\`data\` says nothing`
+  if (isVariable && name.text === 'data') return `\`data\` is a meaningless name`
   if (schemaNames.has(name.text)) return undefined
   const word = emptyWordOf(name.text)
-  return word === undefined ? undefined : `${name.text}: \`${word}\` says nothing`
+  return word === undefined ? undefined : `${name.text}: \`${word}\` is a meaningless word`
 }
 
-/** The first word of a name that says nothing: `fileUtil`, `http-helper.ts`, `TASK_MANAGER`. */
+/** The first meaningless word of a name: `fileUtil`, `http-helper.ts`, `TASK_MANAGER`. */
 function emptyWordOf(name) {
   const words = name
     .replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$3 $2')

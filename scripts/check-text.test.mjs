@@ -18,7 +18,7 @@ export { subtract } from './subtract.js'
   assert.deepEqual(textOffences('src/cli/add.ts', text), [])
 })
 
-test('an opening comment, short lines and doc comments of exports are asked for', () => {
+test('an opening comment, short lines and doc comments of exports are required', () => {
   const text = `export const long = '${'x'.repeat(100)}'\n`
   assert.deepEqual(textOffences('src/base/long.ts', text), [
     'src/base/long.ts:1: no opening comment',
@@ -36,30 +36,30 @@ test('default exports and export * are refused, in every form', () => {
   ])
 })
 
-test('names that say nothing are refused as whole words only', () => {
+test('meaningless names are refused as whole words only', () => {
   const text = `${OPENING}const taskManager = 1
 class HTTPHelper { util(data: string) { return data } }
 import { commonName as UTIL_MAX } from './names.js'
 const utilization = process.manager
 `
   assert.deepEqual(textOffences('src/base/string-utils.ts', text), [
-    'src/base/string-utils.ts:1: the file is named for nothing: utils',
-    'src/base/string-utils.ts:3: taskManager: `Manager` says nothing',
-    'src/base/string-utils.ts:4: HTTPHelper: `Helper` says nothing',
-    'src/base/string-utils.ts:4: util: `util` says nothing',
-    'src/base/string-utils.ts:4: `data` says nothing',
-    'src/base/string-utils.ts:5: UTIL_MAX: `UTIL` says nothing',
+    'src/base/string-utils.ts:1: a meaningless word in the file name: utils',
+    'src/base/string-utils.ts:3: taskManager: `Manager` is a meaningless word',
+    'src/base/string-utils.ts:4: HTTPHelper: `Helper` is a meaningless word',
+    'src/base/string-utils.ts:4: util: `util` is a meaningless word',
+    'src/base/string-utils.ts:4: `data` is a meaningless name',
+    'src/base/string-utils.ts:5: UTIL_MAX: `UTIL` is a meaningless word',
   ])
 })
 
-test('names of the wire protocol stay what they are', () => {
+test('names of the wire protocol are allowed', () => {
   const text = `${OPENING}const status = { workerManager: 1 }\ntype T = { taskManager: number }\n`
   const schemaNames = new Set(['workerManager', 'taskManager'])
   assert.deepEqual(textOffences('src/wire/status.ts', text, schemaNames), [])
   assert.equal(textOffences('src/wire/status.ts', text).length, 2)
 })
 
-test('an entry point holds nothing but re-exports', () => {
+test('an entry point contains only re-exports', () => {
   const text = `${OPENING}export { Client } from './client/client.js'\nconst x = 1\nexport { x }\n`
   assert.deepEqual(textOffences('src/index.ts', text), [
     'src/index.ts:4: an entry point only re-exports',

@@ -1,5 +1,5 @@
-// `npm run check`: everything that a machine can say about a change in under a minute. The steps
-// run side by side, and each runs even when another has failed, unless it needs its result.
+// `npm run check`: all automated checks that take less than a minute together. The steps run
+// concurrently, and each runs even if another has failed, unless it needs its result.
 
 import { compiledPath, testFiles } from './paths.mjs'
 import { ensurePeers, peerFile } from './peers.mjs'
@@ -10,8 +10,8 @@ const script = (name, ...args) => runNode([`scripts/${name}`, ...args], { captur
 const tool = (path, ...args) => runNode([`node_modules/${path}`, ...args], { capture: true })
 
 /**
- * Shown in this order; a step with `needs` waits for those, and is left out if one fails. What a
- * step says is shown when it has failed, or always if it is talkative: it may have been skipped.
+ * Shown in this order. A step waits for those in `needs`, and is not run if one of them fails. The
+ * output of a step is shown if it fails; that of a talkative step always, as it may report a skip.
  */
 const STEPS = [
   {
@@ -27,7 +27,7 @@ const STEPS = [
   { name: 'simulation', needs: ['types'], isTalkative: true, run: simulate },
 ]
 
-/** Only checking needs the linter, so it is no dependency: it is installed when it is missing. */
+/** Only this check needs the linter, so it is not a dependency: it is installed when missing. */
 async function lint() {
   const [missing] = await ensurePeers((name) => name === 'lint')
   if (missing !== undefined) return { code: 1, output: `cannot be installed: ${missing}\n` }
@@ -35,7 +35,7 @@ async function lint() {
   return runNode([peerFile('lint', 'node_modules/oxlint/bin/oxlint')], { capture: true, env })
 }
 
-/** So many worlds, from a seed that is told. */
+/** The number of simulated runs, from a seed that is printed. */
 const SIMULATED_RUNS = 400
 
 function simulate() {
@@ -49,11 +49,11 @@ function runTests() {
   return runNode(['--test', '--test-reporter=dot', ...files], { capture: true })
 }
 
-/** Runs a step after those it needs; returns what came of it. */
+/** Runs a step after those that it needs; returns the outcome. */
 async function perform(step, outcomes) {
   for (const name of step.needs ?? []) {
     if (!(await outcomes.get(name)).isGood) {
-      return { isGood: false, line: `-- ${step.name}: not run, for ${name} failed`, output: '' }
+      return { isGood: false, line: `-- ${step.name}: not run, because ${name} failed`, output: '' }
     }
   }
   const begun = performance.now()
@@ -75,7 +75,7 @@ for (const [name, outcome] of outcomes) {
   if (!isGood) failed.push(name)
 }
 console.log(
-  failed.length === 0 ? `all is well (${seconds(start)})` : `failed: ${failed.join(', ')}`,
+  failed.length === 0 ? `all checks passed (${seconds(start)})` : `failed: ${failed.join(', ')}`,
 )
 process.exitCode = failed.length === 0 ? 0 : 1
 

@@ -1,9 +1,9 @@
-// What differs on a machine that runs the tests for everybody: nothing may be missing there, so
-// what the tests need beside Node is installed first.
+// What differs on CI: no test may be skipped there, so everything that the tests need besides Node
+// is installed first.
 
 import { run } from './process.mjs'
 
-/** What tests use that npm does not install: how to see that it is there, and Debian's packages. */
+/** Tools that npm does not install: a command that checks for them, and their Debian packages. */
 const TOOLS = [
   { check: ['capnp', '--version'], packages: ['capnproto'] },
   { check: ['systemd-analyze', '--version'], packages: ['systemd'] },
@@ -13,13 +13,13 @@ const TOOLS = [
   { check: ['python3', '-c', 'import ensurepip, venv'], packages: ['python3', 'python3-venv'] },
 ]
 
-/** Whether this is such a machine: the environment variable CI, which all services set. */
+/** Whether this is CI: the environment variable CI is set, as all services do. */
 export function isCi() {
   const { CI } = process.env
   return CI !== undefined && CI !== '' && CI !== 'false' && CI !== '0'
 }
 
-/** Installs the tools that are missing, on CI as root of a Debian; does nothing elsewhere. */
+/** Installs missing tools, on CI as root on Debian; does nothing elsewhere. */
 export async function ensureTools() {
   if (!isCi() || process.getuid?.() !== 0 || !(await succeeds(['apt-get', '--version']))) return
   const packages = []

@@ -1,5 +1,5 @@
-// `npm run demo`: from a fresh clone to a running demo (examples/compress.ts), in this process, so
-// that it has the terminal for itself.
+// `npm run demo`: builds and runs the demo (examples/compress.ts), in this process, so that it has
+// the terminal to itself.
 
 import { build } from './prepare.mjs'
 

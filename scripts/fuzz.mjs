@@ -1,4 +1,4 @@
-// `npm run fuzz`: from a fresh clone to random values and programs (test/fuzz/main.ts).
+// `npm run fuzz`: builds and runs random values and programs (test/fuzz/main.ts).
 
 import { build } from './prepare.mjs'
 

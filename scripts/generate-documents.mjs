@@ -1,6 +1,6 @@
-// `npm run docs`: writes what documents have from the source: the tables of options, between marks
-// in pages, and docs/api/ from the doc comments. With --check it only says whether the committed
-// files are what it would write (exit code 1 if not). Reads the compiled code.
+// `npm run docs`: generates documents from the source: the tables of options, between marks in
+// pages, and docs/api/ from the doc comments. With --check it only checks that the committed files
+// are up to date (exit code 1 if not). Reads the compiled code.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,7 +13,7 @@ import { build } from './prepare.mjs'
 
 const MARKED = /(<!-- generated: (\w+) ([\w-]+) -->\n).*?(<!-- end -->)/gs
 
-/** All that this script writes: `{ name, path, text }`. */
+/** Everything that this script writes: `{ name, path, text }`. */
 async function outputs() {
   const pages = filesUnder('docs', (path) => path.endsWith('.md') && !path.startsWith('docs/api/'))
   const texts = new Map()
@@ -22,12 +22,12 @@ async function outputs() {
     if (text.match(MARKED) !== null) texts.set(page, await withTables(text))
   }
   const own = await Promise.all([...texts].map(([name, text]) => formatted(name, text)))
-  // Left as they are: padded tables would change as a whole with each of their cells.
+  // Not formatted: in a padded table, a change of one cell would change all lines.
   const reference = (await apiPages()).map(([name, text]) => at(`docs/api/${name}`, text))
   return [...own, ...reference]
 }
 
-/** A page, with the tables that its marks ask for. */
+/** Fills in the tables of a page between its marks. */
 export async function withTables(text, tableOf = optionTable) {
   let updated = ''
   let end = 0
@@ -63,7 +63,7 @@ async function main() {
   const stale = (await outputs()).filter(({ path, text }) => textOf(path) !== text)
   for (const { name, path, text } of stale) {
     if (isCheck) {
-      console.error(`${name} is not what \`npm run docs\` writes`)
+      console.error(`${name} is out of date; run \`npm run docs\``)
     } else {
       mkdirSync(dirname(path), { recursive: true })
       writeFileSync(path, text)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withTables } from './generate-documents.mjs'
 
-test('what stands between marks is replaced, and nothing else', async () => {
+test('text between marks is replaced, and nothing else', async () => {
   const page = [
     'before',
     '<!-- generated: flags one -->',

@@ -1,6 +1,6 @@
-// Writes what is derived from the schemas in protocol/: the readers and writers in
-// src/wire/generated, and the tables in docs/protocol.md. With --check it only says whether the
-// committed files are what it would write (exit code 1 if not). Needs the `capnp` tool.
+// Generates code and tables from the schemas in protocol/: the readers and writers in
+// src/wire/generated, and the tables in docs/protocol.md. With --check it only checks that the
+// committed files are up to date (exit code 1 if not). Needs the `capnp` tool.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { hasCapnpTool, readSchemas } from './generate-wire/schema.mjs'
 const DOCUMENT = 'docs/protocol.md'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** All files that this script owns, with what belongs into them. */
+/** All files that this script generates, with their text. */
 async function outputs() {
   const model = readSchemas(join(ROOT, 'protocol'))
   const files = model.files.map((file) => [
@@ -45,7 +45,7 @@ if (!hasCapnpTool()) {
 } else {
   const stale = (await outputs()).filter(({ path, text }) => textOf(path) !== text)
   for (const { name, path, text } of stale) {
-    if (isCheck) console.error(`generate-wire: ${name} is not what \`npm run generate\` writes`)
+    if (isCheck) console.error(`generate-wire: ${name} is out of date; run \`npm run generate\``)
     else writeFileSync(path, text)
   }
   if (isCheck && stale.length > 0) process.exitCode = 1

@@ -1,5 +1,5 @@
 // Finds what a test run has left behind. Every process of a run inherits a mark in its environment
-// and a temporary folder of its own, so that nothing of anybody else's is ever mistaken for ours.
+// and a temporary folder of its own, so other processes and files are never mistaken for ours.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
@@ -7,20 +7,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const MARK = 'TEST_RUN'
-/** How long processes may take to end after the last test. */
+/** How long processes may take to exit after the last test. */
 const GRACE_MS = 10_000
 const POLL_MS = 50
 
 /** The mark and the folder of a new run: `{ env, folder }`. */
 export function beginRun() {
-  // Short, for the path of a unix socket may have some 100 bytes only.
+  // Short, because the path of a Unix socket is limited to about 100 bytes.
   const folder = mkdtempSync(join(tmpdir(), 'sc-'))
   // Some tests run commands as a user without rights.
   chmodSync(folder, 0o755)
   return { folder, env: { [MARK]: folder, TMPDIR: folder, TEMP: folder, TMP: folder } }
 }
 
-/** Ends and removes what the run has left, and returns one line for each such thing. */
+/** Kills and removes what the run has left, and returns one line for each item. */
 export async function endRun({ folder }) {
   const deadline = performance.now() + GRACE_MS
   let processes = markedProcesses(folder)
@@ -33,13 +33,13 @@ export async function endRun({ folder }) {
   return [...processes.map(({ pid, command }) => `process ${pid} was left: ${command}`), ...files]
 }
 
-/** Ends and removes whatever there is of a run, at once. */
+/** Kills and removes everything of a run immediately. */
 export function cleanUp({ folder }) {
   for (const { pid } of markedProcesses(folder)) kill(pid)
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** The processes whose environment has the mark, as `{ pid, command }`. This one has it not. */
+/** The processes with the mark in their environment, as `{ pid, command }`, without this one. */
 function markedProcesses(folder) {
   const mark = `${MARK}=${folder}`
   if (process.platform === 'linux') {
@@ -68,6 +68,6 @@ function kill(pid) {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has just ended by itself.
+    // It has just exited on its own.
   }
 }

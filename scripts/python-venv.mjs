@@ -1,5 +1,5 @@
-// Makes `.venv-interop/`, where the tests against the Python Scaler find it, when there is a Python
-// to make it with. `node scripts/python-venv.mjs` does it by hand. Quick once it is made.
+// Installs Python Scaler into `.venv-interop/`, for the tests against it, if Python is available.
+// To run it manually: `node scripts/python-venv.mjs`. Quick if it is already installed.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,15 +10,17 @@ import { run } from './process.mjs'
 
 const PACKAGE = 'scaler==1.9.9'
 const FOLDER = join(ROOT, '.venv-interop')
-/** Written last: what is in the folder. Without it, or with another content, all is made anew. */
+/**
+ * Written last: what is in the folder. If it is missing or differs, everything is installed again.
+ */
 const STAMP = join(FOLDER, 'made-of')
 const IS_NEW_ENOUGH = 'import sys; sys.exit(0 if sys.version_info >= (3, 9) else 1)'
 
-/** Returns undefined once the folder is complete, else why it cannot be, in a few words. */
+/** Returns undefined if the folder is complete, else why it cannot be made, in a few words. */
 export async function ensurePythonVenv() {
   if (isMade()) return undefined
   const python = await findPython()
-  if (python === undefined) return 'no Python >= 3.9 was found'
+  if (python === undefined) return 'Python >= 3.9 not found'
   console.log(`installing ${PACKAGE} for the tests against it`)
   rmSync(FOLDER, { recursive: true, force: true })
   const steps = [
@@ -65,7 +67,7 @@ function lastLine(text) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const why = await ensurePythonVenv()
   if (why !== undefined) {
-    console.log(`the tests against the Python Scaler will be left out: ${why}`)
+    console.log(`the tests against Python Scaler will be skipped: ${why}`)
     if (isCi()) process.exitCode = 1
   }
 }

@@ -1,14 +1,14 @@
-// Writes what `require('scaler-ts')` finds, beside the entry points for `import`: `dist/*.cjs`,
-// which load the same modules, or their bundle where `require` is not Node's own, and their types.
-// Compilers that take a file for CommonJS refuse types that are declared as an ES module; these
-// name those of `*.d.ts`: there is one of each.
+// Writes the entry points of `require('scaler-ts')` beside those for `import`: `dist/*.cjs`, which
+// load the same modules, or their bundle if `require` is not Node's own, and their types. Compilers
+// refuse types declared as an ES module in a file that they treat as CommonJS; these types refer to
+// those of `*.d.ts`, so that each type exists once.
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import ts from 'typescript'
 import { ROOT } from './paths.mjs'
 
-/** Writes the files that are missing or older than what they are made of. */
+/** Writes the files that are missing or older than their sources. */
 export function writeRequireEntries() {
   writeFileSync(join(ROOT, PROBE), 'export {}\n')
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -23,13 +23,13 @@ export function writeRequireEntries() {
   }
 }
 
-/** An ES module by which is seen how they are loaded. */
+/** An ES module that shows how ES modules are loaded. */
 const PROBE = 'dist/probe.js'
 
 /**
- * One instance for `import` and `require`: Node can require ES modules. What has a `require` of its
- * own, such as Jest, may not, and what makes CommonJS of ES modules on their way, such as tsx,
- * would make a second instance of half of them: these get the bundle.
+ * One instance for `import` and `require`: Node can require ES modules. Programs with a `require`
+ * of their own, such as Jest, may not be able to, and those that convert ES modules to CommonJS on
+ * the fly, such as tsx, would create a second instance of half of them: these get the bundle.
  */
 function entryText(name) {
   return `'use strict'
@@ -40,7 +40,7 @@ function load() {
   try {
     if (isModuleNamespaceObject(require('./probe.js'))) return require('./${name}.js')
   } catch {
-    // Node 20 cannot where loaders have hooks.
+    // Node 20 cannot require ES modules if loaders have hooks.
   }
 }
 module.exports =
@@ -48,7 +48,7 @@ module.exports =
 `
 }
 
-/** The script may change, too. */
+/** Whether a file is newer than its source and this script. */
 function isNewer(path, source) {
   if (!existsSync(path)) return false
   const { mtimeMs } = statSync(path)
@@ -56,7 +56,7 @@ function isNewer(path, source) {
   return [source, own].every((other) => statSync(other).mtimeMs <= mtimeMs)
 }
 
-/** Declarations that say the same as those of the ES module `name`, whose types are in `source`. */
+/** Declarations equivalent to those of the ES module `name`, which has its types in `source`. */
 export function typesText(source, name) {
   const program = ts.createProgram([source], {
     module: ts.ModuleKind.NodeNext,
@@ -106,7 +106,7 @@ function valueLines(name, target) {
   return [value, `export type ${name}${declared} = module.${name}${list(names)}`]
 }
 
-/** What a constraint or a default names beside the parameters may not be in reach there. */
+/** Whether a constraint or a default refers to types that are not in scope there. */
 function namesMore({ constraint, default: standard }, names) {
   const isForeign = (node) => ts.isIdentifier(node) && !names.includes(node.text)
   const has = (node) => isForeign(node) || (ts.forEachChild(node, has) ?? false)

@@ -1,4 +1,4 @@
-// The types that are written for `require`.
+// The types for `require`.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { typesText } from './require-entry.mjs'
 
-/** The lines for an entry point of which `part.d.ts` is all. */
+/** The lines for an entry point that only consists of `part.d.ts`. */
 function linesFor(t, part, entry) {
   const folder = mkdtempSync(join(tmpdir(), 'entry-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -19,7 +19,7 @@ function linesFor(t, part, entry) {
 
 const FROM = `'./index.js' with { 'resolution-mode': 'import' }`
 
-test('classes are values and types, functions are values, and mere types are passed on', (t) => {
+test('classes are values and types, functions are values, and types are re-exported', (t) => {
   const part = `export declare class Box<T, U extends object = {}> { t: T; u: U }
 export declare function open(): void
 export interface Key { id: string }
@@ -36,12 +36,12 @@ export type { Lock } from './part.js'`
   ])
 })
 
-test('a class of which only the type is exported is no value', (t) => {
+test('a class that is exported as a type only is not a value', (t) => {
   const lines = linesFor(t, 'export declare class Box {}', "export type { Box } from './part.js'")
   assert.deepEqual(lines.slice(1), [`export type { Box } from ${FROM}`, ''])
 })
 
-test('type parameters that name what is not in reach are refused', (t) => {
+test('type parameters that refer to types out of scope are refused', (t) => {
   const part = `interface Hidden { id: string }
 export declare class Box<T extends Hidden> { t: T }`
   assert.throws(() => linesFor(t, part, "export { Box } from './part.js'"), /Box: its type param/)

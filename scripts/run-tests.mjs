@@ -1,6 +1,6 @@
-// Runs test files with Node's runner: several at a time, each test with a time limit. Ends with the
-// files that took longest, and one line of what was left out; with CI set in the environment a test
-// that was left out is a failure, too. Started by scripts/test.mjs in a process group of its own.
+// Runs test files with Node's runner: several at a time, each test with a time limit. Finally
+// prints the slowest files and one line of what was left out; on CI, a skipped test is a failure,
+// too. Started by scripts/test.mjs in a process group of its own.
 
 import { relative, resolve } from 'node:path'
 import { run } from 'node:test'
@@ -9,15 +9,15 @@ import { parseArgs } from 'node:util'
 import { isCi } from './ci.mjs'
 import { ROOT, sourcePath } from './paths.mjs'
 
-/** Test files at a time: most start processes of their own, and many wait for something. */
+/** Number of concurrent test files: most start processes of their own, and many of them wait. */
 const CONCURRENCY = { whole: 3, short: 4 }
-/** A test that takes longer has failed; on Node 20 the limit counts for a whole file. Generous. */
+/** The time limit of a test; on Node 20, of a whole file. Generous. */
 const TIMEOUT_MS = 300_000
-/** Files that are named at the end. */
+/** How many files are named at the end. */
 const SLOWEST = 10
 
 const { values, positionals } = parseArgs({
-  // What is not among the files on purpose.
+  // What is left out on purpose.
   options: { 'left-out': { type: 'string', multiple: true, default: [] } },
   allowPositionals: true,
 })
@@ -55,7 +55,7 @@ process.on('exit', () => {
   }
   const groups = values['left-out'].map((what) => `${what} (npm test -- --all)`)
   console.log(`left out: ${[...groups, ...skipped].join('; ') || 'nothing'}`)
-  if (isIncomplete) console.log('nothing may be left out on CI')
+  if (isIncomplete) console.log('no test may be skipped on CI')
   // The last line of the output, for programs that read it.
   const { pass = 0, fail = 0, cancelled = 0 } = counts
   console.log(`${pass} passed, ${fail + cancelled} failed, ${skipped.length} skipped`)

@@ -1,4 +1,4 @@
-// `npm run simulate`: from a fresh clone to a simulation (test/simulation/main.ts).
+// `npm run simulate`: builds and runs the simulation (test/simulation/main.ts).
 
 import { build } from './prepare.mjs'
 

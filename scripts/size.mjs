@@ -1,6 +1,6 @@
-// What installing the package brings: how many packages, and how many bytes.
-// `node scripts/size.mjs` prints it, with `--json` for programs; with `--no-build`, of what is
-// compiled. README.md has the figures.
+// Measures what installing the package adds: the number of packages and bytes. To print it:
+// `node scripts/size.mjs`, with `--json` as JSON, with `--no-build` for what is already compiled.
+// README.md has the figures.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { runOrExit } from './process.mjs'
 /** Bytes in a megabyte, as npm counts. */
 const MEGABYTE = 1e6
 
-/** This package and all that it depends on, each `{ name, files, packedBytes, unpackedBytes }`. */
+/** This package and all its dependencies: `{ name, files, packedBytes, unpackedBytes }` each. */
 export async function measureSizes() {
   const folders = [ROOT]
   for (const folder of folders) {

@@ -1,5 +1,5 @@
-// Which test files a run of `npm test` has, and what it leaves to `npm test -- --all`: what needs
-// another program, installs one, or takes minutes.
+// Which test files `npm test` runs, and which it leaves to `npm test -- --all`: those that need
+// another program, install one, or take minutes.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -8,12 +8,12 @@ import { ROOT } from './paths.mjs'
 import { ensurePeers } from './peers.mjs'
 import { ensurePythonVenv } from './python-venv.mjs'
 
-/** Set in the environment of tests that are to leave out what only `--all` has. */
+/** Set in the environment of tests that skip what only `--all` runs. */
 export const SHORT_RUN = { TEST_SHORT: '1' }
 
 /**
- * What only `--all` has: whole files, or parts of files (`isPart`), which look for TEST_SHORT by
- * themselves. `peers` says which of scripts/peers.mjs they need.
+ * What only `--all` runs: whole files, or parts of files (`isPart`), which check TEST_SHORT on
+ * their own. `peers` selects the peers of scripts/peers.mjs that they need.
  */
 export const LONG_GROUPS = [
   { what: 'libzmq', files: /^test\/interop\/zmtp-/, peers: /^libzmq$/ },
@@ -60,7 +60,7 @@ export const LONG_GROUPS = [
   { what: 'real failures for minutes', files: /^test\/chaos\/chaos\.test/ },
 ]
 
-/** Of all test files, those of a run: `{ files, leftOut }`. Words in paths choose from all. */
+/** Selects the test files of a run: `{ files, leftOut }`. Words select by path from all files. */
 export function chooseTests(all, { words, isWhole }) {
   if (words.length > 0) {
     return { files: all.filter((path) => words.some((word) => path.includes(word))), leftOut: [] }
@@ -72,12 +72,12 @@ export function chooseTests(all, { words, isWhole }) {
 }
 
 /**
- * Folders of which all tests run in one process in a short run: they leave nothing behind that
- * others would see, and starting a process for each file takes longer than most of them.
+ * Folders with tests that share one process in a short run: they have no side effects on each
+ * other, and starting a process for each file takes longer than most of them.
  */
 const SHARED = ['base', 'wire', 'core', 'serializer', 'client']
 
-/** The files that are to be run for these compiled ones: those that load several are written. */
+/** The files to run for these compiled ones. Writes the files that load several of them. */
 export function withSharedProcesses(files, folder = join(ROOT, 'build/shared')) {
   mkdirSync(folder, { recursive: true })
   const isOf = (name) => (path) => path.startsWith(`lib/${name}/`)
@@ -96,7 +96,7 @@ function urlOf(path) {
   return pathToFileURL(join(ROOT, path)).href
 }
 
-/** Installs what some test files need beside Node. Returns what could not be installed, and why. */
+/** Installs what test files need besides Node. Returns what could not be installed, and why. */
 export async function ensureNeeds(files) {
   const groups = LONG_GROUPS.filter((group) => files.some((path) => group.files.test(path)))
   const missing = await ensurePeers((name) => groups.some(({ peers }) => peers?.test(name)))

@@ -17,7 +17,7 @@ test('every group has files', () => {
     )
 })
 
-test('a short run names what it leaves out; a whole run has every file', () => {
+test('a short run reports what it leaves out; a full run has every file', () => {
   const whole = chooseTests(ALL, { words: [], isWhole: true })
   assert.deepEqual(whole, { files: ALL, leftOut: [] })
   const short = chooseTests(ALL, { words: [], isWhole: false })
@@ -28,7 +28,7 @@ test('a short run names what it leaves out; a whole run has every file', () => {
   assert.ok(short.files.includes('test/matrix/matrix.test.ts'))
 })
 
-test('files that share a process are all loaded by it, and no other is', async (t) => {
+test('a shared process loads all of its files, and no others', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'shared-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const files = ['lib/base/a.test.js', 'lib/core/b/c.test.js', 'lib/worker/d.test.js']
@@ -39,7 +39,7 @@ test('files that share a process are all loaded by it, and no other is', async (
   assert.match(textOf(core), /^import 'file:.*\/lib\/core\/b\/c\.test\.js'\n$/)
 })
 
-test('words choose from all files', () => {
+test('words select from all files', () => {
   const { files, leftOut } = chooseTests(ALL, { words: ['zmtp-matrix'], isWhole: false })
   assert.deepEqual(files, ['test/interop/zmtp-matrix.test.ts'])
   assert.deepEqual(leftOut, [])

@@ -1,7 +1,7 @@
-// `npm test`: the tests that need nothing but Node, from a fresh clone. With `-- --all`, or with CI
-// in the environment, all tests; with words, those whose path holds one of them. Installs and
-// compiles when needed, makes ready what the tests need beside Node, runs them, and fails, too, if
-// they have left a process or a file behind.
+// `npm test`: runs the tests that need nothing but Node. With `-- --all`, or on CI, it runs all
+// tests; with words, those with one of them in their path. Installs and compiles if needed,
+// installs what the tests need besides Node, runs them, and also fails if they leave a process or a
+// file behind.
 
 import { ensureTools, isCi } from './ci.mjs'
 import { beginRun, cleanUp, endRun } from './leftovers.mjs'
@@ -12,7 +12,7 @@ import { SHORT_RUN, chooseTests, ensureNeeds, withSharedProcesses } from './test
 
 const args = process.argv.slice(2)
 const unknown = args.find((arg) => arg.startsWith('-') && arg !== '--all')
-if (unknown !== undefined) fail(`unknown option ${unknown}; there is --all, and words of paths`)
+if (unknown !== undefined) fail(`unknown option ${unknown}; use --all, or words of paths`)
 const words = args.filter((arg) => arg !== '--all')
 const isWhole = words.length === 0 && (args.includes('--all') || isCi())
 
@@ -23,7 +23,7 @@ const { files, leftOut } = chooseTests(all, { words, isWhole })
 if (files.length === 0) fail(`no test has ${words.join(' or ')} in its path`)
 const isShort = leftOut.length > 0
 const missing = isShort ? [] : await ensureNeeds(files)
-if (missing.length > 0) console.log(`tests are left out for want of ${missing.join('; ')}`)
+if (missing.length > 0) console.log(`tests will be skipped, missing: ${missing.join('; ')}`)
 
 const testRun = beginRun()
 process.on('exit', () => cleanUp(testRun))

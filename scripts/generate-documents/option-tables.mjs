@@ -1,7 +1,7 @@
-// Tables of options as Markdown, from the tables that the code checks options with: of commands
-// (`flags scheduler`) and of classes (`options scheduler`).
+// Markdown tables of options, from the tables that the code checks options with: for commands
+// (`flags scheduler`) and for classes (`options scheduler`).
 
-/** The tables of classes, by their names in pages: where each is, and what is left out of it. */
+/** The tables of classes, by their names in pages: the source of each, and what it leaves out. */
 const CODE_TABLES = {
   scheduler: { from: ['scheduler/scheduler-options.js', 'SCHEDULER_OPTIONS'], without: 'shared' },
   cluster: { from: ['cluster/cluster-options.js', 'CLUSTER_START_OPTIONS'], without: 'shared' },
@@ -10,12 +10,12 @@ const CODE_TABLES = {
   unnecessary: { from: ['runtime/unnecessary-options.js', 'UNNECESSARY_WORKER_OPTIONS'] },
 }
 
-/** What `Cluster.start` has to be given; the page says so. */
+/** The required options of `Cluster.start`, which the page lists separately. */
 const REQUIRED = { cluster: ['address', 'workers'] }
 
 const load = (path) => import(new URL(`../../lib/${path}`, import.meta.url))
 
-/** The table of this kind and name. Throws for one that does not exist. */
+/** The table of this kind and name. Throws if there is none. */
 export async function optionTable(kind, name) {
   if (kind === 'flags') return flagTable(name)
   const entry = kind === 'options' ? CODE_TABLES[name] : undefined
@@ -33,7 +33,7 @@ async function specsOf(name) {
   return (await load(path))[exported]
 }
 
-/** What other tables of the same page say already. */
+/** The options that other tables of the same page already have. */
 async function leftOut(which) {
   const shared = { ...(await specsOf('shared')), ...(await specsOf('unnecessary')) }
   if (which === 'shared') return shared

@@ -1,11 +1,11 @@
-// The tables of docs/protocol.md that say where each field is. They stand between markers, so that
-// the text around them is written by hand and the tables cannot drift from the schemas.
+// The tables of docs/protocol.md with the position of each field. They are between markers: the
+// text around them is written by hand, and the tables always match the schemas.
 
 import { isPointer } from './schema.mjs'
 
 const TABLES = { messages: renderMessages, structs: renderStructs }
 
-/** The document with its tables as the schemas have them now. */
+/** Updates the tables of the document from the schemas. */
 export function updateDocument(text, model) {
   let updated = text
   for (const [name, render] of Object.entries(TABLES)) {
@@ -54,8 +54,8 @@ function renderRoot(message) {
 
 Id \`${message.id}\`; ${sizeOf(message.dataWords, message.pointers)}. ${message.doc}
 
-It has nothing but a union: bytes 0-1 of the data section are the number of the message in
-[the table above](#messages), pointer 0 leads to its struct.`
+It contains only a union: bytes 0-1 of the data section are the number of the message in
+[the table above](#messages), pointer 0 points to its struct.`
 }
 
 function renderStruct(struct) {
@@ -117,7 +117,7 @@ function link(type, kind = 'struct') {
   return `[${type.path}](#${kind}-${type.path.replaceAll('.', '').toLowerCase()})`
 }
 
-/** A comment of the schemas refers to this document by its path; here a link is enough. */
+/** Comments in the schemas refer to this document by its path; within it, a link is enough. */
 function linked(comment) {
   return comment.replaceAll(/docs\/protocol\.md#([\w-]+)/g, (_, anchor) => {
     return `[${anchor.replaceAll('-', ' ')}](#${anchor})`

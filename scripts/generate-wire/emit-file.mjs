@@ -1,4 +1,4 @@
-// Puts the parts of one generated file together: one file per schema, with the imports it needs.
+// Assembles the parts of one generated file: one file per schema, with the imports it needs.
 
 import { emitReader } from './emit-reader.mjs'
 import { constantName, emitEnum, emitInterface } from './emit-types.mjs'
@@ -35,7 +35,7 @@ function emitStruct(struct) {
 
 function emitHead(file) {
   return `// Generated from protocol/${file.name}.capnp by \`npm run generate\`; do not edit.
-// Types, readers and writers of the structs; what each is for is in docs/protocol.md.`
+// Types, readers and writers of the structs, which docs/protocol.md describes.`
 }
 
 function emitImports(file, body, model) {
@@ -65,7 +65,7 @@ function functionsOf(file) {
   return [...constants, ...functions]
 }
 
-/** Those of the names that occur in the text as words. */
+/** The names that occur in the text as words. */
 function used(names, text) {
   return names.filter((name) => new RegExp(`\\b${name}\\b`).test(text))
 }
@@ -76,12 +76,12 @@ function importOf(path, values, types) {
   return `import ${values.length > 0 ? '' : 'type '}{ ${names.join(', ')} } from '${path}'`
 }
 
-/** The union of all messages, and what reads, measures and writes it. */
+/** The union of all messages, and the functions that read, measure and write it. */
 function emitMessage(model) {
   const members = model.message.fields
   const tags = (emitCase) => members.map((field) => emitCase(field, field.type.name)).join('\n')
   return `
-/** Any message (docs/protocol.md#messages): which one is told by \`kind\`. */
+/** Any message (docs/protocol.md#messages); \`kind\` says which one. */
 export type Message = ${members.map((field) => field.type.name).join(' | ')}
 
 /** Reads the message in a frame. Throws \`ProtocolError\` if its kind is unknown. */

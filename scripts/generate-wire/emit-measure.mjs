@@ -1,9 +1,10 @@
-// Emits, per struct, what measures it: so that the writer can ask for the right amount of memory.
+// Emits the functions that measure each struct, so that the writer can allocate the right amount of
+// memory.
 
 import { isPointer } from './schema.mjs'
 import { hasTwoSizes, sizesOf } from './sizes.mjs'
 
-/** Everything that measures a struct, by itself and in a list where it is used so. */
+/** The functions that measure a struct, on its own and in a list if it is used in one. */
 export function emitMeasures(struct) {
   const parts = [emitMeasure(struct)]
   if (hasTwoSizes(struct)) parts.unshift(emitIsExtended(struct))
@@ -30,19 +31,19 @@ function testOf(type) {
   return isPointer(type) ? '.length > 0' : ' !== 0'
 }
 
-/** The function for the words of a struct and all behind it. */
+/** The function that measures a struct and everything that it points to. */
 function emitSize(struct) {
   const { name } = struct
   const { words, argument, ofOne } = sizesOf(struct)
   return `
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function size${name}(value: ${name}, referenceFrom: number): number {
   ${ofOne}return ${words} + measure${name}(value, referenceFrom${argument})
 }
 `
 }
 
-/** The function that measures what is behind the pointers of a struct. */
+/** The function that measures everything that a struct points to. */
 function emitMeasure(struct) {
   const { name, fields } = struct
   const sumOf = (isExtension) =>
@@ -57,7 +58,7 @@ function emitMeasure(struct) {
   const referenceFrom = body.includes('referenceFrom') ? 'referenceFrom' : '_referenceFrom'
   const parameters = `${value}: ${name}, ${referenceFrom}: number${sizesOf(struct).parameter}`
   return `
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measure${name}(${parameters}): number {
 ${body}
 }

@@ -1,9 +1,9 @@
-// Emits one reader per struct: straight-line code with the offsets in it.
+// Emits one reader per struct: straight-line code with constant offsets.
 
 import { constantName } from './emit-types.mjs'
 import { isPointer } from './schema.mjs'
 
-/** The reader of a struct, and of a list of it where some field needs one. */
+/** The reader of a struct, and of a list of it if some field needs one. */
 export function emitReader(struct) {
   const isMember = struct.member !== undefined
   const properties = struct.fields.map((field) => `${field.name}: ${readField(struct, field)},`)

@@ -54,8 +54,8 @@ export function emitInterface(struct) {
     fields.unshift(`readonly kind: '${struct.member}'`)
     fields.push(
       `/**
-        * Inside of this package the encoded message, if this was decoded from one. In
-        * \`scaler-ts/protocol\` there never is one.
+        * Inside this package, the encoded message that this was decoded from, if any. Always
+        * undefined in \`scaler-ts/protocol\`.
         */
        readonly bytes?: Uint8Array | undefined`,
     )

@@ -1,11 +1,11 @@
-// Emits, per struct, what writes it: straight-line code with the offsets in it.
+// Emits the functions that write each struct: straight-line code with constant offsets.
 
 import { plus } from './emit-reader.mjs'
 import { constantName } from './emit-types.mjs'
 import { isPointer } from './schema.mjs'
 import { hasTwoSizes, sizesOf } from './sizes.mjs'
 
-/** Everything that writes a struct, by itself and in a list where it is used so. */
+/** The functions that write a struct, on its own and in a list if it is used in one. */
 export function emitWriter(struct) {
   const parts = []
   if (struct.isField) parts.push(emitAdd(struct))
@@ -22,7 +22,7 @@ function emitAdd(struct) {
   const add = `writer.struct(pointerAt, ${dataWords}, ${pointers})`
   const body = fields.length === 0 ? add : `write${name}(writer, ${add}, value${argument})`
   return `
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function add${name}(writer: Writer, pointerAt: number, ${value}: ${name}): void {
   ${ofOne}${body}
 }
@@ -35,7 +35,7 @@ function emitAddList(struct) {
   const zero = struct.dataWords > 0 ? `writer.zero(at, ${dataWords})\n` : ''
   const parameters = `writer: Writer, pointerAt: number, values: readonly ${name}[]`
   return `
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function add${name}List(${parameters}): void {
   ${ofList}let at = writer.structList(pointerAt, values.length, ${dataWords}, ${pointers})
   for (const value of values) {

@@ -1,5 +1,5 @@
-// Reads the schemas as the official compiler sees them, and turns them into the plain model that
-// the emitters work on. The compiler lays the fields out; nothing here computes an offset.
+// Reads the schemas with the official compiler, and converts them to the plain model that the
+// emitters use. The compiler lays the fields out; nothing here computes an offset.
 
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -12,7 +12,7 @@ import {
   Value_Which,
 } from 'capnp-es/capnp/schema'
 
-/** The file whose annotations steer the generator; it has nothing to generate itself. */
+/** The file with the annotations for the generator; nothing is generated from it. */
 const ANNOTATION_FILE = 'annotation.capnp'
 
 const MAX_DEPTH = 64
@@ -53,7 +53,7 @@ export function readSchemas(folder) {
   return arrange(files)
 }
 
-/** Orders the files so that each comes after those that it uses, and finds the root. */
+/** Sorts the files so that each comes after those that it uses, and finds the root. */
 function arrange(files) {
   const structs = files.flatMap((file) => file.structs)
   const message = structs.find((struct) => struct.name === 'Message')
@@ -84,7 +84,7 @@ function usedFiles(file, structs) {
   return [...names].sort()
 }
 
-/** The type of the elements of a list of lists of …; the type itself where it is no list. */
+/** The innermost element type of nested lists; the type itself if it is not a list. */
 export function innermost(type) {
   return type.kind === 'list' ? innermost(type.element) : type
 }
@@ -94,7 +94,7 @@ export function structOf(type, structs) {
   return structs.find((struct) => struct.name === type.name)
 }
 
-/** How deep a struct nests. Refuses recursion, so that the readers need no check at run time. */
+/** The nesting depth of a struct. Refuses recursion, so that readers need no check at run time. */
 function depthOf(struct, structs, path) {
   if (path.includes(struct)) throw new Error(`${struct.path} contains itself: not supported`)
   let depth = 1
@@ -275,7 +275,7 @@ function baseSize(fields, struct) {
   }
 }
 
-/** Whether values of the type lie behind a pointer. */
+/** Whether values of the type are stored behind a pointer. */
 export function isPointer(type) {
   return type.bits === undefined
 }

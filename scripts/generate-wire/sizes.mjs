@@ -1,5 +1,5 @@
-// A struct with extension fields has two sizes: the one that it had without them where they are all
-// empty, so that 1.9.9 peers see the bytes that they know.
+// A struct with extension fields has two sizes: if all of them are empty, it has the size without
+// them, so that 1.9.9 peers receive the bytes that they expect.
 
 /** Whether a struct has two sizes. */
 export function hasTwoSizes(struct) {
@@ -7,7 +7,7 @@ export function hasTwoSizes(struct) {
 }
 
 /**
- * The sizes of a struct as expressions: numbers, or a choice by `isExtended` where it has two.
+ * The sizes of a struct as expressions: numbers, or a choice by `isExtended` if it has two.
  * `argument` and `parameter` pass that choice on.
  */
 export function sizesOf(struct) {

@@ -1,5 +1,5 @@
-// A shell in a terminal of its own (by `script` of util-linux), into which somebody types. Keeps
-// what it shows, and when.
+// A shell in a terminal of its own (by `script` of util-linux), with simulated typing. Records what
+// it shows, and when.
 
 import { spawn } from 'node:child_process'
 import { Terminal } from './terminal.mjs'
@@ -8,9 +8,9 @@ const KEY_MS = 45
 const DEADLINE_MS = 120_000
 const POLL_MS = 20
 
-/** A session of `{ columns, rows }`; `clock` says the milliseconds of the recording. */
+/** A session of `{ columns, rows }`; `clock` returns the time of the recording in milliseconds. */
 export class Session {
-  /** `{ atMs, rows }`: what was there to see from then on. */
+  /** `{ atMs, rows }`: what the terminal showed from then on. */
   frames = []
   #terminal
   #child
@@ -38,7 +38,7 @@ export class Session {
     return this.#child.pid
   }
 
-  /** What there is to see now. */
+  /** What the terminal shows now. */
   text() {
     const rows = this.#terminal.rows()
     return rows.map((spans) => spans.map(({ text }) => text).join('')).join('\n')
@@ -53,7 +53,7 @@ export class Session {
     this.#child.stdin.write('\r')
   }
 
-  /** Resolves when there is something to see. */
+  /** Resolves when the terminal shows text that matches. */
   async shows(pattern) {
     const deadline = performance.now() + DEADLINE_MS
     while (!pattern.test(this.text())) {
@@ -62,7 +62,7 @@ export class Session {
     }
   }
 
-  /** Ends the shell, which is not recorded. */
+  /** Exits the shell, which is not recorded. */
   async close() {
     this.#isOver = true
     const ended = new Promise((resolve) => this.#child.once('close', resolve))

@@ -1,15 +1,15 @@
-// A recording as an animated SVG: each row of the terminals is a text for as long as it was there.
-// Without animation it shows how it ended.
+// A recording as an animated SVG: each row of a terminal is a text for as long as it was visible.
+// Without animation it shows the end of the recording.
 
 const COLUMN = 8.4
 const ROW = 19
 const SIZE = 14
 const MARGIN = 14
 const BAR = 26
-/** How long the end is shown before it begins again. */
+/** How long the end is shown before the animation restarts. */
 const END_MS = 4_000
 
-/** Of text, and by the names of colours in a terminal: on a light page, on a dark one. */
+/** Colours by their names in a terminal: on a light page, on a dark one. */
 const COLORS = {
   text: ['#1f2328', '#e6edf3'],
   '.screen': ['#f6f8fa', '#0d1117'],
@@ -34,8 +34,8 @@ const STYLE = [
 ].join('\n')
 
 /**
- * The picture of terminals one below the other, each `{ title, rows, frames }`: `frames` are
- * `{ atMs, rows }`, what it showed from then on.
+ * A picture of terminals below each other, each `{ title, rows, frames }`: `frames` are
+ * `{ atMs, rows }`, what the terminal showed from then on.
  */
 export function svgOf(title, terminals, columns) {
   const endMs = Math.max(...terminals.flatMap(({ frames }) => frames.map(({ atMs }) => atMs)))
@@ -70,7 +70,7 @@ function windowOf({ title }, { top, width, height }) {
   ].join('')
 }
 
-/** What a row showed, as often as it has changed. */
+/** The texts of each row, one for each change. */
 function textsOf({ frames, rows }, top, totalMs) {
   const texts = []
   for (let row = 0; row < rows; row += 1) {

@@ -9,7 +9,7 @@ const FRAMES = [
   { atMs: 2_000, rows: [row('$ map'), [{ text: '<&>', color: 'red' }]] },
 ]
 
-test('each row is a text for as long as it was there', () => {
+test('each row is a text for as long as it was visible', () => {
   const svg = svgOf('a map', [{ title: 'shell', rows: 3, frames: FRAMES }], 20)
   const texts = svg.split('\n').filter((line) => line.startsWith('<text'))
   assert.equal(texts.length, 3)
@@ -18,5 +18,5 @@ test('each row is a text for as long as it was there', () => {
   assert.match(first, /visibility="hidden">10%.*keyTimes="0;0\.1667;0\.3333"/)
   assert.match(first, /values="hidden;visible;hidden"/)
   assert.match(last, /<tspan class="red">&lt;&amp;&gt;<\/tspan>.*values="hidden;visible"/)
-  assert.doesNotMatch(last, /visibility="hidden"/, 'it is the end, also without animation')
+  assert.doesNotMatch(last, /visibility="hidden"/, 'the end is visible without animation')
 })

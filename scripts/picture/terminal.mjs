@@ -1,13 +1,13 @@
-// A terminal as far as our own output needs it: text, colours, the moves and erasures of a line
-// that is drawn again and again. Pure: output goes in, the rows that a person sees come out.
+// A minimal terminal for the output of Scaler: text, colours, and the cursor moves and erasures of
+// a line that is redrawn. Pure: it turns output into visible rows.
 
 const ESCAPE = '\u001b'
-/** What is between ESC [ and the letter that ends it. */
+/** The part of an escape sequence after ESC, up to its final letter. */
 const SEQUENCE = /^\[([?>=]?)([\d;]*)([A-Za-z])/
-/** Titles and the like, until BEL or ESC \. */
+/** Titles and similar sequences, until BEL or ESC \. */
 const TITLE = /^\]\P{Cc}*\p{Cc}\\?/u
 
-/** A screen of some rows and columns: it scrolls, and goes on in the next row at the end of one. */
+/** A screen of some rows and columns: it scrolls, and wraps long lines. */
 export class Terminal {
   #rows = [[]]
   #row = 0
@@ -20,7 +20,7 @@ export class Terminal {
     this.width = width
   }
 
-  /** What a program has written. A sequence may be cut anywhere. */
+  /** Processes output of a program. A sequence may be split anywhere. */
   write(text) {
     let left = this.#rest + text
     this.#rest = ''
@@ -65,7 +65,7 @@ export class Terminal {
     while (this.#rows.length <= this.#row) this.#rows.push([])
   }
 
-  /** Returns how much of the text it was; undefined if there is more to come. */
+  /** Returns the length of the sequence; undefined if it is incomplete. */
   #escape(text) {
     const title = TITLE.exec(text)
     if (title !== null) return title[0].length

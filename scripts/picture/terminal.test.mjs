@@ -8,12 +8,12 @@ function shown(...chunks) {
   return terminal.rows().map((spans) => spans.map(({ text }) => text).join(''))
 }
 
-test('a line that is drawn again replaces itself', () => {
+test('a redrawn line replaces itself', () => {
   assert.deepEqual(shown('$ run\r\nmap 10%', '\r\u001b[2Kmap 20%'), ['$ run', 'map 20%'])
   assert.deepEqual(shown('long line\rshort\u001b[K'), ['short'])
 })
 
-test('a sequence may be cut anywhere', () => {
+test('a sequence may be split anywhere', () => {
   assert.deepEqual(shown('a\u001b', '[', '31mb\u001b[0', 'mc'), ['abc'])
 })
 
@@ -21,7 +21,7 @@ test('the last rows stay', () => {
   assert.deepEqual(shown('1\r\n2\r\n3\r\n4'), ['2', '3', '4'])
 })
 
-test('colours are told, modes and titles are not shown', () => {
+test('colours are reported, modes and titles are not shown', () => {
   const terminal = new Terminal(2, 20)
   terminal.write('\u001b[?2004h\u001b]0;title\u0007ok \u001b[31mfailed\u001b[0m')
   assert.deepEqual(terminal.rows(), [
@@ -32,7 +32,7 @@ test('colours are told, modes and titles are not shown', () => {
   ])
 })
 
-test('a long line goes on in the next row', () => {
+test('a long line wraps to the next row', () => {
   assert.deepEqual(shown('12345678901234567890abc\r\nnext'), [
     '12345678901234567890',
     'abc',

@@ -1,87 +1,89 @@
-// What a command is: its name, what it takes, and what it starts. Everything else - command line,
-// environment, configuration file, help, completion, signals, exit codes - is the same for all and
-// is made from this (command-main.ts).
+// A command definition: name, arguments, options, and what it starts. Everything else - command
+// line, environment, configuration file, help, completion, signals, exit codes - is the same for
+// all commands and is derived from the definition (run-command.ts).
 
 import type { Logger } from '../base/logger.js'
 import type { AnyOptionTable, OptionTable } from '../base/option.js'
 import { nameFrom } from './option/flag.js'
 import type { Setting, Settings, Word } from './option/settings.js'
 
-/** What a command takes beside flags. */
+/** An argument of a command that is not a flag. */
 export interface Positional {
   /** As help shows it, in lower case: `address`. */
   readonly name: string
   /** One line for help. */
   readonly description: string
   readonly isOptional?: boolean
-  /** Takes all words that are left; only the last one may. */
+  /** Takes all remaining words; only allowed for the last positional. */
   readonly isVariadic?: boolean
-  /** Also takes words that look like flags: nothing behind the first word of it is ours. */
+  /** Also takes words that look like flags: no flag after its first word is parsed. */
   readonly isVerbatim?: boolean
-  /** Where it comes from when it is left out: `SCALER_ADDRESS`, and the key `address` of files. */
+  /** The fallback if it is missing: `SCALER_ADDRESS`, then the key `address` of the file. */
   readonly env?: 'ADDRESS'
-  /** What completion offers: names of files, or these words. Nothing by default. */
+  /** What completion offers: file names, or these words. Nothing by default. */
   readonly completion?: 'file' | readonly string[]
 }
 
-/** One command. Each is the only export of a file of its own, which is loaded only to run it. */
+/** One command. Each is exported by a file of its own, which is loaded only when needed. */
 export interface CommandDefinition {
   /** `scaler <name>`, and the name of its section in configuration files: `doctor`. */
   readonly name: string
-  /** One line: what it does, as an order, with a full stop. */
+  /** One line: what it does, in the imperative, with a full stop. */
   readonly summary: string
   readonly positionals: readonly Positional[]
-  /** Its options, in the order of help; those without a flag are for code only. */
+  /** Its options, in the order of the help; those without a flag are for code only. */
   readonly tables: readonly AnyOptionTable[]
   /** Whole command lines, `scaler doctor tcp://127.0.0.1:2345`; help shows them. */
   readonly examples: readonly string[]
-  /** Takes the options of logs as well, and gets a logger that obeys them; else a silent one. */
+  /** Whether it takes the logging options and gets a logger set up by them; else a silent one. */
   readonly hasLog: boolean
   /**
-   * Starts it; loads the rest of the engine itself, by `import()`, so that `--help` needs none of
-   * it. Rejects with `ConfigError` for wrong usage (exit code 2), with another error for trouble
-   * at run time (1). An error that begins with `option perWorkerQueueSize:` is told with the name
+   * Starts the command; loads the engine with `import()`, so that `--help` does not need it.
+   * Rejects with `ConfigError` for wrong usage (exit code 2), with another error for a failure at
+   * run time (1). An error that begins with `option perWorkerQueueSize:` is printed with the name
    * under which the option was given.
    */
   readonly start: (input: CommandInput) => Promise<RunningCommand>
 }
 
-/** What a command was given, checked. */
+/** The checked input of a command. */
 export interface CommandInput {
-  /** The words beside flags, in order; what was left out at the end is missing. */
+  /** The words that are not flags, in order; omitted ones at the end are missing. */
   readonly positionals: readonly string[]
-  /** By the names and in the units of code; with defaults where there are any. */
+  /** By the names and in the units of code, with defaults filled in. */
   readonly values: Readonly<Record<string, unknown>>
-  /** The names of options that were typed: environment and file may speak to other commands. */
+  /**
+   * The options given on the command line: environment and file may be meant for other commands.
+   */
   readonly typed: ReadonlySet<string>
   readonly logger: Logger
-  /** Whether to use colours on stdout: it is a terminal, and NO_COLOR, FORCE_COLOR, TERM agree. */
+  /** Whether to use colours on stdout: FORCE_COLOR, NO_COLOR and the terminal decide. */
   readonly color: boolean
-  /** As it was called, for messages: `scaler doctor`, `scaler_scheduler`. */
+  /** The name by which it was called, for messages: `scaler doctor`, `scaler_scheduler`. */
   readonly calledAs: string
 }
 
-/** What a command has started: it runs until it ends by itself or is stopped. */
+/** A running command: it runs until it finishes on its own or is stopped. */
 export interface RunningCommand {
   readonly ended: Promise<CommandEnd>
   /**
-   * Ends in good order; if it is urgent, without waiting for what runs. `signal` is what told it,
-   * undefined when its parent is gone. Resolves when nothing is left. A second signal ends the
-   * process at once, whatever this does.
+   * Shuts down gracefully; if urgent, without waiting for running tasks. `signal` is what asked for
+   * it, undefined if the parent process has exited. Resolves when everything is closed. A second
+   * signal ends the process immediately.
    */
   readonly stop: (isUrgent: boolean, signal?: NodeJS.Signals) => Promise<void>
 }
 
-/** How a command has ended. */
+/** How a command ended. */
 export interface CommandEnd {
-  /** One line: logged, or written to stderr if it is a failure. Empty: nothing is said. */
+  /** One line: logged, and written to stderr if it is a failure. Empty: nothing is printed. */
   readonly reason: string
   readonly isFailure: boolean
   /** Default: 1 after a failure, 130 or 143 after a signal, else 0. */
   readonly exitCode?: number
 }
 
-/** Of all values those that a table has, as its owner in code takes them. */
+/** The values of the options in `table`, as options for code. */
 export function valuesOf<Options>(
   table: OptionTable<Options>,
   values: Readonly<Record<string, unknown>>,
@@ -90,17 +92,17 @@ export function valuesOf<Options>(
   return Object.fromEntries(names.map((name) => [name, values[name]])) as Options
 }
 
-/** A command that has said all it had to say. */
+/** A command that is already finished. */
 export function finished(end: Partial<CommandEnd> = {}): RunningCommand {
   const ended = Promise.resolve({ reason: '', isFailure: false, ...end })
   return { ended, stop: () => Promise.resolve() }
 }
 
-// An error as the one line that a command writes to stderr, with the names that its user has used.
+// Formats an error as one line for stderr, with the names that the user typed.
 
 /**
- * One line without control characters. An option that the error names as code does is named as it
- * was given, and so is the option or variable that a wrong address comes from.
+ * One line without control characters. Replaces an option's name in code by the name under which it
+ * was given, and names the option or variable that a wrong address comes from.
  */
 export function errorLine(error: unknown, settings: Settings | undefined): string {
   const text = textOf(error)
@@ -134,7 +136,7 @@ function nameOf({ flag, origin }: Setting): string {
 
 function oneLine(text: string): string {
   const line = text.trim().replaceAll(/\s*[\r\n]+\s*/g, ' ')
-  // What peers and files say must not move the cursor of whoever reads it.
+  // Text from peers and files must not control the reader's terminal.
   return line.replaceAll(
     /\p{Cc}/gu,
     (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,

@@ -1,9 +1,9 @@
-// All commands, by name. A definition is loaded only when it is called or told about; it must not
-// load the engine itself, or every `--help` would take a second.
+// All commands, by name. A definition is loaded only when its command is called or described; it
+// must not import the engine statically, or every `--help` would take a second.
 
 import type { CommandDefinition } from './command.js'
 
-/** The commands, in the order of help; each name leads to its definition. */
+/** The commands in the order of the help, each with a function that loads its definition. */
 export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = new Map([
   ['scheduler', async () => (await import('./command/scheduler.js')).SCHEDULER],
   ['cluster', async () => (await import('./command/cluster.js')).CLUSTER],
@@ -14,7 +14,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<CommandDefinition>> = n
   ['completion', async () => (await import('./completion/completion.js')).COMPLETION],
 ])
 
-/** Other names of commands. */
+/** Aliases of commands. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([['worker', 'cluster']])
 
 /** The executables beside `scaler`, and their commands. */

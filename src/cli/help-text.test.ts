@@ -10,7 +10,7 @@ test('the help of a command shows its flags, their defaults, bounds and variable
   for (const definition of await loadAllCommands()) {
     const help = commandHelp(definition, `scaler ${definition.name}`, PLAIN)
     assert.ok(help.startsWith(`Usage: scaler ${definition.name} [options]`))
-    // Wrapped lines are told apart from others by nothing but their indentation.
+    // Only indentation tells wrapped lines apart from others.
     const text = help.replaceAll(/\s+/g, ' ')
     for (const { key, short, spec } of flagsOf(definition)) {
       assert.ok(text.includes(` ${[...short, `--${key}`].join(', ')} `), key)
@@ -30,7 +30,7 @@ test('defaults and bounds are in the units of the command line', async () => {
   assert.match(help, /\[default: port \+ 2; SCALER_MONITOR_ADDRESS\]/)
 })
 
-test('help has the name by which the command was called, in its examples too', async () => {
+test('help and its examples use the name by which the command was called', async () => {
   const [scheduler] = await loadAllCommands()
   assert.ok(scheduler)
   const help = commandHelp(scheduler, 'scaler_scheduler', PLAIN)
@@ -38,7 +38,7 @@ test('help has the name by which the command was called, in its examples too', a
   assert.match(help, /\$ scaler_scheduler tcp:/)
 })
 
-test('help fits the terminal, but for command lines', async () => {
+test('help fits the terminal, except for command lines', async () => {
   for (const width of [50, 80, 100]) {
     for (const definition of await loadAllCommands()) {
       const lines = commandHelp(definition, 'scaler x', { width, color: false }).split('\n')
@@ -58,7 +58,7 @@ test('the help of scaler names all commands', async () => {
   assert.ok(!help.includes('\u001b'))
 })
 
-test('headings are bold where colours are wanted', async () => {
+test('headings are bold if colours are enabled', async () => {
   assert.match(
     overviewHelp('scaler', await loadAllCommands(), { width: 80, color: true }),
     /\u001b/,
@@ -74,7 +74,7 @@ test('no two flags of a command have the same name', async () => {
   }
 })
 
-test('colours obey FORCE_COLOR, NO_COLOR and the terminal, in this order', () => {
+test('colours follow FORCE_COLOR, NO_COLOR and the terminal, in this order', () => {
   const terminal = { isTTY: true, columns: 132, hasColors: () => true }
   assert.deepEqual(styleOf(terminal, {}), { width: 132, color: true })
   assert.deepEqual(styleOf(terminal, { NO_COLOR: '1' }), { width: 132, color: false })

@@ -1,4 +1,4 @@
-// Help texts, made from what a command is and wrapped to the width of the terminal.
+// Help texts, generated from command definitions and wrapped to the width of the terminal.
 
 import type { OptionType } from '../base/option.js'
 import type { CommandDefinition, Positional } from './command.js'
@@ -13,7 +13,7 @@ import {
 import { ADDRESS_VARIABLE, CONFIG_VARIABLE } from './option/settings.js'
 import { boundsOf, writtenValue } from './option/text.js'
 
-/** How a text is to look. */
+/** How to format a text. */
 interface TextStyle {
   /** Columns of the terminal. */
   readonly width: number
@@ -21,7 +21,7 @@ interface TextStyle {
   readonly color: boolean
 }
 
-/** A name and what it is, for lists. */
+/** A list entry: a name and its description. */
 type Entry = readonly [name: string, description: string]
 
 const TITLES: readonly (readonly [FlagGroup, string])[] = [
@@ -33,7 +33,7 @@ const TITLES: readonly (readonly [FlagGroup, string])[] = [
 const MIN_WIDTH = 40
 const MAX_WIDTH = 120
 
-/** The help of one command, which was called as `calledAs`. Ends with a line feed. */
+/** The help of one command, called as `calledAs`. Ends with a line feed. */
 export function commandHelp(
   definition: CommandDefinition,
   calledAs: string,
@@ -69,10 +69,10 @@ export function overviewHelp(
   style: TextStyle,
 ): string {
   const commands = definitions.map(({ name, summary }) => [name, summary] as const)
-  const aliases: Entry = ['worker', 'Another name of cluster.']
+  const aliases: Entry = ['worker', 'Another name for cluster.']
   const examples = definitions.flatMap((each) => each.examples.slice(0, 1))
   const summary = 'Scaler runs functions of Node.js programs on many cores and many machines.'
-  const more = `${calledAs} help <command>, or ${calledAs} <command> --help, tells more of one.`
+  const more = `For details, run ${calledAs} help <command> or ${calledAs} <command> --help.`
   return `${[
     `${heading('Usage:', style)} ${calledAs} <command> [options]`,
     wrap(summary, '', style),
@@ -86,7 +86,7 @@ export function overviewHelp(
   ].join('\n\n')}\n`
 }
 
-/** Words joined to lines that fit, each behind `indent`. */
+/** Joins words into lines that fit, each starting with `indent`. */
 function wrap(text: string, indent: string, { width }: TextStyle): string {
   const limit = Math.min(Math.max(width, MIN_WIDTH), MAX_WIDTH) - 1
   const lines: string[] = []
@@ -103,7 +103,7 @@ function wrap(text: string, indent: string, { width }: TextStyle): string {
   return [...lines, line].map((each) => `${indent}${each}`).join('\n')
 }
 
-/** Names, and beside them what they are. */
+/** Names with their descriptions beside them. */
 function twoColumns(entries: readonly Entry[], style: TextStyle): readonly string[] {
   const widest = Math.max(...entries.map(([name]) => name.length))
   const indent = ' '.repeat(widest + 4)
@@ -121,7 +121,7 @@ function section(title: string, lines: readonly string[], style: TextStyle): str
   return [heading(`${title}:`, style), ...lines].join('\n')
 }
 
-/** `-wt, --worker-timeout-seconds SECONDS`, what it does, and what it may be. */
+/** `-wt, --worker-timeout-seconds SECONDS`, its description, and its default and bounds. */
 function flagText(flag: Flag, style: TextStyle): string {
   const names = [...flag.short, `--${flag.key}`].join(', ')
   const value = placeholder(flag)
@@ -184,23 +184,23 @@ function settingsText(flags: readonly Flag[]): string {
   const isSettable = flags.some(({ group }) => group !== 'general')
   if (!isSettable) return 'Flags may be shortened as long as they stay unambiguous.'
   return (
-    'Flags win over the environment, which wins over the configuration file; in a file the names ' +
-    'of flags are keys. Flags may be shortened as long as they stay unambiguous.'
+    'Flags override environment variables, which override the configuration file; its keys are ' +
+    'the names of flags. Flags may be shortened as long as they stay unambiguous.'
   )
 }
 
-/** An example, with the name by which the command was called now. */
+/** An example, with the name by which the command was called. */
 function asCalled(line: string, definition: CommandDefinition, calledAs: string): string {
   const canonical = `scaler ${definition.name} `
   return line.startsWith(canonical) ? `${calledAs} ${line.slice(canonical.length)}` : line
 }
 
-// What the terminal can show: how wide it is, and whether colours are wanted.
+// The capabilities of the terminal: its width, and whether to use colours.
 
-/** The width of what is no terminal. */
+/** The width if the stream is not a terminal. */
 const DEFAULT_WIDTH = 80
 
-/** The part of a stream that says what it is. */
+/** The properties of a stream that describe a terminal. */
 interface MaybeTerminal {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
@@ -214,7 +214,7 @@ export function styleOf(stream: MaybeTerminal, environment: NodeJS.ProcessEnv): 
   return { width: width ?? DEFAULT_WIDTH, color: wantsColor(stream, environment) }
 }
 
-/** FORCE_COLOR decides, then NO_COLOR, then what the terminal can. */
+/** FORCE_COLOR decides, then NO_COLOR, then the terminal. */
 function wantsColor(stream: MaybeTerminal, environment: NodeJS.ProcessEnv): boolean {
   const force = environment['FORCE_COLOR']
   if (force !== undefined) return force !== '0' && force !== 'false'

@@ -1,4 +1,4 @@
-// What `scaler` itself does: it finds the command that its first word names.
+// The executable `scaler`: finds and runs the command that its first word names.
 
 import { ConfigError } from '../base/errors.js'
 import { nearestHint } from '../base/option.js'
@@ -9,10 +9,10 @@ import { exitWith, runCommand } from './run-command.js'
 
 const EXIT_USAGE = 2
 const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h'])
-/** What may stand beside a wish for help: help it is. */
+/** Words that do not change a request for help. */
 const BESIDE_HELP: ReadonlySet<string> = new Set([...HELP, '--version'])
 
-/** Runs `scaler` with the words behind it. */
+/** Runs `scaler` with these words. */
 export async function runScaler(words: readonly string[]): Promise<void> {
   const [first, ...rest] = words
   try {

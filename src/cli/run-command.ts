@@ -1,5 +1,5 @@
-// Runs one command, from its command line to the end of the process: help and version, settings,
-// log, signals, exit codes. A command itself only says what it takes and what it starts.
+// Runs one command, from its command line to the exit of the process: help and version, settings,
+// log, signals, exit codes. A definition only contains its arguments and how to start it.
 
 import { ConfigError } from '../base/errors.js'
 import { type LogFields, type Logger, type LogLevel, silentLogger } from '../base/logger.js'
@@ -29,12 +29,12 @@ import {
 import { writtenValue } from './option/text.js'
 import { Stopper } from './stopper.js'
 
-// The first lines of a command's log: where it goes, the version of the package, which event loop
-// there is, and which options were given that have nothing to do here.
+// The first lines of a command's log: where it goes, the version of the package, the event loop,
+// and options that were given but are unnecessary.
 
 /**
- * A logger that writes the first lines before the first line that it is given: a command that
- * cannot start says so on stderr, and nothing else.
+ * A logger that writes the first lines only before its first entry: a command that cannot start
+ * prints nothing but its error on stderr.
  */
 function startLog({ logger, description }: OpenedLog, given: readonly Setting[]): Logger {
   let pending: (() => void) | undefined = () => {
@@ -75,8 +75,8 @@ const EXIT_FAILURE = 1
 const EXIT_USAGE = 2
 
 /**
- * Runs a command with the words behind its name; `calledAs` is that name, for messages. Exit codes:
- * 0 done, 1 failed, 2 wrong usage, 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM.
+ * Runs a command with the words after its name; `calledAs` is that name, for messages. Exit codes:
+ * 0 success, 1 failure, 2 wrong usage, 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM.
  */
 export async function runCommand(
   definition: CommandDefinition,
@@ -86,7 +86,7 @@ export async function runCommand(
   await new CommandRun(definition, calledAs).run(words)
 }
 
-/** What is left to say when a process ends. */
+/** The last output of a process, and its exit code. */
 interface LastWords {
   readonly stdout?: string
   readonly stderr?: string
@@ -94,8 +94,8 @@ interface LastWords {
 }
 
 /**
- * Writes, and ends the process once that has left: on some systems it takes a while. The code is
- * 1 instead of 0 if stdout could not take what was written, as on a disk that is full.
+ * Writes, and exits once everything has been written, which takes a while on some systems. The exit
+ * code is 1 instead of 0 if writing to stdout failed, for example on a full disk.
  */
 export async function exitWith({ stdout = '', stderr = '', code = 0 }: LastWords): Promise<never> {
   const failure = await write(process.stdout, stdout)
@@ -103,7 +103,7 @@ export async function exitWith({ stdout = '', stderr = '', code = 0 }: LastWords
   process.exit(failure !== undefined && code === 0 ? EXIT_FAILURE : code)
 }
 
-/** Resolves with what went wrong; but who stops reading has what it wanted. */
+/** Resolves with the error, if any. A reader that closes the pipe early is not an error. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<Error | undefined> {
   if (stream.listenerCount('error') === 0) stream.on('error', () => {})
   return new Promise((resolve) => {
@@ -125,7 +125,7 @@ class CommandRun {
   readonly #calledAs: string
   #settings: Settings | undefined
   #log: OpenedLog | undefined
-  /** Why stdout could not take what the command has written. */
+  /** The error of writing the command's output to stdout. */
   #outputError: Error | undefined
 
   constructor(definition: CommandDefinition, calledAs: string) {
@@ -134,7 +134,7 @@ class CommandRun {
   }
 
   async run(words: readonly string[]): Promise<void> {
-    // An error of a stream that nobody listens to ends the process with a stack.
+    // Without a listener, an error of a stream crashes the process.
     process.stderr.on('error', () => {})
     process.stdout.on('error', (error: Error) => {
       if (isLoss(error)) this.#outputError ??= error
@@ -176,7 +176,7 @@ class CommandRun {
     })
   }
 
-  /** An error of what was typed tells where to read on. */
+  /** Adds a hint to `--help` to errors in the command line. */
   #asUsage<Result>(read: () => Result): Result {
     try {
       return read()
@@ -202,12 +202,12 @@ class CommandRun {
       reopenLog: log === undefined ? undefined : () => log.reopen(),
       onStopped: (by) => this.#logEnd(by, input.logger),
       exit: (code) => this.#exit(code),
-      tell: (error) => this.#tell(error, 'could not end in good order: '),
+      tell: (error) => this.#tell(error, 'the shutdown failed: '),
     })
     const running = await this.#definition.start(input)
     stopper.watch(running)
     const end = await running.ended
-    // Told to end: the stopper exits, with its own code.
+    // When stopped, the stopper exits with its own code.
     if (stopper.isStopping) return
     await this.#finish(end, input.logger)
   }

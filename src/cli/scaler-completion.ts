@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The executable scaler_completion: scripts for shells.
+// The executable scaler_completion: completion scripts for shells.
 
 import { COMPLETION } from './completion/completion.js'
 import { runCommand } from './run-command.js'

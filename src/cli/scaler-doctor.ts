@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The executable scaler_doctor: what is wrong with a cluster.
+// The executable scaler_doctor: checks a cluster.
 
 import { DOCTOR } from './command/doctor.js'
 import { runCommand } from './run-command.js'

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The executable scaler_submit: one function, for shells.
+// The executable scaler_submit: runs one function, for shells.
 
 import { SUBMIT } from './command/submit.js'
 import { runCommand } from './run-command.js'

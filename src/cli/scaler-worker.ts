@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The executable scaler_worker: the workers of one machine, by another name.
+// The executable scaler_worker: an alias of scaler_cluster.
 
 import { CLUSTER } from './command/cluster.js'
 import { runCommand } from './run-command.js'

@@ -1,49 +1,51 @@
-// Ends a command when it is told to: by a signal, or by the end of its stdin if it was asked to.
-// The first signal ends it in good order, the second at once.
+// Stops a command on a signal, or when its stdin closes if that was requested. The first signal
+// shuts it down gracefully, the second ends it immediately.
 
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { CommandEnd, RunningCommand } from './command.js'
 
-/** What a stopper needs of the command. */
+/** What a stopper needs from the command. */
 export interface StopperHooks {
-  /** Opens the log files again; absent where there are none: then SIGHUP ends the command. */
+  /** Reopens the log files; if absent, SIGHUP stops the command. */
   readonly reopenLog?: (() => void) | undefined
-  /** Hears that the command has ended in good order because it was told to, and by what. */
+  /** Called when the command has been stopped, with what stopped it. */
   readonly onStopped: (by: string) => void
-  /** Ends the process, once all that was written has left. */
+  /** Exits the process once all output has been written. */
   readonly exit: (code: number) => Promise<never>
-  /** Tells what went wrong while it ended. */
+  /** Reports an error during the shutdown. */
   readonly tell: (error: unknown) => void
 }
 
 const EXIT_FAILURE = 1
 const EXIT_SIGNAL = 128
-/** `timeout` and the like send a signal to the process and to its group: that is one, in ms. */
+/**
+ * `timeout` sends a signal to the process and to its group: within this many ms, it counts once.
+ */
 const SAME_SIGNAL_MS = 100
-/** How long a command may take to say that a second signal ends it. */
+/** How long a command gets to log that a second signal ends it. */
 const LAST_WORDS_MS = 500
-/** How long a command that has lost its parent may take to end in good order. */
+/** How long a command gets to shut down after its parent has exited. */
 const ORPHAN_GRACE_MS = 5_000
 
-/** Listens to signals from its making on. */
+/** Listens for signals from its construction on. */
 export class Stopper {
   readonly #hooks: StopperHooks
   readonly #hadTerminal = process.stdin.isTTY === true
   #running: RunningCommand | undefined
   #isStopping = false
-  /** The signal that has just come, for some moments: again it is the same. */
+  /** A signal that has just arrived: a repetition right after it is ignored. */
   #echo: NodeJS.Signals | undefined
 
-  /** From now on a signal ends the process: at once while nothing is running yet. */
+  /** From now on a signal stops the process, immediately while nothing is running yet. */
   constructor(hooks: StopperHooks) {
     this.#hooks = hooks
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => this.#onSignal(signal))
     }
     const { reopenLog } = hooks
-    // The system's way would leave the script of `scaler run` behind. It is no loss to nohup: Node
-    // forgets at its start which signals were to be ignored.
+    // The system's default would leave the script of `scaler run` behind. nohup does not work in
+    // any case: Node resets ignored signals when it starts.
     process.on('SIGHUP', () => {
       if (reopenLog === undefined || this.#isHangUp()) this.#onSignal('SIGHUP')
       else reopenLog()
@@ -55,15 +57,16 @@ export class Stopper {
     return this.#isStopping
   }
 
-  /** This is what has to end in good order. */
+  /** Sets the command to stop. */
   watch(running: RunningCommand): void {
     this.#running = running
     if (process.env['SCALER_LIFELINE'] !== 'stdin') return
-    // The program that started this one holds the other end: it may be gone, even by kill -9.
+    // The program that started this one holds the other end; it may exit in any way, even by kill
+    // -9.
     process.stdin.on('error', () => {})
     process.stdin.once('close', () => {
       setTimeout(() => process.exit(EXIT_FAILURE), ORPHAN_GRACE_MS).unref()
-      // Nobody is left to wait for what runs.
+      // No program is left to wait for running tasks.
       void this.#stop(running, true, undefined)
     })
     process.stdin.resume()
@@ -74,7 +77,7 @@ export class Stopper {
     if (running === undefined) process.exit(codeOf(signal))
     if (this.#isStopping) return this.#stopAtOnce(signal)
     this.#echo = signal
-    // Behind what has come meanwhile, if what follows keeps the thread for longer.
+    // After signals that are already pending, even if the shutdown blocks the thread.
     setTimeout(() => setImmediate(() => (this.#echo = undefined)), SAME_SIGNAL_MS).unref()
     void this.#stop(running, false, signal)
   }
@@ -105,8 +108,8 @@ export class Stopper {
   }
 
   /**
-   * SIGHUP means two things: new log files for a service, and the end of the terminal for what was
-   * started in one. Then the terminal cannot be opened any more.
+   * SIGHUP has two meanings: reopen the log files, for a service, and that the terminal was closed,
+   * for a command started in one. In that case the terminal cannot be opened any more.
    */
   #isHangUp(): boolean {
     if (process.platform === 'win32') return true
@@ -120,12 +123,12 @@ export class Stopper {
   }
 }
 
-/** 128 and the number of the signal, as shells have it. */
+/** 128 plus the number of the signal, as in shells. */
 function codeOf(signal: NodeJS.Signals): number {
   return EXIT_SIGNAL + constants.signals[signal]
 }
 
-/** How a command has ended, if it has. */
+/** How a command ended, or undefined if it is still running. */
 function endedAlready(running: RunningCommand): Promise<CommandEnd | undefined> {
   const notYet = new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined)))
   return Promise.race([running.ended, notYet])

@@ -8,19 +8,19 @@ import {
 } from '../runtime/unnecessary-options.js'
 import { AGENT_OPTIONS, type AgentOptions } from '../worker/agent/options.js'
 
-/** What a cluster can be told: the options of the command, and a logger. */
+/** The options of a cluster: those of the command, and a logger. */
 export interface ClusterOptions
   extends Omit<AgentOptions, 'address' | 'workers'>, LoggingOptions, UnnecessaryWorkerOptions {}
 
-/** The same with what a cluster must be told. */
+/** `ClusterOptions` with the required options. */
 export interface ClusterStartOptions extends ClusterOptions {
   /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
   readonly address: string
-  /** How many workers. 1 to 4,096. */
+  /** Number of workers. 1 to 4,096. */
   readonly workers: number
 }
 
-/** All that a cluster can be told by code. */
+/** Every option that code can pass to a cluster. */
 export const CLUSTER_START_OPTIONS: OptionTable<ClusterStartOptions> = {
   ...AGENT_OPTIONS,
   ...LOGGING_OPTIONS,

@@ -8,10 +8,10 @@ import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/a
 import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster-options.js'
 
 /**
- * Workers of this machine, for a scheduler anywhere. Keeps the process alive until it has ended.
+ * Workers on this machine, for a scheduler anywhere. Keeps the process alive until it has stopped.
  */
 export class Cluster implements AsyncDisposable {
-  /** Resolves when all workers have ended: stopped, shut down, or given up on the scheduler. */
+  /** Resolves when all workers have stopped: on request, or because the scheduler was lost. */
   readonly ended: Promise<AgentEnd>
   readonly #agent: Agent
 
@@ -28,9 +28,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Starts the workers; resolves when the scheduler knows all of them. While no scheduler answers,
-   * that takes as long as `deathTimeoutMs`, then it rejects with `DisconnectedError`. Rejects with
-   * `ConfigError` for a bad option or address. Nothing is left when it rejects.
+   * Starts the workers; resolves when all of them are registered with the scheduler. Rejects with
+   * `DisconnectedError` if no scheduler answers within `deathTimeoutMs`, and with `ConfigError` for
+   * a bad option or address. Everything is cleaned up before it rejects.
    */
   static start(options: ClusterStartOptions): Promise<Cluster> {
     return asCalled(captureSite(1), () => Cluster.#start(options))
@@ -54,8 +54,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Shuts all workers down gracefully: the scheduler gives their tasks to others. Safe to call
-   * twice.
+   * Shuts all workers down gracefully: the scheduler moves their tasks to other workers. Safe to
+   * call twice.
    */
   async shutdown(): Promise<void> {
     await this.#agent.stop()

@@ -1,4 +1,4 @@
-// Code takes every option of the commands: one set of tables is behind both.
+// Code accepts every option of the commands: both use the same tables.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,23 +26,23 @@ import { checkComboOptions, COMBO_OPTIONS, type ComboOptions } from './combo-opt
 const SCHEDULER_TABLES = [SCHEDULER_OPTIONS, LOGGING_OPTIONS, UNNECESSARY_OPTIONS]
 const CLUSTER_TABLES = [AGENT_OPTIONS, LOGGING_OPTIONS, UNNECESSARY_WORKER_OPTIONS]
 
-/** What an options type of code does not have of the options of its commands. */
+/** The options of a command that the options type for code lacks. */
 type Missing<Code, Command> = Exclude<keyof Command, keyof Code>
 
 /** Compiles only if nothing is missing. */
 const nothing = <_ extends never>(): void => {}
 
-test('the types of code have all that the types of the commands have', () => {
+test('the option types for code include every option of the commands', () => {
   type OfScheduler = SchedulerOwnOptions & LoggingOptions & UnnecessaryOptions
   type OfCluster = AgentOptions & LoggingOptions & UnnecessaryWorkerOptions
   nothing<Missing<SchedulerStartOptions, OfScheduler>>()
   nothing<Missing<ClusterStartOptions, OfCluster>>()
   nothing<Missing<ComboOptions, OfScheduler & OfCluster>>()
-  // @ts-expect-error: or it would compile whatever is missing.
+  // @ts-expect-error: `nothing` must not compile when something is missing.
   nothing<Missing<LoggingOptions, OfCluster>>()
 })
 
-/** A value that an option may have and does not have by default. */
+/** A valid value of an option other than its default. */
 function anotherValue(name: string, { type, default: usual }: OptionSpec): unknown {
   switch (type.kind) {
     case 'integer':
@@ -61,13 +61,13 @@ function anotherValue(name: string, { type, default: usual }: OptionSpec): unkno
   }
 }
 
-/** A value other than the default for each option of a table that has a flag, or for all. */
+/** A value other than the default for each option of a table. */
 function otherValues(table: AnyOptionTable): Readonly<Record<string, unknown>> {
   const specs = Object.entries(table)
   return Object.fromEntries(specs.map(([name, spec]) => [name, anotherValue(name, spec)]))
 }
 
-test('the tables of code have all that the tables of the commands have, as it is there', () => {
+test('the option tables for code include every option of the commands, with the same type', () => {
   const pairs: readonly (readonly [AnyOptionTable, readonly AnyOptionTable[]])[] = [
     [SCHEDULER_START_OPTIONS, SCHEDULER_TABLES],
     [CLUSTER_START_OPTIONS, CLUSTER_TABLES],
@@ -81,7 +81,7 @@ test('the tables of code have all that the tables of the commands have, as it is
   }
 })
 
-test('a local cluster passes each option on to the part that has it, and no other', () => {
+test('a local cluster passes each option only to the part that it belongs to', () => {
   const scheduler = otherValues(SCHEDULER_OPTIONS)
   const agent: Readonly<Record<string, unknown>> = {
     ...otherValues(AGENT_OPTIONS),
@@ -101,7 +101,7 @@ test('a local cluster passes each option on to the part that has it, and no othe
   assert.deepEqual({ ...parts.agent, address: '' }, { ...agentOnly, address: '' })
 })
 
-test('what is passed on survives JSON', () => {
+test('the options of the parts survive JSON', () => {
   const given = { workers: 1, execArgv: ['--no-warnings'], env: { A: 'b', NOT: undefined } }
   const parts = checkComboOptions(given)
   const copy = JSON.parse(JSON.stringify(parts)) as typeof parts
@@ -117,11 +117,11 @@ test('a local cluster has defaults of its own', () => {
   assert.ok(agent.workers >= 1)
 })
 
-test('its working directory does not move with that of the program', () => {
+test('the working directory is resolved when the cluster starts', () => {
   assert.equal(checkComboOptions({ cwd: '.' }).agent.cwd, process.cwd())
 })
 
-test('property: any value of any option is taken, or refused by its name', () => {
+test('property: any value of any option is accepted, or the error names the option', () => {
   const name = fc.constantFrom(...Object.keys(COMBO_OPTIONS))
   const value = fc.oneof(fc.anything(), fc.integer(), fc.string(), fc.array(fc.string()))
   fc.assert(
@@ -138,7 +138,7 @@ test('property: any value of any option is taken, or refused by its name', () =>
   )
 })
 
-test('what is wrong is refused by its name', () => {
+test('the error for a wrong value names the option', () => {
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ workers: 0 }, /^option workers: expected a whole number from 1 to 4096, got 0$/],
     [{ workers: -1 }, /^option workers: .*got -1$/],

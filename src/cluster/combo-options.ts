@@ -1,5 +1,5 @@
-// The options of a local cluster: all those of its scheduler and of its workers. Which of them is
-// whose, the tables of both say.
+// The options of a local cluster: all options of its scheduler and of its workers. The tables of
+// both define which option belongs to which part.
 
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
@@ -13,21 +13,21 @@ import {
 import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/agent/options.js'
 import { CLUSTER_START_OPTIONS, type ClusterOptions } from './cluster-options.js'
 
-/** What a local cluster can be told: the options of its scheduler and of its workers. */
+/** The options of a local cluster: those of its scheduler and of its workers. */
 export interface ComboOptions extends SchedulerOptions, ClusterOptions {
-  /** How many workers. Default: one per available core. 1 to 4,096. */
+  /** Number of workers. Default: one per available core. 1 to 4,096. */
   readonly workers?: number | undefined
   /** Where its scheduler listens. Default: a free port on 127.0.0.1. */
   readonly address?: string | undefined
 }
 
-/** All that a local cluster can be told, with its own defaults. */
+/** Every option of a local cluster, with its own defaults. */
 export const COMBO_OPTIONS: OptionTable<ComboOptions> = {
   ...SCHEDULER_OPTIONS,
   ...CLUSTER_START_OPTIONS,
   workers: {
     ...CLUSTER_START_OPTIONS.workers,
-    description: 'how many workers',
+    description: 'number of workers',
     default: availableParallelism(),
     defaultText: 'cores',
   },
@@ -38,25 +38,25 @@ export const COMBO_OPTIONS: OptionTable<ComboOptions> = {
     defaultText: 'a free port on 127.0.0.1',
   },
   protected: { ...SCHEDULER_OPTIONS.protected, default: true },
-  // What runs when the cluster ends has nobody left to wait for it: a processor that does not end
-  // by itself has this time for its exit handlers.
+  // No client waits for tasks that still run when the cluster shuts down: a processor that does not
+  // exit on its own gets this long for its exit handlers.
   killDelayMs: { ...AGENT_OPTIONS.killDelayMs, default: 500 },
 }
 
-/** What a scheduler is told in a process of its own, as JSON. */
+/** The options of a scheduler in a process of its own, sent as JSON. */
 export type SchedulerOrder = Omit<SchedulerOwnOptions, 'logger'> & { readonly address: string }
 
-/** What an agent is told in a process of its own, as JSON. */
+/** The options of an agent in a process of its own, sent as JSON. */
 export type AgentOrder = Omit<AgentOptions, 'logger'>
 
-/** The options of a local cluster by the part that they are for. */
+/** The options of a local cluster, split by part. */
 export interface ComboParts {
   readonly scheduler: SchedulerOrder
-  /** The address is for the caller to fill in: the scheduler may choose one. */
+  /** The caller fills in the address: the scheduler may choose one. */
   readonly agent: AgentOrder
 }
 
-/** Somewhere: what is checked before there is an address. */
+/** A placeholder: options are checked before the address is known. */
 const ANY_ADDRESS = 'tcp://127.0.0.1:1'
 
 /** Fills in defaults. Throws `ConfigError`, which names the option, on a bad value or address. */
@@ -68,6 +68,6 @@ export function checkComboOptions(options: ComboOptions): ComboParts {
   const agent = { ...optionsIn(AGENT_OPTIONS, values), address: ANY_ADDRESS }
   checkSchedulerOptions(scheduler)
   checkAgentOptions(agent)
-  // A part that dies is started again where this process is then.
+  // A part that dies is restarted in the directory that this process is in by then.
   return { scheduler, agent: cwd === undefined ? agent : { ...agent, cwd: resolve(cwd) } }
 }

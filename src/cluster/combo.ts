@@ -21,8 +21,8 @@ interface Addresses {
 }
 
 /**
- * A scheduler and its workers on this machine. A process of them that dies is started again, which
- * is told in a process warning (`SCALER_EMBEDDED_ENDED`); what clients have submitted goes on.
+ * A scheduler and its workers on this machine. If one of their processes dies, it is restarted,
+ * and a process warning (`SCALER_EMBEDDED_ENDED`) reports it; submitted tasks still complete.
  */
 export class SchedulerClusterCombo implements AsyncDisposable {
   /** Where clients of this machine connect. */
@@ -51,7 +51,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
 
   /**
    * Starts everything; resolves when all workers are ready. Rejects with `ConfigError` for a bad
-   * option and with an error that says why when a part cannot start; nothing is left then.
+   * option, and with an error that says why if a part cannot start; everything is cleaned up first.
    */
   static start(options: ComboOptions = {}): Promise<SchedulerClusterCombo> {
     return asCalled(captureSite(1), () => SchedulerClusterCombo.#start(options))
@@ -77,15 +77,15 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   }
 
   /**
-   * Ends everything: no process, port or file stays behind. Tasks that run have `drainMs` to end.
-   * Safe to call twice.
+   * Shuts everything down: no process, port or file is left behind. Running tasks get `drainMs` to
+   * finish. Safe to call twice.
    */
   shutdown(): Promise<void> {
     this.#ending ??= this.#shutdown()
     return this.#ending
   }
 
-  /** Ends the workers alone; `shutdown` ends the rest. @internal */
+  /** Shuts down only the workers; `shutdown` does the rest. @internal */
   async endWorkers(): Promise<void> {
     const [agent] = this.#processes
     await agent?.end()
@@ -95,7 +95,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
     return this.shutdown()
   }
 
-  /** The workers first, so that they can say good-bye. */
+  /** The workers first, so that they can disconnect from the scheduler. */
   async #shutdown(): Promise<void> {
     this.#withdraw()
     for (const process of this.#processes) await process.end()
@@ -103,7 +103,7 @@ export class SchedulerClusterCombo implements AsyncDisposable {
   }
 }
 
-/** Both at once: starting Node takes longer than anything that follows. */
+/** Opens both processes in parallel: starting Node takes longer than anything that follows. */
 function newParts({ logger, isSilent }: CodeLog): Record<'scheduler' | 'agent', SupervisedProcess> {
   const open = (role: EmbeddedOrder['role']) => (): EmbeddedProcess =>
     new EmbeddedProcess(role, logger, !isSilent)
@@ -113,9 +113,9 @@ function newParts({ logger, isSilent }: CodeLog): Record<'scheduler' | 'agent', 
     onGivenUp: endAgent,
   })
   const agent = new SupervisedProcess(open('agent'), logger, {
-    // It was told to, with all workers: the scheduler is about to end, too.
+    // A client has shut the whole cluster down: the scheduler is about to exit, too.
     onOver: () => scheduler.release(),
-    // Without workers nothing ever ends: clients had better find nobody.
+    // Without workers no task ever finishes: clients should not find a scheduler either.
     onGivenUp: () => void scheduler.end(),
   })
   return { scheduler, agent }
@@ -126,7 +126,7 @@ async function startScheduler(
   options: SchedulerOrder,
 ): Promise<Addresses> {
   const start = await scheduler.start({ role: 'scheduler', options }, (first) => {
-    // At the port that clients and workers know.
+    // At the port that clients and workers already use.
     const { address, monitorAddress } = whereabouts(first)
     return { role: 'scheduler', options: { ...options, address, monitorAddress } }
   })

@@ -1,4 +1,4 @@
-// Nothing that has to be started can be made with `new`, which JavaScript lets everybody try.
+// Classes with a `start` method cannot be created with `new`, which JavaScript does not prevent.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { Cluster } from './cluster.js'
 import { SchedulerClusterCombo } from './combo.js'
 
 for (const startable of [Scheduler, Cluster, SchedulerClusterCombo]) {
-  test(`new ${startable.name}() says how it is started`, () => {
+  test(`new ${startable.name}() says how to start one`, () => {
     const Constructor = startable as unknown as new (options?: unknown) => unknown
     for (const options of [undefined, {}, { address: 'tcp://127.0.0.1:0', workers: 1 }]) {
       assert.throws(() => new Constructor(options), {

@@ -1,7 +1,7 @@
-// The program of the processes that SchedulerClusterCombo starts: a scheduler, or an agent. It gets
-// its options as one line of JSON on stdin and ends when stdin ends, so that it never outlives the
-// program that started it, however that one ends: at once, unless it was told before to do so in
-// good order. What it has to say goes out as lines of JSON.
+// The program of the processes that SchedulerClusterCombo starts: a scheduler or an agent. It reads
+// its options as one line of JSON from stdin and exits when stdin closes, so it never outlives the
+// program that started it: immediately, unless it has received the order to shut down gracefully.
+// It reports as lines of JSON on stdout.
 
 import { createInterface } from 'node:readline'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
@@ -15,17 +15,17 @@ import {
   type EmbeddedReport,
 } from './embedded-process.js'
 
-/** The line with which a child starts. */
+/** The line that starts a child. */
 type EmbeddedStart = Exclude<EmbeddedLine, { role: 'end' }>
 
-/** Something that runs until it is told to end. */
+/** A part that runs until it is stopped. */
 interface Running {
   readonly ended: Promise<{ readonly reason: string; readonly isFailure: boolean }>
-  /** If it is urgent, without waiting for what runs. */
+  /** Stops it; if urgent, without waiting for running tasks. */
   readonly end: (isUrgent: boolean) => Promise<void>
 }
 
-/** A part that does not end in good order within this time and its own is ended anyway. */
+/** A part that does not shut down within this time plus its own is terminated. */
 const END_TIMEOUT_MS = 5000
 
 function report(message: EmbeddedReport): void {
@@ -47,7 +47,7 @@ function newLogger({ isLogged, isDebugLogged }: EmbeddedStart): Logger {
   }
 }
 
-/** It is one of both, and loads no more than that. */
+/** The process has one role, and loads only what that role needs. */
 const loadScheduler = (): Promise<typeof schedulerModule> => import('../scheduler/scheduler.js')
 const loadAgent = (): Promise<typeof agentModule> => import('../worker/agent/agent.js')
 
@@ -66,7 +66,7 @@ async function startAgent({ env, ...options }: AgentOrder, logger: Logger): Prom
   return { ended: agent.ended, end: (isUrgent) => agent.stop({ isUrgent }) }
 }
 
-/** However bare an environment is: clusters inside of clusters are counted in it. */
+/** Adds the nesting depth of clusters, even to a minimal environment. */
 function environmentFor(env: NodeJS.ProcessEnv | undefined): NodeJS.ProcessEnv {
   if (env === undefined) return process.env
   return { ...env, [DEPTH_VARIABLE]: process.env[DEPTH_VARIABLE] }
@@ -79,7 +79,7 @@ function reportFailure(error: unknown): void {
 }
 
 async function main(): Promise<void> {
-  // A terminal's Ctrl-C goes to the program that started this one; that one ends this one.
+  // Ctrl-C in a terminal is for the program that started this one, which then stops this process.
   process.on('SIGINT', () => {})
   const lines = createInterface({ input: process.stdin })
   let running: Running | undefined
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
     }
   }
   setTimeout(() => process.exit(1), isOrderly ? endMs : END_TIMEOUT_MS).unref()
-  // Nobody is left who would wait for what runs.
+  // Without the order to shut down gracefully, no program is left to wait for running tasks.
   await running?.end(!isOrderly)
   process.exit(0)
 }
@@ -107,10 +107,10 @@ function start(line: EmbeddedStart): Promise<Running> {
     : startAgent(line.options, logger)
 }
 
-// Reports go to a pipe whose reader may be gone: then there is nobody to tell, and stdin has ended.
+// Reports go to a pipe whose reader may have exited: then stdin has closed as well.
 process.stdout.on('error', () => {})
 
-// Until its order comes there is time to load what it needs. A failure is told when it starts.
+// Load what the role needs while waiting for the order. A failure is reported when it starts.
 const [, , role] = process.argv
 void (role === 'agent' ? loadAgent() : loadScheduler()).catch(() => undefined)
 

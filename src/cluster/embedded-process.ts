@@ -1,4 +1,4 @@
-// Starts embedded-main.js as a child process, gives it its order, and reads its reports.
+// Starts embedded-main.js as a child process, sends it its order, and reads its reports.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
@@ -8,26 +8,26 @@ import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import type { AgentOrder, SchedulerOrder } from './combo-options.js'
 
-/** What a child is told to be, as one line of JSON. */
+/** The role and options of a child, sent as one line of JSON. */
 export type EmbeddedOrder =
   | { readonly role: 'scheduler'; readonly options: SchedulerOrder }
   | { readonly role: 'agent'; readonly options: AgentOrder }
 
-/** The lines that a child gets. One whose stdin ends without the order to end does so at once. */
+/** The lines sent to a child. If stdin closes without `end`, the child exits immediately. */
 export type EmbeddedLine =
   | (EmbeddedOrder & {
-      /** Whether anybody reads what it logs. */
+      /** Whether its log lines are used. */
       readonly isLogged: boolean
-      /** Whether the life of each task is, too. */
+      /** Whether debug lines, which follow each task, are used too. */
       readonly isDebugLogged: boolean
     })
   | { readonly role: 'end' }
 
-/** What a child says, each as one line of JSON. */
+/** The reports of a child, each as one line of JSON. */
 export type EmbeddedReport =
   | { readonly event: 'listening'; readonly address: string; readonly monitorAddress: string }
   | { readonly event: 'ready' }
-  /** `code` is that of the error, if it has one. */
+  /** `code` is the error's code, if it has one. */
   | { readonly event: 'failed'; readonly text: string; readonly code?: string }
   | {
       readonly event: 'log'
@@ -36,47 +36,47 @@ export type EmbeddedReport =
       readonly fields: LogFields
     }
 
-/** How a child has ended. */
+/** How a child exited. */
 export interface EmbeddedEnd {
-  /** It was told to, or its work was over: a client may have shut the cluster down. */
+  /** It was stopped, or its work was done: a client may have shut the cluster down. */
   readonly isGood: boolean
   /** The system refused to start a process. */
   readonly isUnstarted?: boolean
-  /** For people: how it has ended, and its last words. */
+  /** For people: how it exited, and its last lines on stderr. */
   readonly text: string
 }
 
-/** What comes of a start: the first report that is not a log line. */
+/** The outcome of a start: the first report that is not a log line. */
 export type EmbeddedStart = Exclude<EmbeddedReport, { event: 'log' }>
 
-/** A child that does not end in good order is killed after this time and that of its order. */
+/** A child that does not shut down is killed after this time plus that of its order. */
 const KILL_DELAY_MS = 6000
 
 /**
- * A task may start a cluster; but a program that starts one whenever it is loaded, and is loaded by
- * its own tasks, would do so for ever.
+ * A task may start a cluster; but a program that starts one whenever it is loaded, and that its own
+ * tasks load, would never stop doing so.
  */
 const MAX_DEPTH = 3
-/** How many clusters a process is inside of. */
+/** Carries how many clusters a process is nested in. */
 export const DEPTH_VARIABLE = 'SCALER_EMBEDDED_DEPTH'
 const TOO_DEEP =
-  `a cluster inside of ${MAX_DEPTH} others: does a module that tasks import start one when it is ` +
+  `a cluster nested in ${MAX_DEPTH} others: does a module that tasks import start one when it is ` +
   'loaded? Start it in a function, or in another module'
 
-/** A scheduler or an agent in a process of its own, which ends with this one at the latest. */
+/** A scheduler or an agent in a process of its own, which never outlives this process. */
 export class EmbeddedProcess {
-  /** Resolves when the process has ended, however that happened. */
+  /** Resolves when the process has exited, for whatever reason. */
   readonly ended: Promise<EmbeddedEnd>
   readonly #child: ChildProcess
-  /** Resolves with the first report; rejects if the process ends without one. */
+  /** Resolves with the first report; rejects if the process exits without one. */
   readonly #started: Promise<EmbeddedStart>
   readonly #isLogged: boolean
   readonly #isDebugLogged: boolean
   #orderlyEndMs = 0
 
   /**
-   * Starts the process, which loads what `role` needs and waits for its order. Unless it
-   * `isLogged`, it sends no log lines. Throws the system's error if it refuses at once.
+   * Starts the process, which loads what `role` needs and waits for its order. It sends log lines
+   * only if `isLogged`. Throws the system's error if the start fails immediately.
    */
   constructor(role: EmbeddedOrder['role'], logger: Logger, isLogged: boolean) {
     this.#isLogged = isLogged
@@ -84,14 +84,14 @@ export class EmbeddedProcess {
     const depth = Number(process.env[DEPTH_VARIABLE] ?? 0)
     if (depth >= MAX_DEPTH) throw new ConfigError(TOO_DEEP)
     const main = fileURLToPath(new URL('../../dist/cluster/embedded-main.js', import.meta.url))
-    // A group of its own: a terminal's Ctrl-C is for the program, which ends this process in order.
+    // A process group of its own: Ctrl-C is for the program, which shuts this process down.
     const child = spawn(process.execPath, [main, role], {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
       env: { ...process.env, [DEPTH_VARIABLE]: String(depth + 1) },
     })
     this.#child = child
-    // Without file descriptors there are no pipes either, though the types say so.
+    // Without free file descriptors there are no pipes, although the types claim otherwise.
     if ((child as Partial<ChildProcess>).stdin === undefined) throw refusal(child)
     child.stdin.on('error', () => {})
     this.ended = whenEnded(child, logger)
@@ -106,17 +106,17 @@ export class EmbeddedProcess {
     this.#started.catch(() => undefined)
   }
 
-  /** Tells the process what it is; resolves with its first report, unless that is a failure. */
+  /** Sends the order; resolves with the first report, and rejects if that is a failure. */
   async start(order: EmbeddedOrder): Promise<EmbeddedStart> {
     this.#orderlyEndMs = orderlyEndMs(order)
     this.#tell({ ...order, isLogged: this.#isLogged, isDebugLogged: this.#isDebugLogged })
-    // Until then somebody waits for it, and it keeps the program alive.
+    // While the caller waits for the report, the process keeps the program alive.
     const start = await this.#started.finally(() => this.unref())
     if (start.event === 'failed') throw startError(start)
     return start
   }
 
-  /** Ends the process in good order, by force if it takes too long. */
+  /** Shuts the process down gracefully; kills it if that takes too long. */
   async end(): Promise<void> {
     this.#child.ref()
     this.#tell({ role: 'end' })
@@ -128,7 +128,7 @@ export class EmbeddedProcess {
   }
 
   /**
-   * From here on, a program that is done ends, and this process with it: it keeps nothing alive.
+   * From here on, the process does not keep the program alive, and exits together with it.
    */
   unref(): void {
     this.#child.unref()
@@ -140,30 +140,30 @@ export class EmbeddedProcess {
   }
 }
 
-/** What the end in good order of such a part may take by its own options. */
+/** How long a graceful shutdown of this part may take by its options, in milliseconds. */
 export function orderlyEndMs(order: EmbeddedOrder): number {
   if (order.role === 'scheduler') return 0
   const { drainMs = 0, killDelayMs = 0 } = order.options
   return drainMs + killDelayMs
 }
 
-/** Why there is no process: the error comes as an event, in a moment. */
+/** The error for a process that could not be started; an event adds its cause shortly after. */
 function refusal(child: ChildProcess): Error {
-  const error = new ScalerError('ERR_SCALER_EMBEDDED', 'the system refuses to start processes')
+  const error = new ScalerError('ERR_SCALER_EMBEDDED', 'the system cannot start processes')
   child.on('error', ({ message }) => (error.message += `: ${message}`))
   return error
 }
 
-/** A mistake of the user's is one here, too; the system's error is the cause. */
+/** A `ConfigError` of the child stays one here; a system error becomes the cause. */
 function startError({ text, code }: Extract<EmbeddedStart, { event: 'failed' }>): Error {
   if (code === 'ERR_SCALER_CONFIG') return new ConfigError(text)
   const cause = code === undefined ? undefined : Object.assign(new Error(text), { code })
   return new ScalerError('ERR_SCALER_EMBEDDED', text, { cause })
 }
 
-/** So many of the last lines on stderr are told. */
+/** How many of the last lines on stderr are reported. */
 const LAST_WORDS = 20
-/** Those are waited for, but not for long: children may hold the pipe open. */
+/** How long to wait for them after the exit: grandchildren may hold the pipe open. */
 const LAST_WORDS_MS = 100
 
 function whenEnded(child: ChildProcess, logger: Logger): Promise<EmbeddedEnd> {

@@ -8,7 +8,7 @@ const FIRST: EmbeddedOrder = { role: 'scheduler', options: { address: 'tcp://127
 const AGAIN: EmbeddedOrder = { role: 'scheduler', options: { address: 'tcp://127.0.0.1:7' } }
 const STARTED: EmbeddedStart = { event: 'ready' }
 
-/** A process that lives until the test says otherwise. */
+/** A process that runs until the test stops it. */
 class FakePart implements PartProcess {
   readonly ended: Promise<EmbeddedEnd>
   readonly orders: EmbeddedOrder[] = []
@@ -34,19 +34,19 @@ class FakePart implements PartProcess {
     this.isRef = false
   }
 
-  /** Resolves when all who wait have heard of it. */
+  /** Resolves after all handlers of `ended` have run. */
   async die(isGood: boolean): Promise<void> {
     this.#end({ isGood, text: isGood ? 'exit code 0' : 'SIGKILL' })
     await new Promise(setImmediate)
   }
 }
 
-/** A supervised part, its lives and what was told about them. */
+/** A supervised part, its processes, and the handlers and warnings that they caused. */
 class Fixture {
   readonly parts: FakePart[] = []
   readonly told: string[] = []
   readonly warnings: string[] = []
-  /** So often the system refuses to start a process. */
+  /** How many more times starting a process fails. */
   refusals = 0
   readonly process: SupervisedProcess
   readonly #timers: TestContext['mock']['timers']
@@ -85,7 +85,7 @@ class Fixture {
   }
 }
 
-test('a part that dies is started again where it was, and the user is told', async (context) => {
+test('a part that dies is restarted at its address, with a warning', async (context) => {
   const fixture = new Fixture(context)
   await fixture.start()
   await fixture.last.die(false)
@@ -96,12 +96,12 @@ test('a part that dies is started again where it was, and the user is told', asy
     fixture.parts.map(({ orders }) => orders),
     [[FIRST], [AGAIN]],
   )
-  assert.equal(fixture.last.isRef, false, 'a program that is done may end')
-  const text = 'the scheduler of the embedded cluster ended and is started again: SIGKILL'
+  assert.equal(fixture.last.isRef, false, 'a restarted part does not keep the program alive')
+  const text = 'the scheduler of the embedded cluster exited and is being restarted: SIGKILL'
   assert.deepEqual(fixture.warnings, [`SCALER_EMBEDDED_ENDED: ${text}`])
 })
 
-test('a part that ends in good order is not started again, and nobody is warned', async (context) => {
+test('a part that shuts down normally is not restarted, and causes no warning', async (context) => {
   const fixture = new Fixture(context)
   await fixture.start()
   await fixture.last.die(true)
@@ -111,7 +111,7 @@ test('a part that ends in good order is not started again, and nobody is warned'
   assert.deepEqual(fixture.warnings, [])
 })
 
-test('a part that dies again and again is given up after ten times', async (context) => {
+test('a part is not restarted after ten deaths within a minute', async (context) => {
   const fixture = new Fixture(context)
   await fixture.start()
   for (let deaths = 1; deaths <= 10; deaths += 1) {
@@ -121,10 +121,10 @@ test('a part that dies again and again is given up after ten times', async (cont
   }
   assert.equal(fixture.parts.length, 10)
   assert.deepEqual(fixture.told, ['given up'])
-  assert.match(fixture.warnings.at(-1) ?? '', /too often within a minute and is not started again/)
+  assert.match(fixture.warnings.at(-1) ?? '', /too often within a minute and is not restarted/)
 })
 
-test('a part that is ended is not started again', async (context) => {
+test('a part that is stopped is not restarted', async (context) => {
   const fixture = new Fixture(context)
   await fixture.start()
   await fixture.process.end()
@@ -133,7 +133,7 @@ test('a part that is ended is not started again', async (context) => {
   assert.deepEqual(fixture.told, [])
 })
 
-test('a part that is let go is not started again', async (context) => {
+test('a part that is released is not restarted', async (context) => {
   const fixture = new Fixture(context)
   await fixture.start()
   fixture.process.release()
@@ -143,7 +143,7 @@ test('a part that is let go is not started again', async (context) => {
   assert.deepEqual(fixture.told, [])
 })
 
-test('a part that is ended while it waits to be started again stays dead', async (context) => {
+test('a part that is stopped while it waits for its restart is not restarted', async (context) => {
   const fixture = new Fixture(context)
   await fixture.start()
   await fixture.last.die(false)
@@ -152,7 +152,7 @@ test('a part that is ended while it waits to be started again stays dead', async
   assert.equal(fixture.parts.length, 1)
 })
 
-test('a part that the system does not let start is tried until it does', async (context) => {
+test('a part that the system cannot start is retried until it starts', async (context) => {
   const fixture = new Fixture(context)
   await fixture.start()
   fixture.refusals = 50
@@ -163,7 +163,7 @@ test('a part that the system does not let start is tried until it does', async (
   assert.deepEqual(fixture.told, [])
   const refused = fixture.warnings.filter((text) => text.includes('cannot be started'))
   assert.equal(refused.length, 1)
-  assert.match(refused[0] ?? '', /which is tried again: spawn EMFILE$/)
+  assert.match(refused[0] ?? '', /retrying: spawn EMFILE$/)
   await fixture.last.die(true)
   assert.deepEqual(fixture.told, ['over'])
 })

@@ -1,28 +1,27 @@
-// A part of an embedded cluster that is started again when it ends unexpectedly: the program that
+// A part of an embedded cluster that is restarted when it exits unexpectedly: the program that
 // embeds it has no other way to get its results.
 
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 import type { EmbeddedEnd, EmbeddedOrder, EmbeddedStart } from './embedded-process.js'
 
-// When a part of an embedded cluster that has ended unexpectedly is started again. Apart, because
-// it is about time alone.
+// When to restart a part that has exited unexpectedly. Separate, because it only deals with time.
 
-/** Of deaths within this time the last ones count. */
+/** Only deaths within this time count. */
 const WINDOW_MS = 60_000
-/** With so many of them, starting again does not help. */
+/** After this many deaths, the part is not restarted any more. */
 const MAX_DEATHS = 10
 const MIN_DELAY_MS = 100
 const MAX_DELAY_MS = 5_000
 
-/** The deaths of one part. */
+/** Counts the deaths of one part. */
 export class RestartPolicy {
   #deaths: number[] = []
   #refusals = 0
 
   /**
-   * It has died at `nowMs`. Returns how long to wait before it is started again, in milliseconds;
-   * undefined: not any more.
+   * The part died at `nowMs`. Returns how long to wait before the restart, in milliseconds, or
+   * undefined if it is not restarted any more.
    */
   delayAfterDeath(nowMs: number): number | undefined {
     this.#deaths = this.#deaths.filter((diedAt) => nowMs - diedAt < WINDOW_MS)
@@ -32,21 +31,21 @@ export class RestartPolicy {
   }
 
   /**
-   * The system refused to start it, which is no fault of its own and may pass at any time. Returns
-   * how long to wait, in milliseconds.
+   * The system could not start the part: not the part's fault, and possibly temporary. Returns how
+   * long to wait before the next attempt, in milliseconds.
    */
   delayAfterRefusal(): number {
     this.#refusals += 1
     return Math.min(MIN_DELAY_MS * 2 ** (this.#refusals - 1), MAX_DELAY_MS)
   }
 
-  /** It runs. */
+  /** The part runs. */
   onStarted(): void {
     this.#refusals = 0
   }
 }
 
-/** One life of a part; `EmbeddedProcess` has the details. */
+/** One process of a part; see `EmbeddedProcess`. */
 export interface PartProcess {
   readonly ended: Promise<EmbeddedEnd>
   start(order: EmbeddedOrder): Promise<EmbeddedStart>
@@ -54,18 +53,18 @@ export interface PartProcess {
   unref(): void
 }
 
-/** What happens to a part that is not started again. */
+/** Called for a part that is not restarted. */
 interface SupervisedHandler {
-  /** It has ended in good order, without having been told to by `end`. */
+  /** It has shut down normally, without a call of `end`. */
   onOver(): void
   /** It has died too often. */
   onGivenUp(): void
 }
 
-/** That a process cannot be started is told once in so long. */
+/** A process that cannot be started is reported at most once per interval. */
 const TELL_INTERVAL_MS = 60_000
 
-/** One part, over all its lives. */
+/** One part, across restarts. */
 export class SupervisedProcess {
   readonly #logger: Logger
   readonly #handler: SupervisedHandler
@@ -75,12 +74,12 @@ export class SupervisedProcess {
   #process: PartProcess | undefined
   /** Why the first process could not be started. */
   readonly #openError: unknown
-  /** What it is told when it is started again. */
+  /** The order for a restart. */
   #order: EmbeddedOrder | undefined
   #timer: NodeJS.Timeout | undefined
   #isSupervised = true
 
-  /** `open` starts a process, now and whenever there has to be another. It waits for `start`. */
+  /** `open` starts a process, now and for each restart; the process waits for `start`. */
   constructor(open: () => PartProcess, logger: Logger, handler: SupervisedHandler) {
     this.#open = open
     this.#logger = logger
@@ -93,8 +92,8 @@ export class SupervisedProcess {
   }
 
   /**
-   * Tells the process what it is. Resolves with its first report; rejects if it cannot start. Only
-   * once it has, it is started again when it ends: with what `again` makes of the report.
+   * Sends the order. Resolves with the first report; rejects if the part cannot start. Once it has
+   * started, it is restarted whenever it exits, with the order that `again` makes of the report.
    */
   async start(
     order: EmbeddedOrder,
@@ -108,13 +107,13 @@ export class SupervisedProcess {
     return start
   }
 
-  /** It is not started again from here on. */
+  /** From here on, the part is not restarted. */
   release(): void {
     this.#isSupervised = false
     clearTimeout(this.#timer)
   }
 
-  /** Ends it for good, in good order if it is running. */
+  /** Stops the part for good, gracefully if it is running. */
   async end(): Promise<void> {
     this.release()
     await this.#process?.end()
@@ -134,18 +133,18 @@ export class SupervisedProcess {
     }
     const delayMs = this.#policy.delayAfterDeath(performance.now())
     if (delayMs === undefined) return this.#giveUp(text)
-    this.#warn(`ended and is started again: ${text}`)
+    this.#warn(`exited and is being restarted: ${text}`)
     this.#startLater(delayMs)
   }
 
-  /** No process, or no file descriptor, is left: later there may be. */
+  /** The system is out of processes or file descriptors; later some may be free. */
   #onRefused(text: string): void {
     const count = this.#refusals.note(performance.now())
-    if (count > 0) this.#warn(`cannot be started, which is tried again: ${text}`)
+    if (count > 0) this.#warn(`cannot be started, retrying: ${text}`)
     this.#startLater(this.#policy.delayAfterRefusal())
   }
 
-  /** While nobody waits for anything, the program may end. */
+  /** The timer does not keep the program alive. */
   #startLater(delayMs: number): void {
     this.#timer = setTimeout(() => this.#startAgain(), delayMs).unref()
   }
@@ -160,7 +159,7 @@ export class SupervisedProcess {
       return this.#onRefused(error instanceof Error ? error.message : String(error))
     }
     this.#process = part
-    // Whether it starts is seen by whether it ends.
+    // A failed start shows as an exit, which is watched below.
     part
       .start(order)
       .then(() => this.#policy.onStarted())
@@ -174,7 +173,7 @@ export class SupervisedProcess {
 
   #giveUp(text: string): void {
     this.release()
-    this.#warn(`has ended too often within a minute and is not started again: ${text}`)
+    this.#warn(`exited too often within a minute and is not restarted: ${text}`)
     this.#handler.onGivenUp()
   }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseAddress } from '../transport/address.js'
 import { bindMonitor } from './scheduler.js'
 
-/** Binds all but those that somebody has. */
+/** Binds every address that is not taken. */
 function binder(taken: readonly string[]): {
   readonly tried: string[]
   readonly bind: (address: string) => Promise<string>
@@ -31,14 +31,14 @@ test('monitors connect two ports up', async () => {
   }
 })
 
-test('where the system chose the port, it chooses again if somebody has that or there is none', async () => {
+test('if the system chose the port, it also chooses one for monitors when needed', async () => {
   const any = parseAddress('tcp://h:0')
   const { bind } = binder(['tcp://h:502'])
   assert.equal(await bindMonitor(any, 'tcp://h:500', bind), 'tcp://h:0')
   assert.equal(await bindMonitor(any, 'tcp://h:65534', binder([]).bind), 'tcp://h:0')
 })
 
-test('a port that was asked for is not exchanged', async () => {
+test('a port that was asked for is not replaced by another', async () => {
   const { bind, tried } = binder(['tcp://h:502'])
   await assert.rejects(bindMonitor(parseAddress('tcp://h:500'), 'tcp://h:500', bind), /taken/)
   assert.deepEqual(tried, ['tcp://h:502'])

@@ -9,7 +9,7 @@ import {
 const check = (options: SchedulerOptions): CheckedSchedulerOptions =>
   checkSchedulerOptions({ address: 'tcp://127.0.0.1:1', ...options })
 
-test('what is not said is as documented', () => {
+test('defaults are as documented', () => {
   assert.deepEqual(check({}), {
     clientTimeoutMs: 60_000,
     workerTimeoutMs: 60_000,
@@ -26,7 +26,7 @@ test('what is not said is as documented', () => {
   })
 })
 
-test('the bounds themselves are allowed, and what is beyond them is refused by its name', () => {
+test('bounds are inclusive, and the error for a value beyond them names the option', () => {
   const bounds = [
     ['clientTimeoutMs', 100, 86_400_000],
     ['workerTimeoutMs', 100, 86_400_000],
@@ -52,7 +52,7 @@ test('the bounds themselves are allowed, and what is beyond them is refused by i
   }
 })
 
-test('an option that does not exist is refused by its name', () => {
+test('the error for an unknown option names it', () => {
   const options = { loadBalanceSeconds: 1 } as SchedulerOptions
   assert.throws(() => check(options), {
     code: 'ERR_SCALER_CONFIG',

@@ -1,5 +1,5 @@
 // The scheduler's shell: a ROUTER for clients and workers, a PUB for monitors, and the machine
-// between them. It turns frames into events and actions into frames; it decides nothing.
+// between them. It turns frames into events and actions into frames; the machine decides.
 
 import { randomBytes } from 'node:crypto'
 import { bytesToLatin1 } from '../base/bytes.js'
@@ -26,21 +26,22 @@ import {
   type SchedulerStartOptions,
 } from './scheduler-options.js'
 
-// Where monitors connect, if nobody says: two ports above the scheduler's own.
+// The default address for monitors: two ports above the scheduler's own.
 
 const DISTANCE = 2
 const MAX_PORT = 65_535
 
-/** Throws `ConfigError` where there is no port two above. */
+/** Throws `ConfigError` if the port two above `address` does not exist. */
 export function checkMonitorPort(address: Address): void {
   if (address.kind !== 'tcp' || address.port <= MAX_PORT - DISTANCE) return
-  const why = `two ports above ${formatAddress(address)} there is none`
-  throw new ConfigError(`option monitorAddress: ${why} for monitors; say where they connect`)
+  const why = `there is no port for monitors two ports above ${formatAddress(address)}`
+  throw new ConfigError(`option monitorAddress: ${why}; set where they connect`)
 }
 
 /**
- * Binds a socket for monitors. `configured` is what was asked for, `bound` what is listened on.
- * Where the system has chosen the port, somebody may have the one two above: then it chooses again.
+ * Binds a socket for monitors. `configured` is the address that was asked for, `bound` the one that
+ * the scheduler listens on. If the system has chosen that port, the one two above it may be taken:
+ * then the system chooses this port, too.
  */
 export async function bindMonitor<T>(
   configured: Address,
@@ -59,7 +60,7 @@ export async function bindMonitor<T>(
   return bind(formatAddress({ ...configured, port: 0 }))
 }
 
-/** That the address for monitors cannot be bound, so that nobody takes it for that of clients. */
+/** An error that says that it is the address for monitors that cannot be bound. */
 export function monitorError(error: unknown, isDefault: boolean): unknown {
   if (!(error instanceof Error) || error instanceof ConfigError) return error
   const why = isDefault ? ' (monitors connect two ports up unless another address is given)' : ''
@@ -68,27 +69,27 @@ export function monitorError(error: unknown, isDefault: boolean): unknown {
   return code === undefined ? told : Object.assign(told, { code })
 }
 
-// Where peers are, for the log: a name says nothing to somebody who looks for a machine.
+// The addresses of peers, for the log: a peer's name does not say on which machine it runs.
 
-/** Of those that have gone so many are remembered: what becomes of them is told later. */
+/** How many disconnected peers are remembered: log lines about them may follow. */
 const MAX_GONE = 1_000
 
 /** The fields of log lines that name a peer. */
 const PEER_FIELDS = ['peer', 'client', 'worker'] as const
 
-/** The addresses of all peers, and of those that have gone lately. */
+/** The addresses of all peers, and of those that disconnected recently. */
 export class PeerPlaces {
   readonly #present = new Map<string, string>()
-  /** The one that went first comes first. */
+  /** Oldest first. */
   readonly #gone = new Map<string, string>()
 
-  /** A peer is at `remote`. */
+  /** A peer has connected from `remote`. */
   onConnected(peer: Identity, remote: string): void {
     this.#gone.delete(peer)
     this.#present.set(peer, remote)
   }
 
-  /** It has gone. */
+  /** A peer has disconnected. */
   onDisconnected(peer: Identity): void {
     const remote = this.#present.get(peer)
     if (remote === undefined) return
@@ -100,7 +101,7 @@ export class PeerPlaces {
     }
   }
 
-  /** `fields` and, if they name one peer, its address as `remote`. */
+  /** Returns `fields` and, if they name exactly one peer, its address as `remote`. */
   addTo(fields: LogFields): LogFields {
     const [name, another] = PEER_FIELDS.filter((field) => fields[field] !== undefined)
     if (name === undefined || another !== undefined) return fields
@@ -110,15 +111,15 @@ export class PeerPlaces {
   }
 }
 
-/** Why a scheduler ends that was told to by its own program. */
+/** The reason when the program itself closes the scheduler. */
 const CLOSED = 'closed'
-/** How often the monitors are told the state of everything. */
+/** How often the full state is published to monitors. */
 const STATUS_INTERVAL_MS = 1000
 
-/** Why a scheduler has ended. */
+/** Why a scheduler has stopped. */
 export interface SchedulerEnd {
   readonly reason: string
-  /** Whether a bug of ours ended it. */
+  /** Whether an internal error stopped it. */
   readonly isFailure: boolean
 }
 
@@ -128,12 +129,12 @@ interface Malformed {
   readonly error: string
 }
 
-/** So much may wait for a monitor that asks for more. */
+/** Requests of a monitor with more unread bytes than this are ignored. */
 const MAX_UNREAD_BYTES = 4 * 2 ** 20
 
 /** A scheduler in this process. It keeps the process alive until it is closed. */
 export class Scheduler implements AsyncDisposable {
-  /** Resolves when the scheduler has ended: closed, shut down by a client, or by a bug. */
+  /** Resolves when the scheduler has stopped: closed, shut down by a client, or after a bug. */
   readonly ended: Promise<SchedulerEnd>
   readonly #log: CodeLog
   readonly #logger: Logger
@@ -174,9 +175,9 @@ export class Scheduler implements AsyncDisposable {
   }
 
   /**
-   * Binds both addresses and serves. Port 0 stands for one that the system chooses. Rejects with
-   * `ConfigError` for a bad option or address, and with the system's error when it cannot bind;
-   * nothing is left then.
+   * Binds both addresses and serves. With port 0 the system chooses a port. Rejects with
+   * `ConfigError` for a bad option or address, and with the system's error if it cannot bind;
+   * nothing is left open then.
    */
   static start(options: SchedulerStartOptions): Promise<Scheduler> {
     return asCalled(captureSite(1), () => Scheduler.#start(options))
@@ -200,17 +201,17 @@ export class Scheduler implements AsyncDisposable {
     return scheduler
   }
 
-  /** Where clients and workers connect, with the real port. */
+  /** Where clients and workers connect, with the actual port. */
   get address(): string {
     return this.#router?.address ?? ''
   }
 
-  /** Where monitors subscribe, with the real port. */
+  /** Where monitors subscribe, with the actual port. */
   get monitorAddress(): string {
     return this.#monitor?.address ?? ''
   }
 
-  /** Ends. Peers are told nothing, as by any scheduler: they find out. Safe to call twice. */
+  /** Stops. Peers receive no message, as with any scheduler: they notice. Safe to call twice. */
   close(): Promise<void> {
     return this.#finish({ reason: CLOSED, isFailure: false })
   }
@@ -310,7 +311,7 @@ export class Scheduler implements AsyncDisposable {
     }
   }
 
-  /** What is about a peer says where that is, too. */
+  /** Logs a line; one about a peer includes its address. */
   #tell(level: LogLevel, text: string, fields: LogFields): void {
     this.#logger[level](text, this.#places.addTo(fields))
   }
@@ -325,7 +326,7 @@ export class Scheduler implements AsyncDisposable {
     return { ...echo, reports: [{ ...own, ...report }] }
   }
 
-  /** What is too long for one message is a peer's doing, not a bug of ours: nobody else suffers. */
+  /** A message that grew too long is a peer's fault, not a bug: log it and keep running. */
   #try(action: SchedulerAction & { readonly message: Message }, send: () => unknown): void {
     try {
       send()
@@ -346,7 +347,7 @@ export class Scheduler implements AsyncDisposable {
 
   #onFault(error: unknown): void {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    this.#logger.error('the scheduler met a bug of its own and ends', { error: text })
+    this.#logger.error('internal error, shutting down the scheduler', { error: text })
     void this.#finish({ reason: 'a bug in the scheduler', isFailure: true })
   }
 
@@ -355,7 +356,7 @@ export class Scheduler implements AsyncDisposable {
     return this.#closing
   }
 
-  /** Clients that are there go on with another scheduler at this address, as workers do. */
+  /** Connected clients continue with the next scheduler at this address, as workers do. */
   #tellWhoWaits(): void {
     const { clients, tasks: unfinishedTasks } = this.#machine.counts
     if (clients === 0) return

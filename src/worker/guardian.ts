@@ -1,7 +1,7 @@
-// A thread beside the user's code. It holds the lifeline to the agent, so that these work while
-// user code never returns to the event loop: when the agent dies, however it dies, the processor
-// and what it has started are killed; when the agent asks how far a task is, or takes back what has
-// not begun, it is answered; and the memory of tasks that are profiled is sampled.
+// A thread beside user code. It holds the lifeline to the agent, so that these work even if user
+// code never returns to the event loop: when the agent dies, for whatever reason, the processor and
+// everything that it has started are killed; when the agent asks for the status of a task or takes
+// back tasks that have not started, it gets an answer; and the memory of profiled tasks is sampled.
 
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -11,22 +11,22 @@ import { killOwnGroup } from './agent/processor-host.js'
 import { decodeNumbers, encodeNumbers, encodeStatus, lifelineFrame } from './link/lifeline.js'
 import { FrameParser, KIND_RETRACT, KIND_STATUS, LIFELINE_FD } from './link/frames.js'
 
-/** What the guardian is given. */
+/** The input of the guardian. */
 export interface GuardianInput {
   /** See `newBoardCells`. */
   readonly cells: Int32Array
   /** See `newClaimCells`. */
   readonly claimCells: Int32Array
-  /** When the main thread's clock read 0, by the clock that all threads share, in milliseconds. */
+  /** When the main thread's clock was 0, by the clock that all threads share, in milliseconds. */
   readonly originMs: number
 }
 
-/** What the main thread says: where the board goes on; undefined: that memory is to be sampled. */
+/** Sent by the main thread: the new memory of the board, or undefined to start sampling. */
 export type GuardianMessage = Int32Array | undefined
 
 const SAMPLE_INTERVAL_MS = 50
 
-/** The sampler sleeps when so many looks in a row have found nothing to sample. */
+/** The sampler sleeps after this many looks in a row without a profiled task. */
 const MAX_IDLE_LOOKS = 20
 
 /** The clock that all threads of a process share, in milliseconds. */
@@ -45,7 +45,7 @@ function watch(answer: (kind: number, question: Buffer) => Buffer): void {
   lifeline.on('close', killOwnGroup)
 }
 
-/** Hears of a new board, and looks at the memory while tasks are profiled, once it is told to. */
+/** Follows moves of the board, and samples memory while tasks are profiled, once woken up. */
 function listen(board: BoardReader, nowMs: () => number): void {
   const usage = new ProcessUsage()
   let timer: NodeJS.Timeout | undefined
@@ -58,7 +58,8 @@ function listen(board: BoardReader, nowMs: () => number): void {
     timer = undefined
   }
   parentPort?.on('message', (cells: GuardianMessage) => {
-    // Whether it sleeps may have got lost on the way: it looks some times, and falls asleep again.
+    // The flag that it sleeps may have been lost in the move: it looks a few times, then sleeps
+    // again.
     if (cells !== undefined) board.move(cells)
     idleLooks = 0
     timer ??= setInterval(look, SAMPLE_INTERVAL_MS)

@@ -17,14 +17,14 @@ const GARBAGE = ['', '{}', 'null', '[1]', '\xff\xfe', '{"level":"info"}'].map((t
   Buffer.from(text, 'latin1'),
 )
 
-test('whose a processor is arrives as it was told', () => {
+test('facts about the worker survive encoding', () => {
   const worker = identity('1|n\xc3\xa4me|00')
   const facts = { address: 'tcp://[::1]:1', worker, inlineLimitBytes: 8192, taskTimeoutMs: 0 }
   assert.deepEqual(decodeHost(Buffer.from(encodeHost(facts))), facts)
   for (const bytes of GARBAGE) assert.throws(() => decodeHost(bytes), { name: 'ProtocolError' })
 })
 
-test('orders to stop arrive as they were given', () => {
+test('orders to stop survive encoding', () => {
   for (const reason of ['cancelled', 'timedOut', 'givenUp'] as const) {
     const order = { id: taskId('\0\xff'), reason }
     assert.deepEqual(decodeStop(Buffer.from(encodeStop(order))), order)
@@ -34,7 +34,7 @@ test('orders to stop arrive as they were given', () => {
   }
 })
 
-test('orders to collect garbage arrive as they were given', () => {
+test('orders to collect garbage survive encoding', () => {
   for (const aboveBytes of [0, 1_073_741_824, 2 ** 40]) {
     assert.equal(decodeCollect(Buffer.from(encodeCollect(aboveBytes))), aboveBytes)
   }
@@ -43,19 +43,19 @@ test('orders to collect garbage arrive as they were given', () => {
   }
 })
 
-test('log lines arrive with the id of their task; long ones are cut', () => {
+test('log lines contain the id of their task; long ones are cut', () => {
   const bytes = encodeLog(taskId('a'), 'warn', { text: 'x'.repeat(1e6), fields: { a: NaN, b: {} } })
   const { level, text, fields } = decodeLog(Buffer.from(bytes))
   assert.equal(level, 'warn')
   assert.equal(text.length, 65_536)
-  // What JSON does not have arrives as text.
+  // Values that JSON cannot represent become text.
   assert.deepEqual(fields, { a: 'null', b: '[object Object]', task: '61' })
   for (const garbage of GARBAGE) assert.throws(() => decodeLog(garbage), { name: 'ProtocolError' })
   const odd = JSON.stringify({ level: 'constructor', text: 'x', fields: {} })
   assert.throws(() => decodeLog(Buffer.from(odd)), { name: 'ProtocolError' })
 })
 
-test('how far a task is arrives as it was told', () => {
+test('the status of a task survives encoding', () => {
   const flags = ['isStarted', 'isListening', 'isAlone', 'hasGivenUp'] as const
   for (const flag of flags) {
     const none = { isStarted: false, isListening: false, isAlone: false, hasGivenUp: false }
@@ -65,7 +65,7 @@ test('how far a task is arrives as it was told', () => {
   for (const bytes of GARBAGE) assert.throws(() => decodeStatus(bytes), { name: 'ProtocolError' })
 })
 
-test('the numbers of tasks arrive as they were told', () => {
+test('dispatch numbers survive encoding', () => {
   for (const numbers of [[], [0], [5, 2 ** 31, 2 ** 47]]) {
     assert.deepEqual(decodeNumbers(encodeNumbers(numbers)), numbers)
   }

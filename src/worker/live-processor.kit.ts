@@ -1,4 +1,4 @@
-// A real processor process that serves a test: what it was given and what it has told.
+// A real processor process for tests, with what it was sent and what it has reported.
 
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { ProcessorDeath } from '../base/errors.js'
@@ -36,7 +36,7 @@ export const PROCESSOR_OPTIONS: ProcessorOptions = {
 
 const DEADLINE_MS = 60_000
 
-/** How a processor ended. */
+/** How a processor exited. */
 export interface Exit {
   readonly death: ProcessorDeath
   readonly lastRun: LastRun
@@ -48,7 +48,7 @@ export interface Retraction {
   readonly retracted: readonly number[]
 }
 
-/** A processor that works for a test. */
+/** A processor that serves a test. */
 export class LiveProcessor implements ProcessorHostHandler, Logger {
   readonly host: ProcessorHost
   readonly ready: Promise<number>
@@ -63,7 +63,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
   #onExit: (exit: Exit) => void = () => {}
   #objectCount = 0
 
-  /** Starts it, or takes one that was started. */
+  /** Starts one, or takes over one that was started. */
   constructor(options: Partial<ProcessorOptions> = {}, host?: ProcessorHost) {
     this.ready = new Promise((resolve) => (this.#onReady = resolve))
     this.exit = new Promise((resolve) => (this.#onExit = resolve))
@@ -78,14 +78,14 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     this.#keep(serializerIdOf(CLIENT), Buffer.from('scaler-ts/default'))
   }
 
-  /** Gives it a function; tasks name it by what this returns. */
+  /** Sends it a function; returns the id by which tasks refer to it. */
   define(fn: (...args: never[]) => unknown): ObjectId {
     const id = objectId(`function ${(this.#objectCount += 1)}`)
     this.#keep(id, defaultSerializer.serialize(fn))
     return id
   }
 
-  /** Gives it a task. */
+  /** Sends it a task. */
   dispatch(
     id: string,
     funcObjectId: ObjectId,
@@ -109,7 +109,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     )
   }
 
-  /** What it has answered, each as the id, the status and the value if there is one. */
+  /** Its answers, each as the id, the status and the value if there is one. */
   get story(): string[] {
     return this.results.map(({ taskId: id, status, inlineResults }) => {
       const bytes = Buffer.concat(inlineResults)
@@ -127,7 +127,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     }
   }
 
-  /** Resolves when a task has begun, even one that keeps the processor busy. */
+  /** Resolves when a task has started, even one that keeps the processor busy. */
   async begun(dispatchNumber: number): Promise<void> {
     const isBegun = (): boolean => {
       return this.statuses.some((one) => one.dispatchNumber === dispatchNumber && one.isStarted)
@@ -135,7 +135,7 @@ export class LiveProcessor implements ProcessorHostHandler, Logger {
     for (const end = performance.now() + DEADLINE_MS; !isBegun() && performance.now() < end;) {
       this.host.askStatus(dispatchNumber)
       const count = this.statuses.length
-      await this.until('how far a task is', () => this.statuses.length > count)
+      await this.until('the status of a task', () => this.statuses.length > count)
       await pause(1)
     }
   }

@@ -9,7 +9,7 @@ import type { ProcessorOptions } from './agent/spawn.js'
 const isWindows = process.platform === 'win32'
 const skip = isWindows ? 'there are no signals' : false
 
-/** Those that end a process that has not said otherwise. SIGUSR1 is Node's own. */
+/** The signals that terminate a process by default. SIGUSR1 is used by Node. */
 const DEADLY: readonly NodeJS.Signals[] = [
   ...(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS'] as const),
   ...(['SIGFPE', 'SIGKILL', 'SIGUSR2', 'SIGSEGV', 'SIGALRM', 'SIGTERM', 'SIGXCPU'] as const),
@@ -28,7 +28,7 @@ function start(context: TestContext, options: Partial<ProcessorOptions> = {}): L
   return processor
 }
 
-/** How the processor ends that runs this function; nothing is left of it then. */
+/** How a processor that runs this function exits; nothing is left of it then. */
 async function endOf(
   processor: LiveProcessor,
   fn: (...args: never[]) => unknown,
@@ -42,7 +42,7 @@ async function endOf(
   return exit
 }
 
-test('whatever signal ends a processor is told by its name', { skip }, async (context) => {
+test('the signal that ends a processor is reported by name', { skip }, async (context) => {
   async function check(signal: NodeJS.Signals): Promise<void> {
     const suicide = (name: NodeJS.Signals): void => {
       process.kill(process.pid, name)
@@ -56,7 +56,7 @@ test('whatever signal ends a processor is told by its name', { skip }, async (co
   }
 })
 
-test('a signal that Node does not heed ends nothing', { skip }, async (context) => {
+test('a signal that Node ignores ends nothing', { skip }, async (context) => {
   const processor = start(context)
   const send = processor.define((name: NodeJS.Signals) => process.kill(process.pid, name))
   for (const name of ['SIGPIPE', 'SIGXFSZ']) processor.dispatch(name, send, [name])
@@ -64,7 +64,7 @@ test('a signal that Node does not heed ends nothing', { skip }, async (context) 
   assert.deepEqual(processor.story, ['SIGPIPE success true', 'SIGXFSZ success true'])
 })
 
-test('a processor that exits says its code and which task it ran', async (context) => {
+test('a processor that exits reports its code and which task it ran', async (context) => {
   for (const code of [0, 3]) {
     const { death, lastRun } = await endOf(start(context), (n: number) => process.exit(n), [code])
     assert.deepEqual([death.exitCode, death.signal], [code, undefined])
@@ -72,7 +72,7 @@ test('a processor that exits says its code and which task it ran', async (contex
   }
 })
 
-test('an exception in a callback, and a rejection, are told on stderr', async (context) => {
+test('an exception in a callback, and a rejection, are reported on stderr', async (context) => {
   const inTimer = (): Promise<never> => {
     setTimeout(() => {
       throw new Error('in a timer')
@@ -94,7 +94,7 @@ test('an exception in a callback, and a rejection, are told on stderr', async (c
   }
 })
 
-test('a native abort, and too little memory, say so on stderr', { skip }, async (context) => {
+test('a native abort, and too little memory, are reported on stderr', { skip }, async (context) => {
   const aborted = await endOf(start(context), () => process.abort())
   assert.equal(aborted.death.signal, 'SIGABRT')
   const hoard = (): never => {
@@ -107,7 +107,7 @@ test('a native abort, and too little memory, say so on stderr', { skip }, async 
   assert.match(starved.death.stderr, /JavaScript heap out of memory/)
 })
 
-test('what a processor has answered before it dies is not lost', async (context) => {
+test('answers that a processor has sent before it dies are not lost', async (context) => {
   const processor = start(context)
   const one = processor.define((id: number) => id)
   const end = processor.define(() => {
@@ -121,7 +121,7 @@ test('what a processor has answered before it dies is not lost', async (context)
   assert.equal(processor.results.length, 100)
 })
 
-test('one that does not heed SIGTERM is killed', { skip }, async (context) => {
+test('a processor that ignores SIGTERM is killed', { skip }, async (context) => {
   const processor = start(context, { killDelayMs: 50 })
   const deaf = processor.define(() => {
     process.on('SIGTERM', () => {})
@@ -129,13 +129,13 @@ test('one that does not heed SIGTERM is killed', { skip }, async (context) => {
     for (;;);
   })
   processor.dispatch('deaf', deaf)
-  await processor.until('its word', () => processor.lines.length > 0)
+  await processor.until('its line', () => processor.lines.length > 0)
   processor.host.kill()
   const { death } = await processor.exit
   assert.equal(death.signal, 'SIGKILL')
 })
 
-test('one that is stopped by SIGSTOP is killed after a while', { skip }, async (context) => {
+test('a processor stopped by SIGSTOP is killed after a while', { skip }, async (context) => {
   const processor = start(context, { pulseIntervalMs: 20 })
   const freeze = (): never => {
     process.kill(process.pid, 'SIGSTOP')
@@ -147,7 +147,7 @@ test('one that is stopped by SIGSTOP is killed after a while', { skip }, async (
   assert.ok(processor.lines.includes(line))
 })
 
-test('one that ends while it starts is told like others', async (context) => {
+test('a processor that exits while it starts is reported like others', async (context) => {
   const processor = start(context)
   processor.host.kill()
   await processor.host.started
@@ -156,7 +156,7 @@ test('one that ends while it starts is told like others', async (context) => {
   assert.equal(lastRun, 'unknown')
 })
 
-test('a process that a task has sent away holds nothing up', { skip }, async (context) => {
+test('a process that a task has detached delays nothing', { skip }, async (context) => {
   const processor = start(context)
   const sendAway = processor.define(async () => {
     const { spawn } = await import('node:child_process')

@@ -1,8 +1,8 @@
 // The program of a processor process: runs the functions of users and nothing else. Started by
-// agent/processor-host.ts, which leads its pipes to the descriptors of link/frames.ts.
+// agent/processor-host.ts, which connects its pipes to the descriptors of link/frames.ts.
 //
-// What user code leaves behind is treated as Node does: an exception in a callback, or a rejection
-// that nobody handles, ends the process, and with it whatever task runs at that moment.
+// Errors that user code leaves behind are treated as in Node: an exception in a callback or an
+// unhandled rejection ends the process, and with it whatever task runs at that moment.
 
 import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
@@ -30,7 +30,7 @@ import { ObjectStore } from './processor/objects.js'
 import { TaskRun } from './processor/run.js'
 import { TaskRunner } from './processor/runner.js'
 
-/** Returns how to tell it something. */
+/** Returns a function that sends it a message. */
 function startGuardian(
   cells: Int32Array,
   claimCells: Int32Array,
@@ -39,7 +39,7 @@ function startGuardian(
   const workerData: GuardianInput = { cells, claimCells, originMs }
   const guardian = new Worker(new URL('../../dist/worker/guardian.js', import.meta.url), {
     workerData,
-    // It inherits nothing that user code or the command line may have asked for.
+    // It inherits no settings of user code or the command line.
     execArgv: [],
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
@@ -48,7 +48,7 @@ function startGuardian(
   return (message) => guardian.postMessage(message)
 }
 
-/** A stream of Node's, which can be made to wait for the pipe, though Node does not say so. */
+/** A stream of Node that can be made to block on its pipe, which Node does not document. */
 interface Printer extends PrintStream {
   readonly _handle?: { setBlocking?(isBlocking: boolean): void }
 }
@@ -57,14 +57,14 @@ const STDOUT = process.stdout as unknown as Printer
 const STDERR = process.stderr as unknown as Printer
 
 /**
- * What is printed leaves before the next statement runs. So the last words of a process are there
- * however it ends, and a task that prints without end is held up instead of filling memory.
+ * Output is written before the next statement runs. That keeps the last output of a process however
+ * it exits, and a task that prints endlessly blocks instead of filling memory.
  */
 function printAtOnce(): void {
   for (const { _handle } of [STDOUT, STDERR]) _handle?.setBlocking?.(true)
 }
 
-/** What it has come to is for the log of the worker. */
+/** The outcome goes to the log of the worker. */
 function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: Outbox): void {
   const fields = garbage.collect(aboveBytes)
   if (fields === undefined) return
@@ -96,7 +96,7 @@ function main(): void {
     keep: (id, chunks) => objects.keep(id, chunks),
     retire: () => {
       writeExitNote()
-      // What was given up may have handlers that would keep this process.
+      // Abandoned tasks may have exit handlers that would keep this process alive.
       process.kill(process.pid, 'SIGKILL')
     },
   })
@@ -112,7 +112,7 @@ function main(): void {
   }
   process.on('exit', writeExitNote)
   const processor = new Processor(runner, objects, (aboveBytes) => {
-    // What has come together with the order, or since, is more urgent.
+    // Frames that arrived together with the order, or since, come first.
     setImmediate(() => {
       if (runner.isIdle) collectGarbage(garbage, aboveBytes, outbox)
     })
@@ -126,7 +126,7 @@ function main(): void {
     parser.feed(chunk)
     runner.run()
   })
-  // The agent is gone, without a word.
+  // The agent has exited without KIND_END.
   inbox.on('error', killOwnGroup)
   inbox.on('end', killOwnGroup)
   outbox.add(KIND_MESSAGE, encode({ kind: 'processorInitialized' }))

@@ -5,7 +5,7 @@ import { taskId } from '../base/ids.js'
 import { LiveProcessor } from './live-processor.kit.js'
 import { Setup } from './processor/runner.kit.js'
 
-test('a task that was taken back is skipped without a word', async () => {
+test('a task that was taken back is skipped without an answer', async () => {
   const setup = new Setup()
   setup.define('one', () => 1)
   for (const id of ['a', 'b', 'c']) setup.add(id, 'one')
@@ -17,7 +17,7 @@ test('a task that was taken back is skipped without a word', async () => {
   assert.equal(setup.runner.exitNote, 'nothing')
 })
 
-test('one that was cancelled is answered once, or taken back, not both', async () => {
+test('a cancelled task is answered once or taken back, not both', async () => {
   const setup = new Setup()
   setup.define('one', () => 1)
   for (const id of ['a', 'b']) setup.add(id, 'one')
@@ -29,7 +29,7 @@ test('one that was cancelled is answered once, or taken back, not both', async (
   assert.deepEqual(setup.lines, ['b canceled '])
 })
 
-test('behind a busy loop all are taken back, and the loop is not', async (context) => {
+test('tasks behind a busy loop are taken back, and the loop is not', async (context) => {
   const processor = new LiveProcessor()
   context.after(() => processor.host.kill())
   const loop = processor.define(() => {
@@ -41,7 +41,7 @@ test('behind a busy loop all are taken back, and the loop is not', async (contex
   processor.dispatch('loop', loop)
   for (const id of ['a', 'b', 'c']) processor.dispatch(id, one)
   await processor.begun(1)
-  // The processor reads nothing any more: these stay in the pipe.
+  // The processor does not read any more: these stay in the pipe.
   for (const id of ['d', 'e']) processor.dispatch(id, one)
   processor.host.retract([0, 1, 2, 4])
   processor.host.retract([])
@@ -55,7 +55,7 @@ test('behind a busy loop all are taken back, and the loop is not', async (contex
   assert.deepEqual(processor.story, ['one success 1'])
 })
 
-test('of ten thousand tiny tasks each is answered or taken back, never both', async (context) => {
+test('each of ten thousand tiny tasks is answered or taken back, never both', async (context) => {
   const processor = new LiveProcessor()
   context.after(() => processor.host.end())
   const tiny = processor.define((id: number) => id)
@@ -77,7 +77,7 @@ test('of ten thousand tiny tasks each is answered or taken back, never both', as
   const retractedCount = (): number => {
     return processor.retractions.reduce((sum, { retracted }) => sum + retracted.length, 0)
   }
-  await processor.until('the end of all', () => {
+  await processor.until('all tasks to finish', () => {
     return processor.results.length + retractedCount() >= count
   })
   const last = processor.define(() => 'last')

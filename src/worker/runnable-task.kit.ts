@@ -1,4 +1,4 @@
-// A task for tests of the processor, with as little in it as can be.
+// A minimal task for tests of the processor.
 
 import { identity, taskId } from '../base/ids.js'
 import { NO_UNITS } from '../core/worker/queue/units.js'
@@ -6,10 +6,10 @@ import type { TaskCodec } from '../serializer/task-codec.js'
 import { StoredObject } from './processor/objects.js'
 import type { RunnableTask } from './processor/call.js'
 
-/** What a test cares about. */
+/** The fields that matter to a test. */
 export type RunnableFacts = Partial<Omit<RunnableTask, 'id'>>
 
-/** A task of a function whose bytes are its name. */
+/** A task with a function that is stored as its name. */
 export function runnableTask(
   id: string,
   fn: string,

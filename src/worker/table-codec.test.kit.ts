@@ -1,20 +1,20 @@
-// For tests of the processor: functions and values by their name in a table, so that no bytes need
-// to be made.
+// For tests of the processor: functions and values are looked up by name in a table, so that
+// nothing has to be serialized.
 
 import type { AttachmentBytes } from '../serializer/default-serializer.js'
 import type { ReadShipment } from '../serializer/value/message.js'
 import type { ShippedFunction, TaskCodec } from '../serializer/task-codec.js'
 
-/** A codec whose bytes are names. */
+/** A codec that encodes values as names. */
 export class TableCodec implements TaskCodec {
   readonly values: Map<string, unknown> = new Map()
-  /** Whether functions are made once for all tasks. */
+  /** Whether functions are created once for all tasks. */
   isSteady = true
-  /** Called with the name of whatever is read. */
+  /** Called with the name of each value that is read. */
   onRead: (name: string) => void = () => {}
-  /** How many attachments a function has, by its name. */
+  /** The number of attachments of each function, by name. */
   readonly counts: Map<string, number> = new Map()
-  /** Of the function that was read last: the names of its attachments. */
+  /** The names of the attachments of the function that was read last. */
   lastAttachments: readonly string[] = []
 
   serialize(value: unknown): Uint8Array {

@@ -6,7 +6,7 @@ import { identity, taskId } from '../base/ids.js'
 import type { TaskScope } from '../runtime/task-scope.js'
 import { Setup } from './processor/runner.kit.js'
 
-/** A setup whose tasks submit children that end when the test says so. */
+/** A setup with tasks that submit children, which the test finishes. */
 class NestedSetup extends Setup {
   readonly #release = new Map<string, () => void>()
 
@@ -16,7 +16,7 @@ class NestedSetup extends Setup {
     this.define('parent', (name: string) => this.child(name))
   }
 
-  /** Called inside of a task: awaits one child. */
+  /** Called inside a task: awaits one child. */
   async child(name: string): Promise<string> {
     const { scope } = this
     scope.childStarted()
@@ -24,20 +24,20 @@ class NestedSetup extends Setup {
     return `${name} done`
   }
 
-  /** A task that awaits a child of this name. */
+  /** Adds a task that awaits a child of this name. */
   addParent(name: string, priority = 0): void {
     this.codec.values.set(name, name)
     this.add(name, 'parent', { inputs: [Buffer.from(name)], priority })
   }
 
-  /** The child of a task has ended, as its client sees it: first it counts, then it settles. */
+  /** Finishes the child of a task, as its client does: first it counts, then it settles. */
   release(name: string, scope?: TaskScope): void {
     scope?.childEnded()
     this.#release.get(name)?.()
   }
 }
 
-/** The scopes of tasks by their id, as they were when these called this. */
+/** The scopes of tasks by their id, recorded by the tasks. */
 function scopesOf(setup: NestedSetup): Map<string, TaskScope> {
   const scopes = new Map<string, TaskScope>()
   setup.define('parent', (name: string) => {
@@ -47,7 +47,7 @@ function scopesOf(setup: NestedSetup): Map<string, TaskScope> {
   return scopes
 }
 
-test('while a task only awaits its children the next one runs', async () => {
+test('while a task only awaits its children, the next one runs', async () => {
   const setup = new NestedSetup()
   const scopes = scopesOf(setup)
   setup.addParent('a')
@@ -79,7 +79,7 @@ test('a task that awaits its children one by one waits once', async () => {
   assert.deepEqual(setup.outbox.story, ['a waiting', 'a success'])
 })
 
-test('a task that goes on keeps others from starting until it has ended', async () => {
+test('a resumed task keeps others from starting until it has finished', async () => {
   const setup = new NestedSetup()
   const scopes: TaskScope[] = []
   let finish = (): void => {}
@@ -103,7 +103,7 @@ test('a task that goes on keeps others from starting until it has ended', async 
   assert.deepEqual(setup.outbox.story.slice(2), ['a success', 'b success'])
 })
 
-test('one that goes on while another runs does so beside it', async () => {
+test('a task that resumes while another runs continues beside it', async () => {
   const setup = new NestedSetup()
   const scopes = scopesOf(setup)
   let finish = (): void => {}
@@ -123,7 +123,7 @@ test('one that goes on while another runs does so beside it', async () => {
   assert.equal(setup.statusOf(2).isStarted, true)
 })
 
-test('any depth ends, children before what was there first', async () => {
+test('nesting of any depth finishes, children before earlier tasks', async () => {
   const setup = new NestedSetup()
   const seen: string[] = []
   setup.define('leaf', (name: string) => seen.push(name))
@@ -136,7 +136,7 @@ test('any depth ends, children before what was there first', async () => {
   assert.deepEqual(seen, ['grandchild', 'child', 'child', 'low'])
 })
 
-test('thousands of waiting tasks cost little each', async () => {
+test('thousands of waiting tasks are cheap', async () => {
   const setup = new NestedSetup()
   const scopes = scopesOf(setup)
   const count = 3_000
@@ -156,7 +156,7 @@ test('thousands of waiting tasks cost little each', async () => {
   assert.equal(setup.statusOf(count - 1).isStarted, false)
 })
 
-test('each task knows itself, however they are mixed, and takes nothing of another along', async () => {
+test('each task keeps its own context, however tasks are interleaved', async () => {
   const setup = new NestedSetup()
   const storage = new AsyncLocalStorage<string>()
   const scopes: TaskScope[] = []
@@ -181,7 +181,7 @@ test('each task knows itself, however they are mixed, and takes nothing of anoth
   assert.equal(setup.scopes.current, undefined)
 })
 
-test('a scope tells clients what they need', () => {
+test('a scope contains what clients need', () => {
   const setup = new NestedSetup()
   const facts = {
     address: 'tcp://127.0.0.1:1',
@@ -202,12 +202,12 @@ test('a scope tells clients what they need', () => {
   assert.equal(first.host.worker, facts.worker)
   assert.equal(first.host.clients, second?.host.clients)
   assert.equal(setup.outbox.results[0]?.worker, 'w')
-  // A client that lives on may still count what has ended meanwhile.
+  // A client that outlives the task may still count finished children.
   first.childStarted()
   first.childEnded()
 })
 
-test('a long result that others need is kept under the id that it gets', () => {
+test('a long result that other tasks need is kept under its id', () => {
   const setup = new NestedSetup()
   setup.runner.setHost({
     address: '',
@@ -231,7 +231,7 @@ test('a long result that others need is kept under the id that it gets', () => {
   assert.deepEqual([...setup.kept], [[id, `"${'x'.repeat(20)}"`]])
 })
 
-test('a waiting task that is cancelled is given up beside others; alone it is left to the agent', async () => {
+test('a cancelled waiting task is abandoned; if it is alone, the agent decides', async () => {
   const setup = new NestedSetup()
   const scopes = scopesOf(setup)
   for (const name of ['a', 'b']) setup.addParent(name)
@@ -253,7 +253,7 @@ test('a waiting task that is cancelled is given up beside others; alone it is le
   setup.runner.stop(taskId('b'), 'cancelled')
   await nextTurn()
   assert.deepEqual(setup.outbox.story.slice(-1), ['a canceled'])
-  // What comes of the one that was given up is of no interest.
+  // The outcome of the abandoned task does not matter.
   setup.release('a', scopes.get('a'))
   await nextTurn()
   assert.equal(setup.statusOf(1).hasGivenUp, false)
@@ -263,7 +263,7 @@ test('a waiting task that is cancelled is given up beside others; alone it is le
   assert.equal(setup.isRetired, false)
 })
 
-test('a processor with nothing left but what was given up retires', async () => {
+test('a processor with only abandoned tasks left retires', async () => {
   const setup = new NestedSetup()
   const scopes = scopesOf(setup)
   for (const name of ['a', 'b']) setup.addParent(name)
@@ -279,7 +279,7 @@ test('a processor with nothing left but what was given up retires', async () => 
   assert.deepEqual(setup.outbox.story.slice(-2), ['a canceled', 'b success'])
 })
 
-test('what ends the process is the task in which it is ended, not the one that waits', async () => {
+test('the exit note names the task that ended the process, not one that waits', async () => {
   const setup = new NestedSetup()
   const scopes = scopesOf(setup)
   const notes: unknown[] = []

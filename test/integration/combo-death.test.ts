@@ -70,7 +70,7 @@ for (const role of ['scheduler', 'agent'] as const) {
       const parts = await startLocal(t)
       await killAmid(parts, () => process.kill(parts[role], 'SIGKILL'))
       assert.deepEqual(parts.warnings, [
-        `the ${role} of the embedded cluster ended and is started again: SIGKILL`,
+        `the ${role} of the embedded cluster exited and is being restarted: SIGKILL`,
       ])
       assert.equal(embeddedPids().includes(parts[role]), false)
       await closeAndLookBehind(parts)

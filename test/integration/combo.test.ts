@@ -135,5 +135,5 @@ test('clusters inside of clusters end somewhere', async (t) => {
   await writeFile(program, text)
   const env = { ...process.env, SCALER_EMBEDDED_DEPTH: '3' }
   const { stdout } = await promisify(execFile)(process.execPath, [program], { env })
-  assert.match(stdout, /^ERR_SCALER_CONFIG a cluster inside of 3 others: /)
+  assert.match(stdout, /^ERR_SCALER_CONFIG a cluster nested in 3 others: /)
 })

@@ -115,7 +115,7 @@ test('a worker says that its scheduler has closed the connection', async (t) => 
   const isLoss = ({ message }: LogLine): boolean => {
     return message === 'lost the connection to the scheduler'
   }
-  assert.equal((await cluster.line(isLoss))['reason'], 'the scheduler has closed it')
+  assert.equal((await cluster.line(isLoss))['reason'], 'the scheduler closed it')
 })
 
 test('a worker that is killed is a warning', async (t) => {

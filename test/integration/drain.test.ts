@@ -61,7 +61,7 @@ async function occupyBoth({ client, path }: Stage): Promise<Future<string>[]> {
 }
 
 function isLeavingLine(line: Readonly<Record<string, unknown>>): boolean {
-  return /^leaving: \d+ tasks? still runs?, at most [\d.]+ s; a second signal/.test(
+  return /^shutting down: waiting up to [\d.]+ s for \d+ running tasks?; a second signal/.test(
     String(line['message']),
   )
 }

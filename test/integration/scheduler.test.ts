@@ -189,12 +189,12 @@ test('a port that is in use is refused with the system’s code, and nothing is 
   })
 })
 
-test('the last ports have none for monitors: that is told', async () => {
+test('the last two ports leave no port for monitors, which the error says', async () => {
   for (const port of [65_534, 65_535]) {
     const address = `tcp://127.0.0.1:${port}`
     await assert.rejects(Scheduler.start({ address }), {
       code: 'ERR_SCALER_CONFIG',
-      message: /^option monitorAddress: two ports above tcp:.* there is none/,
+      message: /^option monitorAddress: there is no port for monitors two ports above tcp:/,
     })
   }
 })

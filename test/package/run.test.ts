@@ -231,7 +231,7 @@ const WRONG_USAGE: readonly (readonly [string, readonly string[], RegExp])[] = [
   [
     'workers for the cluster of others',
     ['--address', 'tcp://127.0.0.1:1', '-n', '2', import.meta.filename],
-    /-n \(--num-of-workers\): only for a cluster of this script alone/,
+    /-n \(--num-of-workers\): only for a cluster started by this command/,
   ],
 ]
 

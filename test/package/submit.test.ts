@@ -80,7 +80,7 @@ test('a result that JSON cannot say is one line that names the place', async (t)
     ['table', 'result.rows[0] is a Map'],
   ] as const) {
     const end = await submit(t, name)
-    const text = `scaler submit: the result cannot be told as JSON: ${place}; return plain values\n`
+    const text = `scaler submit: the result cannot be represented as JSON: ${place}; return plain values\n`
     assert.deepEqual(end, { code: 1, signal: null, stdout: '', stderr: text })
   }
 })
@@ -108,7 +108,7 @@ test('a module that awaits what never comes is one line and exit code 1', async 
   const script = writeScript(t, 'await new Promise(() => {}); export default () => 1')
   const args = ['submit', '--address', combo.address, script]
   const end = await runCommand(t, 'scaler', args, { SCALER_ADDRESS: '' })
-  const stderr = `scaler submit: cannot load ${script}: it awaits what can never come\n`
+  const stderr = `scaler submit: cannot load ${script}: its top-level await never settles\n`
   assert.deepEqual(end, { code: 1, signal: null, stdout: '', stderr })
 })
 
@@ -129,8 +129,8 @@ test('a module that cannot be loaded says why, with its stack', async (t) => {
 
 const WRONG_USAGE: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['ad', [], /script\.mjs has no export "ad"; is it add\?/],
-  ['PI', [], /the export PI of .*script\.mjs is no function, but 3/],
-  ['add', ['{a: 1}'], /argument 1 is no JSON: /],
+  ['PI', [], /the export PI of .*script\.mjs is not a function \(found 3\)/],
+  ['add', ['{a: 1}'], /argument 1 is not valid JSON: /],
   ['', ['--no-such-flag'], /unknown option --no-such-flag/],
 ]
 

@@ -1,4 +1,4 @@
-// The command `scaler cluster`: the workers of one machine, until they are told to end.
+// The command `scaler cluster`: runs the workers of one machine until they are stopped.
 
 import { counted } from '../../base/text.js'
 import { UNNECESSARY_WORKER_OPTIONS } from '../../runtime/unnecessary-options.js'
@@ -28,7 +28,7 @@ export const CLUSTER: CommandDefinition = {
   start: async ({ positionals: [address = ''], values, logger }) => {
     const options = { ...valuesOf(AGENT_OPTIONS, values), address, logger }
     const { workers } = options
-    // Before anything is said or started.
+    // Before anything is logged or started.
     checkAgentOptions(options)
     const { Agent } = await import('../../worker/agent/agent.js')
     logger.info(`ClusterProcess: starting ${counted(workers, 'worker')}, ${settingsText(values)}`)
@@ -36,13 +36,13 @@ export const CLUSTER: CommandDefinition = {
     logger.info(`Cluster: waiting for the scheduler at ${address}`, { address })
     const ready = `${counted(workers, 'worker')} ${workers === 1 ? 'is' : 'are'} ready`
     const onReady = (): void => logger.info(`Cluster: ${ready}`, { workers })
-    // A failure to get ready ends the agent, which says why.
+    // If the workers do not become ready, the agent stops and reports why.
     agent.ready.then(onReady, () => {})
     return { ended: agent.ended, stop: (isUrgent) => agent.stop({ isUrgent }) }
   },
 }
 
-/** What is told of the settings when workers start. */
+/** The settings that are logged when workers start. */
 const MAIN_SETTINGS: readonly string[] = [
   'heartbeatIntervalMs',
   'taskTimeoutMs',
@@ -51,7 +51,7 @@ const MAIN_SETTINGS: readonly string[] = [
   'trimMemoryThresholdBytes',
 ]
 
-/** `heartbeat_interval_seconds=2, task_timeout_seconds=0, …`: as users of the system know it. */
+/** `heartbeat_interval_seconds=2, task_timeout_seconds=0, …`: the format of Python Scaler. */
 function settingsText(values: Readonly<Record<string, unknown>>): string {
   const flags = settableFlags(flagsOf(CLUSTER)).filter(({ name }) => MAIN_SETTINGS.includes(name))
   return flags

@@ -11,7 +11,7 @@ import { gatherSettings, readCall, type Settings } from '../option/settings.js'
 
 const SURROUNDINGS = { environment: {}, loadAll: loadAllCommands }
 
-/** The settings of both commands of a cluster; each gets the words behind its name. */
+/** The settings of scheduler and cluster; each gets the words given under its name. */
 async function sectionsOf(
   words: Readonly<Record<string, readonly string[]>>,
 ): Promise<CommandSettings[]> {
@@ -28,7 +28,7 @@ function valuesOf({ options, words }: Settings): unknown {
   return [words.map(({ text }) => text), options.map(({ flag, value }) => [flag.name, value])]
 }
 
-test('what is printed as TOML reads back as the same settings', async (t) => {
+test('settings printed as TOML can be read back', async (t) => {
   const odd = ['a "b"\\\n\u007f', '/tmp/ä']
   const sections = await sectionsOf({
     scheduler: ['tcp://127.0.0.1:1', '-p', '-ls', '0.25', '-mt', '-1', '-lp', ...odd, '-ct', '1e3'],
@@ -46,7 +46,7 @@ test('what is printed as TOML reads back as the same settings', async (t) => {
   )
 })
 
-test('each value has its place beside it', async () => {
+test('each value is followed by its origin', async () => {
   const text = tomlText(await sectionsOf({ scheduler: ['-p', '-wt', '5', 'tcp://a:1'] }))
   assert.match(text, /^\[scheduler\]\naddress = "tcp:\/\/a:1" +# command line$/m)
   assert.match(text, /^protected = true +# --protected$/m)
@@ -56,7 +56,7 @@ test('each value has its place beside it', async () => {
   assert.match(text, /^\[cluster\]\n# address: not set$/m)
 })
 
-test('JSON has values and places, too', async () => {
+test('JSON has values and origins, too', async () => {
   const sections = await sectionsOf({ scheduler: ['-wt', '5'] })
   const { scheduler } = JSON.parse(jsonText(sections)) as Record<string, Record<string, unknown>>
   assert.deepEqual(scheduler?.['worker-timeout-seconds'], {

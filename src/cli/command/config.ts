@@ -1,4 +1,4 @@
-// The command `scaler config`: what the settings of a command are, and who says so.
+// The command `scaler config`: the settings of a command, and where each comes from.
 
 import { ConfigError } from '../../base/errors.js'
 import { nearestHint, type OptionTable } from '../../base/option.js'
@@ -17,7 +17,7 @@ import {
 } from '../option/settings.js'
 import { writtenValue } from '../option/text.js'
 
-// Settings as text: TOML that reads back, with where each value came from beside it, or JSON.
+// Settings as text: JSON, or TOML that can be read back, with the origin of each value.
 
 /** A command and its settings. */
 export interface CommandSettings {
@@ -28,11 +28,11 @@ export interface CommandSettings {
 /** A line of a section. */
 interface Line {
   readonly key: string
-  /** In the units of texts; undefined if there is no value. */
+  /** In the units of the command line; undefined if there is no value. */
   readonly value: unknown
   /** `--protected`, `SCALER_PROTECTED`, `x.toml:3`, `default`. */
   readonly from: string
-  /** What holds where there is no value. */
+  /** The effective default, if there is no value. */
   readonly note: string | undefined
 }
 
@@ -80,7 +80,7 @@ function lineOf({ flag, value, origin }: Setting): Line {
   return { key: flag.key, value: written, from: placeOf(origin), note: flag.spec.defaultText }
 }
 
-/** Strings of JSON are strings of TOML, but for one character. */
+/** JSON strings are TOML strings, except for one character. */
 function toml(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toml).join(', ')}]`
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f')
@@ -112,7 +112,7 @@ export const CONFIG: CommandDefinition = {
     },
     {
       name: 'words',
-      description: 'flags and arguments of that command, as it would get them',
+      description: 'flags and arguments for that command',
       isOptional: true,
       isVariadic: true,
       isVerbatim: true,
@@ -153,7 +153,7 @@ async function configText({ positionals, values, calledAs }: CommandInput): Prom
   return isJson ? jsonText(sections) : tomlText(sections)
 }
 
-/** Throws `ConfigError`, as the command itself would, that says where the address is from. */
+/** Throws `ConfigError`, as the command itself would, naming where the address comes from. */
 async function checkAddress(definition: CommandDefinition, settings: Settings): Promise<void> {
   const [address] = settings.words
   if (address === undefined || definition.positionals[0]?.env === undefined) return
@@ -176,7 +176,7 @@ async function find(name: string): Promise<CommandDefinition> {
   )
 }
 
-/** `--json` may also stand behind the command; one that has such a flag itself has it already. */
+/** Accepts `--json` after the command, too; a command with such a flag already has it. */
 function withJson(definition: CommandDefinition): CommandDefinition {
   const hasJson = definition.tables.some((table) =>
     Object.values(table).some(({ flag }) => flag === CONFIG_OPTIONS.json.flag),

@@ -59,15 +59,15 @@ const HEALTHY: Diagnosis = {
   problems: [],
 }
 
-test('each part that was looked at is a line', () => {
+test('each part that was checked is one line', () => {
   assert.equal(
     diagnosisText(HEALTHY, false),
     `ok    scheduler   tcp://h:2345 answers: scaler-ts 1.2.3, node/20.20.2, id 01234567
 ok    round trip  0.5 ms (median of 9; 0.25 to 2)
 ok    clock       is 2000 ms behind that here (± 1.2 ms)
 ok    workers     3: 2 of them run JavaScript, 1 idle
-ok    host        north: 2 workers (scaler-ts 1.2.2, node/24.0.0), offer linux; gpu=2, 1 task runs, the first ends at 2030-01-01T00:00:00.000Z
-ok    clients     1: main.mjs on south (pid 3), 400 unfinished tasks, and 1 inside of tasks
+ok    host        north: 2 workers (scaler-ts 1.2.2, node/24.0.0), offer linux; gpu=2, 1 task runs, the first stops at 2030-01-01T00:00:00.000Z
+ok    clients     1: main.mjs on south (pid 3), 400 unfinished tasks, and 1 inside tasks
 ok    monitor     tcp://h:2347 publishes: 4 tasks wait, 5 are with workers, 6 objects
 ok    task        ran on 1|name|2 (scaler-ts 1.2.2, node/24.0.0) in 12.5 ms
 ok    its clock   agrees with that here (± 1.5 ms)
@@ -75,7 +75,7 @@ ok    its clock   agrees with that here (± 1.5 ms)
   )
 })
 
-test('a clock that is far off is not called well', () => {
+test('a clock that is far off is a note', () => {
   const { scheduler, task } = HEALTHY
   assert.ok(scheduler !== undefined && task !== undefined)
   const clock = { aheadMs: 3 * 86_400_000, errorMs: 1.5 }
@@ -88,7 +88,7 @@ test('a clock that is far off is not called well', () => {
   assert.match(text, /^note  scheduler +the clock of the scheduler is 3 days ahead of that here/m)
 })
 
-test('more than five hosts or clients are counted', () => {
+test('beyond five, hosts and clients are only counted', () => {
   const hosts = Array.from({ length: 7 }, (_, index) => {
     return { host: `h${index}`, machineId: '', workers: [WORKER] }
   })
@@ -102,14 +102,14 @@ test('more than five hosts or clients are counted', () => {
   assert.doesNotMatch(text, /h5/)
 })
 
-test('workers of a host that offer different things are told apart', () => {
+test('different capabilities of workers on one host are listed', () => {
   const other = { ...WORKER, capabilities: { gpu: 4 } }
   const hosts = [{ host: 'h', machineId: '', workers: [WORKER, other, WORKER] }]
   const text = diagnosisText({ ...HEALTHY, hosts }, false)
   assert.match(text, /3 workers \(.*\), offer linux; gpu=2, others gpu=4/)
 })
 
-test('why tasks wait is told, and is a note where nobody is there who could run them', () => {
+test('waiting tasks have their reason, and are a note if no worker can run them', () => {
   const waiting = [
     { reason: 'all-busy', needs: '', function: 'price', tasks: 4_000, forMs: 12_345 },
     { reason: 'no-capability', needs: 'tpu=1', function: '', tasks: 1, forMs: 900 },
@@ -127,13 +127,13 @@ test('why tasks wait is told, and is a note where nobody is there who could run 
   assert.equal(many.match(/waiting/g)?.length, 5)
 })
 
-test('of one there is one', () => {
+test('counts of one are in the singular', () => {
   const monitor = { address: 'tcp://h:2347', waitingTasks: 1, runningTasks: 1, objects: 1 }
   const text = diagnosisText({ ...HEALTHY, monitor }, false)
   assert.match(text, /publishes: 1 task waits, 1 is with workers, 1 object\n/)
 })
 
-test('what is remarkable is a note, what is fatal is told elsewhere', () => {
+test('problems that are not fatal are notes, fatal ones are left out', () => {
   const note = { part: 'monitor', isFatal: false, what: 'nothing', advice: 'look' } as const
   const fatal = { part: 'task', isFatal: true, what: 'it failed', advice: '' } as const
   const diagnosis: Diagnosis = {
@@ -159,7 +159,7 @@ test('a 1.9.9 scheduler has no version and no id', () => {
   assert.match(text, /^ok {4}scheduler {3}tcp:\/\/h:2345 answers: 1\.9\.9\nok {4}round trip/)
 })
 
-test('colours are only where they are wanted', () => {
+test('text has colours only if asked for', () => {
   assert.match(diagnosisText(HEALTHY, true), /^\u001b\[32mok {2}\u001b\[0m {2}scheduler/)
   assert.ok(!diagnosisText(HEALTHY, false).includes('\u001b'))
 })

@@ -1,4 +1,4 @@
-// What `scaler doctor` has found, as lines for people.
+// The findings of `scaler doctor`, as lines of text.
 
 import { counted } from '../../base/text.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
@@ -18,20 +18,20 @@ import type {
   FoundWorker,
 } from '../../client/connect/peers.js'
 
-/** A label and what is told under it. */
+/** A label and its text. */
 type Line = readonly [label: string, text: string]
 
 const LABEL_WIDTH = 12
 
-/** So many of a kind are named. */
+/** At most this many of a kind are named. */
 const MAX_NAMED = 5
 
 /** How a line begins, and its colour on a terminal: green, yellow. */
 const COLORS = { ok: 32, note: 33 } as const
 
 /**
- * One line per part that was looked at, in the order in which it was, and one per thing that is
- * remarkable; each ends with a newline. What is fatal is told where errors are told.
+ * One line per part that was checked, in that order, and one per note; each ends with a newline.
+ * Fatal problems are not included: they are printed as errors.
  */
 export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
   const show = (mark: keyof typeof COLORS, [label, text]: Line): string => {
@@ -59,7 +59,7 @@ export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
   )
 }
 
-/** What is wrong and what to look at, as one line. */
+/** A problem and what to check, as one line. */
 export function problemText({ what, advice }: DiagnosisProblem): string {
   return advice === '' ? what : `${what}; ${advice}`
 }
@@ -84,7 +84,7 @@ function workerLine({ total, suitable, idle }: WorkerCount): Line {
   return ['workers', `${total}: ${kinds}${idle} idle`]
 }
 
-/** One for each host, with what its workers are; more than a few are counted. */
+/** One line per host with its workers; beyond a few, hosts are only counted. */
 function hostLines(hosts: readonly FoundHost[]): readonly Line[] {
   const lines = hosts.slice(0, MAX_NAMED).map((host): Line => ['host', hostText(host)])
   const more = hosts.slice(MAX_NAMED)
@@ -105,7 +105,7 @@ function hostText({ host, workers }: FoundHost): string {
       ? ''
       : `${workers.length === 1 ? 'offers' : 'offer'} ${[...offers].join(', others ')}`,
     running === 0 ? '' : `${counted(running, 'task')} ${running === 1 ? 'runs' : 'run'}`,
-    ends[0] === undefined ? '' : `the first ends at ${ends[0]}`,
+    ends[0] === undefined ? '' : `the first stops at ${ends[0]}`,
   ]
   return `${host === '' ? 'unknown' : host}: ${parts.filter((part) => part !== '').join(', ')}`
 }
@@ -123,7 +123,7 @@ function offeredBy({ capabilities }: FoundWorker): readonly string[] {
 function clientLine(clients: readonly FoundClient[]): Line {
   const outer = clients.filter(({ worker }) => worker === '')
   const inner = clients.length - outer.length
-  const inside = inner === 0 ? '' : `, and ${inner} inside of tasks`
+  const inside = inner === 0 ? '' : `, and ${inner} inside tasks`
   const names = outer.map(clientText)
   return ['clients', `${outer.length}${names.length === 0 ? '' : `: ${listed(names)}`}${inside}`]
 }
@@ -141,7 +141,7 @@ function listed(texts: readonly string[]): string {
   return more > 0 ? `${named}; and ${more} more` : named
 }
 
-/** Whether tasks wait for what is not there. */
+/** Whether tasks wait for something that the cluster does not have. */
 function isHopeless({ reason }: FoundWaiting): boolean {
   return reason === 'no-worker' || reason === 'no-runtime' || reason === 'no-capability'
 }
@@ -153,7 +153,7 @@ const WHY: Readonly<Record<WaitingReason, string>> = {
   'no-capability': 'no worker offers what they ask for',
   'all-busy': 'all workers are busy',
   limit: 'the queue is full',
-  dependency: 'they need results of others',
+  dependency: 'they need the results of other tasks',
 }
 
 function waitingLine({ reason, needs, function: fn, tasks, forMs }: FoundWaiting): Line {

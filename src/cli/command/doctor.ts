@@ -1,23 +1,23 @@
-// The command `scaler doctor`: reaches a scheduler, or says precisely why not.
+// The command `scaler doctor`: connects to a scheduler, or reports precisely why that fails.
 
 import type { OptionTable } from '../../base/option.js'
 import { type CommandDefinition, type CommandEnd, type CommandInput, valuesOf } from '../command.js'
 
 // The options of `scaler doctor`: names, defaults and bounds.
 
-/** What a doctor can be told. */
+/** The options of `scaler doctor`. */
 export interface DoctorOptions {
   /** 5,000: how long each step may take, in milliseconds. 100 to 3,600,000. */
   readonly timeoutMs?: number | undefined
-  /** Where the scheduler's monitors subscribe. Default: what it says, or two ports up. */
+  /** Where monitors subscribe. Default: as the scheduler reports, or two ports up. */
   readonly monitorAddress?: string | undefined
-  /** False: workers do not matter: none need be there, and no task is submitted. */
+  /** False. True: no workers are required, and no task is submitted. */
   readonly schedulerOnly?: boolean | undefined
-  /** False: one object of JSON instead of lines. */
+  /** False. True: print one JSON object instead of lines. */
   readonly json?: boolean | undefined
 }
 
-/** The options of a doctor. */
+/** The table of these options. */
 export const DOCTOR_OPTIONS: OptionTable<DoctorOptions> = {
   timeoutMs: {
     type: { kind: 'duration', min: 100, max: 3_600_000 },
@@ -29,19 +29,19 @@ export const DOCTOR_OPTIONS: OptionTable<DoctorOptions> = {
   monitorAddress: {
     type: { kind: 'text' },
     description: 'where the monitors of the scheduler connect',
-    defaultText: 'what the scheduler says',
+    defaultText: 'as the scheduler reports',
     flag: 'monitor-address',
     short: ['-ma'],
   },
   schedulerOnly: {
     type: { kind: 'boolean' },
-    description: 'workers do not matter: none need be there, and no task is submitted',
+    description: 'check only the scheduler: require no workers and submit no task',
     default: false,
     flag: 'scheduler-only',
   },
   json: {
     type: { kind: 'boolean' },
-    description: 'print one object of JSON instead of lines',
+    description: 'print one JSON object instead of lines',
     default: false,
     flag: 'json',
   },
@@ -50,7 +50,7 @@ export const DOCTOR_OPTIONS: OptionTable<DoctorOptions> = {
 /** `scaler doctor ADDRESS`. */
 export const DOCTOR: CommandDefinition = {
   name: 'doctor',
-  summary: 'Check that a scheduler can be reached and runs tasks; say why if not.',
+  summary: 'Check that a scheduler can be reached and runs tasks; report why if not.',
   positionals: [
     {
       name: 'address',
@@ -65,7 +65,7 @@ export const DOCTOR: CommandDefinition = {
     'scaler doctor tcp://127.0.0.1:2345 --scheduler-only --timeout-seconds 2',
   ],
   hasLog: false,
-  // A signal ends it at once: whatever it has opened goes with the process.
+  // A signal stops it immediately: the process holds nothing that has to be closed.
   start: (input) => Promise.resolve({ ended: examine(input), stop: () => Promise.resolve() }),
 }
 

@@ -7,13 +7,13 @@ import { checkScript, nodeFlagsFor, type NodeRuntime } from './run-script.js'
 
 const NODE_20: NodeRuntime = { version: '20.20.2', typescript: undefined, nodeOptions: '' }
 
-test('JavaScript needs no flags of Node', () => {
+test('JavaScript needs no flags', () => {
   for (const file of ['a.js', 'a.mjs', 'a.cjs', 'a', 'ts.d/a.js']) {
     assert.deepEqual(nodeFlagsFor(file, NODE_20), [])
   }
 })
 
-test('TypeScript runs where Node can run it, with a flag where it needs one', () => {
+test('TypeScript runs if Node supports it, with a flag if needed', () => {
   const flag = ['--experimental-strip-types']
   for (const file of ['a.ts', 'a.mts', 'a.cts']) {
     const strips = { ...NODE_20, version: '22.18.0', typescript: 'strip' }
@@ -23,7 +23,7 @@ test('TypeScript runs where Node can run it, with a flag where it needs one', ()
   }
 })
 
-test('TypeScript on an older Node is refused, unless somebody else may load it', () => {
+test('TypeScript on an older Node is refused, unless NODE_OPTIONS may load it', () => {
   for (const version of ['20.20.2', '22.5.9']) {
     assert.throws(() => nodeFlagsFor('a.ts', { ...NODE_20, version }), {
       constructor: ConfigError,
@@ -33,7 +33,7 @@ test('TypeScript on an older Node is refused, unless somebody else may load it',
   assert.deepEqual(nodeFlagsFor('a.ts', { ...NODE_20, nodeOptions: '--import=tsx' }), [])
 })
 
-test('a script has to be a file that is there', () => {
+test('a script has to be an existing file', () => {
   checkScript(fileURLToPath(import.meta.url))
   assert.throws(() => checkScript('/no/such/file.js'), ConfigError)
   assert.throws(() => checkScript(tmpdir()), /is a folder; name a file in it/)

@@ -1,5 +1,5 @@
-// The script of `scaler run` as a child process: it has the terminal, gets the signals, and its end
-// is the end of the command.
+// The script of `scaler run` as a child process: it owns the terminal and receives the signals.
+// When it exits, the command exits.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,22 +16,22 @@ export interface Script {
 }
 
 const SIGNAL_EXIT = 128
-/** A script that has lost everybody is killed so long after it was told to end. */
+/** In an urgent stop, the script is killed this long after SIGTERM. */
 const URGENT_KILL_MS = 2_000
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts'])
 
-/** Node and its version, as far as it matters for TypeScript. */
+/** What decides whether Node can run TypeScript. */
 export interface NodeRuntime {
   readonly version: string
-  /** What Node says that it can do with types: `'strip'`, `false`; undefined before 22.10. */
+  /** `process.features.typescript`: `'strip'`, `false`; undefined before 22.10. */
   readonly typescript: unknown
-  /** NODE_OPTIONS may bring somebody who can. */
+  /** NODE_OPTIONS, which may load a TypeScript loader. */
   readonly nodeOptions: string
 }
 
 /**
- * The flags of Node for a file. Throws `ConfigError` if it is TypeScript and this Node cannot run
- * it.
+ * The flags that Node needs for a file. Throws `ConfigError` if the file is TypeScript and this
+ * Node cannot run it.
  */
 export function nodeFlagsFor(file: string, node: NodeRuntime): readonly string[] {
   if (!TYPESCRIPT.has(extname(file))) return []
@@ -42,7 +42,7 @@ export function nodeFlagsFor(file: string, node: NodeRuntime): readonly string[]
   throw new ConfigError(noTypeScript(file, node.version))
 }
 
-/** Why a file cannot be loaded, and what to do. */
+/** The error text for a TypeScript file that Node cannot load. */
 export function noTypeScript(file: string, version: string): string {
   return (
     `Node ${version} cannot run TypeScript (${file}); use Node 22.18 or newer, compile it first, ` +
@@ -50,22 +50,22 @@ export function noTypeScript(file: string, version: string): string {
   )
 }
 
-/** Throws `ConfigError` unless `file` is one that can be read as a program. */
+/** Throws `ConfigError` if `file` does not exist or is a folder. */
 export function checkScript(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) throw new ConfigError(`there is no file ${file}`)
   if (found.isDirectory()) throw new ConfigError(`${file} is a folder; name a file in it`)
 }
 
-/** A script that runs. However this process ends, it takes the script with it. */
+/** A running script. It is killed when this process exits, for whatever reason. */
 export class RunningScript {
-  /** The exit code of the script: 128 and the number of the signal if one has ended it. */
+  /** The script's exit code; 128 plus the number of the signal if a signal ended it. */
   readonly ended: Promise<number>
   readonly #child: ChildProcess
   readonly #hasTerminal: boolean
   readonly #kill = (): void => void this.#child.kill('SIGKILL')
 
-  /** Starts it. */
+  /** Starts the script. */
   constructor({ file, args, env }: Script) {
     const flags = nodeFlagsFor(file, {
       version: process.versions.node,
@@ -74,7 +74,7 @@ export class RunningScript {
     })
     const { stdin, stdout, stderr } = process
     this.#hasTerminal = [stdin, stdout, stderr].some(({ isTTY }) => isTTY)
-    // `-p.mjs` would be a flag of Node, and `inspect` its debugger.
+    // An absolute path: Node would take `-p.mjs` for a flag, and `inspect` for its debugger.
     const words = [...flags, resolve(file), ...args]
     this.#child = spawn(process.execPath, words, { stdio: 'inherit', env })
     process.once('exit', this.#kill)
@@ -82,14 +82,14 @@ export class RunningScript {
   }
 
   /**
-   * Passes a signal on. One that the terminal has made has reached the script already, and must not
-   * reach it twice: a second one means "at once" to many programs.
+   * Passes a signal on. A signal from the terminal has already reached the script, and must not
+   * reach it twice: many programs treat a second one as an order to exit immediately.
    */
   pass(signal: NodeJS.Signals): void {
     if (signal !== 'SIGINT' || !this.#hasTerminal) this.#child.kill(signal)
   }
 
-  /** Ends the script, by force if it takes too long. */
+  /** Stops the script; kills it if that takes too long. */
   end(): void {
     this.#child.kill('SIGTERM')
     const timer = setTimeout(this.#kill, URGENT_KILL_MS)

@@ -1,4 +1,4 @@
-// The command `scaler run`: a user's script, with a cluster for as long as it runs.
+// The command `scaler run`: runs a user's script with a cluster of its own.
 
 import { availableParallelism } from 'node:os'
 import { ConfigError } from '../../base/errors.js'
@@ -14,21 +14,21 @@ import {
 
 // The options of `scaler run`: names, defaults and bounds.
 
-/** What `scaler run` can be told. */
+/** The options of `scaler run`. */
 export interface RunOptions extends LoggingOptions {
-  /** A scheduler that is there already. Default: a cluster of its own, for as long as it runs. */
+  /** The address of a running scheduler. Default: a cluster started for this script. */
   readonly address?: string | undefined
-  /** How many workers its own cluster has. Default: one per core. 1 to 4,096. */
+  /** Number of workers of its own cluster. Default: one per core. 1 to 4,096. */
   readonly workers?: number | undefined
-  /** Where goes what tasks of the script print. Default: `'forward'`. */
+  /** Where the output of the script's tasks goes. Default: `'forward'`. */
   readonly output?: 'forward' | 'log' | 'off' | undefined
 }
 
-/** The options of `scaler run`. The output is the script's: its cluster has no log by default. */
+/** The table of these options. stdout is the script's, so its cluster has no log by default. */
 export const RUN_OPTIONS: OptionTable<RunOptions> = {
   workers: {
     type: { kind: 'integer', min: 1, max: 4_096 },
-    description: 'how many workers the cluster has',
+    description: 'number of workers in the cluster',
     default: availableParallelism(),
     defaultText: 'cores',
     flag: 'num-of-workers',
@@ -36,13 +36,13 @@ export const RUN_OPTIONS: OptionTable<RunOptions> = {
   },
   address: {
     type: { kind: 'text' },
-    description: 'use the scheduler that is there, instead of a cluster only for this script',
+    description: 'use this scheduler instead of starting a cluster for the script',
     flag: 'address',
     short: ['-a'],
   },
   output: {
     type: { kind: 'choice', choices: ['forward', 'log', 'off'] },
-    description: 'where goes what tasks print: to the output of the script, to the log, nowhere',
+    description: 'where the output of tasks goes: to the output of the script, to the log, nowhere',
     default: 'forward',
     flag: 'output',
   },
@@ -69,7 +69,7 @@ export const RUN: CommandDefinition = {
     },
     {
       name: 'args',
-      description: 'arguments of the script; options for scaler stand before the file',
+      description: 'arguments of the script; options of scaler come before the file',
       isOptional: true,
       isVariadic: true,
       isVerbatim: true,
@@ -87,7 +87,7 @@ export const RUN: CommandDefinition = {
   start,
 }
 
-/** What a script runs with. */
+/** The cluster that a script uses. */
 interface Cluster {
   readonly address: string
   readonly shutdown: () => Promise<void>
@@ -118,31 +118,31 @@ async function start(input: CommandInput): Promise<RunningCommand> {
 
 async function openCluster({ values, typed }: CommandInput): Promise<Cluster> {
   const { address, workers = 1, output: _, ...log } = valuesOf(RUN_OPTIONS, values)
-  // A slip shows even where there is no log.
+  // Report a wrong level even if there is no log.
   if (log.loggingLevel !== undefined) logLevel('option loggingLevel', log.loggingLevel)
   if (address === undefined) {
     const { SchedulerClusterCombo } = await import('../../cluster/combo.js')
-    // A level alone is no wish for a log.
+    // A level alone does not turn the log on.
     const hasLog = log.loggingPaths !== undefined || log.loggingConfigFile !== undefined
     const combo = await SchedulerClusterCombo.start({ workers, ...(hasLog ? log : {}) })
     return { address: combo.address, shutdown: () => combo.shutdown() }
   }
   if (typed.has('workers')) {
     const why = `the scheduler at ${address} has workers of its own`
-    throw new ConfigError(`option workers: only for a cluster of this script alone; ${why}`)
+    throw new ConfigError(`option workers: only for a cluster started by this command; ${why}`)
   }
   const { checkConnectAddress } = await import('../../client/options.js')
   checkConnectAddress(address)
   return { address, shutdown: () => Promise.resolve() }
 }
 
-/** A lifeline is between this process and its parent; the script has its own stdin. */
+/** Removes the lifeline, which is between this process and its parent: stdin is the script's. */
 function environmentFor(address: string, output: string): NodeJS.ProcessEnv {
   const { SCALER_LIFELINE: _, ...rest } = process.env
   return { ...rest, SCALER_ADDRESS: address, SCALER_OUTPUT: output }
 }
 
-/** What the script had to say it has said itself. */
+/** Ends with the script's exit code, and no message: the script has printed its own. */
 async function endWith(script: Promise<number>, cluster: Cluster): Promise<CommandEnd> {
   try {
     const exitCode = await script

@@ -1,4 +1,4 @@
-// The command `scaler scheduler`: one scheduler, until it is told to end.
+// The command `scaler scheduler`: runs one scheduler until it is stopped.
 
 import { SCHEDULER_OPTIONS } from '../../scheduler/scheduler-options.js'
 import { UNNECESSARY_OPTIONS } from '../../runtime/unnecessary-options.js'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ConfigError, ScalerError } from '../../base/errors.js'
 import { readArgument, readArgumentList, resultText } from './submit-json.js'
 
-test('an argument is JSON, or text where it is none', () => {
+test('an argument is JSON, or plain text if it is not JSON', () => {
   const known: readonly (readonly [string, unknown])[] = [
     ['1', 1],
     ['-2.5e3', -2_500],
@@ -24,22 +24,22 @@ test('an argument is JSON, or text where it is none', () => {
   for (const [word, value] of known) assert.deepEqual(readArgument(word, 1), value)
 })
 
-test('what begins as JSON and is none is told, with its place', () => {
+test('an argument that starts like JSON and is not valid is an error, with its position', () => {
   for (const word of ['{a: 1}', '[1, 2', '"open', ' {']) {
     assert.throws(() => readArgument(word, 3), {
       constructor: ConfigError,
-      message: /^argument 3 is no JSON: [^\n]+$/,
+      message: /^argument 3 is not valid JSON: [^\n]+$/,
     })
   }
 })
 
-test('all arguments may come as one list', () => {
+test('all arguments can be given as one list', () => {
   assert.deepEqual(readArgumentList(Buffer.from(' [1, "a", {"b": null}]\n')), [1, 'a', { b: null }])
   for (const [text, why] of [
-    ['', /nothing came/],
+    ['', /not valid JSON: it is empty/],
     ['{}', /has to be a JSON list/],
     ['1', /has to be a JSON list/],
-    ['[1', /no JSON/],
+    ['[1', /not valid JSON/],
   ] as const) {
     const bytes = Buffer.from(text)
     assert.throws(() => readArgumentList(bytes), { constructor: ConfigError, message: why })
@@ -60,7 +60,7 @@ test('a result is one line of JSON', () => {
   assert.equal(resultText('a\nb'), '"a\\nb"')
   assert.equal(resultText([1, undefined]), '[1,null]')
   assert.equal(resultText({ a: undefined, b: when }), '{"b":"1970-01-01T00:00:00.000Z"}')
-  assert.equal(resultText([shared, shared]), '[{"a":1},{"a":1}]', 'twice is no cycle')
+  assert.equal(resultText([shared, shared]), '[{"a":1},{"a":1}]', 'a shared object is not a cycle')
 })
 
 const CYCLE: { inner: unknown[] } = { inner: [] }
@@ -82,14 +82,14 @@ const UNSAYABLE: readonly (readonly [unknown, string])[] = [
 ]
 
 for (const [value, text] of UNSAYABLE) {
-  test(`what JSON cannot say is told with its place: ${text}`, () => {
+  test(`a value that JSON cannot represent is an error, with its path: ${text}`, () => {
     assert.throws(
       () => resultText(value),
       (error: unknown) => {
         assert.ok(error instanceof ScalerError && !(error instanceof ConfigError))
         assert.equal(
           error.message,
-          `the result cannot be told as JSON: ${text}; return plain values`,
+          `the result cannot be represented as JSON: ${text}; return plain values`,
         )
         return true
       },
@@ -111,7 +111,7 @@ const THROWERS: readonly (readonly [unknown, RegExp])[] = [
 ]
 
 for (const [value, text] of THROWERS) {
-  test(`what fails on its way to JSON is one error: ${text.source}`, () => {
+  test(`a value that cannot be serialized is one error: ${text.source}`, () => {
     assert.throws(() => resultText(value), { constructor: ScalerError, message: text })
   })
 }

@@ -1,43 +1,44 @@
-// Arguments and results of `scaler submit`: what a shell can write, and what JSON can say. Where
-// JSON would lose something without a word, this says so instead.
+// Arguments and results of `scaler submit`, as JSON. Values that JSON would silently drop or change
+// are errors here.
 
 import { types } from 'node:util'
 import { ConfigError, ScalerError } from '../../base/errors.js'
 
-/** What is taken for JSON that was mistyped, not for a text. */
+/** Text that is treated as mistyped JSON, not as a plain text. */
 const LOOKS_LIKE_JSON = /^\s*[[{"]/
 
 /**
- * An argument: JSON, or a text where it is none (`hello`, `2026-11-22`). Throws `ConfigError` for
- * what begins as an object, a list or a quoted text and does not read as one.
+ * An argument: JSON, or plain text if it is not JSON (`hello`, `2026-11-22`). Throws `ConfigError`
+ * if it starts like an object, a list or a quoted text and is not valid JSON.
  */
 export function readArgument(word: string, position: number): unknown {
   try {
     return JSON.parse(word) as unknown
   } catch (error) {
     if (!LOOKS_LIKE_JSON.test(word)) return word
-    throw new ConfigError(`argument ${position} is no JSON: ${reasonOf(error)}`, { cause: error })
+    const why = reasonOf(error)
+    throw new ConfigError(`argument ${position} is not valid JSON: ${why}`, { cause: error })
   }
 }
 
-/** All arguments, as one JSON list in UTF-8. Throws `ConfigError` if it is none. */
+/** All arguments, as one JSON list in UTF-8. Throws `ConfigError` if it is not one. */
 export function readArgumentList(bytes: Uint8Array): readonly unknown[] {
   const text = textOf(bytes)
   let value: unknown
   try {
     value = JSON.parse(text) as unknown
   } catch (error) {
-    const why = text.trim() === '' ? 'nothing came' : reasonOf(error)
-    throw new ConfigError(`the standard input is no JSON: ${why}`, { cause: error })
+    const why = text.trim() === '' ? 'it is empty' : reasonOf(error)
+    throw new ConfigError(`the standard input is not valid JSON: ${why}`, { cause: error })
   }
   if (Array.isArray(value)) return value
-  throw new ConfigError('the standard input has to be a JSON list: the arguments in order')
+  throw new ConfigError('the standard input has to be a JSON list of the arguments in order')
 }
 
 /**
- * A result as one line of JSON; nothing at all (`undefined`) is `null`. Throws `ScalerError`, which
- * names the place, for what JSON cannot say: a `bigint`, `NaN`, a `Map`, a cycle and the like. What
- * has a `toJSON`, such as a `Date`, is what that says; `undefined` in an object is left out.
+ * A result as one line of JSON; `undefined` becomes `null`. Throws `ScalerError`, which names the
+ * path, for a value that JSON cannot represent: a `bigint`, `NaN`, a `Map`, a cycle. A value with a
+ * `toJSON` method, such as a `Date`, is what that returns; `undefined` in an object is left out.
  */
 export function resultText(value: unknown): string {
   try {
@@ -45,8 +46,8 @@ export function resultText(value: unknown): string {
     return JSON.stringify(value) ?? 'null'
   } catch (error) {
     if (error instanceof ScalerError) throw error
-    // A getter or a `toJSON` that throws, or what is nested more deeply than JSON can follow.
-    const text = `the result cannot be told as JSON: ${reasonOf(error)}`
+    // A getter or a `toJSON` that throws, or a value nested too deeply for JSON.stringify.
+    const text = `the result cannot be represented as JSON: ${reasonOf(error)}`
     throw new ScalerError('ERR_SCALER_NO_JSON', text, { cause: error })
   }
 }
@@ -73,7 +74,7 @@ function check(value: unknown, path: string, above: readonly object[]): void {
   for (const [key, item] of Object.entries(value)) check(item, pathOf(path, key), within)
 }
 
-/** What JSON would drop or change; undefined if it can say it. */
+/** What kind of value JSON would drop or change; undefined if it can represent the value. */
 function unsayable(value: unknown): string | undefined {
   switch (typeof value) {
     case 'bigint':
@@ -103,7 +104,7 @@ function unsayableObject(value: object): string | undefined {
 }
 
 function noJson(path: string, what: string): ScalerError {
-  const text = `the result cannot be told as JSON: ${path} is ${what}; return plain values`
+  const text = `the result cannot be represented as JSON: ${path} is ${what}; return plain values`
   return new ScalerError('ERR_SCALER_NO_JSON', text)
 }
 

@@ -1,4 +1,4 @@
-// What `FILE#exportName` means: the function that a module exports under that name.
+// Resolves `FILE#exportName` to the function that the module exports under that name.
 
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,20 +9,20 @@ import { checkScript, noTypeScript } from './run-script.js'
 /** A function that can be submitted. */
 export type TargetFunction = (...args: unknown[]) => unknown
 
-/** The module could not be loaded; `cause` is what it threw. */
+/** The module could not be loaded; `cause` is the error that it threw. */
 export class LoadFailure extends Error {}
 
-/** The module waits for what never comes. */
+/** The module has a top-level `await` that never settles. */
 class EndlessLoad extends ScalerError {
   constructor(file: string) {
-    super('ERR_SCALER_ENDLESS_LOAD', `cannot load ${file}: it awaits what can never come`)
+    super('ERR_SCALER_ENDLESS_LOAD', `cannot load ${file}: its top-level await never settles`)
   }
 }
 
 /**
- * Loads the function that `target` names: `math.mjs#double`, and without a name the default export.
- * Throws `ConfigError` if there is none, with the nearest name, `LoadFailure` for what loading the
- * module throws, and `ScalerError` if that cannot come to an end.
+ * Loads the function that `target` names: `math.mjs#double`; without a name, the default export.
+ * Throws `ConfigError` with the nearest name if there is none, `LoadFailure` if the module throws
+ * while it loads, and `ScalerError` if loading never finishes.
  */
 export async function loadTarget(target: string): Promise<TargetFunction> {
   const { file, name } = splitTarget(target)
@@ -35,10 +35,10 @@ export async function loadTarget(target: string): Promise<TargetFunction> {
   }
   const value = names.get(name)
   if (isFunction(value)) return value
-  throw new ConfigError(`the export ${name} of ${file} is no function, but ${show(value)}`)
+  throw new ConfigError(`the export ${name} of ${file} is not a function (found ${show(value)})`)
 }
 
-/** `FILE#name`; a file may have a `#` in its name, an export that can be meant here has none. */
+/** Splits `FILE#name` at the last `#`: a file name may contain one, an export name does not. */
 export function splitTarget(target: string): { readonly file: string; readonly name: string } {
   const at = target.lastIndexOf('#')
   const file = at === -1 ? target : target.slice(0, at)
@@ -60,15 +60,15 @@ async function loadModule(file: string): Promise<ReadonlyMap<string, unknown>> {
     if (error instanceof EndlessLoad) throw error
     throw new LoadFailure(`cannot load ${file}`, { cause: error })
   }
-  // Of a CommonJS module all that it exports is in `default`; not all names are found in its text.
+  // All exports of a CommonJS module are in `default`; Node detects only some of the names.
   const inner = loaded['default']
   const fallback = typeof inner === 'object' && inner !== null ? Object.entries(inner) : []
   return new Map([...fallback, ...Object.entries(loaded)])
 }
 
 /**
- * As `import`; but a module that waits at its top for what never comes would end the process
- * without a word, so that rejects, too.
+ * Like `import`, but rejects if a top-level `await` never settles, which would otherwise end the
+ * process silently.
  */
 function importEnding(file: string): Promise<Record<string, unknown>> {
   return new Promise((resolveImport, reject) => {

@@ -1,4 +1,4 @@
-// The command `scaler submit`: one function of a file, run in the cluster; JSON in and out.
+// The command `scaler submit`: runs one function of a file in the cluster; JSON in and out.
 
 import { buffer } from 'node:stream/consumers'
 import { inspect } from 'node:util'
@@ -14,23 +14,23 @@ import {
   valuesOf,
 } from '../command.js'
 
-// The options of `scaler submit`: names, defaults and bounds. Those of the task are the options of
-// tasks in code.
+// The options of `scaler submit`: names, defaults and bounds. The options of the task are the same
+// as in code.
 
-/** What `scaler submit` can be told. */
+/** The options of `scaler submit`. */
 export interface SubmitOptions extends Pick<
   TaskOptions,
   'retries' | 'maxWorkerDeaths' | 'priority' | 'name'
 > {
   /** Default: `SCALER_ADDRESS`. */
   readonly address?: string | undefined
-  /** 10,000: the scheduler is given up after this silence, in milliseconds. 100 to 3,600,000. */
+  /** 10,000: give up when the scheduler is silent for this long, in ms. 100 to 3,600,000. */
   readonly timeoutMs?: number | undefined
-  /** 0: the task may run for so long, in milliseconds; 0 = for ever. Up to 2,147,483,647. */
+  /** 0: the longest time the task may run, in ms; 0 = no limit. Up to 2,147,483,647. */
   readonly taskTimeoutMs?: number | undefined
 }
 
-/** The options of `scaler submit`. */
+/** The table of these options. */
 export const SUBMIT_OPTIONS: OptionTable<SubmitOptions> = {
   address: {
     type: { kind: 'text' },
@@ -40,13 +40,13 @@ export const SUBMIT_OPTIONS: OptionTable<SubmitOptions> = {
   },
   timeoutMs: {
     type: { kind: 'duration', min: 100, max: 3_600_000 },
-    description: 'give the scheduler up when it has been silent for so long',
+    description: 'give up when the scheduler has been silent for this long',
     default: 10_000,
     flag: 'timeout-seconds',
     short: ['-t'],
   },
   taskTimeoutMs: {
-    // The same variable of the environment is an option of workers, where 0 has this meaning.
+    // The same environment variable is an option of workers, where 0 means never.
     type: { kind: 'duration', min: 0, max: 2_147_483_647 },
     description: 'stop the task if it runs for longer; 0 = never',
     default: 0,
@@ -55,19 +55,19 @@ export const SUBMIT_OPTIONS: OptionTable<SubmitOptions> = {
   },
   retries: {
     type: { kind: 'integer', min: 0, max: 1_000_000 },
-    description: 'how often the task is run again after it has failed',
+    description: 'how many times to run the task again after it has failed',
     default: 0,
     flag: 'retries',
   },
   maxWorkerDeaths: {
     type: { kind: 'integer', min: 0, max: 1_000_000 },
-    description: 'how often the task is run again after its worker was lost',
+    description: 'how many times to run the task again after its worker was lost',
     defaultText: '3',
     flag: 'max-worker-deaths',
   },
   priority: {
     type: { kind: 'integer', min: -1_000_000_000, max: 1_000_000_000 },
-    description: 'tasks with a higher one run first',
+    description: 'tasks with a higher priority run first',
     default: 0,
     flag: 'priority',
   },
@@ -86,13 +86,13 @@ export const SUBMIT: CommandDefinition = {
   positionals: [
     {
       name: 'function',
-      description: 'FILE#exportName; without a name the default export',
+      description: 'FILE#exportName; without a name, the default export',
       completion: 'file',
     },
     {
       name: 'args',
       description:
-        'JSON, or text that does not begin like it; a single - reads a JSON list from stdin',
+        'JSON, or text that does not start like JSON; a single - reads a JSON list from stdin',
       isOptional: true,
       isVariadic: true,
     },
@@ -107,7 +107,7 @@ export const SUBMIT: CommandDefinition = {
   start,
 }
 
-/** One submit, which may be told to end. */
+/** One submit, which can be stopped. */
 interface Call {
   readonly input: CommandInput
   client: Client | undefined
@@ -119,7 +119,7 @@ function start(input: CommandInput): Promise<RunningCommand> {
   const ended = perform(call)
   const stop = async (): Promise<void> => {
     call.isStopped = true
-    // Which cancels the task, and ends what waits for it.
+    // This cancels the task and rejects its future.
     await call.client?.close()
   }
   return Promise.resolve({ ended, stop })
@@ -147,7 +147,7 @@ async function runTask(call: Call): Promise<unknown> {
   const [target = '', ...words] = positionals
   const { address, timeoutMs, taskTimeoutMs, ...task } = valuesOf(SUBMIT_OPTIONS, values)
   if (address === undefined) {
-    throw new ConfigError('no scheduler: say --address tcp://host:port, or set SCALER_ADDRESS')
+    throw new ConfigError('no scheduler: use --address tcp://host:port, or set SCALER_ADDRESS')
   }
   const { loadTarget } = await import('./submit-target.js')
   const fn = await loadTarget(target)
@@ -155,13 +155,13 @@ async function runTask(call: Call): Promise<unknown> {
   const { Client: LoadedClient } = await import('../../client/client.js')
   const client = await LoadedClient.connect(address, { timeoutMs })
   call.client = client
-  if (call.isStopped) throw new Error('told to end')
+  if (call.isStopped) throw new Error('stopped')
   return withoutFrames(() => {
     return client.with({ ...task, timeoutMs: taskTimeoutMs || undefined }).submit(fn, ...args)
   })
 }
 
-/** Errors of the task get the stack that they have there alone: that of this command is no news. */
+/** Errors of the task keep only their stack in the worker: that of this command does not help. */
 function withoutFrames<Result>(submit: () => Result): Result {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -184,12 +184,12 @@ async function tellResult(value: unknown): Promise<CommandEnd> {
   return { reason: '', isFailure: false }
 }
 
-/** An error begins with its own name; other values would stand there alone. */
+/** An error prints its own name; other values need an introduction. */
 function thrownBy(error: unknown, calledAs: string): string {
   return error instanceof Error ? '' : `${calledAs}: the function threw `
 }
 
-/** What user code threw, with the stack that it has there. */
+/** Prints what user code threw, with its stack in the worker. */
 function tellError(error: unknown, what: string, colors: boolean): CommandEnd {
   process.stderr.write(`${what}${inspect(error, { colors })}\n`)
   return { reason: '', isFailure: true }

@@ -11,7 +11,7 @@ async function commandOf(name: string): Promise<OfferedCommand> {
   return command
 }
 
-test('completion offers every command, and the other name of one', async () => {
+test('completion offers every command and alias', async () => {
   const definitions = await loadAllCommands()
   const { commands } = completionModel(definitions)
   const names = definitions.map(({ name }) => name)
@@ -21,7 +21,7 @@ test('completion offers every command, and the other name of one', async () => {
   )
 })
 
-test('completion knows what may stand behind a flag', async () => {
+test('completion offers values for flags', async () => {
   const { flags } = await commandOf('scheduler')
   const valueOf = (name: string): unknown =>
     flags.find(({ names }) => names.includes(name))?.value ?? 'nothing'
@@ -34,12 +34,12 @@ test('completion knows what may stand behind a flag', async () => {
   assert.deepEqual(valueOf('--logging-level'), ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'])
 })
 
-test('completion offers files for scripts, and shells for itself', async () => {
+test('completion offers files for scripts, and shells for completion', async () => {
   assert.equal((await commandOf('run')).words[0], 'file')
   assert.deepEqual((await commandOf('completion')).words, [['bash', 'zsh', 'fish']])
 })
 
-test('every script has every flag of every command', async () => {
+test('every script contains every flag of every command', async () => {
   const model = completionModel(await loadAllCommands())
   for (const write of [bashScript, zshScript, fishScript]) {
     const script = write(model)

@@ -1,4 +1,4 @@
-// What completion offers, for any shell: commands, their flags, and what may stand behind a flag.
+// What completion offers, for any shell: commands, their flags, and the values of flags.
 
 import { ConfigError } from '../../base/errors.js'
 import { nearestHint } from '../../base/option.js'
@@ -8,7 +8,7 @@ import { EXECUTABLES, loadAllCommands } from '../commands.js'
 import { type Flag, flagsOf, namesFiles } from '../option/flag.js'
 import { bashScript, fishScript, zshScript } from './shells.js'
 
-/** What may stand at a place: names of files, some words, or anything. */
+/** What is offered at a position: file names, fixed words, or anything. */
 export type Offer = 'file' | 'anything' | readonly string[]
 
 /** A flag, as completion offers it. */
@@ -16,7 +16,7 @@ export interface OfferedFlag {
   /** `--logging-level`, and the short ones. */
   readonly names: readonly string[]
   readonly description: string
-  /** What its value may be; undefined: it takes none. */
+  /** What its value can be; undefined if it takes none. */
   readonly value: Offer | undefined
 }
 
@@ -25,11 +25,11 @@ export interface OfferedCommand {
   readonly name: string
   readonly summary: string
   readonly flags: readonly OfferedFlag[]
-  /** What its arguments may be, one after the other; the last one may be there again. */
+  /** What its arguments can be, in order; the last one may repeat. */
   readonly words: readonly Offer[]
 }
 
-/** All commands of `scaler`; `executables` are the names that are commands of their own. */
+/** All commands of `scaler`; `executables` maps the other executables to their commands. */
 export interface CompletionModel {
   readonly commands: readonly OfferedCommand[]
   /** `scaler_worker` -> `cluster`. */
@@ -69,7 +69,7 @@ function valueOf(flag: Flag): Offer | undefined {
   const { type } = flag.spec
   if (type.kind === 'boolean') return undefined
   if (type.kind === 'choice') return type.choices
-  // Taken in any case, which is why it is no choice.
+  // Accepted in upper and lower case, which is why its type is not a choice.
   if (flag.name === 'loggingLevel') return LOG_LEVEL_NAMES
   if (namesFiles(flag)) return 'file'
   return 'anything'
@@ -79,7 +79,7 @@ function offeredWord({ completion }: Positional): Offer {
   return completion ?? 'anything'
 }
 
-// The command `scaler completion`: a script that teaches a shell our commands and flags.
+// The command `scaler completion`: prints a completion script for a shell.
 
 const SHELLS: ReadonlyMap<string, (model: CompletionModel) => string> = new Map([
   ['bash', bashScript],
@@ -90,7 +90,7 @@ const SHELLS: ReadonlyMap<string, (model: CompletionModel) => string> = new Map(
 /** `scaler completion bash|zsh|fish`. */
 export const COMPLETION: CommandDefinition = {
   name: 'completion',
-  summary: 'Print a script with which a shell completes these commands.',
+  summary: 'Print a script that completes these commands in a shell.',
   positionals: [
     { name: 'shell', description: 'bash, zsh or fish', completion: [...SHELLS.keys()] },
   ],

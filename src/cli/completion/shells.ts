@@ -2,7 +2,7 @@
 
 import type { CompletionModel, Offer, OfferedCommand, OfferedFlag } from './completion.js'
 
-/** Functions that offer words and names of files. */
+/** Functions that offer words and file names. */
 const TOOLS = `_scaler_words() {
   COMPREPLY=($(compgen -W "$1" -- "$2"))
 }
@@ -40,7 +40,7 @@ ${own.join('\n')}
       fi
       command=\${COMP_WORDS[1]}
       first=2
-      # The settings of a command are asked for with its own command line.
+      # scaler config takes the command line of another command.
       if [[ $command == config && \${COMP_WORDS[2]} != -* ]] && ((COMP_CWORD > 2)); then
         command=\${COMP_WORDS[2]}
         first=3
@@ -68,7 +68,7 @@ ${commands.flatMap(wordCases).join('\n')}
   esac
 }
 
-# Whether the flag $2 of the command $1 has a value behind it.
+# Whether the flag $2 of the command $1 takes a value.
 _scaler_takes() {
   case "$1 $2" in
 ${commands.flatMap(takingCases).join('\n')}
@@ -80,7 +80,7 @@ complete -F _scaler scaler ${[...executables.keys()].join(' ')}
 `
 }
 
-/** What stands behind each flag that takes a value. */
+/** What is offered after each flag that takes a value. */
 function valueCases({ name, flags }: OfferedCommand): string[] {
   return flags.flatMap(({ names, value }) => {
     if (value === undefined) return []
@@ -114,7 +114,7 @@ function offerText(offer: Offer): string {
   return `_scaler_words "${offer.join(' ')}" "$current"`
 }
 
-// The completion script for fish: one line for each thing that it may offer.
+// The completion script for fish: one line for each offer.
 
 /** A script to be read by fish: `scaler completion fish | source`. */
 export function fishScript({ commands, executables }: CompletionModel): string {
@@ -145,8 +145,8 @@ export function fishScript({ commands, executables }: CompletionModel): string {
 }
 
 /**
- * Whether a command is the one that is typed: not a file of this name behind another one, but
- * `scaler config scheduler`, which takes the command line of a scheduler.
+ * Whether a command is the one being typed: not if its name is an argument of another command, but
+ * also in `scaler config scheduler`, which takes the command line of a scheduler.
  */
 const IS_FUNCTION = `function _scaler_is
     set -l words (commandline -opc)
@@ -187,7 +187,7 @@ function quoteFish(text: string): string {
 
 // The completion script for zsh: a function for its completion system.
 
-/** A script to be read by zsh, or to be put into its `fpath` as `_scaler`. */
+/** A script for zsh: evaluate it, or put it into the `fpath` as `_scaler`. */
 export function zshScript({ commands, executables }: CompletionModel): string {
   const names = ['scaler', ...executables.keys()].join(' ')
   const own = [...executables].map(([executable, name]) => `    ${executable}) name=${name} ;;`)
@@ -196,7 +196,7 @@ export function zshScript({ commands, executables }: CompletionModel): string {
   )
   return `#compdef ${names}
 # Completion of scaler for zsh. Load it with: eval "$(scaler completion zsh)"
-# or once and for all: scaler completion zsh > "\${fpath[1]}/_scaler"
+# or install it permanently: scaler completion zsh > "\${fpath[1]}/_scaler"
 
 _scaler() {
   local name
@@ -214,7 +214,7 @@ ${list.join('\n')}
       name=$words[2]
       shift words
       ((CURRENT--))
-      # The settings of a command are asked for with its own command line.
+      # scaler config takes the command line of another command.
       if [[ $name == config && $words[2] != -* ]] && ((CURRENT > 2)); then
         name=$words[2]
         shift words
@@ -243,7 +243,7 @@ function commandCase({ name, flags, words }: OfferedCommand): string {
   return `    ${name})\n      _arguments \\\n        ${specs.join(' \\\n        ')}\n      ;;`
 }
 
-/** One spec for each name of the flag; each excludes all of them. */
+/** One spec for each name of the flag; each excludes all others. */
 function flagSpecs({ names, description, value }: OfferedFlag): string[] {
   const exclusion = names.length > 1 ? `(${names.join(' ')})` : ''
   const text = plain(description).replaceAll(/[[\]]/g, '\\\\$&')

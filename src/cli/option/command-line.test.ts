@@ -59,7 +59,7 @@ function definitionOf(positionals: readonly Positional[]): CommandDefinition {
   }
 }
 
-/** What a line says: its words, and its options by their names in code. */
+/** The words of a command line, and its options by their names in code. */
 function read(line: readonly string[], positionals = ADDRESS): readonly [string[], object] {
   const definition = definitionOf(positionals)
   const { positionals: words, options } = readCommandLine(line, flagsOf(definition), positionals)
@@ -70,28 +70,28 @@ function read(line: readonly string[], positionals = ADDRESS): readonly [string[
 const RIGHT: readonly (readonly [string, readonly string[], readonly string[], object])[] = [
   ['long flags', ['--num-of-workers', '4', 'x'], ['x'], { workers: 4 }],
   ['long flags with =', ['--num-of-workers=4'], [], { workers: 4 }],
-  ['long flags cut short', ['--num', '4', '--prot'], [], { workers: 4, protected: true }],
-  ['a beginning that only one flag with a short name has', ['--n', '4'], [], { workers: 4 }],
-  ['a flag whose beginning is another flag', ['-ws', '1'], [], { waitMs: 1_000 }],
+  ['abbreviated long flags', ['--num', '4', '--prot'], [], { workers: 4, protected: true }],
+  ['an abbreviation of only one flag that has a short name', ['--n', '4'], [], { workers: 4 }],
+  ['a flag that starts with another flag', ['-ws', '1'], [], { waitMs: 1_000 }],
   ['short flags', ['-n', '4'], [], { workers: 4 }],
-  ['a value right behind a letter', ['-n4'], [], { workers: 4 }],
-  ['a value behind a letter and =', ['-n=4'], [], { workers: 4 }],
+  ['a value right after a letter', ['-n4'], [], { workers: 4 }],
+  ['a value after a letter and =', ['-n=4'], [], { workers: 4 }],
   ['short flags of several letters', ['-wst', '3', '-ws=0.5'], [], { waitTimes: 3, waitMs: 500 }],
   ['a longer flag before a letter with a value', ['-el', 'uvloop'], [], { loop: 'uvloop' }],
   ['a letter with a word as its value', ['-euvloop'], [], { loop: 'uvloop' }],
-  ['numbers below zero as values', ['-wst', '-1'], [], { waitTimes: -1 }],
-  ['numbers below zero as words', ['-5'], ['-5'], {}],
+  ['negative numbers as values', ['-wst', '-1'], [], { waitTimes: -1 }],
+  ['negative numbers as words', ['-5'], ['-5'], {}],
   ['a lone dash as a word', ['-'], ['-'], {}],
   ['a switch', ['-p', 'x'], ['x'], { protected: true }],
   ['a switch that is off', ['-p', 'False', 'x'], ['x'], { protected: false }],
-  ['a switch that is off behind =', ['--protected=no'], [], { protected: false }],
+  ['a switch that is off after =', ['--protected=no'], [], { protected: false }],
   ['a switch with 1', ['--protected', '1'], [], { protected: true }],
   ['no words for a list', ['-lp', '-p'], [], { paths: [], protected: true }],
   ['a list up to an address', ['-lp', 'a', 'b', 'tcp://x:1'], ['tcp://x:1'], { paths: ['a', 'b'] }],
-  ['a list of one behind =', ['--logging-paths=a', 'b'], ['b'], { paths: ['a'] }],
-  ['lists by commas', ['--names', 'a, b,c'], [], { names: ['a', 'b', 'c'] }],
+  ['a list of one after =', ['--logging-paths=a', 'b'], ['b'], { paths: ['a'] }],
+  ['comma-separated lists', ['--names', 'a, b,c'], [], { names: ['a', 'b', 'c'] }],
   ['the last of two', ['-n', '1', '-n', '2'], [], { workers: 2 }],
-  ['words behind --', ['--', '-p', '--', 'x'], ['-p', '--', 'x'], {}],
+  ['words after --', ['--', '-p', '--', 'x'], ['-p', '--', 'x'], {}],
 ]
 
 for (const [what, line, words, options] of RIGHT) {
@@ -109,7 +109,7 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['an unknown short flag', ['-x'], /^unknown option -x$/],
   ['an unknown long flag of a letter', ['--y'], /^unknown option --y$/],
   ['a long flag with one dash', ['-protected'], /^unknown option -protected; is it --protected\?$/],
-  ['a switch with letters behind it', ['-px'], /^unknown option -px/],
+  ['a switch followed by letters', ['-px'], /^unknown option -px/],
   ['an ambiguous flag', ['--wait', '1'], /--wait is ambiguous: --wait-seconds, --wait-times$/],
   ['a flag without its value', ['-n'], /^-n \(--num-of-workers\): expected a value$/],
   [
@@ -118,8 +118,12 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
     /^-n \(--num-of-workers\): expected a value, got -p$/,
   ],
   ['a value out of bounds', ['-n', '10'], /^-n \(--num-of-workers\): .* from 1 to 9, got "10"$/],
-  ['a value of no sense', ['--wait-s', 'soon'], /^--wait-seconds: expected seconds from 0.1 to 60/],
-  ['a choice that there is not', ['-e', 'uvlop'], /^-e \(--event-loop\): .*; is it uvloop\?$/],
+  [
+    'a value that makes no sense',
+    ['--wait-s', 'soon'],
+    /^--wait-seconds: expected seconds from 0.1 to 60/,
+  ],
+  ['an unknown choice', ['-e', 'uvlop'], /^-e \(--event-loop\): .*; is it uvloop\?$/],
   ['a switch with a strange value', ['--protected=maybe'], /^--protected: expected true or false/],
 ]
 
@@ -129,7 +133,7 @@ for (const [what, line, message] of WRONG) {
   })
 }
 
-test('a list of words ends before an address, also one that lacks its beginning', () => {
+test('a list of words ends before an address, with or without tcp://', () => {
   for (const address of ['tcp://127.0.0.1:2345', '127.0.0.1:2345', 'host.example:1', '*:2345']) {
     const [words, options] = read(['--logging-paths', 'a.log', 'b:log', address])
     assert.deepEqual(words, [address])
@@ -137,7 +141,7 @@ test('a list of words ends before an address, also one that lacks its beginning'
   }
 })
 
-test('what stands behind a script is the business of the script', () => {
+test('words after a script belong to the script', () => {
   const positionals: readonly Positional[] = [
     { name: 'file', description: '' },
     { name: 'args', description: '', isOptional: true, isVariadic: true, isVerbatim: true },
@@ -149,7 +153,7 @@ test('what stands behind a script is the business of the script', () => {
   ])
 })
 
-test('a switch before arguments takes none of them for its value', () => {
+test('a switch before arguments takes none of them as its value', () => {
   const positionals: readonly Positional[] = [{ name: 'args', description: '', isVariadic: true }]
   assert.deepEqual(read(['-p', 'false', '1'], positionals), [['false', '1'], { protected: true }])
 })

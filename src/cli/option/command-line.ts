@@ -1,6 +1,6 @@
-// Reads a command line as the users of these commands know it: long flags and their unambiguous
-// beginnings, short flags of several letters (`-lbt`), `--flag=value`, `-n4`, switches that may
-// have a value (`-p False`), lists of words. No library does these together.
+// Parses a command line as users of Python Scaler know it: long flags and their unambiguous
+// abbreviations, short flags of several letters (`-lbt`), `--flag=value`, `-n4`, switches with an
+// optional value (`-p False`), lists of words. No library supports all of these.
 
 import { ConfigError } from '../../base/errors.js'
 import { hintAt } from '../../base/nearest-name.js'
@@ -15,14 +15,14 @@ export interface Given {
   readonly origin: Origin
 }
 
-/** A command line, read. */
+/** A parsed command line. */
 export interface CommandLine {
   readonly positionals: readonly string[]
-  /** By the names of code; what was given twice counts as it was given last. */
+  /** By the names in code; the last value wins if an option is given twice. */
   readonly options: ReadonlyMap<string, Given>
 }
 
-/** Reads words. Throws `ConfigError` for an unknown flag, and for a value that is wrong. */
+/** Parses words. Throws `ConfigError` for an unknown flag or a wrong value. */
 export function readCommandLine(
   words: readonly string[],
   flags: readonly Flag[],
@@ -31,19 +31,19 @@ export function readCommandLine(
   return new CommandLineReader(words, flags, positionals).read()
 }
 
-/** A flag that was recognized in a word, and what the word has beside it. */
+/** A flag that was recognized in a word, and the value attached to it. */
 interface Found {
   readonly flag: Flag
   readonly typed: string
   readonly attached: string | undefined
 }
 
-/** One reading, from the first word to the last. */
+/** Parses one command line, from the first word to the last. */
 class CommandLineReader {
   readonly #words: readonly string[]
   readonly #flags: readonly Flag[]
   readonly #isVariadic: boolean
-  /** With so many words that are no flags, the rest is not ours. */
+  /** After this many words that are not flags, no flags are parsed. */
   readonly #verbatimFrom: number
   readonly #positionals: string[] = []
   readonly #options = new Map<string, Given>()
@@ -93,7 +93,7 @@ class CommandLineReader {
     this.#options.set(flag.name, { value, origin })
   }
 
-  /** A switch; the word behind it may say `False`, unless that could be an argument. */
+  /** A switch; the next word may be its value (`False`), unless it could be an argument. */
   #readSwitch(as: string, attached: string | undefined): boolean {
     if (attached !== undefined) return readText(as, { kind: 'boolean' }, attached) === true
     const value = this.#isVariadic ? undefined : booleanOf(this.#words[this.#next] ?? '')
@@ -110,7 +110,7 @@ class CommandLineReader {
     return word
   }
 
-  /** Words up to the next flag or address, also one that lacks its `tcp://`. */
+  /** Takes words up to the next flag or address, with or without `tcp://`. */
   #takeList(): readonly string[] {
     const values: string[] = []
     for (;;) {
@@ -128,7 +128,7 @@ class CommandLineReader {
     throw new ConfigError(`unknown option ${name}${hintAt(name, this.#candidates(name))}`)
   }
 
-  /** What an unknown flag may have been meant to be. Every letter is near to every other. */
+  /** Candidates for a mistyped flag. None for a single letter, which resembles every other. */
   #candidates(name: string): readonly string[] {
     if (name.length <= 2) return []
     const long = this.#flags.map(({ key }) => `--${key}`)
@@ -150,7 +150,7 @@ class CommandLineReader {
     if (exact !== undefined) {
       return { flag: exact, typed: name, attached: end === -1 ? undefined : word.slice(end + 1) }
     }
-    // `-n4`: only behind a single letter, for a flag that takes a value.
+    // `-n4`: only after a single letter, for a flag that takes a value.
     const letter = word.slice(0, 2)
     const flag = this.#flags.find(({ short }) => short.includes(letter))
     const isSwitch = flag?.spec.type.kind === 'boolean'
@@ -159,9 +159,9 @@ class CommandLineReader {
   }
 
   /**
-   * The flag with this long name, or the only one with a name that begins so: the only one with a
-   * short name, too, if there is one. All flags of 1.9.9 have those, and none that were added: what
-   * was enough there is enough here.
+   * The flag with this long name, or the only one that starts with it. If several do, but only one
+   * of them has a short name, that one: all flags of 1.9.9 have short names and later ones do not,
+   * so abbreviations that work in 1.9.9 still work here.
    */
   #only(name: string): Flag | undefined {
     const exact = this.#flags.find(({ key }) => name === `--${key}`)
@@ -174,7 +174,7 @@ class CommandLineReader {
   }
 }
 
-/** Of no path of a log and no option of Node. */
+/** Does not match paths of logs or options of Node. */
 function isAddressLike(word: string): boolean {
   return word.includes('://') || /^[\w.*-]+:\d+$/.test(word)
 }

@@ -1,5 +1,5 @@
-// The configuration file: TOML, a section for each command, the names of flags as keys. All of it
-// is checked, whichever command reads it: a slip in another section would show only later.
+// The configuration file: TOML, a section for each command, the names of flags as keys. The whole
+// file is checked, whichever command reads it: an error in another section would only show later.
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { ConfigError } from '../../base/errors.js'
@@ -12,12 +12,12 @@ import { ADDRESS_KEY, hasSection } from './settings.js'
 import { type Flag, flagsOf, nameFrom, type Origin, settableFlags } from './flag.js'
 import { readValue } from './text.js'
 
-/** What a file says: for each command its options by their names in code, and `address`. */
+/** The contents of a file: for each command its options by their names in code, and `address`. */
 export type ConfigFile = ReadonlyMap<string, ReadonlyMap<string, Given>>
 
 /**
- * Reads and checks a file. Throws `ConfigError`, one line with file, line and column: for what
- * cannot be read or is no TOML, unknown sections and keys, and values that are wrong.
+ * Reads and checks a file. Throws `ConfigError`, one line with file, line and column, if it cannot
+ * be read or is not TOML, and for unknown sections, unknown keys and wrong values.
  */
 export function readConfigFile(
   path: string,
@@ -27,14 +27,14 @@ export function readConfigFile(
   return file.read(definitions)
 }
 
-/** Why a file cannot be read, as people say it. */
+/** Why a file cannot be read, in words. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'there is no such file'],
   ['EACCES', 'permission denied'],
   ['EISDIR', 'it is a directory'],
 ])
 
-/** Some hundred times what all options take: more is not a configuration. */
+/** About a hundred times the size of all options: more is not a configuration file. */
 const MAX_BYTES = 1024 * 1024
 
 function readBytes(path: string): string {
@@ -48,7 +48,7 @@ function readBytes(path: string): string {
   }
 }
 
-/** What a file, a pipe or a device has, which may be without end. */
+/** Reads a file, a pipe or a device, which may be endless. */
 function readSome(path: string): Uint8Array {
   const file = openSync(path, 'r')
   try {

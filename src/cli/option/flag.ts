@@ -1,14 +1,14 @@
-// The flags of a command: what its tables say, and what every command has. Command line,
-// environment, files, help and completion are all read off this list.
+// The flags of a command: those of its tables, and those that every command has. Command line,
+// environment, files, help and completion are all derived from this list.
 
 import type { AnyOptionTable, OptionSpec, OptionTable } from '../../base/option.js'
 import { LOGGING_OPTIONS } from '../../runtime/log/log.js'
 import type { CommandDefinition } from '../command.js'
 
-/** The part of a help text that a flag is in. */
+/** The section of the help text that a flag is listed in. */
 export type FlagGroup = 'own' | 'log' | 'unnecessary' | 'general'
 
-/** One option as commands have it. */
+/** One option of a command. */
 export interface Flag {
   /** Its name in code: `workerTimeoutMs`. */
   readonly name: string
@@ -19,7 +19,7 @@ export interface Flag {
   readonly spec: OptionSpec
 }
 
-/** What every command takes; only on the command line, but for `config`. */
+/** The options of every command; only on the command line, except `config`. */
 interface GeneralOptions {
   readonly config?: string
   readonly help?: boolean
@@ -52,7 +52,7 @@ export function flagsOf(definition: CommandDefinition): readonly Flag[] {
   return [...own, ...log, ...tableFlags(GENERAL_OPTIONS, 'general')]
 }
 
-/** The flags that have a place in files and in the environment, too. */
+/** The flags that can also be set in files and in the environment. */
 export function settableFlags(flags: readonly Flag[]): readonly Flag[] {
   return flags.filter(({ group }) => group !== 'general')
 }
@@ -62,12 +62,12 @@ export function variableOf(key: string): string {
   return `SCALER_${key.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** What a flag is when nobody says it. */
+/** The default of a flag. */
 export function defaultOf({ spec }: Flag): unknown {
   return spec.commandDefault ?? spec.default
 }
 
-/** Whether its value names files: what completion offers. */
+/** Whether its value names files, which completion then offers. */
 export function namesFiles({ key, spec }: Flag): boolean {
   return spec.type.kind !== 'boolean' && /(^|-)(config|files?|paths?|cwd|directory)$/.test(key)
 }
@@ -80,11 +80,11 @@ function tableFlags(table: AnyOptionTable, group: FlagGroup): Flag[] {
   })
 }
 
-// Where a value came from, so that an error or `scaler config` can say it.
+// Where a value came from, for errors and `scaler config`.
 
 /** Where a value was given; `default` if it was not. */
 export type Origin =
-  /** `flag` is the long one, `typed` what was typed. */
+  /** `flag` is the long name, `typed` what was typed. */
   | { readonly kind: 'flag'; readonly flag: string; readonly typed: string }
   /** A word of the command line that belongs to no flag. */
   | { readonly kind: 'word'; readonly name: string }
@@ -99,7 +99,7 @@ export type Origin =
     }
   | { readonly kind: 'default' }
 
-/** How an error names what was given there: `x.toml:3:5: [scheduler] worker-timeout-seconds`. */
+/** How an error names the origin: `x.toml:3:5: [scheduler] worker-timeout-seconds`. */
 export function nameFrom(origin: Origin): string {
   switch (origin.kind) {
     case 'flag': {
@@ -117,7 +117,7 @@ export function nameFrom(origin: Origin): string {
   }
 }
 
-/** How `scaler config` names it: `--protected`, `SCALER_PROTECTED`, `x.toml:3`, `default`. */
+/** How `scaler config` names the origin: `--protected`, `SCALER_PROTECTED`, `x.toml:3`. */
 export function placeOf(origin: Origin): string {
   switch (origin.kind) {
     case 'flag':

@@ -41,7 +41,7 @@ function settingOf({ options }: Settings, name: string): readonly [unknown, stri
   return [setting.value, placeOf(setting.origin)]
 }
 
-test('flags win over the environment, that over the file, and that over defaults', async (t) => {
+test('flags override the environment, which overrides the file, then defaults', async (t) => {
   const path = configFile(t, '[scheduler]\nworker-timeout-seconds = 3\n')
   const environment = { SCALER_WORKER_TIMEOUT_SECONDS: '2' }
   const of = async (words: readonly string[], env = {}): Promise<readonly [unknown, string]> =>
@@ -69,7 +69,7 @@ test('the address is a word, a variable, or a key', async (t) => {
   assert.deepEqual(await of([]), [])
 })
 
-test('a flag wins over the file that the environment names, and over that of a flag', async (t) => {
+test('--config overrides SCALER_CONFIG', async (t) => {
   const one = configFile(t, '[scheduler]\nper-worker-queue-size = 1\n')
   const two = configFile(t, '[scheduler]\nper-worker-queue-size = 2\n')
   const settings = await settingsOf(['--config', two], { SCALER_CONFIG: one })
@@ -77,35 +77,35 @@ test('a flag wins over the file that the environment names, and over that of a f
   assert.equal(settings.configPath, two)
 })
 
-test('keys may have underscores, and sections another name', async (t) => {
+test('keys may have underscores, and sections may use an alias', async (t) => {
   const text = '[worker]\nnum_of_workers = 2\n[scheduler]\nload_balance_trigger_times = 5\n'
   const path = configFile(t, text)
   const settings = await settingsOf(['--config', path])
   assert.deepEqual(settingOf(settings, 'loadBalanceTriggerTimes'), [5, `${path}:4`])
 })
 
-test('an empty variable says nothing', async () => {
+test('an empty variable is ignored', async () => {
   const settings = await settingsOf([], { SCALER_PROTECTED: '', SCALER_ADDRESS: '' })
   assert.deepEqual(settingOf(settings, 'protected'), [false, 'default'])
   assert.deepEqual([settings.words, givenOf(settings)], [[], []])
 })
 
-test('variables of other commands, and of our processes, are none of our business', async () => {
+test('variables of other commands and internal variables are ignored', async () => {
   const environment = { SCALER_NUM_OF_WORKERS: 'x', SCALER_LIFELINE: 'stdin', SCALERS_X: '1' }
   assert.deepEqual(givenOf(await settingsOf([], environment)), [])
 })
 
-test('the names of services in a cluster of containers are no options', async () => {
+test('variables that Kubernetes sets for services are ignored', async () => {
   const names = ['SERVICE_HOST', 'SERVICE_PORT', 'SERVICE_PORT_ZMTP', 'PORT', 'PORT_2345_TCP_ADDR']
   const variables = names.flatMap((name) => [`SCALER_${name}`, `SCALER_SCHEDULER_${name}`])
   const environment = Object.fromEntries(variables.map((name) => [name, 'tcp://10.0.0.1:2345']))
   assert.deepEqual(givenOf(await settingsOf([], environment)), [])
 })
 
-test('a variable that no command has is told in one line, and changes nothing', async () => {
+test('an unknown variable causes one warning, and changes nothing', async () => {
   const call = readCall(SCHEDULER, [], 'scaler_scheduler')
   const lines: string[] = []
-  const environment = { SCALER_WORKER_TIMEOUT: '5', SCALER_XYZZY: 'somebody' }
+  const environment = { SCALER_WORKER_TIMEOUT: '5', SCALER_XYZZY: 'something' }
   const warn = (line: string): number => lines.push(line)
   const settings = await gatherSettings(call, { environment, loadAll: loadAllCommands, warn })
   assert.deepEqual(givenOf(settings), [])
@@ -184,12 +184,12 @@ for (const [text, start] of WRONG_FILES) {
   })
 }
 
-test('a file that is a folder is refused', async () => {
+test('a folder is refused as a file', async () => {
   const message = `cannot read the configuration file ${tmpdir()}: it is a directory`
   await assert.rejects(settingsOf(['--config', tmpdir()]), { message })
 })
 
-test('a command gets as many words as it wants', async () => {
+test('the number of words is checked', async () => {
   const check = async (words: readonly string[]): Promise<void> => {
     const call = readCall(SCHEDULER, words, 'x')
     checkWords(call, (await settingsOf(words)).words)
@@ -212,7 +212,7 @@ test('an error names an option as it was given', async (t) => {
   assert.equal(await line([]), `--logging-level: ${said}`)
 })
 
-test('an error of an address tells which one', async () => {
+test('an error in an address names where it comes from', async () => {
   const error = new Error('address "nowhere": expected tcp://host:port')
   const of = async (words: readonly string[], environment = {}): Promise<string> =>
     errorLine(error, await settingsOf(words, environment))
@@ -222,13 +222,13 @@ test('an error of an address tells which one', async () => {
   assert.equal(await of(['-ma', 'nowhere', 'x']), `-ma (--monitor-address): ${rest}`)
 })
 
-test('an error is one line, whatever is in it', () => {
+test('an error is one line, whatever it contains', () => {
   assert.equal(errorLine(new Error('one\n  two\u001b[2J'), undefined), 'one two\\x1b[2J')
   assert.equal(errorLine('text', undefined), 'text')
   assert.equal(errorLine(new AggregateError([new Error('inner')]), undefined), 'inner')
 })
 
-/** A value of an option: on a command line, in the environment, in a file, in code. */
+/** A value of an option: on a command line, in the environment, in a file, and in code. */
 function sampleOf({ spec }: Flag): readonly [readonly string[], string, string, unknown] {
   const { type } = spec
   switch (type.kind) {
@@ -254,7 +254,7 @@ function sampleOf({ spec }: Flag): readonly [readonly string[], string, string, 
   }
 }
 
-test('every option of every command can be given in each of three ways', async (t) => {
+test('every option of every command can be given as a flag, a variable and a key', async (t) => {
   const definitions = (await loadAllCommands()).filter(hasSection)
   assert.ok(definitions.length >= 5)
   for (const definition of definitions) {

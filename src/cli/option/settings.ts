@@ -1,5 +1,5 @@
-// The settings of a command: what flags, environment, file and defaults say, the first of them that
-// says anything, and where it came from.
+// The settings of a command, from flags, environment, file and defaults, in this order of
+// precedence, and where each value came from.
 
 import { ConfigError } from '../../base/errors.js'
 import { nearestName } from '../../base/nearest-name.js'
@@ -9,9 +9,9 @@ import type { ConfigFile } from './config-file.js'
 import { defaultOf, type Flag, flagsOf, type Origin, settableFlags, variableOf } from './flag.js'
 import { readText } from './text.js'
 
-// Which commands have settings: those that have a section in configuration files.
+// Which commands have settings: those with a section in configuration files.
 
-/** The key of the first word of a command: where the scheduler is. */
+/** The key of a command's first word: the address of the scheduler. */
 export const ADDRESS_KEY = 'address'
 
 const WITHOUT: ReadonlySet<string> = new Set(['config', 'completion'])
@@ -21,28 +21,28 @@ export function hasSection(definition: CommandDefinition): boolean {
   return !WITHOUT.has(definition.name)
 }
 
-// The options that are given in the environment: `SCALER_` and the flag in capitals. One variable
-// serves all commands that have the flag; one that no command has is told, and nothing more: the
-// environment belongs to everybody.
+// The options given in the environment: `SCALER_` and the flag in capitals. One variable serves all
+// commands that have the flag. An unknown variable only causes a warning: other programs may use
+// the same prefix.
 
 const PREFIX = 'SCALER_'
 /** Names the configuration file of all commands. */
 export const CONFIG_VARIABLE = 'SCALER_CONFIG'
-/** Where the scheduler is: for commands, and for clients that are given no address. */
+/** The address of the scheduler, for commands and for clients without an address. */
 export const ADDRESS_VARIABLE = 'SCALER_ADDRESS'
 const ALWAYS = new Set([CONFIG_VARIABLE, ADDRESS_VARIABLE])
-/** What processes of this package tell each other. */
+/** Variables that processes of this package pass to each other. */
 const INTERNAL = new Set(['SCALER_LIFELINE', 'SCALER_EMBEDDED_DEPTH'])
 /**
- * What Kubernetes and linked containers set where a service is called scaler-something:
+ * Variables that Kubernetes and linked containers set for a service called scaler-something:
  * `SCALER_SERVICE_HOST`, `SCALER_PORT_2345_TCP_ADDR`.
  */
 const OF_SERVICES =
   /^SCALER_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/
 
 /**
- * What `environment` says of `flags`, by their names in code. An empty variable says nothing.
- * Throws `ConfigError` for a value that is wrong.
+ * The values of `flags` in `environment`, by their names in code. Empty variables are ignored.
+ * Throws `ConfigError` for a wrong value.
  */
 function readEnvironment(
   flags: readonly Flag[],
@@ -59,13 +59,13 @@ function readEnvironment(
   return given
 }
 
-/** What a variable says; an empty one says nothing. */
+/** The value of a variable, or undefined if it is empty or not set. */
 function textOf(environment: NodeJS.ProcessEnv, variable: string): string | undefined {
   const text = environment[variable]
   return text === undefined || text === '' ? undefined : text
 }
 
-/** The variables of `environment` that look like ours and are no flag of `flags`. */
+/** The `SCALER_` variables of `environment` that do not belong to any of `flags`. */
 function strangeVariables(
   flags: readonly Flag[],
   environment: NodeJS.ProcessEnv,
@@ -76,14 +76,14 @@ function strangeVariables(
   return Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isKnown(name))
 }
 
-/** A line about each of `strange` that is a variable of no command at all. */
+/** A warning for each of `strange` that is not a variable of any command. */
 function aboutStrangers(
   strange: readonly string[],
   definitions: readonly CommandDefinition[],
 ): readonly string[] {
   const keys = definitions.flatMap((each) => settableFlags(flagsOf(each)).map(({ key }) => key))
   const known = [...new Set([...keys.map(variableOf), ...ALWAYS])]
-  // The prefix is the same for all, and would make everything near.
+  // Without the prefix, which would make all names look similar.
   const names = known.map((name) => name.slice(PREFIX.length))
   return strange.flatMap((name) => {
     if (known.includes(name)) return []
@@ -96,18 +96,18 @@ function aboutStrangers(
 /** An option, its value in the units of code, and where that came from. */
 export interface Setting {
   readonly flag: Flag
-  /** Undefined: it was not given, and has no default. */
+  /** Undefined if it was not given and has no default. */
   readonly value: unknown
   readonly origin: Origin
 }
 
-/** A word beside flags. */
+/** A word that is not a flag. */
 export interface Word {
   readonly text: string
   readonly origin: Origin
 }
 
-/** All that a command was told. */
+/** All settings of a command. */
 export interface Settings {
   readonly words: readonly Word[]
   /** In the order of help. */
@@ -116,18 +116,18 @@ export interface Settings {
   readonly configPath: string | undefined
 }
 
-/** What surrounds a command. */
+/** The surroundings of a command. */
 export interface Surroundings {
   readonly environment: NodeJS.ProcessEnv
-  /** All commands, for what concerns the whole file or the whole environment. */
+  /** Loads all commands, to check the whole file and the whole environment. */
   readonly loadAll: () => Promise<readonly CommandDefinition[]>
-  /** Tells what is strange and does no harm: one line without the name of the command. */
+  /** Prints a warning: one line without the name of the command. */
   readonly warn?: (line: string) => void
-  /** Files that were read before, by their paths: standard input can be read only once. */
+  /** Files that were already read, by path: standard input can be read only once. */
   readonly files?: Map<string, ConfigFile>
 }
 
-/** A command and its command line, read but for what environment and file say. */
+/** A command and its parsed command line, without environment and file. */
 interface CommandCall {
   readonly definition: CommandDefinition
   readonly flags: readonly Flag[]
@@ -135,7 +135,7 @@ interface CommandCall {
   readonly calledAs: string
 }
 
-/** Reads a command line. Throws `ConfigError` for wrong usage. */
+/** Parses a command line. Throws `ConfigError` for wrong usage. */
 export function readCall(
   definition: CommandDefinition,
   words: readonly string[],
@@ -151,9 +151,8 @@ export function readCall(
 }
 
 /**
- * What a command is told by everything that can tell it something. Warns of variables that no
- * command has; rejects with `ConfigError` for values of variables that are wrong, and for what is
- * unknown or wrong in the file.
+ * The settings of a command from all sources. Warns of unknown variables; rejects with
+ * `ConfigError` for wrong values of variables, and for unknown or wrong entries in the file.
  */
 export async function gatherSettings(
   call: CommandCall,
@@ -186,7 +185,7 @@ function configPathOf(call: CommandCall, environment: NodeJS.ProcessEnv): string
   return typeof flag === 'string' ? flag : textOf(environment, CONFIG_VARIABLE)
 }
 
-/** The settings that somebody has made. */
+/** The settings that were given, not left to their defaults. */
 export function givenOf({ options }: Settings): readonly Setting[] {
   return options.filter(({ origin }) => origin.kind !== 'default')
 }
@@ -205,7 +204,7 @@ export function refuseExtraWords({ definition }: CommandCall, words: readonly Wo
   if (extra !== undefined) throw new ConfigError(`unexpected word ${JSON.stringify(extra.text)}`)
 }
 
-/** Throws `ConfigError` unless the words are as many as the command wants. */
+/** Throws `ConfigError` unless the command accepts this number of words. */
 export function checkWords(call: CommandCall, words: readonly Word[]): void {
   refuseExtraWords(call, words)
   const { positionals } = call.definition
@@ -218,7 +217,7 @@ export function checkWords(call: CommandCall, words: readonly Word[]): void {
 async function configFile(path: string, { loadAll, files }: Surroundings): Promise<ConfigFile> {
   const known = files?.get(path)
   if (known !== undefined) return known
-  // Few have a file, and nobody else shall wait for the parser.
+  // Loaded on demand: most commands run without a file and do not need the parser.
   const { readConfigFile } = await import('./config-file.js')
   const file = readConfigFile(path, await loadAll())
   files?.set(path, file)

@@ -13,11 +13,11 @@ test('seconds become whole milliseconds', () => {
   assert.equal(readValue('-x', SECONDS, 0.25), 250)
 })
 
-test('next to nothing is not nothing', () => {
+test('a tiny duration does not become zero', () => {
   assert.equal(readText('-x', SECONDS, '0.0001'), 1)
 })
 
-test('what is written reads back', () => {
+test('written values can be read back', () => {
   for (const ms of [0, 1, 100, 1_234, 3_600_000]) {
     assert.equal(readValue('-x', SECONDS, writtenValue(SECONDS, ms)), ms)
   }
@@ -25,7 +25,7 @@ test('what is written reads back', () => {
 })
 
 for (const text of ['', ' ', 'soon', '1s', '0x10', 'Infinity', 'NaN', '-1', '3600.1', '1_000']) {
-  test(`${JSON.stringify(text)} is no time`, () => {
+  test(`${JSON.stringify(text)} is not a time`, () => {
     assert.throws(() => readText('--wait', SECONDS, text), {
       code: 'ERR_SCALER_CONFIG',
       message: `--wait: expected seconds from 0 to 3600, got ${JSON.stringify(text)}`,
@@ -34,18 +34,18 @@ for (const text of ['', ' ', 'soon', '1s', '0x10', 'Infinity', 'NaN', '-1', '360
 }
 
 for (const text of ['1.5', '5000', '-2', 'x']) {
-  test(`${text} is no number from -1 to 4096`, () => {
+  test(`${text} is not a whole number from -1 to 4096`, () => {
     const message = `SCALER_X: expected a whole number from -1 to 4096, got "${text}"`
     assert.throws(() => readText('SCALER_X', NUMBER, text), { message })
   })
 }
 
-test('a number may have an exponent or a fraction of zero', () => {
+test('a whole number may have an exponent or a zero fraction', () => {
   assert.equal(readText('-x', NUMBER, '1e3'), 1_000)
   assert.equal(readText('-x', NUMBER, '4.0'), 4)
 })
 
-test('true and false have many words in texts, and only themselves in files', () => {
+test('texts accept several words for true and false, files only these two', () => {
   const type: OptionType = { kind: 'boolean' }
   for (const word of ['true', 'True', 'YES', 'on', '1'])
     assert.equal(readText('-x', type, word), true)
@@ -70,6 +70,6 @@ test('lists are written with commas, or as lists in files', () => {
   assert.throws(() => readValue('-x', type, [1]), /expected a list of texts/)
 })
 
-test('a list of words is one word where it is a text in a file', () => {
+test('a text in a file is a list of one word', () => {
   assert.deepEqual(readValue('-x', { kind: 'list', separator: 'words' }, 'a,b'), ['a,b'])
 })

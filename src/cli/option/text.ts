@@ -1,5 +1,5 @@
-// Values of options as people write them, and back: seconds where code has milliseconds, words for
-// true and false, lists with commas. Errors name the option as it was given, the value, the bound.
+// Converts values of options from and to text: seconds where code has milliseconds, words for true
+// and false, lists with commas. Errors name the option as it was given, the value, and the bound.
 
 import { ConfigError } from '../../base/errors.js'
 import { checkValue, type OptionType, type OptionValue, show } from '../../base/option.js'
@@ -9,7 +9,7 @@ const YES = new Set(['true', 'yes', 'on', '1'])
 const NO = new Set(['false', 'no', 'off', '0'])
 const MS_PER_SECOND = 1_000
 
-/** What `text` says, in the units of code. `as` names the option. Throws `ConfigError`. */
+/** Parses `text`, in the units of code. `as` names the option. Throws `ConfigError`. */
 export function readText(as: string, type: OptionType, text: string): OptionValue {
   switch (type.kind) {
     case 'integer':
@@ -31,7 +31,7 @@ export function readText(as: string, type: OptionType, text: string): OptionValu
   }
 }
 
-/** As `readText`, for a value that has a type already: from a file. */
+/** Like `readText`, for a value that already has a type: from a file. */
 export function readValue(as: string, type: OptionType, value: unknown): OptionValue {
   switch (type.kind) {
     case 'integer':
@@ -48,12 +48,12 @@ export function readValue(as: string, type: OptionType, value: unknown): OptionV
   }
 }
 
-/** A value of code as people write it: seconds for milliseconds. */
+/** A value in the units of text: seconds for milliseconds. */
 export function writtenValue(type: OptionType, value: unknown): unknown {
   return type.kind === 'duration' && typeof value === 'number' ? value / MS_PER_SECOND : value
 }
 
-/** `0.1 to 86400`; undefined for what has no bounds. */
+/** `0.1 to 86400`; undefined for a type without bounds. */
 export function boundsOf(type: OptionType): string | undefined {
   switch (type.kind) {
     case 'integer':
@@ -70,14 +70,14 @@ export function boundsOf(type: OptionType): string | undefined {
   }
 }
 
-/** What a word says as true or false; undefined if it is no such word. */
+/** Parses a word for true or false; undefined for any other word. */
 export function booleanOf(text: string): boolean | undefined {
   const word = text.trim().toLowerCase()
   if (YES.has(word)) return true
   return NO.has(word) ? false : undefined
 }
 
-/** Texts between commas; none for no text at all. */
+/** Splits at commas; an empty text gives an empty list. */
 export function splitList(text: string): readonly string[] {
   return text.trim() === '' ? [] : text.split(',').map((item) => item.trim())
 }
@@ -96,7 +96,7 @@ function readNumber(
     throw expected(as, `${what} from ${boundsOf(type) ?? ''}`, given)
   }
   if (!isDuration || value === 0) return value
-  // Next to nothing is not nothing: 0 means "never" to many options.
+  // A tiny value must not become 0, which means "never" for many options.
   return Math.max(1, Math.round(value))
 }
 

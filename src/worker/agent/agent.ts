@@ -1,6 +1,5 @@
 // The agent: one process that serves any number of workers, each with an identity, a connection and
-// a processor of its own. User code never runs in it, so whatever that does, the workers stay
-// alive.
+// a processor of its own. User code never runs in it, so it cannot take the workers down.
 
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -14,17 +13,17 @@ import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from '
 import { SparePool } from './spare-pool.js'
 import { type AgentEnd, AgentWorker } from './worker.js'
 
-// That a scheduler cannot be reached is said at a bounded rate, not by each worker at each attempt.
+// Logs at a bounded rate that a scheduler cannot be reached, not per worker and attempt.
 
-/** Each reason is told at once, and then so often while it lasts. */
+/** Each reason is logged immediately, then at this interval while it lasts. */
 const INTERVAL_MS = 60_000
 
-/** What answers is a publisher. */
+/** The error if a publisher answers. */
 const MONITORS = /cannot talk to a "X?PUB"/
 const MONITORS_HINT =
   'this is the address for monitors; workers need the one for clients and workers'
 
-/** Shared by all workers of an agent, for they connect to the same address. */
+/** Shared by all workers of an agent, because they connect to the same address. */
 export class ConnectReport {
   readonly #address: string
   readonly #recurrences = new Map<string, Recurrence>()
@@ -34,7 +33,7 @@ export class ConnectReport {
     this.#address = address
   }
 
-  /** Warns if this is new, or was not said for long. */
+  /** Warns if the reason is new, or was not logged for a while. */
   onFailed(logger: Logger, reason: string): void {
     this.#lastReason = reason
     let recurrence = this.#recurrences.get(reason)
@@ -54,20 +53,20 @@ export class ConnectReport {
     logger[level]('cannot connect to the scheduler; trying again', fields)
   }
 
-  /** Why the last attempt failed; undefined while there is a connection, or was no attempt. */
+  /** Why the last attempt failed; undefined while connected, or before the first attempt. */
   get lastReason(): string | undefined {
     return this.#lastReason
   }
 
-  /** The next failure is news again. */
+  /** The next failure is logged again. */
   onConnected(): void {
     this.#lastReason = undefined
     this.#recurrences.clear()
   }
 }
 
-// A logger that says which worker speaks: many share one agent, and often one name. It is called by
-// its identity, as in the log of the scheduler.
+// A logger that adds the worker's identity to each line, as in the scheduler's log: many workers
+// share one agent, and often one name.
 
 /** `logger`, with `fields` added to every line. */
 export function withFields(logger: Logger, fields: LogFields): Logger {
@@ -82,14 +81,14 @@ export function withFields(logger: Logger, fields: LogFields): Logger {
 
 export type { AgentEnd } from './worker.js'
 
-/** An agent that leaves says what it waits for if that takes longer, in milliseconds. */
+/** An agent that shuts down logs what it waits for after this time, in milliseconds. */
 const TELL_DELAY_MS = 100
 
-/** Workers in this process. They keep it alive until they have ended. */
+/** Workers in this process. They keep it alive until they have stopped. */
 export class Agent {
-  /** Resolves when the scheduler knows all workers; rejects when one ends before that. */
+  /** Resolves when all workers are registered with the scheduler; rejects if one stops first. */
   readonly ready: Promise<void>
-  /** Resolves when all workers have ended, with their connections and processors. */
+  /** Resolves when all workers have stopped, with their connections and processors. */
   readonly ended: Promise<AgentEnd>
   readonly #settings: CheckedAgentOptions
   readonly #workers: AgentWorker[] = []
@@ -103,7 +102,7 @@ export class Agent {
     this.#spares = new SparePool({ processor, count, logger })
     this.#started = this.#start(settings)
     this.ready = this.#started.then(() => this.#allReady())
-    // Who does not ask is not told.
+    // A rejection that the caller does not await is not an unhandled one.
     this.ready.catch(() => {})
     this.ended = this.#started.then(() => this.#allEnded())
   }
@@ -117,28 +116,29 @@ export class Agent {
   }
 
   /**
-   * Shuts all workers down gracefully: tasks that they have not begun run elsewhere, and those that
-   * run have `drainMs` to end. If `isUrgent`, or when it is called again, they are not waited for.
-   * Resolves when nothing is left of them.
+   * Shuts all workers down gracefully: tasks that they have not started run elsewhere, and running
+   * ones get `drainMs` to finish; with `isUrgent`, or on the second call, they get no time.
+   * Resolves when everything is closed.
    */
   async stop({ isUrgent = false }: { readonly isUrgent?: boolean } = {}): Promise<void> {
     this.#isStopping = true
     await this.#started
     const ended = this.#workers.map((worker) => worker.stop(isUrgent))
-    // By then it has shown what has begun.
+    // By then it is known which tasks have started.
     const timer = setTimeout(() => this.#tellDraining(), TELL_DELAY_MS)
     await Promise.all([this.#spares.close(), ...ended])
     clearTimeout(timer)
   }
 
   /**
-   * One worker a turn: starting a process takes a while, and those that run must not wait for all.
+   * Starts one worker per turn of the event loop: starting a process takes a while, and workers
+   * that already run must not wait for all of them.
    */
   async #start(settings: CheckedAgentOptions): Promise<void> {
     const agentId = randomBytes(8).toString('hex')
     const units = new HostUnits(settings.capabilities)
     units.listen(() => {
-      // Not within the turn of the worker that had them.
+      // Not within the turn of the worker that released them.
       setImmediate(() => {
         for (const worker of this.#workers) worker.nudge()
       })
@@ -167,8 +167,9 @@ export class Agent {
     const tasks = this.#workers.reduce((sum, worker) => sum + worker.drainingCount, 0)
     if (tasks === 0) return
     const { drainMs, logger } = this.#settings
-    const running = tasks === 1 ? '1 task still runs' : `${tasks} tasks still run`
-    const text = `leaving: ${running}, at most ${drainMs / 1_000} s; a second signal ends at once`
+    const running = tasks === 1 ? '1 running task' : `${tasks} running tasks`
+    const wait = `waiting up to ${drainMs / 1_000} s for ${running}`
+    const text = `shutting down: ${wait}; a second signal exits immediately`
     logger.info(text, { tasks, drainMs })
   }
 
@@ -176,7 +177,7 @@ export class Agent {
     await Promise.all(this.#workers.map((worker) => worker.ready))
   }
 
-  /** The first failure is the reason, if there is one. */
+  /** Resolves with the first failure, if there is one. */
   async #allEnded(): Promise<AgentEnd> {
     const ends = await Promise.all(this.#workers.map((worker) => worker.ended))
     await this.#spares.close()

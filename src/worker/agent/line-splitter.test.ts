@@ -11,7 +11,7 @@ function split(chunks: readonly Uint8Array[]): string[] {
   return lines
 }
 
-test('lines are the same however the bytes are cut', () => {
+test('lines do not depend on chunk boundaries', () => {
   const text = 'grüße €\r\n\n漢字\nlast 😀'
   const bytes = Buffer.from(text)
   fc.assert(
@@ -27,13 +27,13 @@ test('lines are the same however the bytes are cut', () => {
   )
 })
 
-test('a line without an end is told at the end, an empty one is not', () => {
+test('an unfinished line is emitted at the end, an empty one is not', () => {
   assert.deepEqual(split([Buffer.from('a\nb')]), ['a', 'b'])
   assert.deepEqual(split([Buffer.from('a\n')]), ['a'])
   assert.deepEqual(split([]), [])
 })
 
-test('long lines are cut, and nothing of them is lost or kept', () => {
+test('long lines are cut, without loss or repetition', () => {
   const size = 16 * 1024
   const long = 'x'.repeat(2 * size + 10)
   const pieces = ['x'.repeat(size), 'x'.repeat(size), 'x'.repeat(10)]
@@ -44,7 +44,7 @@ test('long lines are cut, and nothing of them is lost or kept', () => {
   assert.equal(lines.length, 2)
 })
 
-test('the tail is the end, and begins with a whole character', () => {
+test('the tail is the end of the stream, and begins with a complete character', () => {
   const tail = new ByteTail(8)
   assert.equal(tail.toString(), '')
   tail.write(Buffer.from('abc'))

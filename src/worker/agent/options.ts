@@ -10,19 +10,19 @@ import { parseConnectAddress } from '../../transport/address.js'
 import type { TaskCapability } from '../../wire/message.js'
 import type { ProcessorOptions } from './spawn.js'
 
-// What has started an agent, and until when it lets it live: told by options, or by Slurm.
+// What started an agent, and when it will terminate it: given by options, or by Slurm.
 
-/** What the scheduler is told of it. */
+/** The allocation, as reported to the scheduler. */
 interface Allocation {
-  /** When the agent is ended, in milliseconds since 1970; 0 = no limit is known. */
+  /** When the agent will be terminated, in milliseconds since 1970; 0 = no known limit. */
   readonly endsMS: number
-  /** '' = it is part of nothing that is known. */
+  /** '' = unknown. */
   readonly allocation: string
 }
 
 const NAME = /^[^\p{Cc}]{1,128}$/u
 
-/** What options say, or `env` of a job of Slurm, now. Throws `ConfigError` for a bad name. */
+/** The allocation from options, or from `env` of a Slurm job. Throws `ConfigError`. */
 export function allocationOf(
   options: { readonly timeLimitMs?: number | undefined; readonly allocation?: string | undefined },
   env: NodeJS.ProcessEnv,
@@ -41,110 +41,110 @@ export function allocationOf(
   }
 }
 
-/** Slurm tells it in seconds since 1970. */
+/** Slurm gives it in seconds since 1970. */
 function slurmEndMS(env: NodeJS.ProcessEnv): number {
   const seconds = Number(env['SLURM_JOB_END_TIME'] ?? 0)
   return Number.isSafeInteger(seconds * 1_000) && seconds > 0 ? seconds * 1_000 : 0
 }
 
-/** What an agent can be told. Times are in milliseconds, sizes in bytes. */
+/** The options of an agent. Times are in milliseconds, sizes in bytes. */
 export interface AgentOptions {
   /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
   readonly address: string
-  /** How many workers. 1 to 4,096. */
+  /** Number of workers. 1 to 4,096. */
   readonly workers: number
   /** One per worker, without `|`. Default: the host's name up to the first dot, for each. */
   readonly workerNames?: readonly string[] | undefined
   /**
-   * What tasks may ask for with `capabilities`: `['linux', 'gpu=2']`, or `{ linux: -1, gpu: 2 }`.
-   * Of a number, so many units can be used at a time, by all workers together; 0 to 100,000. A name
-   * alone (-1) is had in any number. At most 64. Nothing.
+   * What tasks can require with `capabilities`: `['linux', 'gpu=2']`, or `{ linux: -1, gpu: 2 }`. A
+   * number is how many units all workers together can use at a time, 0 to 100,000; a name alone
+   * (-1) has no limit. At most 64 names. Default: none.
    */
   readonly capabilities?: readonly string[] | Readonly<Record<string, number>> | undefined
   /**
-   * 0: whatever has started the agent ends it after so long; 0 = never, or it is not known. Only
-   * told to the scheduler, which shows it. Default in a job of Slurm: what is left of it
+   * 0: after how long the agent will be terminated by whatever started it; 0 = never, or unknown.
+   * Only reported to the scheduler, which shows it. Default in a Slurm job: the time left
    * (`SLURM_JOB_END_TIME`). Up to 2^40.
    */
   readonly timeLimitMs?: number | undefined
   /**
-   * What the agent was started as part of, for people. Default: `slurm-ID` in a job of Slurm
-   * (`SLURM_JOB_ID`), else nothing. Up to 128 characters, none of them for control.
+   * A label for what the agent was started as part of. Default: `slurm-ID` in a Slurm job
+   * (`SLURM_JOB_ID`), else nothing. Up to 128 characters, without control characters.
    */
   readonly allocation?: string | undefined
-  /** 2,000: how often each worker tells the scheduler that it lives. 10 to 3,600,000. */
+  /** 2,000: how often each worker sends a heartbeat to the scheduler. 10 to 3,600,000. */
   readonly heartbeatIntervalMs?: number | undefined
   /**
    * 0: a task that runs for longer on these workers is stopped, and fails with `TaskTimeoutError`;
    * a shorter `timeoutMs` of its own comes first. 0 = never. Up to 2,147,483,647.
    */
   readonly taskTimeoutMs?: number | undefined
-  /** 300,000: a worker that hears nothing from the scheduler for longer ends. 100 to 10^9. */
+  /** 300,000: a worker exits after the scheduler has been silent for this long. 100 to 10^9. */
   readonly deathTimeoutMs?: number | undefined
   /**
-   * 0: a worker that is told to stop gives back what it has not begun, and what runs has so much
-   * time to end; it runs elsewhere again if that is over. (The command waits for 20 seconds.)
+   * 0: how long a worker that is stopped waits for its running tasks; tasks that do not finish in
+   * time, and those that it has not started, run elsewhere. (The command waits for 20 seconds.)
    * 0 to 3,600,000.
    */
   readonly drainMs?: number | undefined
   /**
-   * True: the scheduler is told the name, message and stack of an error, too, which it keeps for
-   * monitors. Clients get errors either way.
+   * True: the name, message and stack of errors are also sent to the scheduler, which keeps them
+   * for monitors. Clients get errors either way.
    */
   readonly errorTexts?: boolean | undefined
   /** 8,192: results up to this size travel inside the result message. 0 to 16,777,216. */
   readonly inlineLimitBytes?: number | undefined
   /**
-   * 3,000 (500 in `SchedulerClusterCombo.start` and `Client.local`): a processor that is to end is
-   * killed this long after SIGTERM. 0 to 3,600,000.
+   * 3,000 (500 in `SchedulerClusterCombo.start` and `Client.local`): how long after SIGTERM a
+   * processor is killed. 0 to 3,600,000.
    */
   readonly killDelayMs?: number | undefined
   /**
-   * 1,000: a task that is cancelled, or has run for too long, and that listens to its abort signal,
-   * has this time to end by itself. 0 to 3,600,000.
+   * 1,000: how long a task that listens to its abort signal gets to finish on its own after it was
+   * cancelled or has timed out. 0 to 3,600,000.
    */
   readonly cancelGraceMs?: number | undefined
   /**
-   * 1: processors that are started in advance, for all workers together, so that one that is killed
-   * with its task is replaced at once. Each takes some 50 MB of memory. 0 to 16.
+   * 1: processors started in advance, for all workers together, so that one that is killed with its
+   * task is replaced immediately. Each takes about 50 MB of memory. 0 to 16.
    */
   readonly spareProcessors?: number | undefined
   /**
-   * 1,073,741,824 (1 GiB): objects of more than so many bytes together are forgotten, per worker,
-   * the longest unused first, but never what a task of the worker needs. 0 to 2^40.
+   * 1,073,741,824 (1 GiB): how many bytes of objects each worker caches beyond those that its tasks
+   * need; the least recently used are dropped first. 0 to 2^40.
    */
   readonly objectCacheBytes?: number | undefined
   /**
-   * 30,000: how often an idle processor that has worked collects garbage; 0 = only when Node does
-   * so by itself. Up to 86,400,000.
+   * 30,000: how often an idle processor collects garbage after it has run tasks; 0 = only when Node
+   * does so on its own. Up to 86,400,000.
    */
   readonly garbageCollectIntervalMs?: number | undefined
   /**
-   * 1,073,741,824 (1 GiB): an idle processor that holds more memory than this gives back what it
-   * can. 0 = never. Up to 2^40.
+   * 1,073,741,824 (1 GiB): an idle processor that holds more memory than this releases what it can.
+   * 0 = never. Up to 2^40.
    */
   readonly trimMemoryThresholdBytes?: number | undefined
-  /** Command line options of Node for the processors, such as `--max-old-space-size=…`. None. */
+  /** Node's command line options for processors: `--max-old-space-size=…`. Default: none. */
   readonly execArgv?: readonly string[] | undefined
-  /** The processors' environment. Default: that of this process. */
+  /** The environment of the processors. Default: that of this process. */
   readonly env?: NodeJS.ProcessEnv | undefined
-  /** The processors' working directory. Default: that of this process. */
+  /** The working directory of the processors. Default: that of this process. */
   readonly cwd?: string | undefined
   /**
-   * Silent by default; `loggingPaths` and its kin make one instead. What tasks write to stdout and
-   * stderr goes here, too.
+   * Silent by default; the `logging…` options create one instead. It also receives what tasks write
+   * to stdout and stderr.
    */
   readonly logger?: Logger | undefined
 }
 
-/** The same with nothing left open. */
+/** The options of an agent with all defaults filled in. */
 export interface CheckedAgentOptions {
   readonly address: string
   readonly names: readonly string[]
-  /** By this machine's clock; 0 = no limit is known. */
+  /** By this machine's clock; 0 = no known limit. */
   readonly endsMS: number
   readonly allocation: string
-  /** As workers say them in their heartbeats. */
+  /** As workers send them in their heartbeats. */
   readonly capabilities: readonly TaskCapability[]
   readonly heartbeatIntervalMs: number
   readonly deathTimeoutMs: number
@@ -172,7 +172,7 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
   address: { type: { kind: 'text' }, description: 'the address of the scheduler' },
   workers: {
     type: { kind: 'integer', min: 1, max: 4_096 },
-    description: 'how many workers; one core is left for everything else',
+    description: 'number of workers; the default leaves one core for everything else',
     commandDefault: Math.max(1, availableParallelism() - 1),
     defaultText: 'cores - 1',
     flag: 'num-of-workers',
@@ -180,59 +180,59 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
   },
   workerNames: {
     type: { kind: 'list', separator: 'commas' },
-    description: 'one per worker, by commas',
+    description: 'comma-separated names, one per worker',
     defaultText: 'the name of the host',
     flag: 'worker-names',
     short: ['-wn'],
   },
   capabilities: {
     type: { kind: 'list', separator: 'commas', isRecord: true },
-    description: 'what tasks may ask for: names, and how many of each (gpu=2), by commas',
+    description: 'comma-separated names that tasks can require, or units of them (gpu=2)',
     flag: 'capabilities',
   },
   timeLimitMs: {
     type: { kind: 'duration', min: 0, max: 1_099_511_627_776 },
-    description: 'tell the scheduler that the workers are ended after so long; 0 = never',
-    defaultText: 'what is left of the Slurm job, or 0',
+    description: 'report to the scheduler that the workers stop after this long; 0 = no limit',
+    defaultText: 'the time left in the Slurm job, or 0',
     flag: 'time-limit-seconds',
   },
   allocation: {
     type: { kind: 'text' },
-    description: 'tell the scheduler what the workers were started as part of',
+    description: 'report to the scheduler what the workers were started as part of',
     defaultText: 'the id of the Slurm job',
     flag: 'allocation',
   },
   heartbeatIntervalMs: {
     type: { kind: 'duration', min: 10, max: 3_600_000 },
-    description: 'how often the workers say that they live',
+    description: 'how often the workers send a heartbeat',
     default: 2_000,
     flag: 'heartbeat-interval',
     short: ['-hi'],
   },
   taskTimeoutMs: {
     type: { kind: 'duration', min: 0, max: 2_147_483_647 },
-    description: 'stop a task that runs for longer here; 0 = never',
+    description: 'stop a task that runs for longer on these workers; 0 = never',
     default: 0,
     flag: 'task-timeout-seconds',
     short: ['-tts'],
   },
   deathTimeoutMs: {
     type: { kind: 'duration', min: 100, max: 1_000_000_000 },
-    description: 'end when the scheduler has been silent for so long',
+    description: 'exit after the scheduler has been silent for this long',
     default: 300_000,
     flag: 'death-timeout-seconds',
     short: ['-ds'],
   },
   drainMs: {
     type: UP_TO_AN_HOUR,
-    description: 'when told to end, wait so long for tasks that run; the others run elsewhere',
+    description: 'how long to wait for running tasks on shutdown; the others run elsewhere',
     default: 0,
     commandDefault: 20_000,
     flag: 'drain-seconds',
   },
   errorTexts: {
     type: { kind: 'boolean' },
-    description: 'tell monitors names and texts of the errors of tasks',
+    description: 'send the names, messages and stacks of task errors to monitors',
     default: true,
     flag: 'error-texts',
   },
@@ -244,38 +244,38 @@ export const AGENT_OPTIONS: OptionTable<AgentOptions> = {
   },
   killDelayMs: {
     type: UP_TO_AN_HOUR,
-    description: 'a processor that is to end is killed so long after SIGTERM',
+    description: 'how long after SIGTERM to kill a processor',
     default: 3_000,
     flag: 'kill-delay-seconds',
   },
   cancelGraceMs: {
     type: UP_TO_AN_HOUR,
-    description: 'a cancelled task that listens to its abort signal may take so long to end',
+    description: 'how long a cancelled task that listens to its abort signal gets to finish',
     default: 1_000,
     flag: 'cancel-grace-seconds',
   },
   spareProcessors: {
     type: { kind: 'integer', min: 0, max: 16 },
-    description: 'processes that wait to replace one that was killed; each takes some 50 MB',
+    description: 'processes kept ready to replace a killed one; each takes about 50 MB',
     default: 1,
     flag: 'spare-processors',
   },
   objectCacheBytes: {
     type: { kind: 'integer', min: 0, max: 1_099_511_627_776 },
-    description: 'so much of objects each worker keeps that none of its tasks needs',
+    description: 'how many bytes of objects each worker caches beyond those its tasks need',
     default: 1_073_741_824,
     flag: 'object-cache-bytes',
   },
   garbageCollectIntervalMs: {
     type: { kind: 'duration', min: 0, max: 86_400_000 },
-    description: 'how often idle processors that have worked collect garbage; 0 = never',
+    description: 'how often idle processors collect garbage after running tasks; 0 = never',
     default: 30_000,
     flag: 'garbage-collect-interval-seconds',
     short: ['-gc'],
   },
   trimMemoryThresholdBytes: {
     type: { kind: 'integer', min: 0, max: 1_099_511_627_776 },
-    description: 'an idle processor that holds more memory than this gives it back; 0 = never',
+    description: 'release the memory of an idle processor that holds more than this; 0 = never',
     default: 1_073_741_824,
     flag: 'trim-memory-threshold-bytes',
     short: ['-tm'],
@@ -310,7 +310,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   }
 }
 
-/** What is not taken over as it is given. */
+/** The options that are converted. */
 type OwnChecks = 'names' | 'endsMS' | 'allocation' | 'capabilities' | 'processor' | 'logger'
 
 /** `linux`, or `gpu=2`. */

@@ -10,7 +10,7 @@ function readLines(stream: PassThrough, onLine: (line: string) => void): void {
   stream.on('data', (chunk: Buffer) => log.write(chunk))
 }
 
-test('all lines come in order, the unfinished last one too', async () => {
+test('all lines arrive in order, including an unfinished last one', async () => {
   const stream = new PassThrough()
   const lines: string[] = []
   readLines(stream, (line) => lines.push(line))
@@ -20,7 +20,7 @@ test('all lines come in order, the unfinished last one too', async () => {
   assert.deepEqual(lines, ['one', 'two', 'three'])
 })
 
-test('a flood is read a little in each turn, and nothing of it is lost', async () => {
+test('a flood of output is read in small parts in each turn, without loss', async () => {
   const stream = new PassThrough()
   const count = 20_000
   let seen = 0
@@ -34,7 +34,7 @@ test('a flood is read a little in each turn, and nothing of it is lost', async (
   const text = Array.from({ length: count }, (_, index) => `line ${index}\n`).join('')
   stream.end(text)
   for (let turns = 0; seen < count; turns += 1) {
-    assert.ok(turns < count, 'the flood stands still')
+    assert.ok(turns < count, 'the flood is stalled')
     await setImmediate()
     mostPerTurn = Math.max(mostPerTurn, perTurn)
     perTurn = 0
@@ -42,7 +42,7 @@ test('a flood is read a little in each turn, and nothing of it is lost', async (
   assert.ok(mostPerTurn < 2000, `${mostPerTurn} lines in one turn`)
 })
 
-test('a stream that fails ends with what it had', async () => {
+test('a stream that fails still emits what it had received', async () => {
   const stream = new PassThrough()
   const lines: string[] = []
   readLines(stream, (line) => lines.push(line))
@@ -54,7 +54,7 @@ test('a stream that fails ends with what it had', async () => {
   assert.deepEqual(lines, ['half'])
 })
 
-test('each line says which task has printed it, and no line is made of two', async () => {
+test('each line names its task, and lines of two tasks are not joined', async () => {
   const stream = new PassThrough()
   const lines: unknown[] = []
   const log = new OutputLog([stream], (line, { task }) => lines.push([task, line]))
@@ -75,13 +75,13 @@ test('each line says which task has printed it, and no line is made of two', asy
   ])
 })
 
-test('all that it comes from is held while there is too much, and goes on then', async () => {
+test('all sources are paused while there is too much output, and resumed afterwards', async () => {
   const [stream, other] = [new PassThrough(), new PassThrough()]
   const log = new OutputLog([stream, other], () => {})
   log.write(Buffer.alloc(10_000, 'line\n'), { task: 'aa' })
   assert.ok(stream.isPaused() && other.isPaused())
   for (let turns = 0; other.isPaused(); turns += 1) {
-    assert.ok(turns < 1000, 'it stays held')
+    assert.ok(turns < 1000, 'the sources stay paused')
     await setImmediate()
   }
   assert.ok(!stream.isPaused())

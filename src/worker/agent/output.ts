@@ -1,6 +1,6 @@
-// What user code prints, as lines for the log, a little in each turn of the event loop: a task that
-// prints without end is held up by its full pipe, and holds up neither heartbeats nor other
-// workers' tasks.
+// Output of user code, as lines for the log, a limited amount in each turn of the event loop: a
+// task that prints endlessly is slowed down by its full pipe, and delays neither heartbeats nor the
+// tasks of other workers.
 
 import type { Readable } from 'node:stream'
 import { joinBytes } from '../../base/bytes.js'
@@ -8,13 +8,13 @@ import type { LogFields } from '../../base/logger.js'
 import type { TaskOutput } from '../../wire/message.js'
 import { LineSplitter } from './spawn.js'
 
-// Puts together what one task prints in many small pieces, as a program does that prints line by
-// line: one message for all that was read together.
+// Joins the output that one task prints in many small pieces, line by line, into one message for
+// everything that was read together.
 
-/** A batch of so many bytes is told. */
+/** A batch of this size is sent. */
 const MAX_BYTES = 64 * 1024
 
-/** Collects output. What follows of something else must not overtake it: `flush` comes before. */
+/** Collects output. Call `flush` before sending anything else, which must not overtake it. */
 export class OutputBatch {
   readonly #tell: (output: TaskOutput) => void
   #first: TaskOutput | undefined
@@ -25,7 +25,7 @@ export class OutputBatch {
     this.#tell = tell
   }
 
-  /** Adds some, which is told with the next `flush` at the latest. */
+  /** Adds output, which is sent with the next `flush` at the latest. */
   add(output: TaskOutput): void {
     const first = this.#first
     const isSame = first?.taskId === output.taskId && first.stream === output.stream
@@ -35,7 +35,7 @@ export class OutputBatch {
     this.#bytes += output.content.byteLength
   }
 
-  /** Tells what there is. */
+  /** Sends everything collected so far. */
   flush(): void {
     const first = this.#first
     if (first === undefined) return
@@ -48,13 +48,13 @@ export class OutputBatch {
   }
 }
 
-/** Bytes that are cut into lines in one turn. */
+/** Bytes that are split into lines in one turn. */
 const SLICE_BYTES = 4096
 
-/** When more waits, which came before its source was held, it is cut at once. */
+/** If more is waiting, which arrived before its source was paused, it is split immediately. */
 const MAX_WAITING_BYTES = 1024 ** 2
 
-/** A piece of what was printed; `fields` say by which task. */
+/** A piece of output; `fields` name the task. */
 interface Piece {
   readonly bytes: Uint8Array
   readonly fields: LogFields
@@ -62,18 +62,18 @@ interface Piece {
 
 const NOBODY: LogFields = {}
 
-/** Calls `onLine` for each line of what is written to it. */
+/** Calls `onLine` for each line written to it. */
 export class OutputLog {
   readonly #sources: readonly Readable[]
   readonly #splitter: LineSplitter
   #pieces: Piece[] = []
   #waitingBytes = 0
-  /** Who prints the line that has no end yet. */
+  /** The task whose line is not finished yet. */
   #fields = NOBODY
   #isBusy = false
   #hasClosed = false
 
-  /** What is written comes from these, which are held while it is too much; the first ends it. */
+  /** Output comes from `sources`, which are paused while it is too much; the first one ends it. */
   constructor(
     sources: readonly [Readable, ...Readable[]],
     onLine: (line: string, fields: LogFields) => void,
@@ -88,7 +88,7 @@ export class OutputLog {
     })
   }
 
-  /** Takes the next chunk, which must not be changed any more. */
+  /** Adds the next chunk, which must not be changed any more. */
   write(bytes: Uint8Array, fields: LogFields = NOBODY): void {
     this.#pieces.push({ bytes, fields })
     this.#waitingBytes += bytes.byteLength
@@ -125,7 +125,7 @@ export class OutputLog {
     }
   }
 
-  /** A line that one task has begun is not gone on with by another. */
+  /** Ends the unfinished line of one task before another task prints. */
   #speak(fields: LogFields): void {
     const { task, attempt } = fields
     if (task === this.#fields['task'] && attempt === this.#fields['attempt']) return

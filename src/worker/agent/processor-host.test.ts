@@ -19,7 +19,7 @@ interface Exit {
   readonly lastRun: LastRun
 }
 
-/** Tells what a host tells, as promises. */
+/** The events of a host, as promises. */
 class Listener implements ProcessorHostHandler {
   readonly ready: Promise<number>
   readonly exit: Promise<Exit>
@@ -72,7 +72,7 @@ function start(listener: Listener, options: ProcessorOptions = OPTIONS): Process
   return host
 }
 
-test('a processor reports in, and ends when it is asked', async () => {
+test('a processor becomes ready, and exits on request', async () => {
   const listener = new Listener()
   const host = start(listener)
   assert.ok((await listener.ready) > 1)
@@ -85,7 +85,7 @@ test('a processor reports in, and ends when it is asked', async () => {
   host.kill()
 })
 
-test('a processor that is killed says nothing', async () => {
+test('a processor that is killed leaves no exit note', async () => {
   const listener = new Listener()
   const host = start(listener)
   await listener.ready
@@ -95,7 +95,7 @@ test('a processor that is killed says nothing', async () => {
   assert.equal(lastRun, 'unknown')
 })
 
-test('a process that cannot be started is a death like others', async () => {
+test('a process that cannot be started is reported as a death', async () => {
   const listener = new Listener()
   const host = start(listener, { ...OPTIONS, cwd: '/no/such/folder' })
   host.send(Buffer.alloc(8))
@@ -108,7 +108,7 @@ test('a process that cannot be started is a death like others', async () => {
   await host.end()
 })
 
-test('what Node itself refuses to spawn is an error, too', () => {
+test('options that Node refuses to spawn with cause an error, too', () => {
   const child = spawnProcessor({ ...OPTIONS, execArgv: ['a\0b'] })
   assert.ok(child instanceof Error)
 })

@@ -1,5 +1,5 @@
-// Hosts one processor process: starts it, speaks with it for a worker, passes on what it prints,
-// ends it, and tells how it ended.
+// Hosts one processor process: starts it, exchanges messages with it for a worker, forwards its
+// output, stops it, and reports how it exited.
 
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
@@ -42,11 +42,11 @@ import { Lifeline } from '../link/lifeline.js'
 import { OutputBatch, OutputLog } from './output.js'
 import { ByteTail, type ProcessorOptions, spawnProcessor } from './spawn.js'
 
-// How a processor ends itself with all that it has started, when there is nobody left to do that.
+// How a processor kills itself and everything that it has started, after its agent has died.
 
 /**
- * Never returns. The processor leads a process group of its own; where there are no groups, only
- * itself is ended.
+ * Never returns. The processor leads a process group of its own; on systems without groups, only
+ * the processor itself is killed.
  */
 export function killOwnGroup(): void {
   try {
@@ -56,9 +56,9 @@ export function killOwnGroup(): void {
   }
 }
 
-// A wait that has an end.
+// A wait with a timeout.
 
-/** Resolves with `done`, or after this time. Rejects with `done`. */
+/** Resolves when `done` does, or after this time. Rejects if `done` does. */
 async function inTime(done: Promise<unknown>, timeoutMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise((resolve) => {
@@ -68,91 +68,91 @@ async function inTime(done: Promise<unknown>, timeoutMs: number): Promise<void> 
   clearTimeout(timer)
 }
 
-/** What is kept of stderr for `ProcessorDiedError`, in bytes. */
+/** How much of stderr is kept for `ProcessorDiedError`, in bytes. */
 const STDERR_TAIL_BYTES = 4096
 
-/** A processor that was asked to end by itself is told more firmly after this time. */
+/** A processor that does not exit on its own within this time gets SIGTERM. */
 const PATIENCE_MS = 250
 
 /**
- * A processor is asked this often whether it lives. All of one can only be silent if the whole
- * process is stopped: by SIGSTOP, by a debugger of the system, or by a machine that swaps for its
- * life. These get a minute, which is six times this.
+ * How often to check that a processor responds. Its guardian thread only stops responding if the
+ * whole process is stopped: by SIGSTOP, by a debugger, or by heavy swapping. It is killed after a
+ * minute, which is six times this.
  */
 const PULSE_INTERVAL_MS = 10_000
 
-/** A process whose pipes are closed ends, or is ended after this time. */
+/** A process whose pipes are closed exits, or is killed after this time. */
 const PIPE_TIMEOUT_MS = 1000
 
-/** How long to wait for the rest of what a dead processor has told. */
+/** How long to wait for the remaining messages of a dead processor. */
 const DRAIN_TIMEOUT_MS = 1000
 
 /**
- * The same for what it has printed. All of that is in the pipes already, whose ends may be held by
- * processes that user code has sent away.
+ * The same for its output. It is already in the pipes, which detached processes of user code may
+ * keep open.
  */
 const PRINT_TIMEOUT_MS = 50
 
-/** What a host tells, never from within `serve`. Nothing after `onExit`. */
+/** Handles the events of a host. Never called from within `serve`, nor after `onExit`. */
 export interface ProcessorHostHandler {
   onReady(pid: number): void
   onResult(result: TaskResult): void
   onUpdate(update: TaskUpdate): void
-  /** It says what a task has printed. */
+  /** A task has printed something. */
   onOutput(output: TaskOutput): void
-  /** Something was written to its standard streams, and nobody says by whom. */
+  /** Something was written to its standard streams, by an unknown task. */
   onPrinted(stream: OutputStream, content: Uint8Array): void
   onStatus(status: RunStatus): void
-  /** Answers `retract`: of those that were asked for, these will neither run nor be answered. */
+  /** Answers `retract`: of the `asked` tasks, `retracted` will neither run nor be answered. */
   onRetracted(asked: readonly number[], retracted: readonly number[]): void
   onExit(death: ProcessorDeath, lastRun: LastRun): void
 }
 
-/** For whom a processor works. */
+/** The worker that a processor serves. */
 interface ProcessorService {
   readonly facts: HostFacts
-  /** Gets what its tasks log, and what is given to `log`. */
+  /** Receives log lines of its tasks, and what is passed to `log`. */
   readonly logger: Logger
   readonly handler: ProcessorHostHandler
 }
 
 /** One processor process. */
 export interface ProcessorHost {
-  /** Resolves when it has reported in, or is gone. */
+  /** Resolves when it has reported that it is ready, or has exited. */
   readonly started: Promise<void>
-  /** Resolves when it is gone. */
+  /** Resolves when it has exited. */
   readonly exited: Promise<void>
-  /** Whether it has reported in, and lives. */
+  /** Whether it is ready and has not exited. */
   readonly isReady: boolean
-  /** Whether the process has ended, or could not be started. */
+  /** Whether the process has exited, or could not be started. */
   readonly isGone: boolean
-  /** From now on it works for this worker. Once, and before anything is sent. */
+  /** Assigns it to a worker. Called once, before anything is sent. */
   serve(service: ProcessorService): void
   /**
-   * Passes on a message in its bytes. Large pieces must not be changed afterwards. `units`: those
-   * of the task that the message is.
+   * Sends an encoded message. Large pieces must not be changed afterwards. `units` are those of the
+   * task, if the message is a task.
    */
   send(frame: OutgoingFrame, units?: Units): void
-  /** Has it skip or stop a task. */
+  /** Orders it to skip or stop a task. */
   stop(order: StopOrder): void
-  /** Asks how far a task is: `onStatus` follows, even while user code runs. */
+  /** Asks for the status of a task: `onStatus` follows, even while user code runs. */
   askStatus(dispatchNumber: number): void
   /**
-   * Takes back what it has not begun of these tasks, named by their place among all that it was
-   * sent: `onRetracted` follows, in order, even while user code runs; not if it dies before.
+   * Takes back those of these tasks that it has not started, named by their position among all that
+   * it was sent: `onRetracted` follows, in order, even while user code runs, unless it dies first.
    */
   retract(dispatchNumbers: readonly number[]): void
-  /** Writes something that was printed to the log, line by line; `fields` say by which task. */
+  /** Writes output to the log, line by line; `fields` name the task. */
   log(stream: OutputStream, content: Uint8Array, fields?: LogFields): void
-  /** Has it collect garbage if it is still idle then and holds more than so many bytes. */
+  /** Has it collect garbage if it is still idle and holds more than this many bytes. */
   collectGarbage(aboveBytes: number): void
-  /** Ends it: SIGTERM first, SIGKILL after `killDelayMs`. What it has written still comes. */
+  /** Kills it: SIGTERM first, SIGKILL after `killDelayMs`. What it has written still arrives. */
   kill(): void
-  /** Ends it in good order: it is asked, then told, then killed. Resolves after `onExit`. */
+  /** Asks it to exit, then sends SIGTERM, then SIGKILL. Resolves after `onExit`. */
   end(): Promise<void>
 }
 
-/** Starts a processor. `logger` gets what it prints before it works for anybody. */
+/** Starts a processor. `logger` receives its output until it serves a worker. */
 export function hostProcessor(options: ProcessorOptions, logger: Logger): ProcessorHost {
   const child = spawnProcessor(options)
   return child instanceof Error
@@ -160,7 +160,7 @@ export function hostProcessor(options: ProcessorOptions, logger: Logger): Proces
     : new RunningProcessor(child, options, logger)
 }
 
-/** A process that the system did not let us start: too many processes, too many open files, … */
+/** A process that the system could not start: too many processes, too many open files, … */
 class UnstartedProcessor implements ProcessorHost {
   readonly isReady = false
   readonly isGone = true
@@ -205,7 +205,7 @@ class RunningProcessor implements ProcessorHost {
   readonly #killDelayMs: number
   readonly #pulseIntervalMs: number
   #logger: Logger
-  /** Undefined before it works for anybody. */
+  /** Undefined until it serves a worker. */
   #handler: ProcessorHostHandler | undefined
   #isReady = false
   readonly #lifeline: Lifeline
@@ -213,7 +213,7 @@ class RunningProcessor implements ProcessorHost {
   readonly #stderr = new ByteTail(STDERR_TAIL_BYTES)
   readonly #outputs = new OutputBatch((output) => this.#handler?.onOutput(output))
   readonly #logs: Readonly<Record<OutputStream, OutputLog>>
-  /** Something has come from its standard streams. */
+  /** Whether it has written to its standard streams. */
   #hasPrinted = false
   #lastRun: LastRun = 'unknown'
   #death: ProcessorDeath | undefined
@@ -303,7 +303,7 @@ class RunningProcessor implements ProcessorHost {
     return new AgentLink(inbox, outbox, {
       onFrame: (kind, bytes) => this.#onFrame(kind, bytes),
       onPause: () => this.#outputs.flush(),
-      // What was printed before a result is told before it.
+      // Output that was printed before a result is reported before it.
       get mustWait() {
         return hasPrinted()
       },
@@ -326,7 +326,7 @@ class RunningProcessor implements ProcessorHost {
     }
     if (message === undefined) return
     if (message.kind === 'taskResult') {
-      // What it has said says nothing of the end of another task.
+      // Earlier output on stderr does not belong to the death of a later task.
       this.#stderr.clear()
       this.#handler?.onResult(message)
     }
@@ -347,15 +347,15 @@ class RunningProcessor implements ProcessorHost {
   }
 
   #onGarbage(error: unknown): void {
-    this.#logger.error('the processor has sent what is not a message', { error: String(error) })
+    this.#logger.error('received invalid data from the processor', { error: String(error) })
     if (!this.#isGone) this.#signal('SIGKILL')
   }
 
-  /** Either the process is ending, or user code has closed what was not its own. */
+  /** Either the process is exiting, or user code has closed a pipe of ours. */
   #onPipeClosed(): void {
     if (this.#isGone) return
     this.#pipeTimer ??= setTimeout(() => {
-      this.#logger.error('the processor has closed its pipe to the agent')
+      this.#logger.error('the processor closed its pipe to the agent')
       this.#signal('SIGKILL')
     }, PIPE_TIMEOUT_MS)
   }
@@ -372,7 +372,7 @@ class RunningProcessor implements ProcessorHost {
     })
   }
 
-  /** It would not hear of a softer signal. */
+  /** A frozen process cannot handle any other signal. */
   #onFrozen(silentMs: number): void {
     if (this.#isGone) return
     const processorId = this.#child.pid
@@ -401,7 +401,7 @@ class RunningProcessor implements ProcessorHost {
     clearTimeout(this.#killTimer)
     clearTimeout(this.#pipeTimer)
     this.#lifeline.unwatch()
-    // What it has started and left behind goes, too.
+    // Kills processes that it has started and left behind.
     this.#signal('SIGKILL')
     this.#isGone = true
     this.#onStarted()
@@ -416,14 +416,14 @@ class RunningProcessor implements ProcessorHost {
     this.#handler?.onExit(this.#death, this.#lastRun)
   }
 
-  /** Its last results, exit note and words on stderr may still be in the pipes. */
+  /** Its last results, exit note and output on stderr may still be in the pipes. */
   async #drain(): Promise<void> {
     await inTime(this.#link.drained(), DRAIN_TIMEOUT_MS)
     const { stderr, stdout } = this.#child
     await inTime(Promise.all([closing(stderr), closing(stdout)]), PRINT_TIMEOUT_MS)
   }
 
-  /** To the whole group; where there are no groups, or none is left, to the process alone. */
+  /** Signals the whole group; without groups, or if none is left, only the process. */
   #signal(signal: NodeJS.Signals): void {
     try {
       process.kill(-(this.#child.pid as number), signal)

@@ -8,7 +8,7 @@ import { SparePool } from './spare-pool.js'
 
 const MINUTE_MS = 60_000
 
-/** A processor that does what the test says. */
+/** A processor that the test controls. */
 class FakeHost implements ProcessorHost {
   readonly started: Promise<void>
   readonly exited: Promise<void>
@@ -53,7 +53,7 @@ class FakeHost implements ProcessorHost {
   retract(): void {}
 }
 
-/** A pool, and the processors that it has started, in order. */
+/** A pool and the processors that it has started, in order. */
 class Setup {
   readonly hosts: FakeHost[] = []
   readonly pool: SparePool
@@ -72,7 +72,7 @@ class Setup {
     })
   }
 
-  /** All that starts reports in, until nothing more starts. */
+  /** Lets every processor become ready, until no more start. */
   async settle(): Promise<void> {
     for (let known = -1; known < this.hosts.length;) {
       known = this.hosts.length
@@ -82,7 +82,7 @@ class Setup {
     }
   }
 
-  /** How many times a processor was taken that was ready. */
+  /** How many times `take` returned a ready processor. */
   takeReady(times: number): number {
     let count = 0
     for (let time = 0; time < times; time += 1) if (this.pool.take()?.isReady === true) count += 1
@@ -94,10 +94,10 @@ class Setup {
   }
 }
 
-test('a pool starts what is missing, and gives away what is ready', async (context) => {
+test('a pool starts missing spares, and hands over ready ones', async (context) => {
   const setup = new Setup(context, 2)
   const { pool, hosts } = setup
-  // Before it is filled it starts what is asked for, and nothing else.
+  // Before it is filled, it only starts processors that are taken.
   assert.equal(pool.take(), hosts[0])
   await setup.settle()
   assert.equal(hosts.length, 1)
@@ -115,19 +115,19 @@ test('a pool starts what is missing, and gives away what is ready', async (conte
   assert.equal(pool.take(), undefined)
 })
 
-test('who finds none that is ready gets the one that is nearest to it', async (context) => {
+test('if no spare is ready, take returns the one that started first', async (context) => {
   const setup = new Setup(context, 1)
   const { pool, hosts } = setup
   pool.fill()
   assert.equal(pool.take(), hosts[0])
   assert.equal(pool.take(), hosts[1])
   assert.equal(hosts.length, 2)
-  // That they are missing at the start is no reason to keep more.
+  // Missing spares at the start are no reason to keep more.
   await setup.settle()
   assert.equal(setup.takeReady(3), 1)
 })
 
-test('what nobody waits for does not hold up what somebody waits for', async (context) => {
+test('spares do not delay processors that a worker waits for', async (context) => {
   const setup = new Setup(context, 1)
   setup.pool.fill()
   await setup.settle()
@@ -139,7 +139,7 @@ test('what nobody waits for does not hold up what somebody waits for', async (co
   assert.ok(setup.hosts.length > 100)
 })
 
-test('after a burst more are kept, and fewer again when there is none', async (context) => {
+test('more spares are kept after a burst, and fewer again later', async (context) => {
   const setup = new Setup(context, 1)
   setup.pool.fill()
   await setup.settle()
@@ -155,7 +155,7 @@ test('after a burst more are kept, and fewer again when there is none', async (c
   assert.equal(setup.takeReady(2), 1)
 })
 
-test('there is a bound to what is kept, and none where none is wanted', async (context) => {
+test('the number of spares is bounded, and 0 keeps none', async (context) => {
   for (const [count, most] of [
     [1, 5],
     [0, 0],
@@ -172,7 +172,7 @@ test('there is a bound to what is kept, and none where none is wanted', async (c
   }
 })
 
-test('a spare that ends by itself is replaced after a pause that grows', async (context) => {
+test('a spare that exits on its own is replaced after a growing pause', async (context) => {
   const setup = new Setup(context, 1)
   const { pool, hosts } = setup
   pool.fill()
@@ -187,7 +187,7 @@ test('a spare that ends by itself is replaced after a pause that grows', async (
   }
 })
 
-test('a spare that never reports in is given up', async (context) => {
+test('a spare that never becomes ready is killed', async (context) => {
   const { pool, hosts } = new Setup(context, 1)
   pool.fill()
   context.mock.timers.tick(MINUTE_MS)

@@ -1,10 +1,10 @@
-// Processors that run already and belong to no worker yet: whoever loses its own gets one of them,
-// so that a cancelled task costs a moment and not the start of a process.
+// Processors that already run and are not assigned to a worker yet: a worker that loses its own
+// gets one of them, so a cancelled task does not cost the start of a process.
 //
-// A start takes some 200 ms of a core, and cancels come in bursts. So the pool learns: each time
-// that somebody finds none that is ready it keeps one more from then on, and one less after each
-// minute in which nobody does. It starts all processors of its agent, so that those that somebody
-// waits for are not held up by those that nobody needs yet.
+// A start takes about 200 ms of a core, and cancels come in bursts. The pool adapts: each time that
+// no spare is ready it keeps one more from then on, and one less after each minute without such a
+// miss. It starts all processors of its agent, so that spares do not delay processors that a worker
+// waits for.
 
 import { availableParallelism } from 'node:os'
 import type { Logger } from '../../base/logger.js'
@@ -12,52 +12,52 @@ import { Recurrence } from '../../base/recurrence.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import type { ProcessorOptions } from './spawn.js'
 
-/** The pause before a spare is replaced that ended by itself; it doubles each time, up to this. */
+/** The pause before a spare that exited is replaced; it doubles each time, up to the maximum. */
 const MIN_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 60_000
 
-/** A spare that has not reported in for so long never will, in milliseconds. */
+/** A spare that is not ready after this time never will be, in milliseconds. */
 const START_TIMEOUT_MS = 60_000
 
-/** That spares end is said once in so long, in milliseconds. */
+/** Exits of spares are logged at most once per interval, in milliseconds. */
 const TELL_INTERVAL_MS = 60_000
 
-/** So many more than asked for are kept while cancels come in bursts. */
+/** How many more than configured are kept during bursts of cancels. */
 const MAX_EXTRA = 4
 
-/** One of them less is kept after so long without need, in milliseconds. */
+/** One of these is released after this long without need, in milliseconds. */
 const EXTRA_MS = 60_000
 
 /**
- * The first spares start so long after the first task, in milliseconds: programs that are done by
- * then never need one, and their first tasks have the cores for themselves.
+ * How long after the first task the first spares start, in milliseconds: programs that finish
+ * earlier never need one, and their first tasks have the cores to themselves.
  */
 const FILL_DELAY_MS = 200
 
-/** What a pool is made of. */
+/** The options of a pool. */
 export interface SparePoolOptions {
   readonly processor: ProcessorOptions
-  /** How many are kept at least; with 0 there are none. */
+  /** The minimum number of spares; 0 = no spares at all. */
   readonly count: number
   readonly logger: Logger
-  /** How a processor is started; another one in tests. */
+  /** Starts a processor; replaced in tests. */
   readonly host?: (options: ProcessorOptions, logger: Logger) => ProcessorHost
 }
 
 /** Spare processors for all workers of an agent. Starts none in advance before `expectTasks`. */
 export class SparePool {
   readonly #options: SparePoolOptions
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #spares = new Set<ProcessorHost>()
-  /** No more than that start at once, unless somebody waits for them. */
+  /** The most processors that start at the same time, except those that a worker waits for. */
   readonly #maxStarts = Math.max(availableParallelism(), 2)
-  /** How many have been started, for whomever, and have not reported in. */
+  /** How many processors have been started and are not ready yet. */
   #startCount = 0
   #extra = 0
   #extraTimer: NodeJS.Timeout | undefined
   #isFilled = false
   #fillTimer: NodeJS.Timeout | undefined
-  /** Once all were there: before, it shows nothing that one is missing. */
+  /** Whether the pool was ever full: before that, a missing spare means nothing. */
   #wasFull = false
   #isClosed = false
   #failures = 0
@@ -68,21 +68,21 @@ export class SparePool {
     this.#options = options
   }
 
-  /** A worker has a task: soon a processor may be needed. */
+  /** A worker has a task: it may soon need a spare. */
   expectTasks(): void {
     if (this.#isFilled || this.#isClosed) return
     this.#fillTimer ??= setTimeout(() => this.fill(), FILL_DELAY_MS)
   }
 
-  /** Starts what is missing, now and from now on. */
+  /** Starts missing spares, and keeps the pool full from now on. */
   fill(): void {
     this.#isFilled = true
     while (this.#isShort && this.#startCount < this.#maxStarts) this.#startSpare()
   }
 
   /**
-   * A processor that is somebody's from now on: a ready one if there is one, else the one that has
-   * been starting for longest, else a new one. Undefined once the pool is closed.
+   * Hands over a processor: a ready one if there is one, else the one that started first, else a
+   * new one. Undefined once the pool is closed.
    */
   take(): ProcessorHost | undefined {
     if (this.#isClosed) return undefined
@@ -91,14 +91,14 @@ export class SparePool {
     if (spare?.isReady === true) this.#failures = 0
     else if (this.#wasFull) this.#keepMore()
     if (spare !== undefined) this.#spares.delete(spare)
-    // Whoever needs it shall have it before anything else is started.
+    // The caller gets it before anything else is started.
     setImmediate(() => {
       if (this.#isFilled) this.fill()
     })
     return spare ?? this.#start()
   }
 
-  /** Ends all that are left; resolves when they are gone. None is started any more. */
+  /** Stops all spares, and starts no more; resolves when they have exited. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const timer of [this.#timer, this.#extraTimer, this.#fillTimer]) clearTimeout(timer)
@@ -109,7 +109,7 @@ export class SparePool {
     return this.#options.count + this.#extra
   }
 
-  /** Never if there are to be none. */
+  /** Always false if the pool is to keep no spares. */
   get #isFull(): boolean {
     const spares = [...this.#spares]
     return spares.length > 0 && !this.#isShort && spares.every(({ isReady }) => isReady)
@@ -143,14 +143,14 @@ export class SparePool {
     })
   }
 
-  /** It ended by itself, or could not even be started. */
+  /** A spare has exited on its own, or could not be started. */
   #onLost(): void {
     if (this.#isClosed || this.#timer !== undefined) return
     const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
     this.#failures += 1
     const count = this.#losses.note(performance.now())
     const fields = { pauseMs, ...(count > 1 ? { count } : {}) }
-    if (count > 0) this.#options.logger.warn('a spare processor has ended; trying again', fields)
+    if (count > 0) this.#options.logger.warn('a spare processor exited; starting another', fields)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.fill()

@@ -1,13 +1,13 @@
-// Starts the process of a processor with the pipes of link/frames.ts. An error of the system is a
-// value here: a worker goes on and tries again.
+// Starts the process of a processor with the pipes of link/frames.ts. A system error is returned,
+// not thrown: the worker stays up and retries.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
 import { fileURLToPath } from 'node:url'
 
-// The end of a byte stream: the last words of a process that died.
+// The end of a byte stream: the last output of a process that died.
 
-/** Remembers the last bytes of what it is given. */
+/** Keeps the last bytes written to it. */
 export class ByteTail {
   readonly #limitBytes: number
   #tail = Buffer.alloc(0)
@@ -16,18 +16,18 @@ export class ByteTail {
     this.#limitBytes = limitBytes
   }
 
-  /** Takes the next chunk. */
+  /** Adds the next chunk. */
   write(chunk: Uint8Array): void {
     const all = Buffer.concat([this.#tail, chunk.subarray(-this.#limitBytes)])
     this.#tail = Buffer.from(all.subarray(-this.#limitBytes))
   }
 
-  /** Forgets all. */
+  /** Drops everything. */
   clear(): void {
     this.#tail = Buffer.alloc(0)
   }
 
-  /** The end as text. Where it begins inside a character, that character is left out. */
+  /** The kept bytes as text, without a partial character at the beginning. */
   toString(): string {
     const isCut = this.#tail.length === this.#limitBytes
     let start = 0
@@ -37,12 +37,12 @@ export class ByteTail {
   }
 }
 
-// What user code prints, as lines for the log.
+// Output of user code, as lines for the log.
 
-/** Longer lines are cut into pieces of so many characters. */
+/** Longer lines are cut into pieces of this many characters. */
 const MAX_LINE_LENGTH = 16 * 1024
 
-/** Cuts a byte stream into lines, whatever the chunks; a character may lie across two of them. */
+/** Splits a byte stream into lines; characters may be split across chunks. */
 export class LineSplitter {
   readonly #onLine: (line: string) => void
   readonly #decoder = new StringDecoder('utf8')
@@ -52,12 +52,12 @@ export class LineSplitter {
     this.#onLine = onLine
   }
 
-  /** Takes the next chunk. */
+  /** Adds the next chunk. */
   write(chunk: Uint8Array): void {
     this.#push(this.#decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)))
   }
 
-  /** The stream has ended: what is left is a line, too. */
+  /** The stream has ended: the rest is a line, too. */
   end(): void {
     this.#push(this.#decoder.end())
     if (this.#rest !== '') this.#onLine(this.#rest)
@@ -94,36 +94,36 @@ const MAIN: string = fileURLToPath(
 )
 
 /**
- * Command line options of Node that every processor gets, before those that it is given. None so
- * far: references to modules are resolved without. `spawn` passes on no options of this process but
- * those in NODE_OPTIONS; where it runs under `--permission`, Node itself puts that there.
+ * Node options that every processor gets, before those of `execArgv`. None so far: resolving module
+ * references does not need any. `spawn` passes on no options of this process except those in
+ * NODE_OPTIONS, where Node itself puts `--permission`.
  */
 const PROCESSOR_FLAGS: readonly string[] = []
 
-/** How processors are started and ended. */
+/** How processors are started and stopped. */
 export interface ProcessorOptions {
   /** Command line options of Node. */
   readonly execArgv: readonly string[]
   readonly env: NodeJS.ProcessEnv
   /** Undefined: the agent's working directory. */
   readonly cwd: string | undefined
-  /** From SIGTERM to SIGKILL. */
+  /** Time from SIGTERM to SIGKILL. */
   readonly killDelayMs: number
-  /** How often it is asked whether it lives. Undefined: as often as is good. */
+  /** How often to check that it responds. Undefined: a suitable default. */
   readonly pulseIntervalMs?: number
 }
 
-/** The process, which may already be about to fail; or why it could not be started. */
+/** Returns the process, which may be about to fail, or why it could not be started. */
 export function spawnProcessor(options: ProcessorOptions): ChildProcess | Error {
   const child = trySpawn(options)
   if (child instanceof Error) return child
-  // With no process there is an 'error' event, which must not go unheard; without pipes (no file
-  // descriptors are left) there is not even a `stdio`.
-  const failure = new Error('the system refuses to start processes')
+  // A failed start emits an 'error' event, which needs a listener; without pipes (no free file
+  // descriptors) `stdio` is missing.
+  const failure = new Error('the system cannot start processes')
   child.on('error', (error) => (failure.message = error.message))
   const hasPipes = (child as { stdio?: unknown[] }).stdio?.every((stream) => stream !== undefined)
   if (child.pid !== undefined && hasPipes === true) return child
-  // Pipes to nobody.
+  // These pipes are not connected to a process.
   for (const stream of child.stdio ?? []) stream?.destroy()
   return failure
 }
@@ -132,8 +132,8 @@ function trySpawn({ execArgv, env, cwd }: ProcessorOptions): ChildProcess | Erro
   try {
     return spawn(process.execPath, [...PROCESSOR_FLAGS, ...execArgv, MAIN], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
-      // A group of its own: a terminal's Ctrl-C is not for it, and all of it can be killed
-      // together.
+      // A process group of its own: Ctrl-C in a terminal does not reach it, and the whole group can
+      // be killed together.
       detached: true,
       windowsHide: true,
       env,

@@ -1,6 +1,6 @@
 // The shell of one worker: a DEALER to the scheduler, a processor process, and the machine between
-// them. It turns frames and exits into events and actions into frames and processes; it decides
-// nothing.
+// them. It turns frames and exits into events, and actions into frames and processes; the machine
+// decides.
 
 import { DisconnectedError } from '../../base/errors.js'
 import type { Identity } from '../../base/ids.js'
@@ -28,34 +28,34 @@ import { newResultId, serializerIdOf } from '../processor/processor.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import type { SparePool } from './spare-pool.js'
 
-/** How a worker, or an agent, came to its end. */
+/** Why a worker or an agent stopped. */
 export interface AgentEnd {
   readonly reason: string
-  /** Whether it ended for another reason than that it was told to. */
+  /** Whether it stopped for any reason other than a request to stop. */
   readonly isFailure: boolean
 }
 
-/** What a worker is made of. */
+/** What a worker needs. */
 export interface AgentWorkerOptions {
   readonly identity: Identity
-  /** What the scheduler is told of it. */
+  /** What it reports about itself to the scheduler. */
   readonly info: PeerInfo
-  /** Those of the agent. */
+  /** The options of the agent. */
   readonly settings: CheckedAgentOptions
   /** The same for all workers of the agent. */
   readonly agentId: string
-  /** What all workers of the agent have together. */
+  /** The units that all workers of the agent share. */
   readonly units: HostUnits
-  /** Says which worker speaks. */
+  /** Adds the worker to each line. */
   readonly logger: Logger
-  /** Watches this process, for all of its workers. */
+  /** Samples this process, for all of its workers. */
   readonly sampler: ProcessSampler
   readonly report: ConnectReport
-  /** Processors for workers that have lost theirs. */
+  /** Processors that replace lost ones. */
   readonly spares: SparePool
 }
 
-/** Something that was printed. */
+/** Output of user code. */
 interface Printed {
   readonly stream: OutputStream
   readonly content: Uint8Array
@@ -64,10 +64,10 @@ interface Printed {
 /** One worker of an agent. */
 export class AgentWorker {
   /**
-   * Resolves when the scheduler has answered for the first time; rejects if the worker ends before.
+   * Resolves when the scheduler has answered for the first time; rejects if the worker stops first.
    */
   readonly ready: Promise<void>
-  /** Resolves when the worker has ended, with its connection and its processor. */
+  /** Resolves when the worker has stopped, with its connection and its processor. */
   readonly ended: Promise<AgentEnd>
   readonly #identity: Identity
   readonly #settings: CheckedAgentOptions
@@ -101,7 +101,7 @@ export class AgentWorker {
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = { resolve, reject }
     })
-    // Who does not ask is not told.
+    // A rejection that the caller does not await is not an unhandled one.
     this.ready.catch(() => {})
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve
@@ -118,20 +118,20 @@ export class AgentWorker {
   }
 
   /**
-   * Leaves in good order: what runs has some time to end, unless it is urgent or was said before.
-   * Resolves when all has ended.
+   * Shuts down gracefully: running tasks get some time to finish, unless it is urgent or this is
+   * the second call. Resolves when everything has stopped.
    */
   async stop(isUrgent: boolean): Promise<void> {
     this.#driver.handle({ type: 'stopRequested', isUrgent })
     await this.ended
   }
 
-  /** Units have come free that a task may wait for. */
+  /** Units have become free that a task may be waiting for. */
   nudge(): void {
     if (!this.#isFinished) this.#driver.handle({ type: 'tick' })
   }
 
-  /** How many tasks it still runs though it was told to leave. */
+  /** How many tasks it still runs while it is shutting down. */
   get drainingCount(): number {
     return this.#isFinished ? 0 : this.#machine.drainingCount
   }
@@ -176,7 +176,7 @@ export class AgentWorker {
 
   #onDisconnect(reason: string): void {
     this.#isCongested = false
-    const why = reason === '' ? 'the scheduler has closed it' : reason
+    const why = reason === '' ? 'the scheduler closed it' : reason
     this.#driver.handle({ type: 'disconnected', reason: why })
   }
 
@@ -234,7 +234,7 @@ export class AgentWorker {
     if (this.#socket.send(frame) || this.#isCongested) return
     if (!this.#socket.isConnected) return
     this.#isCongested = true
-    // The machine is told after this action, not within it; by then it may have passed.
+    // The machine is notified after this action, not within it; by then it may have passed.
     queueMicrotask(() => {
       if (this.#isCongested) this.#driver.handle({ type: 'congested' })
     })
@@ -262,7 +262,7 @@ export class AgentWorker {
     })
   }
 
-  /** A machine that has ended says nothing. */
+  /** Output that arrives after the machine has finished goes straight to the log. */
   #onPrinted(host: ProcessorHost, processor: number, { stream, content }: Printed): void {
     if (this.#isFinished || host !== this.#processor) host.log(stream, content)
     else this.#driver.handle({ type: 'outputRead', processor, stream, content })
@@ -285,11 +285,11 @@ export class AgentWorker {
 
   #onFault(error: unknown): void {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    this.#logger.error('the worker met a bug of its own and ends', { error: text })
+    this.#logger.error('internal error, shutting down the worker', { error: text })
     this.#finish({ reason: 'a bug in the worker', isFailure: true })
   }
 
-  /** Who cannot connect has not heard of the scheduler for a reason. */
+  /** Adds why the last attempt to connect failed, if the scheduler was not reached. */
   #explained({ reason, isFailure }: AgentEnd): string {
     const { lastReason } = this.#report
     return isFailure && lastReason !== undefined ? `${reason} (${lastReason})` : reason
@@ -299,7 +299,7 @@ export class AgentWorker {
     if (this.#isFinished) return
     this.#isFinished = true
     this.#driver.stop()
-    this.#settleReady?.reject(new DisconnectedError(`the worker has ended: ${reason}`))
+    this.#settleReady?.reject(new DisconnectedError(`the worker has stopped: ${reason}`))
     void Promise.all([this.#socket.close(), this.#processor?.end()]).then(() => {
       this.#machine.giveUnitsBack()
       this.#resolveEnded({ reason, isFailure })
@@ -332,7 +332,7 @@ function newMachine(options: AgentWorkerOptions): WorkerMachine {
   })
 }
 
-/** An error that the agent made: where in the agent it was made tells a user nothing. */
+/** Serializes an error of the agent, without its stack, which does not help users. */
 function encodeOwnError(error: Error): Uint8Array {
   error.stack = String(error)
   return serializeError(error)

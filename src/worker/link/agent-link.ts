@@ -1,22 +1,22 @@
-// The agent's end of the pipes to a processor: frames go out coalesced, one write per turn of the
-// event loop; what comes in is told as it comes.
+// The agent's end of the pipes to a processor: outgoing frames are coalesced into one write per
+// turn of the event loop; incoming frames are handled as they arrive.
 
 import type { Duplex, Readable } from 'node:stream'
 import { NO_BYTES } from '../../base/bytes.js'
 import type { OutgoingFrame } from '../../transport/options.js'
 import { FrameBatch, FrameParser, KIND_END } from './frames.js'
 
-/** Written at once when so much waits, in bytes. */
+/** Queued bytes that trigger an immediate write. */
 const FLUSH_BYTES = 64 * 1024
 
-/** What an agent link tells. */
+/** Handles the events of an agent link. */
 export interface AgentLinkHandler {
   onFrame(kind: number, bytes: Buffer): void
-  /** All that has come together was told. */
+  /** All frames that arrived together were handled. */
   onPause(): void
-  /** Whether what comes has to wait until all that has come on other ways in this turn was read. */
+  /** Whether incoming chunks must wait until the other pipes were read in this turn. */
   readonly mustWait: boolean
-  /** What came is not what a processor sends. Nothing more is read. */
+  /** The processor sent invalid data. Nothing more is read. */
   onGarbage(error: unknown): void
 }
 
@@ -27,7 +27,7 @@ export class AgentLink {
   readonly #batch = new FrameBatch()
   readonly #handler: AgentLinkHandler
   readonly #parser: FrameParser
-  /** What has come and has to wait. */
+  /** Chunks that have arrived and must wait. */
   #waiting: Buffer[] = []
   #isFlushPlanned = false
   #isClosed = false
@@ -37,10 +37,10 @@ export class AgentLink {
     this.#input = input
     this.#handler = handler
     this.#parser = new FrameParser((kind, bytes) => handler.onFrame(kind, bytes))
-    // A pipe that breaks belongs to a process that ends, and that is told by its exit.
+    // A pipe breaks when the process exits, which is reported separately.
     output.on('error', () => {})
     input.on('error', () => {})
-    // Nothing comes this way, but only who reads sees the end.
+    // No data arrives here, but only a stream that is read reports its end.
     output.resume()
     input.on('data', (chunk: Buffer) => {
       if (handler.mustWait || this.#waiting.length > 0) this.#wait(chunk)
@@ -56,7 +56,7 @@ export class AgentLink {
     else this.#planFlush()
   }
 
-  /** Sends what waits, then tells the processor that there is no more: it ends by itself. */
+  /** Sends queued frames and the order to exit. */
   end(): void {
     if (!this.#isClosed) this.#batch.add(KIND_END, NO_BYTES)
     this.#flush()
@@ -70,7 +70,7 @@ export class AgentLink {
     this.#input.resume()
   }
 
-  /** Resolves when all that the processor had written was handled. */
+  /** Resolves when everything that the processor has written was handled. */
   async drained(): Promise<void> {
     if (!this.#input.readableEnded && !this.#input.destroyed) {
       await new Promise<void>((resolve) => {
@@ -81,7 +81,7 @@ export class AgentLink {
     this.#readWaiting()
   }
 
-  /** Until the end of this turn: by then the other pipes that were readable with it were read. */
+  /** Waits until the end of this turn: by then, other pipes that became readable were read. */
   #wait(chunk: Buffer): void {
     if (this.#waiting.push(chunk) === 1) setImmediate(() => this.#readWaiting())
   }

@@ -1,4 +1,5 @@
-// The frame by which a log line of a task reaches the logger of its worker: JSON, as there are few.
+// The control frames between an agent and its processor. First, a log line of a task for the logger
+// of its worker: JSON, because there are few.
 
 import { latin1Slice, latin1ToBytes } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
@@ -7,15 +8,15 @@ import type { LogFields, LogLevel } from '../../base/logger.js'
 import type { LastRun, StopReason } from '../../core/worker/events.js'
 import type { Units } from '../../core/worker/queue/units.js'
 
-// The frame by which an agent says which units the next task has: JSON.
+// The frame with the units of the next task: JSON.
 
-/** So many different ones are remembered: most tasks have what others had. */
+/** How many different units are cached: most tasks have the same as others. */
 const MAX_KNOWN = 1000
 
 const encoded = new WeakMap<Units, Uint8Array>()
 const decoded = new Map<string, Units>()
 
-/** The units as bytes. */
+/** Encodes units. */
 export function encodeUnits(units: Units): Uint8Array {
   const known = encoded.get(units)
   if (known !== undefined) return known
@@ -24,7 +25,7 @@ export function encodeUnits(units: Units): Uint8Array {
   return bytes
 }
 
-/** The units again. Throws `ProtocolError`. */
+/** Decodes units. Throws `ProtocolError`. */
 export function decodeUnits(bytes: Buffer): Units {
   const text = bytes.toString()
   const known = decoded.get(text)
@@ -58,44 +59,44 @@ function isEntry(entry: unknown): entry is [string, number[]] {
   return typeof name === 'string' && Array.isArray(numbers) && numbers.every(Number.isInteger)
 }
 
-// The frame by which an agent has an idle processor collect garbage: only if it holds more memory
-// than so many bytes (6 bytes, little-endian).
+// The frame that has an idle processor collect garbage, if it holds more memory than this many
+// bytes (6 bytes, little-endian).
 
 const NUMBER_BYTES = 6
 
-/** The order as bytes. */
+/** Encodes the order. */
 export function encodeCollect(aboveBytes: number): Uint8Array {
   const bytes = Buffer.allocUnsafe(NUMBER_BYTES)
   bytes.writeUIntLE(aboveBytes, 0, NUMBER_BYTES)
   return bytes
 }
 
-/** The order again. Throws `ProtocolError`. */
+/** Decodes the order. Throws `ProtocolError`. */
 export function decodeCollect(bytes: Buffer): number {
   if (bytes.length === NUMBER_BYTES) return bytes.readUIntLE(0, NUMBER_BYTES)
-  throw new ProtocolError(`${bytes.length} bytes do not say when to collect garbage`)
+  throw new ProtocolError(`an order to collect garbage of ${bytes.length} bytes`)
 }
 
-// The last words of a processor that ends by itself: which task it ran. Without them its agent
-// would not know whom to blame.
+// The exit note of a processor that exits on its own: which task it ran. Without it, the agent
+// could not attribute the death to a task.
 
-/** What a processor can say of itself. */
+/** What a processor can report about itself. */
 export type ExitNote = Exclude<LastRun, 'unknown'>
 
 const NOTHING = 0
 const TASKS = 1
 const RETIRED = 2
 
-/** So many tasks are named at most. */
+/** At most this many tasks are named. */
 const MAX_TASKS = 1_000
 
-/** The note of a processor in which one of these tasks is the cause of its end. */
+/** The note of a processor that exits because of one of these tasks. */
 export function exitNoteOf(ids: readonly TaskId[]): ExitNote {
   const [first, ...others] = ids
   return first === undefined ? 'nothing' : { taskIds: [first, ...others.slice(0, MAX_TASKS - 1)] }
 }
 
-/** The note as bytes: what it says, then each id behind its length. */
+/** Encodes a note: its kind, then each id after its length. */
 export function encodeExitNote(note: ExitNote): Uint8Array {
   if (note === 'nothing') return Uint8Array.of(NOTHING)
   if (note === 'retired') return Uint8Array.of(RETIRED)
@@ -107,7 +108,7 @@ export function encodeExitNote(note: ExitNote): Uint8Array {
   return Buffer.concat([Uint8Array.of(TASKS), ...pieces])
 }
 
-/** What a note says. One that makes no sense counts as none. */
+/** Decodes a note. An invalid one is `unknown`. */
 export function decodeExitNote(bytes: Buffer): LastRun {
   if (bytes.length === 1 && bytes[0] === NOTHING) return 'nothing'
   if (bytes.length === 1 && bytes[0] === RETIRED) return 'retired'
@@ -124,26 +125,26 @@ export function decodeExitNote(bytes: Buffer): LastRun {
   return first === undefined || at !== bytes.length ? 'unknown' : { taskIds: [first, ...others] }
 }
 
-// The first frame that a processor gets: whose it is. One that was started in advance learns it
-// only then.
+// The first frame that a processor receives: its worker. One that was started in advance does not
+// know it before.
 
-/** What a processor has to know of its worker. */
+/** What a processor needs to know about its worker. */
 export interface HostFacts {
-  /** Where the worker's scheduler is. */
+  /** The address of the worker's scheduler. */
   readonly address: string
   readonly worker: Identity
   /** Longer results become objects, in bytes. */
   readonly inlineLimitBytes: number
-  /** How long the worker lets any task run, in milliseconds; 0 = for ever. */
+  /** The worker's time limit for each task, in milliseconds; 0 = none. */
   readonly taskTimeoutMs: number
 }
 
-/** The facts as bytes. */
+/** Encodes the facts. */
 export function encodeHost(facts: HostFacts): Uint8Array {
   return Buffer.from(JSON.stringify(facts))
 }
 
-/** The facts again. Throws `ProtocolError`. */
+/** Decodes the facts. Throws `ProtocolError`. */
 export function decodeHost(bytes: Buffer): HostFacts {
   try {
     const facts = JSON.parse(bytes.toString()) as Readonly<Record<keyof HostFacts, unknown>>
@@ -154,18 +155,18 @@ export function decodeHost(bytes: Buffer): HostFacts {
       }
     }
   } catch {
-    // What is no JSON is no better than JSON of something else.
+    // Invalid JSON is treated like JSON with wrong content.
   }
-  throw new ProtocolError('an agent has told its processor nothing that makes sense')
+  throw new ProtocolError('invalid facts about the worker')
 }
 
-/** What user code calls a logger with: anything. */
+/** The arguments of a logger call in user code: anything. */
 export interface LogWords {
   readonly text: unknown
   readonly fields: unknown
 }
 
-/** One line. In what a task writes, its id is the field `task`. */
+/** One line. In lines of a task, the field `task` is its id. */
 export interface LogLine {
   readonly level: LogLevel
   readonly text: string
@@ -174,24 +175,24 @@ export interface LogLine {
 
 const LEVELS: ReadonlySet<unknown> = new Set<LogLevel>(['debug', 'info', 'warn', 'error'])
 
-/** Longer ones are cut. */
+/** Longer texts are cut. */
 const MAX_TEXT_LENGTH = 64 * 1024
 
 /**
- * A line of a task as bytes. Tasks come with whatever they have: what is no text, number or boolean
- * becomes text or is left out.
+ * Encodes a line of a task. Values in it that are not text, a number or a boolean become text or
+ * are left out.
  */
 export function encodeLog(id: TaskId, level: LogLevel, { text, fields }: LogWords): Uint8Array {
   const all = { ...fieldsOf(fields), task: idToHex(id) }
   return encodeOwnLog({ level, text: textOf(text), fields: all })
 }
 
-/** A line of the processor itself as bytes. */
+/** Encodes a line of the processor itself. */
 export function encodeOwnLog(line: LogLine): Uint8Array {
   return Buffer.from(JSON.stringify(line))
 }
 
-/** The line again. Throws `ProtocolError`. */
+/** Decodes a line. Throws `ProtocolError`. */
 export function decodeLog(bytes: Buffer): LogLine {
   try {
     const line = JSON.parse(bytes.toString()) as Readonly<Record<keyof LogLine, unknown>>
@@ -200,9 +201,9 @@ export function decodeLog(bytes: Buffer): LogLine {
       return { level: level as LogLevel, text, fields: fieldsOf(fields) }
     }
   } catch {
-    // What is no JSON is no better than JSON of something else.
+    // Invalid JSON is treated like JSON with wrong content.
   }
-  throw new ProtocolError('a processor has sent a log line that is none')
+  throw new ProtocolError('an invalid log line from a processor')
 }
 
 function fieldsOf(fields: unknown): LogFields {
@@ -216,7 +217,7 @@ function fieldsOf(fields: unknown): LogFields {
   return known
 }
 
-/** A logger throws nothing, whatever a getter does. */
+/** Reads a field. A logger must not throw, even if a getter does. */
 function valueOf(fields: object, name: string): unknown {
   try {
     return (fields as Readonly<Record<string, unknown>>)[name]
@@ -233,7 +234,7 @@ function textOf(value: unknown): string {
   }
 }
 
-// The frame by which an agent has a task stopped: why (1 byte), then the task's id.
+// The frame that orders a processor to stop a task: the reason (1 byte), then the task's id.
 
 const REASONS: readonly StopReason[] = ['cancelled', 'timedOut', 'givenUp']
 
@@ -243,14 +244,14 @@ export interface StopOrder {
   readonly reason: StopReason
 }
 
-/** The order as bytes. */
+/** Encodes the order. */
 export function encodeStop({ id, reason }: StopOrder): Uint8Array {
   return Buffer.concat([Uint8Array.of(REASONS.indexOf(reason)), latin1ToBytes(id)])
 }
 
-/** The order again. Throws `ProtocolError`. */
+/** Decodes the order. Throws `ProtocolError`. */
 export function decodeStop(bytes: Buffer): StopOrder {
   const reason = REASONS[bytes[0] ?? REASONS.length]
-  if (reason === undefined) throw new ProtocolError('a task is to be stopped for no known reason')
+  if (reason === undefined) throw new ProtocolError('an order to stop a task, of unknown reason')
   return { id: taskId(latin1Slice(bytes, 1, bytes.length)), reason }
 }

@@ -10,7 +10,7 @@ function parse(chunks: readonly Uint8Array[]): [kind: number, bytes: Buffer][] {
   return frames
 }
 
-test('frames survive any way of cutting them', () => {
+test('frames do not depend on chunk boundaries', () => {
   const frame = fc.tuple(
     fc.constantFrom(KIND_MESSAGE, KIND_EXIT_NOTE),
     fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 3 }),
@@ -40,7 +40,7 @@ test('frames survive any way of cutting them', () => {
   )
 })
 
-test('a header may be cut anywhere', () => {
+test('a header may be split anywhere', () => {
   const batch = new FrameBatch()
   batch.add(KIND_MESSAGE, Buffer.from('one'))
   batch.add(KIND_EXIT_NOTE, Buffer.alloc(0))
@@ -55,7 +55,7 @@ test('a header may be cut anywhere', () => {
   }
 })
 
-test('large pieces are passed on as they are, and what was taken stays as it is', () => {
+test('large pieces are not copied, and taken pieces do not change', () => {
   const batch = new FrameBatch()
   const large = Buffer.alloc(20_000, 1)
   batch.add(KIND_MESSAGE, [Buffer.from('small'), large])
@@ -67,7 +67,7 @@ test('large pieces are passed on as they are, and what was taken stays as it is'
   assert.equal(parse(batch.take()).length, 20)
 })
 
-test('a large frame is collected in one piece of memory of its own size', () => {
+test('a large frame is collected in one buffer of its own size', () => {
   const size = 40 * 1024 ** 2
   const batch = new FrameBatch()
   batch.add(KIND_MESSAGE, Buffer.alloc(size, 5))
@@ -80,14 +80,14 @@ test('a large frame is collected in one piece of memory of its own size', () => 
   assert.equal(bytes[size - 1], 5)
 })
 
-test('a length that is not followed by so many bytes costs little memory', () => {
+test('a length without the bytes that it announces costs little memory', () => {
   const parser = new FrameParser(() => assert.fail())
   const before = process.memoryUsage().arrayBuffers
   parser.feed(Buffer.from([255, 255, 255, 255, KIND_MESSAGE, 1, 2, 3]))
   assert.ok(process.memoryUsage().arrayBuffers - before < 2 * 1024 ** 2)
 })
 
-test('an unknown kind is refused at once', () => {
+test('an unknown kind is refused immediately', () => {
   for (const chunks of [
     [Buffer.from([1, 0, 0, 0, 11, 0])],
     [Buffer.from([1, 0, 0, 0]), Buffer.from([77, 0])],

@@ -1,75 +1,75 @@
-// What runs between an agent and its processor: frames of a length (4 bytes, little-endian), a kind
-// (1 byte) and so many bytes. One pipe leads each way.
+// The frames between an agent and its processor: a length (4 bytes, little-endian), a kind (1 byte)
+// and that many bytes. There is one pipe for each direction.
 //
-//   agent ── fd 3 ──► processor     whose it is; messages: tasks, objects, deletes; orders to stop,
-//                                   to collect garbage, to end
+//   agent ── fd 3 ──► processor     its worker; messages: tasks, objects, deletes; orders to stop a
+//                                   task, to collect garbage, to exit
 //   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results, updates; log lines;
 //                                   the exit note
-//   agent ◄─ fd 4 ──► guardian      questions and their answers, in order (lifeline.ts); its
-//                                   end is the agent's death (guardian.ts)
+//   agent ◄─ fd 4 ──► guardian      questions and their answers, in order (lifeline.ts); it closes
+//                                   when the agent dies (guardian.ts)
 
 import { asBuffer } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
 import type { OutgoingFrame } from '../../transport/options.js'
 
-/** Where the processor reads what the agent says. */
+/** The processor reads frames of the agent from here. */
 export const INBOX_FD = 3
 
-/** The guardian's. */
+/** The lifeline of the guardian. */
 export const LIFELINE_FD = 4
 
-/** Where the processor writes. Apart from the inbox, so that it can block (see outbox.ts). */
+/** The processor writes here. Separate from the inbox, so that it can block (see outbox.ts). */
 export const OUTBOX_FD = 5
 
 /** A frame that is an encoded message. */
 export const KIND_MESSAGE = 0
 
-/** The last frame of a processor: what it ran when it ended (control.ts). */
+/** The last frame of a processor: what it ran when it exited (control.ts). */
 export const KIND_EXIT_NOTE = 1
 
-/** The first frame that a processor gets: whose it is (control.ts). */
+/** The first frame that a processor receives: its worker (control.ts). */
 export const KIND_HOST = 2
 
-/** A task shall stop (control.ts). */
+/** An order to stop a task (control.ts). */
 export const KIND_STOP = 3
 
 /** A task has written a log line (control.ts). */
 export const KIND_LOG = 4
 
-/** On the lifeline: how far a task is. */
+/** On the lifeline: the status of a task. */
 export const KIND_STATUS = 5
 
 /** On the lifeline: tasks are taken back. */
 export const KIND_RETRACT = 6
 
-/** On the lifeline: whether anybody is there. */
+/** On the lifeline: checks that the guardian responds. */
 export const KIND_PULSE = 7
 
-/** The processor shall end. A pipe that ends without it is the agent's death. */
+/** An order to exit. A pipe that closes without it means that the agent has died. */
 export const KIND_END = 8
 
-/** The processor has nothing to do, and shall collect garbage (control.ts). */
+/** An order to an idle processor to collect garbage (control.ts). */
 export const KIND_COLLECT = 9
 
-/** The units that the next task has (control.ts). */
+/** The units of the next task (control.ts). */
 export const KIND_UNITS = 10
 
 const HEADER_BYTES = 5
 const MAX_LENGTH = 2 ** 32 - 1
 
-/** Pieces from here on are not copied. */
+/** Pieces of at least this size are not copied. */
 const LARGE_PIECE_BYTES = 16 * 1024
 
 const SLAB_BYTES = 64 * 1024
 
-/** Frames up to here get all their memory as soon as their length is known. */
+/** Frames up to this size get all their memory as soon as their length is known. */
 const EAGER_BYTES = 1024 ** 2
 
 /** Memory for larger frames grows by this factor when it is full. */
 const GROWTH = 8
 
 /**
- * Puts frames together for one write. Small pieces are copied, large ones are taken as they are.
+ * Joins frames into one write. Small pieces are copied, large ones are not.
  */
 export class FrameBatch {
   #pieces: Uint8Array[] = []
@@ -79,7 +79,7 @@ export class FrameBatch {
   #end = 0
   #bytes = 0
 
-  /** What waits, in bytes. */
+  /** Queued bytes. */
   get bytes(): number {
     return this.#bytes
   }
@@ -97,7 +97,7 @@ export class FrameBatch {
     for (const piece of frame) this.#addPiece(piece)
   }
 
-  /** All pieces that wait, in order; the batch is empty afterwards. They are the caller's. */
+  /** All queued pieces, in order; the caller owns them, and the batch is empty afterwards. */
   take(): readonly Uint8Array[] {
     this.#cut()
     const pieces = this.#pieces
@@ -143,23 +143,23 @@ export class FrameBatch {
 }
 
 /**
- * Reads frames, however they were cut into chunks. Once it has thrown, it must not be fed again.
+ * Parses frames from chunks of any size. After it has thrown, it must not be fed again.
  */
 export class FrameParser {
   readonly #onFrame: (kind: number, bytes: Buffer) => void
   readonly #header = Buffer.alloc(HEADER_BYTES)
   #headerLength = 0
-  /** The frame whose end has not come yet. */
+  /** The frame that is not complete yet. */
   #body: Buffer | undefined
   #bodyLength = 0
   #bodySize = 0
 
-  /** Frames that lie whole in a chunk are views of it. */
+  /** Frames that lie completely in a chunk are views of it. */
   constructor(onFrame: (kind: number, bytes: Buffer) => void) {
     this.#onFrame = onFrame
   }
 
-  /** Reads one chunk. Throws `ProtocolError` at a frame of an unknown kind. */
+  /** Parses one chunk. Throws `ProtocolError` at a frame of an unknown kind. */
   feed(chunk: Uint8Array): void {
     const bytes = asBuffer(chunk)
     let at = this.#resume(bytes)
@@ -182,7 +182,7 @@ export class FrameParser {
     }
   }
 
-  /** Goes on with what earlier chunks have begun. Returns where the next frame starts. */
+  /** Continues a frame from earlier chunks. Returns where the next frame starts. */
   #resume(chunk: Buffer): number {
     if (this.#body !== undefined) return this.#collect(chunk, 0)
     if (this.#headerLength === 0) return 0
@@ -201,7 +201,7 @@ export class FrameParser {
     this.#body = Buffer.allocUnsafeSlow(Math.min(size, EAGER_BYTES))
   }
 
-  /** Takes what belongs to the frame that was begun. Returns where the next one starts. */
+  /** Adds bytes to the unfinished frame. Returns where the next one starts. */
   #collect(chunk: Buffer, start: number): number {
     const end = Math.min(chunk.length, start + this.#bodySize - this.#bodyLength)
     const needed = this.#bodyLength + end - start

@@ -7,7 +7,7 @@ import { FrameParser, KIND_LOG, KIND_PULSE, KIND_RETRACT, KIND_STATUS } from './
 
 const STATUS = { isStarted: true, isListening: false, isAlone: true, hasGivenUp: false }
 
-/** A lifeline whose other end is the test. */
+/** A lifeline with the test at its other end. */
 class Setup {
   readonly asked: string[] = []
   readonly told: unknown[] = []
@@ -33,7 +33,7 @@ class Setup {
     })
   }
 
-  /** What comes in, byte by byte. */
+  /** Delivers incoming bytes one by one. */
   async answer(kind: number, body: Uint8Array): Promise<void> {
     for (const byte of lifelineFrame(kind, body)) this.#stream.push(Buffer.of(byte))
     await nextTurn()
@@ -50,7 +50,7 @@ test('a question about one task, or about many, is one frame', () => {
   ])
 })
 
-test('what was taken back is told with what was asked', async () => {
+test('tasks that were taken back are reported together with the request', async () => {
   const setup = new Setup()
   setup.lifeline.retract([1, 2, 3])
   setup.lifeline.askStatus(9)
@@ -68,7 +68,7 @@ test('what was taken back is told with what was asked', async () => {
   ])
 })
 
-test('what a guardian does not send is garbage', async () => {
+test('data that a guardian does not send is invalid', async () => {
   const nothing = Buffer.alloc(0)
   for (const [kind, body] of [
     [KIND_RETRACT, encodeNumbers([2])],
@@ -88,7 +88,7 @@ test('what a guardian does not send is garbage', async () => {
   assert.deepEqual(setup.told, ['ProtocolError'])
 })
 
-test('a guardian that is silent for six beats is told, once', async (context) => {
+test('a guardian that is silent for six beats is reported once', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] })
   const setup = new Setup()
   const beat = (times: number): void => {
@@ -109,7 +109,7 @@ test('a guardian that is silent for six beats is told, once', async (context) =>
   assert.equal(setup.asked.length, 3)
 })
 
-test('nobody is asked any more when it does not matter', (context) => {
+test('the guardian is not checked any more after unwatch', (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] })
   const { lifeline, asked, told } = new Setup()
   lifeline.watch(10)

@@ -1,19 +1,19 @@
-// The agent's end of the lifeline to a processor: asks its guardian, which answers whatever user
-// code does. A guardian that is silent for long shows that all of the process is stopped.
+// The agent's end of the lifeline to a processor: sends questions to its guardian, which answers
+// whatever user code does. If the guardian is silent for long, the whole process is stopped.
 
 import type { Duplex } from 'node:stream'
 import { ProtocolError } from '../../base/errors.js'
 import type { RunStatus } from '../../core/worker/events.js'
 import { FrameParser, KIND_PULSE, KIND_RETRACT, KIND_STATUS } from './frames.js'
 
-// What runs on the lifeline between an agent and a guardian, in the frames of frames.ts. To each
-// question there is one answer of the same kind, in order. Numbers are little-endian.
+// The lifeline protocol between an agent and a guardian, in the frames of frames.ts. Each question
+// has one answer of the same kind, in order. Numbers are little-endian.
 //
 //   KIND_STATUS    task                 ──► task, flags (1 byte), milliseconds
-//   KIND_RETRACT   tasks                ──► those of them that were taken back
+//   KIND_RETRACT   tasks                ──► those that were taken back
 //   KIND_PULSE     nothing              ──► nothing
 //
-// Tasks are named by their dispatch number: 6 bytes, as milliseconds are.
+// Tasks are named by their dispatch number. It takes 6 bytes, and so do milliseconds.
 
 const NUMBER_BYTES = 6
 const STATUS_BYTES = 2 * NUMBER_BYTES + 1
@@ -24,7 +24,7 @@ const IS_LISTENING = 2
 const IS_ALONE = 4
 const HAS_GIVEN_UP = 8
 
-/** A whole frame for the lifeline. */
+/** A complete frame for the lifeline. */
 export function lifelineFrame(kind: number, body: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(HEADER_BYTES + body.byteLength)
   frame.writeUInt32LE(body.byteLength, 0)
@@ -33,7 +33,7 @@ export function lifelineFrame(kind: number, body: Uint8Array): Buffer {
   return frame
 }
 
-/** Dispatch numbers as bytes. */
+/** Encodes dispatch numbers. */
 export function encodeNumbers(numbers: readonly number[]): Buffer {
   const bytes = Buffer.allocUnsafe(numbers.length * NUMBER_BYTES)
   for (const [index, number] of numbers.entries()) {
@@ -42,10 +42,10 @@ export function encodeNumbers(numbers: readonly number[]): Buffer {
   return bytes
 }
 
-/** The numbers again. Throws `ProtocolError`. */
+/** Decodes dispatch numbers. Throws `ProtocolError`. */
 export function decodeNumbers(bytes: Buffer): number[] {
   if (bytes.length % NUMBER_BYTES !== 0) {
-    throw new ProtocolError(`${bytes.length} bytes are no list of dispatch numbers`)
+    throw new ProtocolError(`${bytes.length} bytes are not a list of dispatch numbers`)
   }
   const numbers: number[] = []
   for (let at = 0; at < bytes.length; at += NUMBER_BYTES) {
@@ -54,7 +54,7 @@ export function decodeNumbers(bytes: Buffer): number[] {
   return numbers
 }
 
-/** How far a task is, as bytes. */
+/** Encodes the status of a task. */
 export function encodeStatus(status: RunStatus): Buffer {
   const bytes = Buffer.allocUnsafe(STATUS_BYTES)
   bytes.writeUIntLE(status.dispatchNumber, 0, NUMBER_BYTES)
@@ -67,10 +67,10 @@ export function encodeStatus(status: RunStatus): Buffer {
   return bytes
 }
 
-/** How far a task is, again. Throws `ProtocolError`. */
+/** Decodes the status of a task. Throws `ProtocolError`. */
 export function decodeStatus(bytes: Buffer): RunStatus {
   if (bytes.length !== STATUS_BYTES) {
-    throw new ProtocolError(`${bytes.length} bytes do not tell how far a task is`)
+    throw new ProtocolError(`${bytes.length} bytes are not the status of a task`)
   }
   const flags = bytes[NUMBER_BYTES] ?? 0
   return {
@@ -84,38 +84,38 @@ export function decodeStatus(bytes: Buffer): RunStatus {
 }
 
 /**
- * So many beats in a row remain without an answer before a processor counts as frozen. Beats are
- * counted, not time: while the agent itself is stopped, or the machine sleeps, there are none.
+ * A processor counts as frozen after this many beats in a row without an answer. Beats are counted,
+ * not time: there are none while the agent itself is stopped or the machine sleeps.
  */
 const MAX_MISSED_BEATS = 6
 
-/** What a lifeline tells. */
+/** Handles the events of a lifeline. */
 interface LifelineHandler {
   /** Answers `askStatus`. */
   onStatus(status: RunStatus): void
   /** Answers `retract`: these of `asked` were taken back. */
   onRetracted(asked: readonly number[], retracted: readonly number[]): void
-  /** Nothing has answered for so long. Told once. */
+  /** The guardian has not answered for this long. Called once. */
   onFrozen(silentMs: number): void
-  /** What came is not what a guardian sends. Nothing more is read. */
+  /** The guardian sent invalid data. Nothing more is read. */
   onGarbage(error: unknown): void
 }
 
-/** Questions to one guardian. */
+/** Sends questions to one guardian. */
 export class Lifeline {
   readonly #stream: Duplex
   readonly #handler: LifelineHandler
-  /** What was asked to be taken back and is not answered yet. */
+  /** Requests to take tasks back that are not answered yet. */
   readonly #asked: (readonly number[])[] = []
   #pulse: NodeJS.Timeout | undefined
-  /** Whether anything has come since the last beat. */
+  /** Whether anything has arrived since the last beat. */
   #isAnswered = true
   #missedBeats = 0
 
   constructor(stream: Duplex, handler: LifelineHandler) {
     this.#stream = stream
     this.#handler = handler
-    // A pipe that breaks belongs to a process that ends, and that is told by its exit.
+    // A pipe breaks when the process exits, which is reported separately.
     stream.on('error', () => {})
     const parser = new FrameParser((kind, bytes) => this.#onFrame(kind, bytes))
     const onChunk = (chunk: Buffer): void => {
@@ -130,24 +130,24 @@ export class Lifeline {
     stream.on('data', onChunk)
   }
 
-  /** Asks how far a task is. */
+  /** Asks for the status of a task. */
   askStatus(dispatchNumber: number): void {
     this.#write(KIND_STATUS, encodeNumbers([dispatchNumber]))
   }
 
-  /** Takes back what has not begun of these. */
+  /** Takes back those of these tasks that have not started. */
   retract(dispatchNumbers: readonly number[]): void {
     this.#asked.push(dispatchNumbers)
     this.#write(KIND_RETRACT, encodeNumbers(dispatchNumbers))
   }
 
-  /** From now on somebody should be there, and is asked in this interval. */
+  /** The guardian is up: checks at this interval that it responds. */
   watch(intervalMs: number): void {
     this.#pulse ??= setInterval(() => this.#beat(intervalMs), intervalMs)
     this.#pulse.unref()
   }
 
-  /** The processor is gone, or what it is does not matter any more. */
+  /** Stops the checks: the processor has exited, or does not matter any more. */
   unwatch(): void {
     clearInterval(this.#pulse)
   }
@@ -162,7 +162,7 @@ export class Lifeline {
   #onRetracted(retracted: readonly number[]): void {
     const asked = this.#asked.shift()
     if (asked === undefined || retracted.some((number) => !asked.includes(number))) {
-      throw new ProtocolError('tasks were taken back that nobody has asked for')
+      throw new ProtocolError('tasks were taken back without a request')
     }
     this.#handler.onRetracted(asked, retracted)
   }

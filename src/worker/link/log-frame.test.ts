@@ -6,7 +6,7 @@ import { decodeLog, encodeLog } from './control.js'
 
 const ID = taskId('\x01\x02')
 
-test('a line comes with the id of its task, and with fields of any kind as text', () => {
+test('a line has the id of its task, and fields of any kind as text', () => {
   const fields = { n: 1, b: true, s: 'text', list: [1, 2], nothing: undefined }
   assert.deepEqual(decodeLog(Buffer.from(encodeLog(ID, 'info', { text: 'hello', fields }))), {
     level: 'info',
@@ -15,7 +15,7 @@ test('a line comes with the id of its task, and with fields of any kind as text'
   })
 })
 
-test('what throws when it is looked at does not reach the task that logs', () => {
+test('a field that throws when it is read does not make the log call throw', () => {
   const fields = {
     ok: 1,
     get broken(): never {
@@ -35,7 +35,7 @@ test('what throws when it is looked at does not reach the task that logs', () =>
   })
 })
 
-test('what is no line is refused', () => {
+test('invalid lines are refused', () => {
   for (const text of ['', 'null', '{}', '{"level":"loud","text":"x","fields":{}}']) {
     assert.throws(() => decodeLog(Buffer.from(text)), ProtocolError)
   }

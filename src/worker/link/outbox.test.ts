@@ -20,7 +20,7 @@ function framesOf(bytes: Buffer): string[] {
   return frames
 }
 
-test('frames leave with flush, and by themselves when there are many', (context) => {
+test('frames leave with flush, and automatically when there are many', (context) => {
   const path = pathFor(context)
   const fd = openSync(path, 'w')
   const outbox = new Outbox(fd, () => assert.fail())
@@ -39,7 +39,7 @@ test('frames leave with flush, and by themselves when there are many', (context)
   assert.equal(frames[8]?.length, 100_002)
 })
 
-test('a pipe that nobody reads is told once', () => {
+test('a pipe without a reader is reported once', () => {
   let count = 0
   const outbox = new Outbox(-1, () => (count += 1))
   outbox.add(KIND_MESSAGE, Buffer.from('a'))
@@ -49,7 +49,7 @@ test('a pipe that nobody reads is told once', () => {
   assert.equal(count, 1)
 })
 
-test('a pipe that is full and does not block is written in the end', async () => {
+test('a full pipe that does not block is eventually written', async () => {
   // The child makes its pipe non-blocking, as user code might, and writes more than fits into it.
   const outbox = new URL('./outbox.js', import.meta.url).href
   const program = `

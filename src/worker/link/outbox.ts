@@ -1,19 +1,19 @@
-// The processor's way out. It writes synchronously to a pipe that blocks: so it is always known
-// what was written, and what was not can be written by the 'exit' handler when user code ends the
-// process. While the pipe is full there is nothing better to do anyway: one task runs at a time. A
-// system call of this kind also costs less than a write through a stream.
+// The processor's outgoing pipe. It is written synchronously and blocks: this way it is always
+// known what was written, and the 'exit' handler can write the rest when user code ends the
+// process. While the pipe is full there is nothing better to do: one task runs at a time. Such a
+// system call also costs less than a write through a stream.
 
 import { writevSync } from 'node:fs'
 import type { OutgoingFrame } from '../../transport/options.js'
 import { FrameBatch } from './frames.js'
 
-/** `flush` is due when this much waits, in bytes. */
+/** Queued bytes that trigger a `flush`. */
 const FLUSH_BYTES = 64 * 1024
 
-/** How long to wait before trying again, also where user code has made the pipe non-blocking. */
+/** How long to wait before a retry, for example if user code has made the pipe non-blocking. */
 const RETRY_MS = 1
 
-/** What the system refuses for a moment. */
+/** Errors that pass. */
 const PASSING = new Set(['EAGAIN', 'ENOMEM', 'ENOBUFS'])
 
 /** Collects frames and writes them to a file descriptor. */
@@ -24,24 +24,24 @@ export class Outbox {
   readonly #cell = new Int32Array(new SharedArrayBuffer(4))
   #isBroken = false
 
-  /** `onBroken` is called once, when nobody reads any more. */
+  /** `onBroken` is called once, when the reader has closed the pipe. */
   constructor(fd: number, onBroken: () => void) {
     this.#fd = fd
     this.#onBroken = onBroken
   }
 
-  /** What waits, in bytes. */
+  /** Queued bytes. */
   get bytes(): number {
     return this.#batch.bytes
   }
 
-  /** Adds a frame, which leaves with the next `flush`, or now if much waits. */
+  /** Adds a frame, which leaves with the next `flush`, or now if many bytes are queued. */
   add(kind: number, frame: OutgoingFrame): void {
     this.#batch.add(kind, frame)
     if (this.#batch.bytes >= FLUSH_BYTES) this.flush()
   }
 
-  /** Writes all that waits, however long that takes. */
+  /** Writes all queued frames, however long that takes. */
   flush(): void {
     if (this.#batch.bytes === 0) return
     const pieces = this.#batch.take()
@@ -70,7 +70,7 @@ export class Outbox {
   }
 }
 
-/** What is left of some pieces after their first bytes. */
+/** The rest of some pieces after their first bytes. */
 function after(pieces: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
   let left = bytes
   for (const [index, piece] of pieces.entries()) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeUnits, encodeUnits } from './control.js'
 
-test('units arrive as they were, closed', () => {
+test('units survive encoding, and are frozen', () => {
   const given = Object.defineProperty({ gpu: [0, 2], linux: [] }, '__proto__', {
     value: [1],
     enumerable: true,
@@ -13,7 +13,7 @@ test('units arrive as they were, closed', () => {
   assert.equal(decodeUnits(Buffer.from(encodeUnits(given))), units)
 })
 
-test('what is no units is refused', () => {
+test('invalid units are refused', () => {
   for (const text of [
     '',
     '{}',

@@ -1,5 +1,5 @@
-// From a task as it came to a call of a function, and from what that returns to bytes again. None
-// of it decides when: that is the matter of runner.ts.
+// Turns a task message into a function call, and the return value into bytes. runner.ts decides
+// when.
 
 import { fileURLToPath } from 'node:url'
 import { rewriteStacks } from '../../base/error-stack.js'
@@ -15,25 +15,25 @@ import type { TaskCodec } from '../../serializer/task-codec.js'
 import type { OutputPlace } from '../../wire/message.js'
 import { freezeData, type StoredBytes, type StoredObject, type TaskFunction } from './objects.js'
 
-// What users see of the stack of an error is what they wrote: not how a processor came to call it.
+// Users see only their own frames in the stack of an error, not those of the processor.
 
 /** The folder of this package's compiled files. */
 const OWN_URL: string = new URL('../..', import.meta.url).href
 const OWN_PATH: string = fileURLToPath(OWN_URL)
 
-/** Modules of Node that call what others wrote, for us. */
+/** Modules of Node through which this package calls user code. */
 const INSIDES: ReadonlySet<string> = new Set(['node:async_hooks', 'node:vm'])
 
 const FRAME = /^\s+at (?:async )?(?:.*? \()?(\S.*?):\d+:\d+\)?$/
 
 /**
- * The bytes of whatever a task threw. Takes the frames of this package and of Node's inside out of
- * its stack, and of those in its `cause` and `errors`, for good. Never throws.
+ * Serializes whatever a task threw. Permanently removes the frames of this package and of Node's
+ * internals from its stack, and from those of its `cause` and `errors`. Never throws.
  */
 export function serializeFailure(thrown: unknown): Uint8Array {
   rewriteStacks(thrown, withoutOwnFrames)
   const { stackTraceLimit } = Error
-  // An error that stands for one that cannot travel has no frames but ours.
+  // An error that replaces one that cannot be serialized would only have frames of this package.
   Error.stackTraceLimit = 0
   try {
     return serializeError(thrown)
@@ -42,7 +42,7 @@ export function serializeFailure(thrown: unknown): Uint8Array {
   }
 }
 
-/** The stack without the frames that tell how it was called. */
+/** The stack without the frames that called user code. */
 export function withoutOwnFrames(stack: string): string {
   const lines = stack.split('\n')
   const places = lines.map((line) => FRAME.exec(line)?.[1])
@@ -51,7 +51,7 @@ export function withoutOwnFrames(stack: string): string {
     const place = places[index]
     if (place === undefined) return true
     if (isOwn(place) || isInside(place)) return false
-    // Below the last of ours there is only what reads the pipe.
+    // Below our last frame there is only Node's code that reads the pipe.
     return lastOwn < 0 || index < lastOwn || !place.startsWith('node:')
   })
   return kept.join('\n')
@@ -65,7 +65,7 @@ function isInside(place: string): boolean {
   return place.startsWith('node:internal/') || INSIDES.has(place)
 }
 
-/** Longest result: it must fit into one frame, with some room for what is around it. */
+/** The longest result: it must fit into one frame, with some room for the rest of the message. */
 const MAX_RESULT_BYTES = 2 ** 32 - 2 ** 20
 
 /** Why a task is not run. */
@@ -75,30 +75,30 @@ export interface Refusal {
   readonly text: ErrorText
 }
 
-/** A task with all that it needs. That its time is over, the agent sees. */
+/** A task with everything that it needs. The agent enforces its time limit. */
 export interface RunnableTask extends TimeLimit {
   readonly id: TaskId
-  /** The client whose task it is. */
+  /** The client that submitted the task. */
   readonly source: Identity
-  /** Empty: that of the function. */
+  /** Empty: the name of the function. */
   readonly name: string
-  /** More is more urgent. */
+  /** Higher runs first. */
   readonly priority: number
-  /** How often it was begun before. */
+  /** How many times it was started before. */
   readonly attempt: number
-  /** What it was given of the capabilities that it needs. */
+  /** The capability units that it was assigned. */
   readonly units: Units
   readonly isProfiled: boolean
-  /** Where what it prints goes. */
+  /** Where its output goes. */
   readonly output: OutputPlace
-  /** The client that prints it. */
+  /** The client that its output is forwarded to. */
   readonly outputClient: Identity
-  /** A result that becomes an object is kept here, for tasks that need it. */
+  /** Whether a result that becomes an object is kept here, for tasks that need it. */
   readonly keepsResult: boolean
-  /** That of the task's client. */
+  /** The serializer of the task's client. */
   readonly serializer: Pick<StoredObject, 'codec' | 'clientSerializer'>
   readonly fn: StoredObject
-  /** Objects, or values that came inside the task; the function's attachments come last. */
+  /** Objects, or values inside the task message; the function's attachments come last. */
   readonly inputs: readonly (StoredObject | Uint8Array)[]
   /** Which of the inputs are values of references or results of tasks; undefined = none. */
   readonly shared: ReadonlySet<number> | undefined
@@ -106,17 +106,19 @@ export interface RunnableTask extends TimeLimit {
   readonly refusal: Refusal | undefined
 }
 
-/** A task that was read. */
+/** A deserialized task. */
 export interface TaskCall {
   readonly codec: TaskCodec
   readonly fn: TaskFunction
-  /** Made for this task alone, but for shared plain data, which is frozen. */
+  /** Created for this task only, except shared plain data, which is frozen. */
   readonly values: readonly unknown[]
 }
 
 const NO_ATTACHMENTS: readonly StoredBytes[] = []
 
-/** Reads a task. Throws `DeserializeError`, or `PendingImport` if it cannot be read yet. */
+/**
+ * Deserializes a task. Throws `DeserializeError`, or `PendingImport` if it must wait for an import.
+ */
 export function readCall({ serializer, fn: stored, inputs, shared }: RunnableTask): TaskCall {
   const codec = serializer.codec()
   const count = inputs.length - stored.attachmentCount(codec)
@@ -132,7 +134,7 @@ export function readCall({ serializer, fn: stored, inputs, shared }: RunnableTas
   return { codec, fn, values }
 }
 
-/** What the function returned, as bytes. Throws `SerializeError` with a path from `result`. */
+/** Serializes what the function returned. Throws `SerializeError` with a path from `result`. */
 export function serializeResult({ codec }: TaskCall, value: unknown): Uint8Array {
   let bytes: Uint8Array
   try {
@@ -141,7 +143,7 @@ export function serializeResult({ codec }: TaskCall, value: unknown): Uint8Array
     throw withPathPrefix(error, ['result'])
   }
   if (bytes.byteLength <= MAX_RESULT_BYTES) return bytes
-  const limit = `at most ${MAX_RESULT_BYTES} can travel`
+  const limit = `the limit is ${MAX_RESULT_BYTES}`
   throw new SerializeError(`the result has ${bytes.byteLength} bytes; ${limit}`)
 }
 
@@ -155,7 +157,7 @@ function attachmentsFrom(
     if (!(input instanceof Uint8Array)) attachments.push(input)
   }
   if (count + attachments.length === inputs.length) return attachments
-  throw new DeserializeError('the function came without the objects that belong to it')
+  throw new DeserializeError('the function arrived without its attachments')
 }
 
 function readArgument(

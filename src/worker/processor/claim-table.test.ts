@@ -8,7 +8,7 @@ function setUp(count?: number): { readonly table: ClaimTable; readonly taker: Cl
   return { table: new ClaimTable(cells), taker: new ClaimTaker(cells) }
 }
 
-test('whoever is first has a task', () => {
+test('the first claim of a task wins', () => {
   const { table, taker } = setUp()
   assert.equal(table.claim(0), true)
   assert.equal(taker.retract(0), false)
@@ -18,7 +18,7 @@ test('whoever is first has a task', () => {
   assert.equal(table.claim(2), true)
 })
 
-test('a task that was taken back does not run, however many have begun since', () => {
+test('a task that was taken back does not run, however many have started since', () => {
   const { table, taker } = setUp(4)
   assert.equal(taker.retract(1), true)
   for (const number of [0, 2, 3, 4, 5, 6, 9]) assert.equal(table.claim(number), true)
@@ -26,7 +26,7 @@ test('a task that was taken back does not run, however many have begun since', (
   assert.equal(table.claim(13), true)
 })
 
-test('a task whose cell has gone on begins, and cannot be taken back', () => {
+test('a task whose cell was reused starts, and cannot be taken back', () => {
   const { table, taker } = setUp(4)
   for (const number of [4, 5]) assert.equal(table.claim(number), true)
   assert.equal(taker.retract(6), true)
@@ -36,7 +36,7 @@ test('a task whose cell has gone on begins, and cannot be taken back', () => {
   assert.equal(table.claim(6), false)
 })
 
-test('one that was taken back and is not skipped yet keeps its cell from the next', () => {
+test('a task that was taken back and is not skipped yet keeps its cell', () => {
   const { table, taker } = setUp(4)
   assert.equal(taker.retract(1), true)
   assert.equal(taker.retract(5), false)
@@ -44,7 +44,7 @@ test('one that was taken back and is not skipped yet keeps its cell from the nex
   assert.equal(taker.retract(5), true)
 })
 
-test('numbers beyond 32 bits wrap, and nothing is lost', () => {
+test('numbers beyond 32 bits wrap without loss', () => {
   const { table, taker } = setUp(8)
   for (let first = 0; first < 2 ** 40; first += 2 ** 29) {
     for (let number = first; number < first + 16; number += 2) {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freezeData } from './objects.js'
 
-test('plain data is frozen as deep as it goes', () => {
+test('plain data is frozen deeply', () => {
   const tree = { list: [{ x: 1 }, null], text: 'a', nothing: Object.create(null) as object }
   assert.equal(freezeData(tree), true)
   for (const part of [tree, tree.list, tree.list[0], tree.nothing]) assert.ok(Object.isFrozen(part))
 })
 
-test('primitives are as they are', () => {
+test('primitives do not change', () => {
   for (const value of [1, 'a', null, undefined, Symbol.iterator])
     assert.equal(freezeData(value), true)
 })
@@ -27,7 +27,7 @@ for (const [name, other] of Object.entries({
   instance: new (class Point {})(),
   function: () => 1,
 })) {
-  test(`what is around a ${name} is frozen, the ${name} itself is not`, () => {
+  test(`plain data around a ${name} is frozen, the ${name} itself is not`, () => {
     const tree = { list: [1], other }
     assert.equal(freezeData(tree), false)
     assert.ok(Object.isFrozen(tree) && Object.isFrozen(tree.list) && !Object.isFrozen(other))

@@ -5,12 +5,12 @@ import { findCollector, GarbageCollector } from './meter.js'
 import { LiveProcessor } from '../live-processor.kit.js'
 import { Setup } from './runner.kit.js'
 
-/** Something that is garbage as soon as this returns, and a way to see whether it is there. */
+/** A weak reference to an object that is garbage as soon as this returns. */
 function newGarbage(): WeakRef<object> {
   return new WeakRef(Array.from({ length: 1_000 }, (_, index) => ({ index })))
 }
 
-test('what nobody refers to any more is collected', async () => {
+test('unreachable objects are collected', async () => {
   const garbage = newGarbage()
   // A weak reference holds on until the turn is over.
   await new Promise(setImmediate)
@@ -20,14 +20,14 @@ test('what nobody refers to any more is collected', async () => {
   assert.ok(Number(fields['freedBytes']) >= 0 && Number(fields['tookMs']) >= 0)
 })
 
-test('a process that holds no more than so much is left alone', async () => {
+test('a process below the threshold does not collect', async () => {
   const garbage = newGarbage()
   await new Promise(setImmediate)
   assert.equal(new GarbageCollector().collect(2 ** 40), undefined)
   assert.notEqual(garbage.deref(), undefined)
 })
 
-test('programs look the same as before', () => {
+test('user code does not see the garbage collector', () => {
   assert.notEqual(findCollector(), undefined)
   assert.equal(typeof globalThis.gc, 'undefined')
   assert.equal(runInNewContext('typeof gc'), 'undefined')
@@ -38,7 +38,7 @@ function collections({ lines }: LiveProcessor): number {
   return lines.filter((line) => line.startsWith('debug collected garbage')).length
 }
 
-test('a processor collects garbage when it has nothing to do, and tells what came of it', async (context) => {
+test('an idle processor collects garbage, and reports the outcome', async (context) => {
   const processor = new LiveProcessor()
   context.after(() => processor.host.end())
   await processor.ready
@@ -47,19 +47,19 @@ test('a processor collects garbage when it has nothing to do, and tells what cam
   assert.match(processor.lines.join(), /debug collected garbage processorId freedBytes tookMs/)
 })
 
-test('one that holds no more than so much does not', async (context) => {
+test('a processor below the threshold does not collect', async (context) => {
   const processor = new LiveProcessor()
   context.after(() => processor.host.end())
   const one = processor.define(() => 1)
   processor.host.collectGarbage(2 ** 40)
   await processor.ready
-  // An answer comes after all that was asked for before.
+  // An answer arrives after everything that was requested before.
   processor.dispatch('a', one)
   await processor.until('an answer', () => processor.results.length === 1)
   assert.equal(collections(processor), 0)
 })
 
-test('a runner that has a task is not idle, whatever the task is at', async () => {
+test('a runner with a task is not idle, whatever state the task is in', async () => {
   const setup = new Setup()
   const { runner } = setup
   const seen: boolean[] = []
@@ -74,7 +74,7 @@ test('a runner that has a task is not idle, whatever the task is at', async () =
   assert.equal(runner.isIdle, true)
   setup.add('b', 'wait')
   runner.run()
-  assert.equal(runner.isIdle, false, 'it awaits something')
+  assert.equal(runner.isIdle, false, 'it awaits a promise')
   end()
   await new Promise(setImmediate)
   assert.deepEqual(setup.outbox.story, ['a success', 'b success'])

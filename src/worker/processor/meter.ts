@@ -1,10 +1,11 @@
-// Measures what a task takes. The clock is always read; CPU time and memory cost more to read than
-// a tiny task takes to run, so they are measured only where they are asked for or can matter.
+// Measures the time and memory of tasks. The clock is always read; reading CPU time and memory
+// costs more than running a tiny task, so they are measured only on request or where they can
+// matter.
 //
-// CPU time can only be read for the whole process. Of tasks that run one after the other each gets
-// its own. One that waits for tasks of its own gets none meanwhile, and none at all unless a
-// profile was asked for. While several go on at once, the one that has started or gone on last gets
-// all.
+// CPU time can only be read for the whole process. Tasks that run one after the other each get
+// their own. A task that waits for its children gets none meanwhile, and none at all unless a
+// profile was requested. While several run concurrently, the one that started or resumed last gets
+// all of it.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -12,18 +13,18 @@ import type { LogFields } from '../../base/logger.js'
 import { ProcessUsage } from '../../runtime/process-usage.js'
 import { encodeProfileResult } from '../../wire/metadata.js'
 
-// Collects the garbage of this process when it is told to. Node has a function for that, but shows
-// it only to programs that were started with a flag.
+// Collects the garbage of this process on request. Node has a function for that, but exposes it
+// only to programs started with a flag.
 
-/** Collects all garbage, which takes some 50 ms or, of gigabytes, a second. */
+/** Collects all garbage, which takes about 50 ms, or a second for gigabytes. */
 type CollectAll = () => void
 
-/** V8's own function, shown to a context of ours alone. Undefined: it cannot be had. */
+/** V8's own function, exposed only to a context of ours. Undefined if not available. */
 export function findCollector(): CollectAll | undefined {
   try {
     setFlagsFromString('--expose-gc')
     const collect: unknown = runInNewContext('gc')
-    // Contexts that user code makes look as ever.
+    // Contexts that user code creates do not expose it.
     setFlagsFromString('--no-expose-gc')
     return typeof collect === 'function' ? (collect as CollectAll) : undefined
   } catch {
@@ -31,15 +32,15 @@ export function findCollector(): CollectAll | undefined {
   }
 }
 
-/** Collects garbage, now and then. */
+/** Collects garbage on request. */
 export class GarbageCollector {
   readonly #usage = new ProcessUsage()
   #collect: CollectAll | undefined
   #isSought = false
 
   /**
-   * Collects if this process holds more memory than `aboveBytes`. Returns what came of it, for the
-   * log; undefined: nothing was done.
+   * Collects garbage if this process holds more memory than `aboveBytes`. Returns the outcome, for
+   * the log, or undefined if nothing was done.
    */
   collect(aboveBytes: number): LogFields | undefined {
     if (this.#usage.rssBytes <= aboveBytes) return undefined
@@ -59,23 +60,23 @@ export class GarbageCollector {
 }
 
 /**
- * Shorter tasks get no CPU time of their own unless a profile was asked for, and what is off by
- * less is good enough.
+ * Shorter tasks get no CPU time of their own unless a profile was requested; smaller errors do not
+ * matter.
  */
 const MIN_CPU_MS = 1
 
-/** What a meter notes about a task. */
+/** The measurements of a task. */
 export interface Measured {
   readonly isProfiled: boolean
   /** By the meter's clock, in milliseconds. */
   startedAt: number
-  /** Whether it gets CPU time: it runs and does not wait. */
+  /** Whether CPU time is charged to it: it runs and does not wait. */
   isMetered: boolean
   /** Whether it has waited. */
   hasPaused: boolean
-  /** CPU time that it has got so far, in milliseconds. */
+  /** CPU time charged to it so far, in milliseconds. */
   cpuMs: number
-  /** Memory of the process, now and at most ever, when it began; only if it is profiled. */
+  /** Memory of the process when the task started, current and peak; only if it is profiled. */
   rssBytes: number
   maxRssBytes: number
 }
@@ -86,43 +87,44 @@ export class TaskMeter {
   readonly #usage = new ProcessUsage()
   #endedAt = 0
   #lastMs = 0
-  /** The last one gets the CPU time. Some may not be metered any more. */
+  /** CPU time is charged to the last one. Some may not be metered any more. */
   readonly #tasks: Measured[] = []
   /**
-   * CPU time of the process when it was last read, and what tasks took since without reading it.
+   * CPU time of the process when it was last read, and the time of tasks since then without a
+   * reading.
    */
   #cpuMs = 0
   #readAt = -Infinity
   #unreadMs = 0
 
-  /** `now` tells the milliseconds since some point. */
+  /** `now` returns the milliseconds since some point in time. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** The time now, in milliseconds since the point that it counts from. */
+  /** The current time, in milliseconds since that point. */
   get now(): number {
     return this.#now()
   }
 
-  /** When the last task ended, or the last turn began. */
+  /** When the last task finished, or the last turn began. */
   get endedAt(): number {
     return this.#endedAt
   }
 
-  /** How long the last task took that has ended, in milliseconds. */
+  /** How long the last finished task took, in milliseconds. */
   get lastMs(): number {
     return this.#lastMs
   }
 
-  /** The process comes back from having nothing to do, or from others' callbacks. */
+  /** The process resumes after it was idle or ran other callbacks. */
   beginTurn(): void {
     this.#endedAt = this.#now()
     this.#lastMs = 0
     if (this.#endedAt - this.#readAt >= MIN_CPU_MS) this.#read(this.#endedAt)
   }
 
-  /** A task starts where the last one ended. No other one is metered. */
+  /** A task starts when the last one finished. No other task is metered. */
   start(task: Measured): void {
     task.isMetered = true
     task.startedAt = this.#endedAt
@@ -134,21 +136,21 @@ export class TaskMeter {
     this.#read(task.startedAt)
   }
 
-  /** A task only waits from now on. */
+  /** A task starts to wait. */
   pause(task: Measured): void {
     if (task.isProfiled) this.#charge(this.#now())
     task.hasPaused = true
     this.#leave(task)
   }
 
-  /** A task that has waited goes on. */
+  /** A task that waited resumes. */
   resume(task: Measured): void {
     if (task.isProfiled || this.#tasks.at(-1)?.isProfiled === true) this.#charge(this.#now())
     task.isMetered = true
     this.#tasks.push(task)
   }
 
-  /** A task has ended. */
+  /** A task has finished. */
   stop(task: Measured): void {
     this.#endedAt = this.#now()
     this.#lastMs = this.#endedAt - task.startedAt
@@ -160,8 +162,8 @@ export class TaskMeter {
   }
 
   /**
-   * The 16 bytes of the profile of the task that has ended last. `seenBytes` is the most memory
-   * that was seen while it ran.
+   * The profile of the task that finished last, 16 bytes. `seenBytes` is the peak memory that was
+   * sampled while it ran.
    */
   profile(task: Measured, seenBytes: number): Uint8Array {
     return encodeProfileResult({
@@ -191,8 +193,8 @@ export class TaskMeter {
 }
 
 /**
- * The kernel keeps the highest value ever: it says something only if it has risen. At least 1: in a
- * profile 0 says that nobody has looked.
+ * The kernel keeps the highest value ever: it only matters if it has risen. At least 1, because 0
+ * in a profile means that nothing was measured.
  */
 function peakBytes(
   { rssBytes, maxRssBytes }: Measured,

@@ -23,18 +23,18 @@ import {
 import type { ObjectContent } from '../../wire/message.js'
 import { joinChunks } from '../../wire/object-content.js'
 
-// What tasks share must not change: plain data is frozen as deep as it goes.
+// Values that tasks share must not change: plain data is frozen deeply.
 
 /**
- * Freezes the arrays and plain objects in a value, down to whatever is something else, such as a
- * `Map`, a typed array or an instance. Returns whether there was nothing else: then nobody can
- * change anything in it.
+ * Freezes the arrays and plain objects in a value, but nothing inside other objects, such as a
+ * `Map`, a typed array or an instance. Returns whether there were no other objects: then the value
+ * is immutable.
  */
 export function freezeData(value: unknown): boolean {
   if (!isObject(value)) return true
   let isAllData = true
   const seen = new Set<object>([value])
-  // The set grows meanwhile.
+  // The set grows during the iteration.
   for (const object of seen) {
     if (!isData(object)) {
       isAllData = false
@@ -70,13 +70,13 @@ function isData(object: object): boolean {
   return (prototype === Object.prototype || prototype === null) && typeof object === 'object'
 }
 
-// The function in a stored object. Each task gets one of its own, so that none sees what another
-// did to what the function captured; but one that nobody can change is read once for all of them.
+// The function in a stored object. Each task gets a copy, so that no task sees how another one has
+// changed captured variables; an immutable function is deserialized once for all tasks.
 
-/** A function that came from a client. */
+/** A function received from a client. */
 export type TaskFunction = (...parameters: unknown[]) => unknown
 
-/** Something that is stored: a function, or an attachment of one. */
+/** A stored function, or an attachment of one. */
 export type StoredBytes = AttachmentBytes
 
 interface Reading {
@@ -87,7 +87,7 @@ interface Reading {
     | { readonly failure: DeserializeError }
 }
 
-/** One function, with its last reading if that is good for further tasks. */
+/** One function, with its last reading if further tasks can use it. */
 export class StoredFunction {
   readonly #object: StoredBytes
   #counted: { readonly codec: TaskCodec; readonly count: number } | undefined
@@ -106,9 +106,9 @@ export class StoredFunction {
   }
 
   /**
-   * The function, for one task: the same one only if nobody can change it, and the codec and the
-   * attachments are the same. Throws `DeserializeError`, always the same, if it cannot be read, and
-   * `PendingImport` if it cannot be read yet.
+   * The function, for one task: a shared one only if it is immutable, and codec and attachments are
+   * the same. Throws `DeserializeError`, always the same one, if it cannot be read, and
+   * `PendingImport` if it must wait for an import.
    */
   of(codec: TaskCodec, attachments: readonly StoredBytes[]): TaskFunction {
     const known = this.#reading
@@ -154,7 +154,7 @@ function read(
   }
 }
 
-/** Chunks of less are views of a read buffer, which they would keep in memory. */
+/** Smaller chunks are views of a read buffer, which they would keep in memory. */
 const LARGE_CHUNK_BYTES = 16 * 1024
 
 interface ClientCodec {
@@ -162,7 +162,7 @@ interface ClientCodec {
   readonly serializer: Serializer
 }
 
-/** One object. Tasks that need it keep it when it is deleted from the store. */
+/** One object. Tasks that need it keep it alive after it is deleted from the store. */
 export class StoredObject implements StoredBytes {
   readonly token: object = {}
   #chunks: readonly Uint8Array[]
@@ -178,42 +178,42 @@ export class StoredObject implements StoredBytes {
     )
   }
 
-  /** The content. Throws `ProtocolError` if it is longer than memory can have in one piece. */
+  /** The content. Throws `ProtocolError` if it is longer than a single buffer can be. */
   get bytes(): Uint8Array {
     const bytes = joinChunks(this.#chunks)
     if (this.#chunks.length > 1) this.#chunks = [bytes]
     return bytes
   }
 
-  /** As a function: how many of a task's last arguments are its attachments. */
+  /** For a function: how many of a task's last arguments are its attachments. */
   attachmentCount(codec: TaskCodec): number {
     this.#function ??= new StoredFunction(this)
     return this.#function.attachmentCount(codec)
   }
 
-  /** As a function: itself. See `StoredFunction`. */
+  /** For a function: the function itself. See `StoredFunction`. */
   function(codec: TaskCodec, attachments: readonly StoredBytes[]): TaskFunction {
     this.#function ??= new StoredFunction(this)
     return this.#function.of(codec, attachments)
   }
 
   /**
-   * As the serializer of a client: what its tasks are read by, read once. Throws
-   * `DeserializeError`, always the same, if that cannot be had, and `PendingImport` if it cannot be
-   * had yet.
+   * For the serializer of a client: the codec that reads its tasks, loaded once. Throws
+   * `DeserializeError`, always the same one, if it cannot be read, and `PendingImport` if it must
+   * wait for an import.
    */
   codec(): TaskCodec {
     return this.#clientCodec().codec
   }
 
-  /** The same as what the client was given: itself or a copy, as long as the codec is the same. */
+  /** The client's serializer or a copy of it: always the same one for the same codec. */
   clientSerializer(): Serializer {
     return this.#clientCodec().serializer
   }
 
   /**
-   * As the value of a reference: plain data is made once for all tasks and frozen. Of anything else
-   * each task gets its own, in which plain data is frozen. Throws what reading a value throws.
+   * For the value of a reference: plain data is created once for all tasks and frozen. Of any other
+   * value, each task gets a copy in which plain data is frozen. Throws what reading a value throws.
    */
   shared(codec: TaskCodec): unknown {
     if (this.#shared?.codec === codec) return this.#shared.value
@@ -222,7 +222,7 @@ export class StoredObject implements StoredBytes {
     return value
   }
 
-  /** Whether the content is a pickle, and so comes from Python. */
+  /** Whether the content is a pickle, and therefore comes from Python. */
   get isPickle(): boolean {
     return this.bytes[0] === 0x80
   }
@@ -253,11 +253,11 @@ function readClientCodec(content: Uint8Array): ClientCodec {
   }
   const serializer = deserializeForAll(content)
   if (isSerializer(serializer)) return { codec: codecOf(serializer), serializer }
-  // Throws, and says what it is instead.
+  // Throws, saying what was found instead.
   return { codec: codecFrom(content), serializer: defaultSerializer }
 }
 
-/** The objects by id. */
+/** Objects by id. */
 export class ObjectStore {
   readonly #objects = new Map<ObjectId, StoredObject>()
 
@@ -269,14 +269,14 @@ export class ObjectStore {
     return this.#objects.get(id)
   }
 
-  /** Takes all objects of a message in. The lists are parallel. */
+  /** Stores all objects of a message. The lists are parallel. */
   store({ objectIds, objectBytes }: ObjectContent): void {
     for (const [index, id] of objectIds.entries()) {
       this.#objects.set(id, new StoredObject(objectBytes[index] ?? []))
     }
   }
 
-  /** Takes one object in that was made here. */
+  /** Stores an object that was created here. */
   keep(id: ObjectId, chunks: readonly Uint8Array[]): void {
     this.#objects.set(id, new StoredObject(chunks))
   }

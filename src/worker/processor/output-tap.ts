@@ -1,14 +1,14 @@
-// What tasks print, taken from the standard streams of a processor before it reaches their pipes:
-// only here it is known which task runs. It leaves in the same pipe as results, at once, so it
-// comes before the result of its task, and comes however the process ends.
+// Captures the output of tasks from the standard streams of a processor before it reaches their
+// pipes: only here it is known which task is running. It is written immediately to the pipe that
+// carries results, so it arrives before the result of its task, and however the process exits.
 
 import { identity, taskId, type Identity, type TaskId } from '../../base/ids.js'
 import type { OutputPlace, OutputStream, TaskOutput } from '../../wire/message.js'
 
-/** Longer pieces are cut, in bytes: none keeps others back for long. */
+/** Longer pieces are cut, in bytes, so that none delays others for long. */
 const MAX_PIECE_BYTES = 64 * 1024
 
-/** Whose output it is. */
+/** The task that prints. */
 export interface Speaker {
   readonly id: TaskId
   readonly name: string
@@ -18,16 +18,16 @@ export interface Speaker {
 
 /** Where tasks run. */
 export interface Stage {
-  /** The task that prints now; undefined where that is not known. */
+  /** The task that prints now; undefined if unknown. */
   readonly speaker: Speaker | undefined
-  /** Tasks have run here whose output does not go to one place. */
+  /** Whether tasks have run here whose output goes to different places. */
   readonly isMixed: boolean
 }
 
-/** The part of `process.stdout` that matters here: what every stream calls to write. */
+/** The part of `process.stdout` that matters here: what every write goes through. */
 export interface PrintStream {
   _write(chunk: Uint8Array | string, encoding: BufferEncoding, done: () => void): void
-  /** Without it several chunks are written one by one. */
+  /** Without it, several chunks are written one by one. */
   _writev?: unknown
 }
 
@@ -35,7 +35,7 @@ const NOBODY = identity('')
 const UNKNOWN = { taskId: taskId(''), name: '', client: NOBODY } as const
 const NO_OUTPUT = { kind: 'taskOutput', isLast: false } as const
 
-/** Has all that a task writes to `stream` go to `tell`; what is nobody's goes to the pipe. */
+/** Redirects what tasks write to `stream` to `tell`; other output goes to the pipe. */
 export function tapOutput(
   stream: PrintStream,
   name: OutputStream,
@@ -58,17 +58,17 @@ export function tapOutput(
   }
 }
 
-/** Whose a piece of output is, and for whom. */
+/** The task and the destination of a piece of output. */
 interface Target {
   readonly of: Pick<TaskOutput, 'taskId' | 'name' | 'client'>
-  /** Nobody wants to read it: it only belongs to the error if the process dies. */
+  /** It is not forwarded: it only becomes part of the error if the process dies. */
   readonly isDropped: boolean
 }
 
-/** Without a client it is for the agent alone, which puts it into its log. */
+/** Without a client, the output is for the agent's log. */
 function targetOf({ speaker, isMixed }: Stage, stream: OutputStream): Target | 'pipe' | 'nowhere' {
   if (speaker === undefined) {
-    // What comes out of the pipe may be taken for that of another task.
+    // Output in the pipe might be attributed to another task.
     return isMixed ? { of: UNKNOWN, isDropped: false } : 'pipe'
   }
   const { id: taskId, name, output, outputClient } = speaker

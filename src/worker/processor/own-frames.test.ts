@@ -11,7 +11,7 @@ function stack(...frames: string[]): string {
   return ['Error: text', ...frames.map((frame) => `    at ${frame}`)].join('\n')
 }
 
-test('what remains are the frames of the user', () => {
+test('only frames of user code remain', () => {
   const before = stack(
     'parse (file:///app/parse.js:3:9)',
     'Object.<anonymous> (/app/task.cjs:12:5)',
@@ -30,7 +30,7 @@ test('what remains are the frames of the user', () => {
   assert.equal(withoutOwnFrames(before), stack(...user))
 })
 
-test('what Node does for the user stays, what it does around the user does not', () => {
+test('frames of Node inside user code stay, frames around user code do not', () => {
   const before = stack(
     'Object.readFileSync (node:fs:452:35)',
     'new Promise (<anonymous>)',
@@ -53,20 +53,20 @@ test('what Node does for the user stays, what it does around the user does not',
   assert.equal(withoutOwnFrames(after), after)
 })
 
-test('an error of our own has no frames at all', () => {
+test('an error of this package has no frames at all', () => {
   assert.equal(
     withoutOwnFrames(stack(`read (${OWN}:1:1)`, `${OWN}:2:2`, `async ${OWN}:3:3`)),
     stack(),
   )
 })
 
-test('lines that are no frames stay, wherever they are', () => {
+test('lines that are not frames stay, wherever they are', () => {
   const text = 'Error: first line\n  at noon\n    at lunch\nlast line'
   assert.equal(withoutOwnFrames(`${text}\n    at f (${OWN}:1:1)`), text)
   assert.equal(withoutOwnFrames(''), '')
 })
 
-test('errors inside an error are treated alike, and what is no error travels as it is', () => {
+test('errors inside an error are treated alike, and other values are not changed', () => {
   const frame = `\n    at f (${OWN}:1:1)`
   const inner = new Error('inner')
   inner.stack = `Error: inner${frame}`
@@ -79,7 +79,7 @@ test('errors inside an error are treated alike, and what is no error travels as 
   assert.equal(deserializeError(serializeFailure('text')), 'text')
 })
 
-test('an error that stands for what cannot travel has no frames', () => {
+test('an error that replaces a value that cannot be serialized has no frames', () => {
   const read = deserializeError(serializeFailure(new WeakMap())) as Error
   assert.equal(read.name, 'SerializeError')
   assert.equal(read.stack?.includes('\n'), false)

@@ -1,5 +1,4 @@
-// What a processor does with the frames of its agent: keeps objects, queues tasks with what they
-// need, has tasks stopped.
+// Handles the frames of the agent: stores objects, queues tasks with their inputs, stops tasks.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { bytesToLatin1 } from '../../base/bytes.js'
@@ -25,14 +24,13 @@ import { type Refusal, type RunnableTask, serializeFailure } from './call.js'
 import { type ObjectStore, StoredObject } from './objects.js'
 import type { TaskRunner } from './runner.js'
 
-// What a Python client is told when one of its tasks ends up here: a pickled exception, because
-// bytes that are not a pickle would end its agent and leave its futures waiting
-// (docs/protocol.md#values).
+// The answer to a Python client whose task is sent here: a pickled exception, because bytes that
+// are not a pickle would crash its agent and leave its futures waiting (docs/protocol.md#values).
 
-/** What it says. */
+/** Its message. */
 const FOREIGN_TEXT = 'this worker runs JavaScript functions only, not Python ones'
 
-/** A pickle (protocol 0) of a `RuntimeError` that says so; Python needs no code of ours for it. */
+/** A pickle (protocol 0) of a `RuntimeError`, which Python can load without this package. */
 function pickledRuntimeError(): Uint8Array {
   return Buffer.from(`cbuiltins\nRuntimeError\n(S'${FOREIGN_TEXT}'\ntR.`, 'latin1')
 }
@@ -47,7 +45,7 @@ export function serializerIdOf(source: Identity): ObjectId {
   return objectIdFrom(prefixOf(source), SERIALIZER_SUFFIX)
 }
 
-/** An id for a result that belongs to a client; random, so always new. */
+/** A new random id for a result that belongs to a client. */
 export function newResultId(source: Identity): ObjectId {
   return objectIdFrom(prefixOf(source), bytesToLatin1(randomBytes(DIGEST_BYTES)))
 }
@@ -59,17 +57,17 @@ function prefixOf(source: Identity): string {
 
 const NO_OBJECT = new StoredObject([])
 
-/** The inside of one processor process, apart from its pipes. */
+/** The logic of one processor process, without its pipes. */
 export class Processor {
   readonly #runner: TaskRunner
   readonly #objects: ObjectStore
   readonly #collect: (aboveBytes: number) => void
   readonly #serializerIds = new SerializerIds(serializerIdOf)
   #workersTimeoutMs = 0
-  /** Those of the next task. */
+  /** The units of the next task. */
   #units: Units = NO_UNITS
 
-  /** `collect`: collects garbage, if this process holds more memory than so many bytes. */
+  /** `collect` collects garbage if this process holds more memory than this many bytes. */
   constructor(
     runner: TaskRunner,
     objects: ObjectStore,
@@ -80,7 +78,7 @@ export class Processor {
     this.#collect = collect
   }
 
-  /** One frame from the agent. Throws `ProtocolError` if it is not what it should be. */
+  /** Handles one frame from the agent. Throws `ProtocolError` if it is invalid. */
   onFrame(kind: number, bytes: Buffer): void {
     if (kind === KIND_MESSAGE) this.#onMessage(decode(bytes))
     else if (kind === KIND_HOST) this.#onHost(decodeHost(bytes))
@@ -117,7 +115,7 @@ export class Processor {
     else if (instructionType === 'delete') this.#objects.delete(objectContent.objectIds)
   }
 
-  /** Looks objects up now: they may be deleted before the task's turn comes. */
+  /** Looks objects up now: they may be deleted before the task starts. */
   #runnableOf(task: Task): RunnableTask {
     const inputs: (StoredObject | Uint8Array)[] = []
     const missing: ObjectId[] = []
@@ -160,7 +158,7 @@ export class Processor {
   }
 }
 
-/** The error of a task that need not be tried. */
+/** The error of a task that cannot run. */
 function refusalOf(
   task: Task,
   serializer: StoredObject,
@@ -171,7 +169,7 @@ function refusalOf(
     return { payload: pickledRuntimeError(), text }
   }
   if (missing.length > 0) {
-    const text = `the task needs objects that are not here: ${missing.map(idToHex).join(', ')}`
+    const text = `the task needs missing objects: ${missing.map(idToHex).join(', ')}`
     return refusalFor(new MissingObjectError(text))
   }
   if (task.functionArgs.some(({ type }) => type === 'task')) {

@@ -1,5 +1,5 @@
-// All that a processor tells of its runs: results, that a task waits or goes on, how far it is,
-// what it logs. What is told together leaves together; when it has to leave is decided here.
+// Everything that a processor reports about its runs: results, waiting and resumed tasks, progress,
+// log lines. Reports are sent in batches; this file decides when.
 
 import type { AsyncResource } from 'node:async_hooks'
 import { NO_BYTES } from '../../base/bytes.js'
@@ -14,17 +14,17 @@ import type { RunnableTask } from './call.js'
 import { newResultId } from './processor.js'
 import type { TaskRun } from './run.js'
 
-// Tells how far tasks are, but not more often than anybody can look: what a task says within a
-// tenth of a second is left out, but for the last.
+// Reports the progress of tasks at a bounded rate: of several updates within a tenth of a second,
+// only the last is sent.
 
 /** Between two updates of one task, in milliseconds. */
 const INTERVAL_MS = 100
 
-/** Passes on what tasks say of their progress. */
+/** Forwards the progress of tasks. */
 class ProgressTeller {
   readonly #outbox: Outbox
   readonly #now: () => number
-  /** Runs whose last word was not told. */
+  /** Runs whose last progress was not sent yet. */
   readonly #late = new Set<TaskRun>()
   #isPlanned = false
 
@@ -33,7 +33,7 @@ class ProgressTeller {
     this.#now = now
   }
 
-  /** A run has said something: tells it now or later. */
+  /** A run has made progress: sends it now or later. */
   onProgress(run: TaskRun): void {
     if (this.#now() - run.progressToldAt >= INTERVAL_MS) {
       // The task may not return to the event loop for long.
@@ -45,7 +45,7 @@ class ProgressTeller {
     this.#plan()
   }
 
-  /** Tells what the run has said last, if that was not told; leaves with the next flush. */
+  /** Queues the last progress of the run, if it was not sent; it leaves with the next flush. */
   tell(run: TaskRun): void {
     const { progress } = run
     if (progress === undefined) return
@@ -55,7 +55,7 @@ class ProgressTeller {
     this.#outbox.add(KIND_MESSAGE, encodeFrame(update))
   }
 
-  /** Nobody wants to know any more. */
+  /** Drops the progress of the run. */
   forget(run: TaskRun): void {
     run.progress = undefined
     if (this.#late.size > 0) this.#late.delete(run)
@@ -76,31 +76,33 @@ class ProgressTeller {
   }
 }
 
-/** A result waits no longer for the next one, in milliseconds. */
+/** How long a result waits for the next one, in milliseconds. */
 const MAX_HOLD_MS = 0.2
 
 const NO_TASK = taskId('')
 const NO_RESULTS: readonly ObjectId[] = []
 
-/** What reports work with. */
+/** What reports need. */
 interface RunReportsOptions {
   readonly outbox: Outbox
-  /** Where no task runs: what is planned from there takes nothing of a task along. */
+  /**
+   * The async context outside all tasks: callbacks scheduled from there do not belong to a task.
+   */
   readonly outside: AsyncResource
-  /** Keeps a result as an object for tasks to come. */
+  /** Keeps a result as an object for later tasks. */
   readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
 }
 
-/** What else is known of a run that has ended. */
+/** Further facts about a finished run. */
 interface RunEnd {
   readonly profile: Uint8Array
   /** By the meter's clock. */
   readonly now: number
-  /** Of one that has failed. */
+  /** The error of a failed run. */
   readonly error: readonly TaskError[]
 }
 
-/** What a processor tells its agent of its runs. */
+/** Reports the runs of a processor to its agent. */
 export class RunReports {
   readonly #outbox: Outbox
   readonly #outside: AsyncResource
@@ -109,7 +111,7 @@ export class RunReports {
   #worker: Identity = identity('')
   #inlineLimitBytes = Infinity
   #isFlushPlanned = false
-  /** When the oldest result was put into the outbox that has not left it. */
+  /** When the oldest unsent result was added to the outbox. */
   #heldSince = 0
 
   constructor({ outbox, outside, keep }: RunReportsOptions) {
@@ -119,13 +121,13 @@ export class RunReports {
     this.#progress = new ProgressTeller(outbox)
   }
 
-  /** Whose results these are; longer ones than the limit become objects. */
+  /** Sets the worker of the results, and the size above which results become objects. */
   setWorker(worker: Identity, inlineLimitBytes: number): void {
     this.#worker = worker
     this.#inlineLimitBytes = inlineLimitBytes
   }
 
-  /** A run has ended. */
+  /** A run has finished. */
   result(
     run: TaskRun,
     status: 'success' | 'failed',
@@ -140,7 +142,7 @@ export class RunReports {
     this.#answer(run, { status, metadata: profile, results, inlineResults: chunks, error })
   }
 
-  /** A run was skipped, or is of no interest any more. */
+  /** A run was skipped or abandoned. */
   canceled(run: TaskRun): void {
     this.#progress.forget(run)
     const nothing = { metadata: NO_BYTES, results: NO_RESULTS, inlineResults: [], error: [] }
@@ -148,37 +150,37 @@ export class RunReports {
     this.planFlush()
   }
 
-  /** A run waits for what it has submitted, or goes on. Leaves with the next flush. */
+  /** A run waits for its children, or resumes. Leaves with the next flush. */
   waits(run: TaskRun, isWaiting: boolean): void {
     const update = isWaiting ? 'waiting' : 'resumed'
     const message = { kind: 'taskUpdate', taskId: run.id, update, done: 0, total: 0 } as const
     this.#outbox.add(KIND_MESSAGE, encodeFrame(message))
   }
 
-  /** A run says how far it is. */
+  /** A run has made progress. */
   progress(run: TaskRun): void {
     this.#outside.runInAsyncScope(() => this.#progress.onProgress(run))
   }
 
-  /** A run logs something: that leaves at once, for it may be the last. */
+  /** A run logs a line, which is sent immediately, because it may be the last. */
   log({ id }: TaskRun, level: LogLevel, words: LogWords): void {
     this.#outbox.add(KIND_LOG, encodeLog(id, level, words))
     this.#outbox.flush()
   }
 
-  /** Whether results that wait could wait for this task too long. */
+  /** Whether this task could delay waiting results for too long. */
   mayHoldUp({ fn }: RunnableTask, now: number): boolean {
     if (this.#outbox.bytes === 0) return false
     if (!(fn.lastCallMs < MAX_HOLD_MS)) return true
     return now - this.#heldSince > MAX_HOLD_MS
   }
 
-  /** Tells all that was not told. */
+  /** Sends all queued reports. */
   flush(): void {
     this.#outbox.flush()
   }
 
-  /** The same with the end of this turn: while a task goes on, what is told leaves. */
+  /** Flushes at the end of this turn, so that reports leave while a task is pending. */
   planFlush(): void {
     if (this.#isFlushPlanned || this.#outbox.bytes === 0) return
     this.#isFlushPlanned = true
@@ -208,7 +210,7 @@ export class RunReports {
     this.#outbox.add(KIND_MESSAGE, encodeFrame(result))
   }
 
-  /** The id under which a result that becomes an object is kept, if it will be one. */
+  /** The id under which the result is kept, if it is large enough to become an object. */
   #keep(
     { source }: RunnableTask,
     bytes: number,

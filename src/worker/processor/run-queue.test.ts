@@ -8,7 +8,7 @@ function runOf(id: number, priority: number): QueuedRun {
   return { id: taskId(String(id)), priority, isSkipped: false }
 }
 
-test('the most urgent comes first, then what came first; what was taken out does not come', () => {
+test('runs leave by priority, then in order of arrival; skipped ones do not', () => {
   const operation = fc.oneof(
     fc.record({ push: fc.integer({ min: -2, max: 2 }) }),
     fc.record({ skip: fc.nat(40) }),

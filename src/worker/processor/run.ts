@@ -1,5 +1,5 @@
-// One run of a task in a processor: what is known of it, and what user code, and clients inside of
-// it, are told. It decides nothing: what it is told it passes to its runner.
+// One run of a task in a processor: its state, and what user code and nested clients can see of it.
+// It decides nothing: it forwards events to its runner.
 
 import { TaskCancelledError } from '../../base/errors.js'
 import { Fifo } from '../../base/fifo.js'
@@ -16,13 +16,13 @@ import { readCall, type RunnableTask, type TaskCall } from './call.js'
 import type { Measured } from './meter.js'
 import type { BoardSlot } from './shared-memory.js'
 
-// The tasks that a processor has not begun: the most urgent first, among these in order of arrival.
+// The tasks that a processor has not started, by priority and then in order of arrival.
 
-/** What stands in the queue. */
+/** An entry of the queue. */
 export interface QueuedRun {
   readonly id: TaskId
   readonly priority: number
-  /** It was taken out. */
+  /** Whether it was taken out of the queue. */
   isSkipped: boolean
 }
 
@@ -32,28 +32,28 @@ interface Rank<T> {
   readonly runs: Fifo<T>
 }
 
-/** A queue by priority. Made for few priorities at a time: mostly there is one. */
+/** A priority queue, made for few different priorities at a time: usually there is one. */
 export class RunQueue<T extends QueuedRun> {
-  /** Most urgent first. What was skipped leaves when its turn comes. */
+  /** Highest priority first. Skipped runs are removed when they reach the front. */
   readonly #ranks: Rank<T>[] = []
   #size = 0
 
-  /** How many wait. */
+  /** Number of waiting runs. */
   get size(): number {
     return this.#size
   }
 
-  /** Adds behind all of the same priority. */
+  /** Adds a run after all others of its priority. */
   push(run: T): void {
     this.#rankOf(run.priority).runs.push(run)
     this.#size += 1
   }
 
-  /** Takes what comes first. */
+  /** Takes the first run. */
   shift(): T | undefined {
     for (let rank = this.#ranks[0]; rank !== undefined; rank = this.#ranks[0]) {
       const run = rank.runs.shift()
-      // The last rank stays: most often the next run is of the same priority.
+      // The last rank stays: usually the next run has the same priority.
       if (rank.runs.size === 0 && this.#ranks.length > 1) this.#ranks.shift()
       else if (run === undefined) return undefined
       if (run === undefined || run.isSkipped) continue
@@ -63,7 +63,7 @@ export class RunQueue<T extends QueuedRun> {
     return undefined
   }
 
-  /** Takes out the run of this id; undefined if it is not here. Looks at all. */
+  /** Takes out the run with this id; undefined if it is not queued. Searches the whole queue. */
   skip(id: TaskId): T | undefined {
     for (const { runs } of this.#ranks) {
       for (const run of runs) {
@@ -89,9 +89,9 @@ export class RunQueue<T extends QueuedRun> {
   }
 }
 
-// What `currentTask()` gives to user code: the little of a run that it may see and do.
+// What `currentTask()` returns to user code: the part of a run that it may see and control.
 
-/** How far a task says that it is: in its own unit, a total of 0 stands for unknown. */
+/** The progress that a task reports, in a unit of its own; a total of 0 = unknown. */
 interface Progress {
   readonly done: number
   readonly total: number
@@ -107,7 +107,7 @@ interface ContextRun {
   log(level: LogLevel, words: LogWords): void
 }
 
-/** The context of one run. Works on after its end, without effect. */
+/** The context of one run. Its methods have no effect after the run has finished. */
 class OwnContext implements TaskContext {
   readonly #run: ContextRun
   #log: Logger | undefined
@@ -154,15 +154,15 @@ class OwnContext implements TaskContext {
 
 function amount(name: string, value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value
-  throw new RangeError(`setProgress: ${name} must be a number from 0, got ${String(value)}`)
+  throw new RangeError(`setProgress: ${name} must be a finite number >= 0, got ${String(value)}`)
 }
 
-/** What a run tells its runner. */
+/** The runner, as its runs see it. */
 export interface RunHandler {
   readonly host: TaskHost
-  /** It has submitted something, or something of that has ended. */
+  /** It has submitted something, or one of its children has finished. */
   onChildren(run: TaskRun): void
-  /** It has been read, and its function is called next. */
+  /** It has been deserialized, and its function is called next. */
   onRead(run: TaskRun): void
   /** It has asked for its abort signal. */
   onListen(run: TaskRun): void
@@ -176,7 +176,7 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
   readonly id: TaskId
   readonly priority: number
   readonly isProfiled: boolean
-  /** Place among all tasks that this processor got. */
+  /** Its position among all tasks that this processor received. */
   readonly dispatchNumber: number
   readonly #handler: RunHandler
   #call: TaskCall | undefined
@@ -185,16 +185,16 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
   #abort: AbortController | undefined
   #stopped: Error | undefined
   isSkipped = false
-  /** Its synchronous part is over, but it is not. */
+  /** Its synchronous part has returned, but it has not finished. */
   isPending = false
-  /** It only waits for what it has submitted itself. */
+  /** It only waits for its children. */
   isWaiting = false
-  /** What becomes of it is of no interest any more. */
+  /** It was abandoned: its outcome does not matter any more. */
   isGivenUp = false
   isOver = false
-  /** The runner will look whether it waits. */
+  /** The runner will check whether it waits. */
   isNoted = false
-  /** How much of what it has submitted has not ended. */
+  /** Number of unfinished children. */
   childCount = 0
   slot: BoardSlot = -1
   startedAt = 0
@@ -203,9 +203,9 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
   cpuMs = 0
   rssBytes = 0
   maxRssBytes = 0
-  /** What was not told yet. */
+  /** Progress that was not sent yet. */
   progress: Progress | undefined
-  /** When progress was told last, by the clock of the process. */
+  /** When progress was last sent, by the clock of the process. */
   progressToldAt: number = -Infinity
 
   constructor(task: RunnableTask, dispatchNumber: number, handler: RunHandler) {
@@ -242,38 +242,38 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
     return this.task.outputClient
   }
 
-  /** What was read to call it; undefined before. */
+  /** The deserialized call; undefined before it was read. */
   get call(): TaskCall | undefined {
     return this.#call
   }
 
-  /** What it is called, for people. */
+  /** Its name, for people. */
   get name(): string {
     if (this.task.name !== '' || this.#call === undefined) return this.task.name
-    // Asked for like this, no code of the user's answers.
+    // Read in a way that runs no user code.
     const name: unknown = Object.getOwnPropertyDescriptor(this.#call.fn, 'name')?.value
     return typeof name === 'string' ? name : ''
   }
 
-  /** The classes that it has got, in the state that it has brought them to. */
+  /** The classes that it has received, with the state that it has given them. */
   get identities(): TaskIdentities {
     return (this.#identities ??= newTaskIdentities())
   }
 
-  /** Reads the task. Throws what `readCall` throws. */
+  /** Deserializes the task. Throws what `readCall` throws. */
   read(): void {
     this.#call = readCall(this.task)
     this.#identities?.begin()
     if (this.task.timeoutMs > 0) this.#handler.onRead(this)
   }
 
-  /** Calls the function; must have been read. */
+  /** Calls the function; the task must have been read. */
   perform(): unknown {
     const { fn, values } = this.#call as TaskCall
     return fn(...values)
   }
 
-  /** Reads the task and calls the function. */
+  /** Deserializes the task and calls the function. */
   readAndPerform(): unknown {
     this.read()
     return this.perform()
@@ -289,12 +289,12 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
     this.#handler.onChildren(this)
   }
 
-  /** Whether it can see that it shall stop. */
+  /** Whether it can notice a request to stop. */
   get isListening(): boolean {
     return this.#abort !== undefined
   }
 
-  /** From now on it listens. */
+  /** Its abort signal; from now on it listens. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController()
@@ -304,14 +304,14 @@ export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
     return this.#abort.signal
   }
 
-  /** Has it see that it shall stop. Listeners of the user's are called. */
+  /** Aborts its signal, which calls the listeners of user code. */
   stop(reason: 'cancelled' | 'timedOut'): void {
     if (this.#stopped !== undefined) return
     this.#stopped = stopError(this, reason)
     this.#abort?.abort(this.#stopped)
   }
 
-  /** What is told in time replaces what was not. */
+  /** Newer progress replaces progress that was not sent yet. */
   setProgress(progress: Progress): void {
     if (this.isOver || this.isGivenUp) return
     this.progress = progress

@@ -1,4 +1,4 @@
-// A task runner with a scheduler, a guardian and a clock played by the test.
+// A task runner with a simulated scheduler, guardian and clock.
 
 import assert from 'node:assert/strict'
 import type { RunStatus } from '../../core/worker/events.js'
@@ -22,10 +22,10 @@ import { TableCodec } from '../table-codec.test.kit.js'
 import { TaskMeter } from './meter.js'
 import { TaskRunner } from './runner.js'
 
-/** What leaves a processor. */
+/** A frame that a processor sends. */
 export type Told = TaskResult | TaskUpdate | LogLine
 
-/** An outbox that notes what leaves it together. */
+/** An outbox that records which frames leave together. */
 export class FakeOutbox {
   readonly batches: Told[][] = []
   #waiting: Told[] = []
@@ -68,13 +68,13 @@ export class FakeOutbox {
   }
 }
 
-/** A runner and all around it. */
+/** A runner and its surroundings. */
 export class Setup {
   readonly codec: TableCodec = new TableCodec()
   readonly outbox: FakeOutbox = new FakeOutbox()
   readonly cells: Int32Array = newBoardCells()
   readonly #claimCells: Int32Array = newClaimCells()
-  /** What the guardian uses to take tasks back. */
+  /** The guardian's side of the claims. */
   readonly taker: ClaimTaker = new ClaimTaker(this.#claimCells)
   readonly scopes: TaskScopes = new TaskScopes()
   readonly kept: Map<string, string> = new Map()
@@ -102,12 +102,12 @@ export class Setup {
     this.runner.add(runnableTask(id, fn, this.codec, { fn: object, ...more }))
   }
 
-  /** The task in which the caller runs, as clients see it. */
+  /** The task that the caller runs in, as clients see it. */
   get scope(): TaskScope {
     return this.scopes.current ?? assert.fail('not in a task')
   }
 
-  /** What the guardian would say of the n-th task. */
+  /** The status of the n-th task, as the guardian would report it. */
   statusOf(number: number): RunStatus {
     return new BoardReader(this.cells).statusOf(number, this.now)
   }

@@ -50,7 +50,7 @@ test('each result has the profile of its task', () => {
   assert.ok(metadata.readFloatBE(12) >= 0.02)
 })
 
-test('whatever a task throws is its result', () => {
+test('a task that throws anything fails with it', () => {
   const setup = new Setup()
   setup.define('fail', () => {
     throw new RangeError('no')
@@ -79,7 +79,7 @@ test('whatever a task throws is its result', () => {
   assert.equal(setup.lines.at(-1), 'refused failed refusal')
 })
 
-test('a task that waits holds up the next, but not the results before it', async () => {
+test('a pending task delays the next one, but not earlier results', async () => {
   const setup = new Setup()
   let release = (): void => {}
   setup.define('wait', () => new Promise<void>((resolve) => (release = resolve)))
@@ -111,7 +111,7 @@ test('a task that waits holds up the next, but not the results before it', async
   assert.equal(setup.runner.exitNote, 'nothing')
 })
 
-test('promises that are rejected and thenables that are odd', async () => {
+test('rejected promises and unusual thenables', async () => {
   const setup = new Setup()
   setup.define('reject', () => Promise.reject(new Error('no')))
   setup.define('twice', () => ({
@@ -146,7 +146,7 @@ test('skipped tasks are answered without running', async () => {
   assert.deepEqual(setup.lines, ['b canceled ', 'a success 1', 'c success 2'])
 })
 
-test('a result leaves before a function that was never measured, or is slow, is called', () => {
+test('a result leaves before a function is called that is slow or was never measured', () => {
   const setup = new Setup()
   const seen: number[] = []
   setup.define('one', () => 1)
@@ -163,11 +163,11 @@ test('a result leaves before a function that was never measured, or is slow, is 
     setup.add(`${id}2`, 'look')
     setup.runner.run()
   }
-  // At first nothing is known, then it was quick (one result is held), then it was slow.
+  // At first its time is unknown, then it was quick (one result is held), then it was slow.
   assert.deepEqual(seen, [3, 4, 7])
 })
 
-test('after a long task, and after a long burst, the event loop has its turn', async () => {
+test('after a long task, and after a long burst, the event loop gets its turn', async () => {
   const setup = new Setup()
   setup.define('long', () => void (setup.now += 2))
   setup.define('short', () => void (setup.now += 0.6))
@@ -186,7 +186,7 @@ test('after a long task, and after a long burst, the event loop has its turn', a
   assert.equal(setup.outbox.results.length, 32)
 })
 
-test('a task that needs an import waits for it, and those behind it wait for the task', async () => {
+test('a task that needs an import waits for it, and later tasks wait for that task', async () => {
   const setup = new Setup()
   setup.define('one', () => 1)
   const left = ['function', 'argument', 'argument']
@@ -207,7 +207,7 @@ test('a task that needs an import waits for it, and those behind it wait for the
   assert.deepEqual(left, [])
 })
 
-test('a task whose imports have no end fails, and so does one that throws after them', async () => {
+test('a task with endless imports fails, and so does one that throws after them', async () => {
   const setup = new Setup()
   setup.define('endless', () => 1)
   setup.define('broken', () => 1)
@@ -229,7 +229,7 @@ test('a task whose imports have no end fails, and so does one that throws after 
   assert.equal(one?.status, 'success')
 })
 
-test('what a task throws is never taken for an import that is pending', () => {
+test('an error that a task throws is never mistaken for a pending import', () => {
   const setup = new Setup()
   let calls = 0
   setup.define('throws', () => {
@@ -245,7 +245,7 @@ test('what a task throws is never taken for an import that is pending', () => {
   assert.equal(calls, 1)
 })
 
-test('poisoned tasks fail one by one, and all others return', () => {
+test('broken tasks fail one by one, and all others succeed', () => {
   const setup = new Setup()
   const poison = new Map<string, RunnablePart>([
     ['evaluation', { fn: 'throws at evaluation' }],
@@ -286,13 +286,13 @@ test('poisoned tasks fail one by one, and all others return', () => {
     messages[4],
     "DeserializeError: the client's serializer cannot be read: the client's serializer arrived " +
       'as a string without its two methods',
-    'DeserializeError: the function came without the objects that belong to it',
-    'DeserializeError: the function came without the objects that belong to it',
+    'DeserializeError: the function arrived without its attachments',
+    'DeserializeError: the function arrived without its attachments',
   ])
   assert.match(messages[4] ?? '', /^DeserializeError: the client's serializer cannot be read: /)
 })
 
-test('each task has an asynchronous context of its own', async () => {
+test('each task has an async context of its own', async () => {
   const setup = new Setup()
   const storage = new AsyncLocalStorage<string>()
   const look = (): string => storage.getStore() ?? 'nothing'
@@ -327,7 +327,7 @@ test('each task has an asynchronous context of its own', async () => {
   assert.equal(look(), 'nothing')
 })
 
-test('a task shows the stack of its error without the frames of its processor', () => {
+test('the stack of a task error does not contain frames of the processor', () => {
   const setup = new Setup()
   setup.define('fail', () => {
     const error = new RangeError('no', { cause: new Error('inner') })

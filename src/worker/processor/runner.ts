@@ -1,10 +1,10 @@
-// Runs the tasks of a processor, one at a time; but while all that were started only wait for tasks
-// that they have submitted themselves, the next one starts. A burst of tiny ones is run in one turn
-// of the event loop and its results leave together; but no result waits for a task that may take
-// long, and after some milliseconds the event loop gets its turn, so that orders are read.
+// Runs the tasks of a processor, one at a time; but while all started tasks only wait for their
+// children, the next one starts. A burst of tiny tasks runs in one turn of the event loop and its
+// results are sent together; but no result waits for a task that may take long, and after a few
+// milliseconds the event loop gets its turn, so that orders are read.
 //
-// Whether a task waits is looked at once per turn, after all that has happened in it: one that
-// awaits its children one by one waits only once.
+// Whether a task waits is checked once at the end of each turn: a task that awaits its children one
+// by one waits only once.
 
 import { AsyncResource } from 'node:async_hooks'
 import { NO_BYTES } from '../../base/bytes.js'
@@ -26,27 +26,27 @@ import { RunReports } from './reports.js'
 import type { TaskMeter } from './meter.js'
 
 /**
- * What a task needs may take so long to be imported or read before its time runs: the time that it
- * may take is that of its function. In a new process that may be much longer.
+ * How long importing and reading a task may take before its time limit starts, in milliseconds: the
+ * limit is for its function. In a new process, imports may take much longer.
  */
 const MAX_READ_MS = 10_000
 
-/** A turn of the event loop is not kept longer, in milliseconds. */
+/** The longest burst within one turn of the event loop, in milliseconds. */
 const MAX_BURST_MS = 5
 
-/** After a task that lasted longer, the event loop gets its turn, in milliseconds. */
+/** After a task that took longer, the event loop gets its turn, in milliseconds. */
 const LONG_TASK_MS = 1
 
-/** What a runner works with. */
+/** What a runner needs. */
 export interface TaskRunnerOptions {
   readonly outbox: Outbox
   readonly meter: TaskMeter
   readonly board: TaskBoard
   readonly claims: ClaimTable
   readonly scopes: TaskScopes
-  /** Keeps a result as an object for tasks to come. */
+  /** Keeps a result as an object for later tasks. */
   readonly keep: (id: ObjectId, chunks: readonly Uint8Array[]) => void
-  /** Nothing is left but what was given up: this process had better end. */
+  /** Only abandoned tasks are left: the process should exit. */
   readonly retire: () => void
 }
 
@@ -58,20 +58,20 @@ export class TaskRunner implements RunHandler, Stage {
   readonly #scopes: TaskScopes
   readonly #retire: () => void
   readonly #reports: RunReports
-  /** Where no task runs: what is planned from here takes nothing of a task along. */
+  /** The async context outside all tasks: callbacks scheduled from here do not belong to a task. */
   readonly #outside = new AsyncResource('ScalerTaskRunner')
   readonly #queue = new RunQueue<TaskRun>()
-  /** The task whose synchronous part runs. */
+  /** The task whose synchronous part is running. */
   #current: TaskRun | undefined
-  /** Started tasks that are to end later. Invariant: none is over or given up. */
+  /** Started tasks that finish later. Invariant: none has finished or been abandoned. */
   readonly #pending = new Map<TaskId, TaskRun>()
-  /** How many of these do not only wait. */
+  /** How many of these do more than wait. */
   #activeCount = 0
   #givenUpCount = 0
-  /** Tasks that may have begun to wait, or to go on. */
+  /** Tasks that may have started or stopped waiting. */
   #noted: TaskRun[] = []
   #arrivals = 0
-  /** The task that was started last. Without its content, which would stay in memory. */
+  /** The task that was started last, without its content, which would stay in memory. */
   #lastStarted: Speaker | undefined
   #isMixed = false
   #isFollowing = false
@@ -89,24 +89,24 @@ export class TaskRunner implements RunHandler, Stage {
     this.#reports = new RunReports({ outbox, outside: this.#outside, keep })
   }
 
-  /** The worker whose tasks run here. */
+  /** The worker that this processor serves. */
   get host(): TaskHost {
     return this.#host
   }
 
-  /** The worker is known from now on. Nothing runs before. */
+  /** Sets the worker. No task runs before. */
   setHost({ address, worker, inlineLimitBytes }: HostFacts): void {
     this.#host = { address, worker, clients: this.#host.clients }
     this.#reports.setWorker(worker, inlineLimitBytes)
   }
 
-  /** Whether nothing runs, waits to run, or waits for tasks of its own. */
+  /** Whether no task runs, is queued, or waits for children. */
   get isIdle(): boolean {
     const isResting = this.#current === undefined && this.#pending.size === 0
     return isResting && this.#queue.size === 0 && this.#givenUpCount === 0
   }
 
-  /** What this process can say when it ends now. Asked by the code that ends it, if that can be. */
+  /** The exit note if the process exits now. Read by the code that ends it, if possible. */
   get exitNote(): ExitNote {
     if (this.#isRetired) return 'retired'
     if (this.#current !== undefined) return exitNoteOf([this.#current.id])
@@ -118,13 +118,13 @@ export class TaskRunner implements RunHandler, Stage {
     return exitNoteOf(active.map(({ id }) => id))
   }
 
-  /** Adds a task behind all others of its priority. Nothing runs before `run`. */
+  /** Adds a task after all others of its priority. No task starts before `run` is called. */
   add(task: RunnableTask): void {
     this.#queue.push(new TaskRun(task, this.#arrivals, this))
     this.#arrivals += 1
   }
 
-  /** A task that has not begun is skipped. Another is told, or given up. */
+  /** Skips a task that has not started; aborts or abandons one that has. */
   stop(id: TaskId, reason: StopReason): void {
     const skipped = this.#queue.skip(id)
     if (skipped !== undefined) {
@@ -134,12 +134,12 @@ export class TaskRunner implements RunHandler, Stage {
     const run = this.#pending.get(id)
     if (run === undefined) return
     if (reason !== 'givenUp') this.#scopes.run(run, () => run.stop(reason))
-    // Alone it takes the process with it, which is the agent's to decide.
+    // Abandoning the only task ends the process, which the agent has to decide.
     const isForced = reason === 'givenUp' || (!run.isListening && this.#pending.size > 1)
     if (isForced) this.#giveUp(run)
   }
 
-  /** Runs what is there, unless a task is running. */
+  /** Runs queued tasks, unless a task is running. */
   run(): void {
     if (!this.#mayStart()) return
     this.#meter.beginTurn()
@@ -151,11 +151,11 @@ export class TaskRunner implements RunHandler, Stage {
     return this.#isMixed
   }
 
-  /** Asked where something is printed. */
+  /** Read whenever something is printed. */
   get speaker(): Speaker | undefined {
     const { current } = this.#scopes
     if (!(current instanceof TaskRun)) return this.#isMixed ? undefined : this.#lastStarted
-    // What it leaves behind may print while others run.
+    // Callbacks that the task leaves behind may print while others run.
     if (current !== this.#current && current.output !== 'log') this.#follow()
     return current
   }
@@ -200,14 +200,14 @@ export class TaskRunner implements RunHandler, Stage {
     for (;;) {
       const run = this.#queue.shift()
       if (run === undefined) return this.#reports.flush()
-      // What the agent has taken back is none of ours.
+      // The agent has taken this one back.
       if (!this.#claims.claim(run.dispatchNumber)) continue
       if (!this.#start(run)) return this.#reports.planFlush()
       if (this.#isTurnOver()) return this.#yield()
     }
   }
 
-  /** Returns false if the task is not over yet. */
+  /** Returns false if the task has not finished yet. */
   #start(run: TaskRun): boolean {
     const { task } = run
     if (this.#reports.mayHoldUp(task, this.#meter.endedAt)) this.#reports.flush()
@@ -241,7 +241,7 @@ export class TaskRunner implements RunHandler, Stage {
     this.#lastStarted = { id, name: '', output, outputClient }
   }
 
-  /** Something has to be imported before the task can be read. */
+  /** Reads and runs the task after an import that it needs. */
   async #startLater(run: TaskRun, pending: PendingImport): Promise<void> {
     try {
       await readWhenImported(pending, () => this.#scopes.run(run, () => run.read()))
@@ -257,7 +257,7 @@ export class TaskRunner implements RunHandler, Stage {
     if (run.isOver) this.#goOn()
   }
 
-  /** The function has returned something. Returns false if the task is not over yet. */
+  /** Handles the return value. Returns false if the task has not finished yet. */
   #end(run: TaskRun, value: unknown): boolean {
     if (!isThenable(value)) return this.#succeed(run, value)
     this.#hold(run)
@@ -302,7 +302,7 @@ export class TaskRunner implements RunHandler, Stage {
     return this.#finish(run, 'failed', payload, [errorTextOf(error)])
   }
 
-  /** Returns that the task is over. */
+  /** Finishes the task. Returns true. */
   #finish(
     run: TaskRun,
     status: 'success' | 'failed',
@@ -326,13 +326,13 @@ export class TaskRunner implements RunHandler, Stage {
     return true
   }
 
-  /** The task is not among those that are to end later any more. */
+  /** Removes the task from the pending ones. */
   #release(run: TaskRun): void {
     this.#pending.delete(run.id)
     if (!run.isWaiting) this.#activeCount -= 1
   }
 
-  /** Its neighbours go on as if it had ended. */
+  /** Abandons the task: other tasks run as if it had finished. */
   #giveUp(run: TaskRun): void {
     run.isGivenUp = true
     this.#givenUpCount += 1
@@ -344,7 +344,7 @@ export class TaskRunner implements RunHandler, Stage {
     this.#note(run)
   }
 
-  /** Has it looked at after this turn, and from outside of any task. */
+  /** Schedules a check at the end of this turn, outside the context of any task. */
   #note(run: TaskRun): void {
     if (run.isNoted) return
     run.isNoted = true
@@ -377,7 +377,7 @@ export class TaskRunner implements RunHandler, Stage {
     return endedAt > this.#burstEnd || this.#meter.lastMs > LONG_TASK_MS
   }
 
-  /** Lets the event loop have its turn. What is done is told before. */
+  /** Sends finished results and gives the event loop its turn. */
   #yield(): void {
     this.#reports.flush()
     if (this.#queue.size === 0) return

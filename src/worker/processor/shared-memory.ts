@@ -1,33 +1,36 @@
-// What a processor runs, in memory that its guardian can read while user code keeps the main thread
-// busy. Each started task has a slot; the main thread writes, the guardian reads, and adds one
-// thing: the most memory that it has seen while a profiled task ran.
+// The running tasks of a processor, in memory that its guardian can read while user code keeps the
+// main thread busy. Each started task has a slot. The main thread writes, the guardian reads, and
+// writes only the peak memory that it has seen while a profiled task ran.
 //
 //   0 used slots | 1 started | 2 given up | 3 profiled | 4 sampler is awake | slots of 4 numbers:
-//   flags (0 = free), dispatch number, start in ms, most memory in KiB
+//   flags (0 = free), dispatch number, start in ms, peak memory in KiB
 //
-// Number and start wrap: a processor may live for months.
+// Number and start wrap: a processor may run for months.
 
 import type { RunStatus } from '../../core/worker/events.js'
 
-// Who has a task that a processor was given: its main thread, which is about to begin it, or its
-// agent, which wants it back. Both threads claim it in shared memory, and the first one has it: so
-// the guardian can take tasks back while user code never returns to the event loop.
+// Decides who owns a task that was sent to a processor: its main thread, which is about to start
+// it, or its agent, which takes it back. Both threads claim it in shared memory, and the first one
+// wins. The guardian can therefore take tasks back even if user code never returns to the event
+// loop.
 //
-// A ring of cells; that of a task is its dispatch number modulo their count, and holds the last
-// number that was claimed there and by whom. Numbers in a cell only rise: a task whose cell has
-// gone on to a later one cannot be taken back any more. (A ring is much larger than the number of
-// tasks that a processor gets ahead of time, so that is rare: a task of low priority may stay
-// behind.)
+// A ring of cells. The cell of a task is its dispatch number modulo their count; it holds the last
+// number that was claimed there, and by which thread. Numbers in a cell only rise: a task whose
+// cell was reused by a later one cannot be taken back any more. (That is rare, because the ring is
+// much larger than the number of tasks that a processor receives ahead of time: only a task of low
+// priority may fall behind.)
 
 const CELLS = 4_096
 
-/** A mark is twice the number, plus 1 if it was taken back. It wraps; so marks are subtracted. */
+/**
+ * A mark is twice the number, plus 1 if taken back. It wraps, so marks are compared by difference.
+ */
 const IS_RETRACTED = 1
 
 /** The memory of a claim table; both sides are made from it. `count` is a power of two. */
 export function newClaimCells(count: number = CELLS): Int32Array {
   const cells = new Int32Array(new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT))
-  // Each as if the ring had gone round once before.
+  // Each cell starts as if the ring had been used once before.
   for (let at = 0; at < count; at += 1) cells[at] = (at - count) * 2
   return cells
 }
@@ -36,7 +39,7 @@ export function newClaimCells(count: number = CELLS): Int32Array {
 export class ClaimTable {
   readonly #cells: Int32Array
   readonly #mask: number
-  /** Tasks that were taken back, are still in the queue, and whose cells have gone on. */
+  /** Tasks that were taken back and are still in the queue, and whose cells were reused. */
   readonly #passed = new Set<number>()
 
   constructor(cells: Int32Array) {
@@ -44,7 +47,7 @@ export class ClaimTable {
     this.#mask = cells.length - 1
   }
 
-  /** Claims a task, so that it can be begun. Returns false if it was taken back. */
+  /** Claims a task, so that it can be started. Returns false if it was taken back. */
   claim(dispatchNumber: number): boolean {
     const cells = this.#cells
     const at = dispatchNumber & this.#mask
@@ -59,12 +62,12 @@ export class ClaimTable {
       found = before
     }
     if (found !== (mark | IS_RETRACTED)) return !this.#passed.delete(dispatchNumber)
-    // It is over: the cell may go on.
+    // Done with this task: the cell can be reused.
     Atomics.store(cells, at, mark)
     return false
   }
 
-  /** The cell has gone on from this mark to the one of a later task. */
+  /** The cell with this mark was reused by a later task. */
   #pass(mark: number, dispatchNumber: number): void {
     if ((mark & IS_RETRACTED) === 0) return
     const distance = ((dispatchNumber * 2 + IS_RETRACTED - mark) | 0) / 2
@@ -83,14 +86,14 @@ export class ClaimTaker {
   }
 
   /**
-   * Takes a task back, also one that has not even been read. Returns false if it has begun, is
-   * over, was taken back before, or cannot be told.
+   * Takes a task back, even one that has not been read yet. Returns false if it has started or
+   * finished, was taken back before, or if that is unknown.
    */
   retract(dispatchNumber: number): boolean {
     const at = dispatchNumber & this.#mask
     const mark = (dispatchNumber * 2) | IS_RETRACTED
     let found = Atomics.load(this.#cells, at)
-    // One that was taken back and not yet skipped must not be forgotten.
+    // A task that was taken back and not skipped yet must not be overwritten.
     while (isOlder(found, mark) && (found & IS_RETRACTED) === 0) {
       if ((found ^ mark) === IS_RETRACTED) return false
       const before = Atomics.compareExchange(this.#cells, at, found, mark)
@@ -119,22 +122,22 @@ const IS_LISTENING = 2
 const IS_PROFILED = 4
 const IS_GIVEN_UP = 8
 
-/** A board begins with room for so many started tasks. */
+/** The initial number of slots of a board. */
 const FIRST_SLOTS = 1_024
 
-/** A task that runs for less is not sampled. */
+/** The memory of shorter tasks is not sampled. */
 const MIN_SAMPLE_MS = 50
 
 const KIB = 1024
 
-/** Where a task stands on the board. */
+/** The position of a task on the board. */
 export type BoardSlot = number
 
-/** What a board tells the guardian. */
+/** How a board notifies the guardian. */
 interface BoardHandler {
-  /** Memory is to be sampled, and the guardian sleeps. */
+  /** Memory has to be sampled while the sampler sleeps. */
   wake(): void
-  /** The board has become too small, and goes on in another memory. */
+  /** The board was too small and has moved to this memory. */
   move(cells: Int32Array): void
 }
 
@@ -144,7 +147,7 @@ export function newBoardCells(slots: number = FIRST_SLOTS): Int32Array {
   return new Int32Array(new SharedArrayBuffer(bytes))
 }
 
-/** The side that writes: that of the processor's main thread. */
+/** The writing side: the processor's main thread. */
 export class TaskBoard {
   readonly #handler: BoardHandler
   #cells: Int32Array
@@ -162,7 +165,8 @@ export class TaskBoard {
   }
 
   /**
-   * A task starts, `startedMs` after the process did: in the future, if its time does not run yet.
+   * A task starts, `startedMs` after the process did; in the future if its time limit does not run
+   * yet.
    */
   enter(dispatchNumber: number, startedMs: number, isProfiled: boolean): BoardSlot {
     const slot = this.#free.pop() ?? this.#newSlot()
@@ -187,7 +191,7 @@ export class TaskBoard {
     Atomics.or(this.#cells, cellOf(slot), IS_LISTENING)
   }
 
-  /** What the task does is of no interest any more. It still has to leave. */
+  /** The task is abandoned. It still has to leave. */
   giveUp(slot: BoardSlot): void {
     this.#started -= 1
     this.#givenUp += 1
@@ -196,7 +200,7 @@ export class TaskBoard {
     Atomics.or(this.#cells, cellOf(slot), IS_GIVEN_UP)
   }
 
-  /** The task is over. Returns the most memory that was seen while it ran, in bytes; 0: none. */
+  /** The task has finished. Returns the peak memory seen while it ran, in bytes; 0: none. */
   leave(slot: BoardSlot, isGivenUp: boolean): number {
     if (isGivenUp) Atomics.store(this.#cells, GIVEN_UP, (this.#givenUp -= 1))
     else Atomics.store(this.#cells, STARTED, (this.#started -= 1))
@@ -215,7 +219,7 @@ export class TaskBoard {
     return this.#used - 1
   }
 
-  /** For a moment the guardian knows nothing new. */
+  /** Until the guardian has switched over, it sees the old memory. */
   #grow(): void {
     const cells = newBoardCells(this.#slots * 2)
     cells.set(this.#cells)
@@ -231,7 +235,7 @@ export class TaskBoard {
   }
 }
 
-/** The side that reads: that of the guardian. */
+/** The reading side: the guardian. */
 export class BoardReader {
   #cells: Int32Array
 
@@ -239,16 +243,16 @@ export class BoardReader {
     this.#cells = cells
   }
 
-  /** The board goes on here. */
+  /** The board has moved here. */
   move(cells: Int32Array): void {
     this.#cells = cells
   }
 
-  /** How far a task is, `nowMs` after the process started. */
+  /** The status of a task, `nowMs` after the process started. */
   statusOf(dispatchNumber: number, nowMs: number): RunStatus {
     const at = this.#find(dispatchNumber)
     const flags = at < 0 ? 0 : Atomics.load(this.#cells, at)
-    // One that was given up is not counted among the started ones any more.
+    // An abandoned task is not counted as started any more.
     const ownCount = (flags & IS_GIVEN_UP) === 0 ? 1 : 0
     return {
       dispatchNumber,
@@ -260,7 +264,7 @@ export class BoardReader {
     }
   }
 
-  /** Notes what `readRss` tells, in bytes, for profiled tasks that run for longer already. */
+  /** Records `readRss()`, in bytes, for profiled tasks that have run long enough. */
   samplePeaks(nowMs: number, readRss: () => number): void {
     let rssKib = 0
     for (let at = HEADER_CELLS; at < this.#end; at += SLOT_CELLS) {
@@ -276,7 +280,7 @@ export class BoardReader {
     return Atomics.load(this.#cells, PROFILED) > 0
   }
 
-  /** The main thread has to wake the sampler. Returns false if it has just found it awake. */
+  /** Sleeps until the main thread wakes it. Returns false if a profiled task has just started. */
   fallAsleep(): boolean {
     Atomics.store(this.#cells, AWAKE, 0)
     return !this.isProfiling || Atomics.exchange(this.#cells, AWAKE, 1) === 1

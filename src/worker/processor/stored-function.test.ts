@@ -30,7 +30,7 @@ function codecWith(values: Readonly<Record<string, unknown>>): CountingCodec {
   return codec
 }
 
-test('a function that nobody can change is made once', () => {
+test('an immutable function is deserialized once', () => {
   const codec = codecWith({ f: () => 1 })
   const cache = new StoredFunction(stored('f'))
   const fn = cache.of(codec, [])
@@ -38,7 +38,7 @@ test('a function that nobody can change is made once', () => {
   assert.equal(codec.count, 1)
 })
 
-test('so is the reason why it cannot be made', () => {
+test('the reason why a function cannot be deserialized is found once', () => {
   const codec = codecWith({ number: 5 })
   for (const name of ['number', 'garbage']) {
     codec.count = 0
@@ -56,7 +56,7 @@ test('so is the reason why it cannot be made', () => {
   }
 })
 
-test('each codec has a function of its own', () => {
+test('each codec gets a function of its own', () => {
   const [one, other] = [codecWith({ f: () => 1 }), codecWith({ f: () => 2 })]
   const cache = new StoredFunction(stored('f'))
   const fn = cache.of(one, [])
@@ -64,7 +64,7 @@ test('each codec has a function of its own', () => {
   assert.deepEqual([one.count, other.count], [1, 1])
 })
 
-test('other attachments, or the same that were stored anew, make another function', () => {
+test('other attachments, or the same ones stored again, lead to a new function', () => {
   const codec = codecWith({ f: () => 1 })
   const cache = new StoredFunction(stored('f'))
   const [a, b] = [stored('a'), stored('b')]
@@ -79,7 +79,7 @@ test('other attachments, or the same that were stored anew, make another functio
   assert.equal(codec.count, 5)
 })
 
-test('any other function is made anew for each task', () => {
+test('any other function is deserialized again for each task', () => {
   const codec = codecWith({ f: () => 1 })
   codec.isSteady = false
   const cache = new StoredFunction(stored('f'))
@@ -87,7 +87,7 @@ test('any other function is made anew for each task', () => {
   assert.equal(codec.count, 2)
 })
 
-test('a pending import is no failure: the next time may be better', () => {
+test('a pending import is not a failure: the next reading may succeed', () => {
   const codec = codecWith({ f: () => 1 })
   const cache = new StoredFunction(stored('f'))
   const pending = new PendingImport('x', Promise.resolve())

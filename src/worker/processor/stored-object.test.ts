@@ -9,7 +9,7 @@ import { decodeExitNote, encodeExitNote, exitNoteOf } from '../link/control.js'
 import { newResultId, serializerIdOf } from './processor.js'
 import { ObjectStore, StoredObject } from './objects.js'
 
-test('ids follow the identity of the client', () => {
+test('ids depend on the identity of the client', () => {
   const client = identity('12345|Client|00112233445566778899aabbccddeeff')
   const hex = (id: string): string => Buffer.from(id, 'latin1').toString('hex')
   assert.equal(hex(serializerIdOf(client)), '23ad880e034845a784f6fb7cd5cd53b5679489a29396448f')
@@ -18,7 +18,7 @@ test('ids follow the identity of the client', () => {
   assert.notEqual(results[0], results[1])
 })
 
-test('objects are kept in memory of their own, and tasks keep what is deleted', () => {
+test('objects have memory of their own, and tasks keep deleted objects', () => {
   const store = new ObjectStore()
   const read = Buffer.from('helloworld')
   const [first, second] = [objectId('first'), objectId('second')]
@@ -38,7 +38,7 @@ test('objects are kept in memory of their own, and tasks keep what is deleted', 
   assert.equal(store.size, 0)
 })
 
-test('serializers are told apart by their content', () => {
+test('serializers are distinguished by their content', () => {
   const ours = new StoredObject([Buffer.from('scaler-ts/'), Buffer.from('default')])
   assert.equal(ours.codec(), defaultCodec)
   assert.equal(ours.clientSerializer(), defaultSerializer)
@@ -49,7 +49,7 @@ test('serializers are told apart by their content', () => {
   assert.equal(new StoredObject([]).isPickle, false)
 })
 
-test('a serializer of a client’s own is read once, and so is the reason why it cannot be', () => {
+test('a client’s own serializer is read once, and so is the reason why it cannot be read', () => {
   const serializer = { serialize: () => new Uint8Array(1), deserialize: () => 'read' }
   const object = new StoredObject([serializerContent(serializer)])
   const codec = object.codec()
@@ -72,7 +72,7 @@ test('a serializer of a client’s own is read once, and so is the reason why it
   assert.equal(failures[1], failures[0])
 })
 
-test('an exit note says what ran', () => {
+test('an exit note names the tasks that ran', () => {
   const read = (bytes: Uint8Array): unknown => decodeExitNote(Buffer.from(bytes))
   assert.equal(read(encodeExitNote(exitNoteOf([]))), 'nothing')
   assert.equal(read(encodeExitNote('retired')), 'retired')

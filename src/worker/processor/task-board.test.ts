@@ -20,7 +20,7 @@ class Setup {
   }
 }
 
-test('the guardian sees what has started, since when, and what it listens to', () => {
+test('the guardian sees which tasks have started, since when, and which listen', () => {
   const { board, reader } = new Setup()
   const nothing = { isStarted: false, isListening: false, isAlone: false, hasGivenUp: false }
   assert.deepEqual(reader.statusOf(0, 50), { dispatchNumber: 0, ...nothing, runningMs: 0 })
@@ -33,7 +33,7 @@ test('the guardian sees what has started, since when, and what it listens to', (
   assert.deepEqual({ isAlone, isListening }, { isAlone: false, isListening: true })
   board.giveUp(first)
   assert.equal(reader.statusOf(7, 0).isAlone, true)
-  assert.equal(reader.statusOf(0, 0).isAlone, false, 'its neighbour would be killed with it')
+  assert.equal(reader.statusOf(0, 0).isAlone, false, 'another task would be killed with it')
   assert.equal(reader.statusOf(7, 0).runningMs, 0)
   assert.equal(reader.statusOf(7, 0).hasGivenUp, true)
   assert.equal(board.leave(first, true), 0)
@@ -43,7 +43,7 @@ test('the guardian sees what has started, since when, and what it listens to', (
   assert.equal(reader.statusOf(7, 0).isStarted, false)
 })
 
-test('a slot that is used again says nothing of the task before', () => {
+test('a reused slot shows nothing of the previous task', () => {
   const { board, reader } = new Setup()
   const slot = board.enter(0, 0, true)
   board.listen(slot)
@@ -53,7 +53,7 @@ test('a slot that is used again says nothing of the task before', () => {
   assert.equal(reader.statusOf(1, 10).isListening, false)
 })
 
-test('a board that is full goes on in a larger memory', () => {
+test('a full board moves to a larger memory', () => {
   const { board, reader } = new Setup(2)
   const slots = Array.from({ length: 9 }, (_, number) => board.enter(number, number, false))
   assert.equal(new Set(slots).size, 9)
@@ -64,7 +64,7 @@ test('a board that is full goes on in a larger memory', () => {
   assert.equal(reader.statusOf(3, 10).isStarted, false)
 })
 
-test('memory is sampled of tasks that are profiled and run for longer', () => {
+test('memory is sampled for profiled tasks that run long enough', () => {
   const { board, reader } = new Setup()
   let reads = 0
   const sampleAt = (nowMs: number, bytes: number): void => {
@@ -90,7 +90,7 @@ test('memory is sampled of tasks that are profiled and run for longer', () => {
   assert.equal(board.leave(profiled, false), 8 * MIB)
 })
 
-test('the sampler is woken once, until it falls asleep', () => {
+test('the sampler is woken once until it sleeps again', () => {
   const setup = new Setup()
   const { board, reader } = setup
   const short = (): void => void board.leave(board.enter(0, 0, true), false)

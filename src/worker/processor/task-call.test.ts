@@ -14,7 +14,7 @@ function task(codec: TableCodec, fn: string, inputs: RunnableTask['inputs']): Ru
   return runnableTask('t', fn, codec, { inputs })
 }
 
-test('the last inputs are the attachments of the function, all others its arguments', () => {
+test('the last inputs are the attachments of the function, the others its arguments', () => {
   const codec = new TableCodec()
   for (const name of ['x', 'y', 'z']) codec.values.set(name, name)
   codec.values.set('f', () => 1)
@@ -26,7 +26,7 @@ test('the last inputs are the attachments of the function, all others its argume
   assert.deepEqual(readCall(task(codec, 'f', inputs.slice(2))).values, [])
 })
 
-test('arguments are read anew for each task', () => {
+test('arguments are deserialized again for each task', () => {
   const codec = new TableCodec()
   let reads = 0
   codec.values.set('f', () => 1)
@@ -38,7 +38,7 @@ test('arguments are read anew for each task', () => {
   assert.equal(reads, 4)
 })
 
-test('a result that cannot travel has a path that begins with it', () => {
+test('the error for a result that cannot be serialized has a path from result', () => {
   const codec = new TableCodec()
   codec.values.set('f', () => 1)
   const call = readCall(task(codec, 'f', []))

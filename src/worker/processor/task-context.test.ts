@@ -5,7 +5,7 @@ import { taskId } from '../../base/ids.js'
 import type { TaskContext } from '../../runtime/task-scope.js'
 import { Setup } from './runner.kit.js'
 
-test('a task knows its id, its name and its attempt', () => {
+test('a task can read its id, its name and its attempt', () => {
   const setup = new Setup()
   const seen: unknown[] = []
   setup.define('look', function named() {
@@ -22,7 +22,7 @@ test('a task knows its id, its name and its attempt', () => {
   assert.deepEqual(seen, [['61', 'named', 1], ['62', 'given', 3], ''])
 })
 
-test('what a task logs leaves at once, with its id', () => {
+test('a log line of a task leaves immediately, with its id', () => {
   const setup = new Setup()
   setup.define('log', () => {
     const { log } = setup.scope.context
@@ -47,7 +47,7 @@ test('what a task logs leaves at once, with its id', () => {
   ])
 })
 
-test('a task that asks for its signal listens, and sees why it shall stop', async () => {
+test('a task that reads its signal listens, and sees why it has to stop', async () => {
   for (const reason of ['cancelled', 'timedOut'] as const) {
     const setup = new Setup()
     setup.define('listen', () => {
@@ -74,7 +74,7 @@ test('a task that asks for its signal listens, and sees why it shall stop', asyn
   }
 })
 
-test('one that listens too late finds its signal aborted', async () => {
+test('a task that reads its signal too late finds it aborted', async () => {
   const setup = new Setup()
   let context: TaskContext | undefined
   setup.define('late', async () => {
@@ -89,13 +89,13 @@ test('one that listens too late finds its signal aborted', async () => {
   await nextTurn()
   await nextTurn()
   assert.deepEqual(setup.lines, ['a success true'])
-  // After its end a context does nothing any more.
+  // A context has no effect after its task has finished.
   context?.setProgress(1)
   assert.equal(context?.signal.aborted, true)
   assert.equal(setup.statusOf(0).isListening, false)
 })
 
-test('one that listens is given up only when the agent says so', async () => {
+test('a task that listens is abandoned only when the agent orders it', async () => {
   const setup = new Setup()
   setup.define('deaf', () => {
     const { signal } = setup.scope.context
@@ -114,7 +114,7 @@ test('one that listens is given up only when the agent says so', async () => {
   assert.equal(setup.isRetired, true)
 })
 
-test('progress is told at once, then a tenth of a second later, and before the result', async (context) => {
+test('progress is sent immediately, then after 100 ms, and before the result', async (context) => {
   const { setup, tick } = withTimers(context)
   let progress = (_done: number, _total?: number): void => {}
   let finish = (): void => {}
@@ -145,7 +145,7 @@ test('progress is told at once, then a tenth of a second later, and before the r
   assert.equal(setup.outbox.story.length, 5)
 })
 
-test('progress that is no progress is refused', () => {
+test('invalid progress is refused', () => {
   const setup = new Setup()
   setup.define('bad', () => {
     const { context } = setup.scope
@@ -163,7 +163,7 @@ test('progress that is no progress is refused', () => {
   assert.deepEqual(setup.outbox.story, ['a success'])
 })
 
-/** A setup whose clock for progress is moved by the test. */
+/** A setup with a clock for progress that the test moves. */
 function withTimers(context: TestContext): { setup: Setup; tick: (ms: number) => void } {
   let now = 1000
   context.mock.method(performance, 'now', () => now)

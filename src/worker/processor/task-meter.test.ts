@@ -27,7 +27,7 @@ function profileOf(meter: TaskMeter, task: Measured, seenBytes = 0): [ms: number
   return [(profile?.durationSeconds ?? 0) * 1000, (profile?.cpuSeconds ?? 0) * 1000]
 }
 
-test('a task that waits gets no CPU time of those that run meanwhile', () => {
+test('a waiting task is not charged for CPU time of tasks that run meanwhile', () => {
   const meter = new TaskMeter()
   const [parent, child] = [measured(), measured()]
   meter.beginTurn()
@@ -47,7 +47,7 @@ test('a task that waits gets no CPU time of those that run meanwhile', () => {
   assert.ok(cpuMs >= 39 && cpuMs < 80, `${cpuMs}`)
 })
 
-test('of several that go on at once the last gets the CPU time', () => {
+test('if several tasks run concurrently, CPU time is charged to the last', () => {
   const meter = new TaskMeter()
   const [first, second] = [measured(), measured()]
   meter.beginTurn()
@@ -63,7 +63,7 @@ test('of several that go on at once the last gets the CPU time', () => {
   assert.ok(second.cpuMs >= 9 && second.cpuMs < 29, `${second.cpuMs}`)
 })
 
-test('the most memory is the most that anybody has seen', () => {
+test('peak memory is the highest value that was seen', () => {
   const meter = new TaskMeter()
   const task = measured()
   meter.beginTurn()
