@@ -1,14 +1,14 @@
-// What a benchmark is: a name to choose it by, and a function that measures once. The main program
+// A benchmark: a name to select it by, and a function that measures once. The main program
 // repeats it.
 
-/** What the user has chosen. */
+/** The options that the user has chosen. */
 export interface BenchOptions {
   readonly workers: number
   readonly tasks: number
-  /** Size of the argument of a no-op task, and so of its result; 0 = a small number. */
+  /** Size in bytes of the argument of a no-op task, and of its result; 0 = a small number. */
   readonly payloadBytes: number
   readonly repetitions: number
-  /** How many nodes graphs have. */
+  /** The numbers of nodes in graphs. */
   readonly graphNodes: readonly number[]
 }
 
@@ -16,15 +16,15 @@ export interface BenchOptions {
 export interface Sample {
   readonly name: string
   readonly unit: string
-  /** Undefined when it cannot be measured here; `note` says why. */
+  /** Undefined if it cannot be measured on this machine; `note` gives the reason. */
   readonly value: number | undefined
   readonly note?: string
 }
 
-/** One benchmark; it may give several figures. */
+/** One benchmark; it may produce several figures. */
 export interface Benchmark {
   readonly name: string
-  /** Measures once, everything started for it ended. */
+  /** Measures once; everything started for it has stopped when it resolves. */
   readonly run: (options: BenchOptions) => Promise<readonly Sample[]>
 }
 
@@ -35,7 +35,7 @@ export async function timeMs(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-/** The inputs of so many no-op tasks. */
+/** The inputs of `tasks` no-op tasks. */
 export function* inputs(tasks: number, payloadBytes: number): Generator<number | Uint8Array> {
   const payload = new Uint8Array(payloadBytes).fill(1)
   for (let i = 0; i < tasks; i += 1) yield payloadBytes === 0 ? i : payload

@@ -1,5 +1,5 @@
-// A cluster of the real commands, whose processes can be looked at from outside: one scheduler, and
-// workers when they are asked for. It ends with this process, whatever happens to that.
+// A cluster of the real commands, so that its processes can be measured from outside: one
+// scheduler, and workers on request. It always exits with this process.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ export class BenchCluster {
     this.monitorAddress = monitorAddress
   }
 
-  /** Starts a scheduler; resolves when it listens. `nodeOptions`: those of Node, for it alone. */
+  /** Starts a scheduler; resolves when it listens. `nodeOptions`: Node options for it alone. */
   static async start(nodeOptions: readonly string[] = []): Promise<BenchCluster> {
     const { scheduler, address, monitorAddress } = await startScheduler(
       'tcp://127.0.0.1:0',
@@ -38,7 +38,7 @@ export class BenchCluster {
     return this.#scheduler.pid ?? 0
   }
 
-  /** Resolves with the first line on the scheduler's stdout from now on that has such a field. */
+  /** Resolves with the next line on the scheduler's stdout that has this field. */
   schedulerTells(field: string): Promise<LogLine> {
     return lineOf(this.#scheduler, (line) => field in line)
   }
@@ -50,7 +50,7 @@ export class BenchCluster {
     await lineOf(cluster, (line) => / (is|are) ready$/.test(String(line['message'])))
   }
 
-  /** Kills the agent that was started last, with its workers; resolves when it has gone. */
+  /** Kills the agent that was started last, with its workers; resolves when it has exited. */
   async killWorkers(): Promise<void> {
     const agent = this.#workers.pop()
     if (agent !== undefined) await kill(agent)
@@ -63,13 +63,13 @@ export class BenchCluster {
     this.#scheduler = scheduler
   }
 
-  /** Ends everything. */
+  /** Stops all processes. */
   async stop(): Promise<void> {
     for (const child of [...this.#workers, this.#scheduler]) await end(child)
   }
 }
 
-/** Measures with a cluster and a client of it, and ends both, whatever happens. */
+/** Measures with a cluster and a client of it; always stops both afterwards. */
 export async function withClient<R>(
   workers: number,
   measure: (client: Client, cluster: BenchCluster) => Promise<R>,
@@ -124,7 +124,7 @@ function command(
   })
 }
 
-/** Resolves with the first line that is wanted; later lines are read and dropped. */
+/** Resolves with the first matching line; later lines are read and dropped. */
 function lineOf(child: ChildProcess, isWanted: (line: LogLine) => boolean): Promise<LogLine> {
   return new Promise((resolve, reject) => {
     const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
@@ -132,7 +132,7 @@ function lineOf(child: ChildProcess, isWanted: (line: LogLine) => boolean): Prom
       const line = JSON.parse(text) as LogLine
       if (isWanted(line)) resolve(line)
     })
-    child.once('exit', (code) => reject(new Error(`a command has ended with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`a command has exited with code ${code}`)))
   })
 }
 

@@ -15,7 +15,7 @@ test('a quantile is the smallest value that covers its share', () => {
   assert.equal(quantile(values, 0), 1)
 })
 
-test('ratios are formed where both figures were measured', () => {
+test('ratios are formed if both figures were measured', () => {
   const figures = [
     { name: 'map, no-op', unit: 'tasks/s', values: [300, 100, 200] },
     { name: 'limit', unit: 'tasks/s', values: [400] },

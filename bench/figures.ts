@@ -1,18 +1,18 @@
-// Figures and how they are shown: medians over repetitions, a table for people, JSON for programs.
+// Figures and their output: medians over repetitions, a table for people, JSON for programs.
 
 import { arch, cpus, platform } from 'node:os'
 
-/** One measured thing. */
+/** One measured quantity. */
 export interface Figure {
   readonly name: string
   readonly unit: string
-  /** One value per repetition; empty when it could not be measured here. */
+  /** One value per repetition; empty if it could not be measured on this machine. */
   readonly values: readonly number[]
-  /** What a reader must know: why there are no values, how it was measured. */
+  /** A remark for the reader: why there are no values, how it was measured. */
   readonly note?: string
 }
 
-/** The middle value; the mean of the two middle ones of an even number. */
+/** The middle value; for an even count, the mean of the two middle ones. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other)
   const middle = Math.floor(sorted.length / 2)
@@ -26,7 +26,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
 }
 
-/** How often each pair of figures is the other: ours to theirs, where both were measured. */
+/** The ratio of each pair of figures, ours to theirs, if both were measured. */
 export function ratios(figures: readonly Figure[]): Figure[] {
   const pairs = [
     ['map, no-op', 'limit'],
@@ -58,13 +58,13 @@ export function toTable(figures: readonly Figure[]): string {
   return lines.join('\n')
 }
 
-/** The same for programs, with what they need to compare runs. */
+/** The same for programs, with the information needed to compare runs. */
 export function toJson(figures: readonly Figure[], options: unknown): string {
   const results = figures.map((figure) => ({ ...figure, median: median(figure.values) }))
   return `${JSON.stringify({ machine: machine(), options, results }, undefined, 2)}\n`
 }
 
-/** What the figures hold for: machines differ. */
+/** The machine that the figures apply to. */
 export function machine(): Readonly<Record<string, string | number>> {
   const processors = cpus()
   return {

@@ -1,4 +1,4 @@
-// A module whose functions have not been looked at when the other one's have.
+// A module whose functions have not been inspected yet when those of the main module have.
 
 const factor = 1.5
 

@@ -1,6 +1,6 @@
-// What functions cost their client, measured in a process of its own, since much happens only once.
-// Prints a JSON object of figures. Nothing is listening: `submit` does all of its work at once, and
-// what is unfinished is cancelled at the end.
+// The cost of functions for their client, measured in a separate process, since much of it occurs
+// only once. Prints a JSON object of figures. Nothing is listening: `submit` does all of its work
+// immediately, and unfinished tasks are cancelled at the end.
 
 import { Client, defaultSerializer } from 'scaler-ts'
 import { scale } from './functions-module.js'
@@ -44,7 +44,7 @@ function tookMs(work: () => unknown): number {
   return performance.now() - start
 }
 
-/** Median of the ratios of rounds that follow each other: what disturbs one disturbs the other. */
+/** Median of the ratios of consecutive rounds: a disturbance affects both rounds alike. */
 function hotRatio(): number {
   const shipped = defaultSerializer.deserialize(defaultSerializer.serialize(hot)) as typeof hot
   const ratios: number[] = []

@@ -1,4 +1,4 @@
-// What it costs to ship functions: looking at them, noticing changes, and running them elsewhere.
+// The cost of sending functions: inspecting them, detecting changes, and running them elsewhere.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import type { Benchmark } from './benchmark.js'
 
 const PROGRAM = fileURLToPath(new URL('functions-program.js', import.meta.url))
 
-/** First and further submits of closures, and the speed of what arrives. */
+/** First and further submits of closures, and the speed of the functions that arrive. */
 export const functions: Benchmark = {
   name: 'functions',
   run: async () => {

@@ -1,5 +1,5 @@
-// Graphs of no-op calls, of three shapes and several sizes: what a node costs must not depend on
-// how many there are. A chain shows what one step from call to call takes.
+// Graphs of no-op calls, of three shapes and several sizes: the cost of a node must not depend on
+// the number of nodes. A chain shows the cost of one step from call to call.
 
 import type { Client } from 'scaler-ts'
 import { timeMs, type Benchmark, type BenchOptions, type Sample } from './benchmark.js'
@@ -8,16 +8,16 @@ import { withClient } from './cluster.js'
 const WIDTH = 100
 const INPUTS = 3
 const WARM_UP_TASKS = 5_000
-/** So many nodes are measured, in one graph or in several, one after the other. */
+/** The number of nodes to measure, in one graph or in several, one after the other. */
 const MEASURED_NODES = 20_000
-/** Longer chains are left out: it takes a step after the other. */
+/** Longer chains are skipped: their steps run one after the other. */
 const MAX_CHAIN = 100_000
 
 const noop = (...inputs: readonly unknown[]): number => inputs.length
 
 type Graph = Record<string, unknown>
 
-/** What is computed: all of it. */
+/** A graph and the keys to request, which need all of it. */
 export interface Sketch {
   readonly graph: Graph
   readonly keys: readonly string[]
@@ -51,8 +51,8 @@ async function measureAll(client: Client, { graphNodes }: BenchOptions): Promise
 }
 
 /**
- * What a node costs, in microseconds. A small graph is run again and again: the first ones wait for
- * compilers, and one alone takes no longer than a glance at the clock of a busy machine.
+ * The cost of a node, in microseconds. A small graph is run repeatedly: the first runs wait for
+ * compilers, and a single run is too short to measure on a busy machine.
  */
 async function nodeCostUs(client: Client, sketch: Sketch, nodes: number): Promise<number> {
   const runs = Math.ceil(MEASURED_NODES / nodes)
@@ -96,7 +96,7 @@ function chain(nodes: number): Sketch {
   return { graph, keys: [`n${nodes - 1}`] }
 }
 
-/** Each node needs three others, any of those before; what nothing needs is requested. */
+/** Each node needs three random earlier ones; nodes that no other needs are requested. */
 export function random(nodes: number): Sketch {
   const graph: Graph = { n0: [noop] }
   const isNeeded = new Uint8Array(nodes)

@@ -1,5 +1,6 @@
 // `npm run bench`: measures the engine, Node's own limit and the thread pools in one run, and shows
-// the ratios: machines differ and are noisy, absolute times do not travel. Slowness is no failure.
+// the ratios: absolute times vary between machines and runs, ratios hold up better. Slowness is not
+// a failure.
 
 import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -44,16 +45,16 @@ interface CommandLine extends BenchOptions {
 
 function commandLine(): CommandLine {
   const names = BENCHMARKS.map(({ name }) => name)
-  const only = new Option('--only <names...>', 'only these benchmarks').choices(names)
+  const only = new Option('--only <names...>', 'run only these benchmarks').choices(names)
   const graphNodes = new Option('--graph-nodes <numbers...>', 'sizes of graphs, up to 1000000')
     .argParser(wholeNumbers(1))
     .default([1_000, 10_000, 100_000], '1000 10000 100000')
   const command = new Command('npm run bench --')
-    .description('Measure the engine beside what Node allows and beside thread pools.')
+    .description('Measure the engine against the limit of Node and against thread pools.')
     .option('--workers <number>', 'workers', wholeNumber(1), availableParallelism())
     .option('--tasks <number>', 'no-op tasks per measurement', wholeNumber(1), 100_000)
     .option('--payload <bytes>', 'size of argument and result of a no-op', wholeNumber(0), 0)
-    .option('--repetitions <number>', 'measurements of each; the median counts', wholeNumber(1), 3)
+    .option('--repetitions <number>', 'measurements of each; the median is used', wholeNumber(1), 3)
     .addOption(graphNodes)
     .option('--json [file]', 'write JSON to a file, or to stdout instead of the table')
     .addOption(only)
@@ -71,12 +72,12 @@ function wholeNumber(min: number): (text: string) => number {
   }
 }
 
-/** Several of them, one argument each. */
+/** Several whole numbers, one argument each. */
 function wholeNumbers(min: number): (text: string, before: number[] | undefined) => number[] {
   const parse = wholeNumber(min)
   let isGiven = false
   return (text, before) => {
-    // The first one takes the place of the default.
+    // The first one replaces the default.
     const numbers = isGiven ? (before ?? []) : []
     isGiven = true
     return [...numbers, parse(text)]
@@ -84,8 +85,8 @@ function wholeNumbers(min: number): (text: string, before: number[] | undefined)
 }
 
 /**
- * Runs all benchmarks in turn, and that again and again: what disturbs the machine for a while
- * then disturbs all figures alike. One that fails is left out from then on.
+ * Runs all benchmarks in turn, and repeats this: a temporary disturbance of the machine then
+ * affects all figures alike. A benchmark that fails is skipped from then on.
  */
 async function measureAll(
   benchmarks: readonly Benchmark[],

@@ -6,7 +6,7 @@ import { withClient } from './cluster.js'
 
 const DEPTH = 16
 const RESULT = 987
-/** One for each call of the function. */
+/** One task per call of the function. */
 const TASKS = 3_193
 
 const fibonacci = async (client: Client, n: number): Promise<number> => {
@@ -27,7 +27,7 @@ function measure(workers: number): Promise<readonly Sample[]> {
     await client.submit(fibonacci, client, 4)
     const tookMs = await timeMs(async () => {
       const result = await client.submit(fibonacci, client, DEPTH)
-      if (result !== RESULT) throw new Error(`fibonacci(${DEPTH}) gave ${result}`)
+      if (result !== RESULT) throw new Error(`fibonacci(${DEPTH}) returned ${result}`)
     })
     const on = `${workers} worker${workers === 1 ? '' : 's'}`
     return [

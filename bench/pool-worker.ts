@@ -1,6 +1,6 @@
 // The task of the thread pools, which load it from a file.
 
-/** Gives back what it gets. */
+/** Returns its argument. */
 export function noop<T>(input: T): T {
   return input
 }

@@ -1,5 +1,5 @@
-// The in-process thread pools that our users come from, with the same no-op: no network, no other
-// process, one machine only. And the limit: what Node allows several processes at best.
+// The in-process thread pools that our users migrate from, with the same no-op: no network, no
+// other process, one machine only. And the limit: the best that Node allows with several processes.
 
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
@@ -10,7 +10,7 @@ import { measureLimit } from './limit/limit.js'
 /** The size of a Task and a TaskResult message of a no-op, without payload. */
 const TASK_BYTES = 200
 const RESULT_BYTES = 150
-/** Before the clock starts: threads and compilers warm up. */
+/** Run before the measurement: threads and compilers warm up. */
 const WARM_UP_TASKS = 5_000
 
 /** Five processes that only pass messages of the same size. */

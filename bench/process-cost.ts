@@ -1,11 +1,13 @@
-// What a process costs, as the system counts it. Linux only: other systems have no /proc.
+// The resources of a process, as measured by the system. Linux only: other systems have no /proc.
 
 import { readFileSync } from 'node:fs'
 
-/** Linux counts CPU time in hundredths of a second for programs, whatever the kernel's own tick. */
+/**
+ * Linux counts CPU time in hundredths of a second for programs, regardless of the kernel's tick.
+ */
 const TICKS_PER_SECOND = 100
 
-/** Whether these figures can be had here. */
+/** Whether these figures are available on this system. */
 export const hasProcessCost: boolean = process.platform === 'linux'
 
 /** The CPU time of a process so far, in milliseconds. */
@@ -27,7 +29,7 @@ interface ThreadClock {
   threadCpuUsage?(): { readonly user: number; readonly system: number }
 }
 
-/** Processor time of this thread, in milliseconds; undefined where Node does not tell it. */
+/** Processor time of this thread, in milliseconds; undefined if Node does not report it. */
 export function threadMs(): number | undefined {
   const usage = (process as ThreadClock).threadCpuUsage?.()
   return usage === undefined ? undefined : (usage.user + usage.system) / 1000

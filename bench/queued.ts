@@ -1,5 +1,5 @@
 // The memory that waiting tasks and waiting nodes of graphs need: many are submitted while there is
-// no worker, then one comes, and all of them have to finish.
+// no worker; then one starts, and all of them have to finish.
 
 import { EventEmitter, once } from 'node:events'
 import { Client } from 'scaler-ts'
@@ -13,11 +13,11 @@ import { hasProcessCost, residentBytes } from './process-cost.js'
 const TASKS = 100_000
 const NODES = 300_000
 const QUEUED_TIMEOUT_MS = 120_000
-/** So many statuses, one a second, without another part of a graph: all of it has come. */
+/** After this many statuses, one per second, without another part, the graph is complete. */
 const STEADY_STATUSES = 3
 const noop = <T>(input: T): T => input
 
-/** What the scheduler publishes about itself. */
+/** The status that the scheduler publishes. */
 type Status = Extract<Message, { readonly kind: 'stateScheduler' }>
 
 /** Bytes of the scheduler per waiting task, and per waiting node of a graph. */
@@ -25,7 +25,7 @@ export const queuedTasks: Benchmark = {
   name: 'queued',
   run: async ({ payloadBytes }) => [
     await memoryPerItem('scheduler memory per queued task', TASKS, (client) => {
-      // Not with map, which would not send so many ahead.
+      // Not with map, which would not send all of them in advance.
       const submit = (input: number | Uint8Array): Promise<unknown> => client.submit(noop, input)
       return {
         ended: Promise.all(Array.from(inputs(TASKS, payloadBytes), submit)),
@@ -39,7 +39,7 @@ export const queuedTasks: Benchmark = {
   ],
 }
 
-/** What has been submitted: when it has ended, and whether the scheduler has all of it. */
+/** Submitted work: when it has finished, and whether the scheduler has received all of it. */
 interface Work {
   readonly ended: PromiseLike<unknown>
   readonly isThere: (status: Status) => boolean
@@ -72,7 +72,7 @@ async function memoryPerItem(
   }
 }
 
-/** Whether nothing but heartbeats has come for a while, after something has. */
+/** Whether parts of graphs have arrived, but none recently. */
 function newSteadiness(): (status: Status) => boolean {
   let last = 0
   let statuses = 0
@@ -84,7 +84,7 @@ function newSteadiness(): (status: Status) => boolean {
   }
 }
 
-/** Resolves when the scheduler's status is wanted. */
+/** Resolves when a status of the scheduler matches. */
 async function untilStatus(
   monitorAddress: string,
   isWanted: (status: Status) => boolean,

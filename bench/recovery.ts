@@ -1,6 +1,6 @@
-// How long it takes until work goes on after a process has been killed with kill -9: an agent with
-// its workers, and a scheduler that is started again at its address. What is told is the time
-// beyond that of the work itself, by the pace of the second half of it.
+// How long it takes until work continues after a process has been killed with kill -9: an agent
+// with its workers, and a scheduler that is restarted at its address. Reported is the time in
+// addition to that of the work itself, extrapolated from its second half.
 
 import { Client } from 'scaler-ts'
 import type { Benchmark, Sample } from './benchmark.js'
@@ -10,9 +10,9 @@ import { BenchCluster } from './cluster.js'
 const TASKS = 2_000
 const TASK_MS = 10
 const WARM_UP_TASKS = 200
-/** Of each of two agents. */
+/** Workers of each of two agents. */
 const WORKERS = 2
-/** So many have ended by the time of the kill. */
+/** The number of finished tasks at the time of the kill. */
 const ENDED_BEFORE = 200
 
 const pause = async (ms: number): Promise<number> => {
@@ -21,7 +21,7 @@ const pause = async (ms: number): Promise<number> => {
   return ms
 }
 
-/** What happens to the cluster. */
+/** The failure that is caused. */
 interface Blow {
   readonly name: string
   readonly strike: (cluster: BenchCluster) => Promise<void>
@@ -29,16 +29,16 @@ interface Blow {
 
 const BLOWS: readonly Blow[] = [
   {
-    name: 'after kill -9 of an agent, beyond the work',
+    name: 'recovery after kill -9 of an agent',
     strike: (cluster) => cluster.killWorkers(),
   },
   {
-    name: 'after the return of a killed scheduler, beyond the work',
+    name: 'recovery after the restart of a killed scheduler',
     strike: (cluster) => cluster.restartScheduler(),
   },
 ]
 
-/** Milliseconds from the blow (the scheduler's return) to the last result, less the work left. */
+/** Milliseconds from the kill (or the restart) to the last result, minus the remaining work. */
 export const recovery: Benchmark = {
   name: 'recovery',
   run: async () => {
@@ -77,7 +77,7 @@ async function delayMs(strike: Blow['strike']): Promise<number> {
   }
 }
 
-/** The pace of the second half of the results says how long the work of all of them takes. */
+/** The duration of all the work is extrapolated from the second half of the results. */
 function beyondWorkMs(begun: number, ends: readonly number[]): number {
   const [middle = begun, last = begun] = [ends[ends.length >> 1], ends.at(-1)]
   return last - begun - 2 * (last - middle)

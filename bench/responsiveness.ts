@@ -1,4 +1,4 @@
-// Whether a scheduler stays responsive while it is given the largest of the graphs: how long the
+// Whether a scheduler stays responsive while it receives the largest of the graphs: how long the
 // no-op tasks of another client take meanwhile, and how long the turns of its event loop are.
 
 import { fork } from 'node:child_process'
@@ -13,7 +13,7 @@ import { threadMs } from './process-cost.js'
 const PROGRAM = fileURLToPath(new URL('round-trip-program.js', import.meta.url))
 const METER = new URL('turn-meter.js', import.meta.url).href
 
-/** Round trips of another client, and the scheduler's turns, each in a run of its own. */
+/** Round trips of another client, and the scheduler's turns, each in a separate run. */
 export const responsiveness: Benchmark = {
   name: 'responsive',
   run: async ({ workers, graphNodes }) => {
@@ -33,7 +33,7 @@ async function roundTrips(workers: number, nodes: number): Promise<readonly Samp
     return told.toSorted((a, b) => a - b)
   })
   const at = (share: number): number | undefined => times[Math.floor((times.length - 1) * share)]
-  const name = `beside a graph of ${nodes.toLocaleString('en')}, round trip`
+  const name = `during a graph of ${nodes.toLocaleString('en')}, round trip`
   return [
     { name: `${name}, median`, unit: 'ms', value: at(0.5) },
     { name: `${name}, p99`, unit: 'ms', value: at(0.99) },

@@ -1,5 +1,5 @@
-// A client in a process of its own, which submits one no-op after the other until it is told to
-// stop; then it tells its parent how long each has taken.
+// A client in a separate process that submits one no-op after the other until it is asked to stop;
+// then it reports to its parent how long each has taken.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'scaler-ts'

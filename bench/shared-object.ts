@@ -1,5 +1,5 @@
-// One large object that many tasks use: how often it moves. And a map over many inputs: what the
-// client needs for it.
+// One large object that many tasks use: how often it is transferred. And a map over many inputs:
+// the memory that the client needs for it.
 
 import { readFileSync } from 'node:fs'
 import { timeMs, type Benchmark } from './benchmark.js'
@@ -10,7 +10,7 @@ const OBJECT_BYTES = 64 * 1024 * 1024
 const TASKS = 1_000
 const INPUTS = 1_000_000
 const MIB = 1024 ** 2
-/** Heap is looked at so often, in results. */
+/** The heap is sampled once per this many results. */
 const SAMPLE_EVERY = 10_000
 
 const byteAt = (bytes: Uint8Array, index: number): number | undefined => bytes[index]
@@ -32,7 +32,7 @@ export const sharedObject: Benchmark = {
       const times = moved === undefined ? undefined : moved / OBJECT_BYTES / options.workers
       return [
         { name: '64 MiB object, 1,000 tasks', unit: 'ms', value: tookMs },
-        { name: 'times it moves per worker', unit: '', value: times, ...note },
+        { name: 'transfers per worker', unit: '', value: times, ...note },
       ]
     }),
 }
@@ -54,7 +54,7 @@ export const longMap: Benchmark = {
       })
       return [
         { name: 'map of 1,000,000, iterated', unit: 'tasks/s', value: (INPUTS / tookMs) * 1_000 },
-        { name: 'client heap meanwhile, at most', unit: 'MiB', value: (peak - start) / MIB },
+        { name: 'peak client heap during the map', unit: 'MiB', value: (peak - start) / MIB },
       ]
     }),
 }

@@ -1,4 +1,4 @@
-// From nothing to the first result: what a program that brings its own cluster waits for.
+// From a cold start to the first result: how long a program waits that starts its own cluster.
 
 import { Client } from 'scaler-ts'
 import { timeMs, type Benchmark } from './benchmark.js'

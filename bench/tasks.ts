@@ -12,7 +12,7 @@ const noop = <T>(input: T): T => input
 const WARM_UP_TASKS = 5_000
 const ROUND_TRIPS = 2_000
 
-/** `map` over all inputs, and what that costs the scheduler. */
+/** `map` over all inputs, and its cost for the scheduler. */
 export const mapThroughput: Benchmark = {
   name: 'map',
   run: (options) =>
@@ -66,7 +66,7 @@ export const latency: Benchmark = {
     }),
 }
 
-/** The same with everything warmed up. */
+/** The same after warming up. */
 function withWarmClient(
   { workers, payloadBytes }: BenchOptions,
   measure: (client: Client, cluster: BenchCluster) => Promise<readonly Sample[]>,

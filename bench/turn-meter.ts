@@ -1,11 +1,11 @@
-// Loaded into a scheduler by `node --import`: how long the turns of its event loop are, in time of
-// its processor, which is what they cost on a machine of its own; that it waits for something costs
-// nothing. From SIGUSR2 on it counts; at the next one it tells, as a line of JSON on stdout.
+// Loaded into a scheduler by `node --import`: measures the turns of its event loop in CPU time, so
+// that other processes and waiting do not count. The first SIGUSR2 starts the count; the next one
+// prints it, as a line of JSON on stdout.
 
 import { writeSync } from 'node:fs'
 import { threadMs } from './process-cost.js'
 
-/** Turns of more than this are counted. */
+/** Longer turns are counted. */
 const LONG_MS = 10
 
 let isCounting = false

@@ -1,4 +1,4 @@
-// The program of workerpool's threads: they register what they can do.
+// The program of workerpool's threads, which registers their functions.
 
 import workerpool from 'workerpool'
 import { noop } from './pool-worker.js'

@@ -1,4 +1,4 @@
-# What several messages share. Every field is documented in docs/protocol.md.
+# Types shared by several messages. Every field is documented in docs/protocol.md.
 
 @0xf57f79ac88fab620;
 
@@ -11,10 +11,10 @@ enum TaskStatus {
   canceled @2;    # Dropped before it ran, or killed by a forced cancel.
   notFound @3;    # The receiver of a cancel does not have the task, or will not cancel it.
   workerDied @4;  # It took down too many workers.
-  noWorker @5;    # Refused: nobody can take it.
+  noWorker @5;    # Refused: no worker can take it.
   inactive @6;    # Monitor only: it waits in the scheduler.
   running @7;     # Monitor only: a worker has it.
-  canceling @8;   # Monitor only: its worker was told to cancel it.
+  canceling @8;   # Monitor only: its worker was asked to cancel it.
 }
 
 struct ObjectContent {
@@ -24,7 +24,7 @@ struct ObjectContent {
   # Which objects.
 
   objectTypes @1 :List(ObjectContentType);
-  # What each one is.
+  # The type of each.
 
   objectNames @2 :List(Data);
   # Name of each for display, UTF-8.
@@ -45,7 +45,7 @@ struct TaskCapability $extension {
   # For example `gpu`.
 
   value @1 :Int64;
-  # How many; -1 where the name alone matters.
+  # How many; -1 if only the name matters.
 }
 
 enum WaitReason $extension {
@@ -55,7 +55,7 @@ enum WaitReason $extension {
   noWorker @1;      # No worker is connected.
   noRuntime @2;     # There are workers, but none of the client's runtime.
   noCapability @3;  # No worker offers what the task needs.
-  allBusy @4;       # Every worker that could run it has enough to do.
-  limit @5;         # The scheduler has as many tasks waiting as it may have.
+  allBusy @4;       # Every worker that could run it is busy.
+  limit @5;         # The scheduler's limit for waiting tasks is reached.
   dependency @6;    # It needs the result of another task.
 }

@@ -1,5 +1,5 @@
-# The messages: everything that a scheduler, its clients, its workers and its monitors tell each
-# other. Every field is documented in docs/protocol.md.
+# The messages that a scheduler, its clients, its workers and its monitors exchange. Every field is
+# documented in docs/protocol.md.
 
 @0xaf44f44ea94a4675;
 
@@ -34,37 +34,37 @@ struct Task {
   # The task inside which this one was submitted.
 
   name @7 :Text $extension;
-  # For people; empty: the name of the function.
+  # Name for display; empty: the name of the function.
 
   timeoutMs @8 :UInt32 $extension;
-  # It may run for so long; 0 = for ever.
+  # How long it may run; 0 = no limit.
 
   retries @9 :UInt32 $extension;
   # How often it is run again after it has failed.
 
   workerDeathLimit @10 :UInt32 $extension;
-  # It fails with workerDied when so many workers were lost with it; 0 = the scheduler's default.
+  # It fails with workerDied after the loss of this many workers; 0 = the scheduler's default.
 
   attempt @11 :UInt32 $extension;
-  # How often it was begun before. Set by schedulers.
+  # How often it was started before. Set by schedulers.
 
   keepsResult @12 :Bool $extension;
-  # The worker had better keep a result that becomes an object: another task needs it. Set by
+  # The worker should keep a result that becomes an object: another task needs it. Set by
   # schedulers.
 
   mayHaveRun @13 :Bool $extension;
-  # Another scheduler process had it before: a worker may have it still. Set by clients.
+  # Another scheduler process had it before: a worker may still have it. Set by clients.
 
   output @14 :OutputPlace $extension;
-  # Where what it prints goes (docs/protocol.md#output).
+  # Where its output goes (docs/protocol.md#output).
 
   outputClient @15 :Data $id(identity) $extension;
-  # forward: the client that prints it, where that is not `source`.
+  # forward: the client that prints it, if that is not `source`.
 
   enum OutputPlace {
     # Where the output of a task goes.
 
-    log @0;      # Into the log of its worker.
+    log @0;      # To the log of its worker.
     forward @1;  # To the client, which prints it.
     off @2;      # Nowhere.
   }
@@ -73,7 +73,7 @@ struct Task {
     # One argument of a task.
 
     type @0 :ArgumentType;
-    # What `data` is.
+    # The kind of `data`.
 
     data @1 :Data;
     # A task id, an object id or a serialized value, by `type`.
@@ -89,7 +89,7 @@ struct Task {
 }
 
 struct TaskCancel {
-  # Drop a task: client -> scheduler; scheduler -> worker.
+  # Cancel a task: client -> scheduler; scheduler -> worker.
 
   taskId @0 :Data $id(task);
   # Which task.
@@ -101,10 +101,10 @@ struct TaskCancel {
     # How a task is cancelled.
 
     force @0 :Bool;
-    # Also when it runs: its processor is killed.
+    # Cancel it even if it is running: its processor is killed.
 
     retrieveTaskObject @1 :Bool;
-    # Asks for the task back in the answer. Always false: a 1.9.9 worker dies of it.
+    # Requests the task itself in the answer. Always false: true crashes a 1.9.9 worker.
   }
 }
 
@@ -121,7 +121,7 @@ struct TaskResult {
   # Profile result (docs/protocol.md#profile-result).
 
   results @3 :List(Data) $id(object);
-  # The object that holds the result or the error; empty where there is none or it is inline.
+  # The object that holds the result or the error; empty if there is none or it is inline.
 
   inlineResults @4 :List(Data) $extension;
   # The serialized result or error itself, instead of an object (docs/protocol.md#inline).
@@ -130,20 +130,20 @@ struct TaskResult {
   # The worker that ran it.
 
   failedTaskId @6 :Data $id(task) $extension;
-  # Of a node of a graph that failed because another did: that other one.
+  # For a node of a graph that failed because another node did: that other node.
 
   attempt @7 :UInt32 $extension;
-  # That of the Task that this answers.
+  # The attempt of the Task that this answers.
 
   attempts @8 :List(TaskAttempt) $extension;
-  # Those before the one that this answers, the oldest first. Set by schedulers.
+  # The attempts before the one that this answers, oldest first. Set by schedulers.
 
   error @9 :List(TaskError) $extension;
   # failed: the error as text, for monitors; at most one (docs/protocol.md#failures).
 }
 
 struct TaskError $extension {
-  # What an error says, for people.
+  # The texts of an error, for display.
 
   name @0 :Text;
   # Its name: `TypeError`. At most 256 characters.
@@ -156,32 +156,32 @@ struct TaskError $extension {
 }
 
 struct TaskAttempt $extension {
-  # A worker had a task (docs/protocol.md#explanation).
+  # An assignment of a task to a worker (docs/protocol.md#explanation).
 
   worker @0 :Data $id(identity);
   # Which worker.
 
   outcome @1 :AttemptOutcome;
-  # What came of it.
+  # Its outcome.
 
   agoMS @2 :UInt32;
-  # How long ago the worker was given the task, in milliseconds.
+  # How long ago the task was assigned to the worker, in milliseconds.
 
   forMS @3 :UInt32;
-  # For how long it had it, or has had it so far.
+  # How long the worker had it, or has had it so far, in milliseconds.
 
   enum AttemptOutcome {
-    # What came of an attempt.
+    # The outcome of an attempt.
 
-    unfinished @0;  # The worker has the task, and has not begun it as far as is known.
-    running @1;     # It has begun it.
+    unfinished @0;  # The worker has the task, and has not started it as far as is known.
+    running @1;     # The worker has started it.
     failed @2;      # The function failed, and the task was run again.
     workerLost @3;  # The worker left, or was lost.
   }
 }
 
 struct TaskInquiry $extension {
-  # What is with a task: client -> scheduler (docs/protocol.md#explanation).
+  # Asks for the state of a task: client -> scheduler (docs/protocol.md#explanation).
 
   taskId @0 :Data $id(task);
   # The task, or a node of a graph of this client.
@@ -191,30 +191,30 @@ struct TaskExplanation $extension {
   # The answer to a TaskInquiry: scheduler -> client.
 
   taskId @0 :Data $id(task);
-  # That of the question.
+  # The task of the TaskInquiry.
 
   state @1 :ExplainedState;
-  # Where the task is.
+  # The state of the task.
 
   reason @2 :CommonType.WaitReason;
-  # waiting: why.
+  # waiting: the reason.
 
   needs @3 :Text;
-  # What it asks for that nobody offers: `gpu=1, linux`. Only with the reason noCapability.
+  # Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability.
 
   forMS @4 :UInt32;
-  # For how long it has been where it is, in milliseconds; 0 where that is not measured.
+  # How long it has been in this state, in milliseconds; 0 if that is not measured.
 
   dependsOn @5 :List(Data) $id(task);
-  # The nodes whose results it needs and that have not ended, at most 20. Only with the reason dependency.
+  # The unfinished nodes whose results it needs, at most 20. Only with the reason dependency.
 
   attempts @6 :List(TaskAttempt);
-  # The workers that had it, the oldest first, and the one that has it; at most 20.
+  # The workers that had it, oldest first, and the one that has it; at most 20.
 
   enum ExplainedState {
-    # Where a task is.
+    # The state of a task.
 
-    unknown @0;    # The scheduler does not have it (any more).
+    unknown @0;    # The scheduler does not have it (any longer).
     waiting @1;    # It waits for a worker, or for other tasks.
     assigned @2;   # A worker has it.
     canceling @3;  # It was cancelled, and its worker has not answered.
@@ -222,7 +222,7 @@ struct TaskExplanation $extension {
 }
 
 struct TaskUpdate $extension {
-  # What becomes of a task that has not ended: worker -> scheduler -> client
+  # Reports on an unfinished task: worker -> scheduler -> client
   # (docs/protocol.md#task-updates).
 
   taskId @0 :Data $id(task);
@@ -232,22 +232,22 @@ struct TaskUpdate $extension {
   # What has changed.
 
   done @2 :Float64;
-  # progress: how much of it is done; waiting: how often it has lost its process while it waited.
+  # progress: how much of it is done; waiting: how often it has lost its process while waiting.
 
   total @3 :Float64;
   # progress: how much there is; 0 = unknown.
 
   enum TaskUpdateType {
     waiting @0;   # It only waits for tasks that it has submitted itself.
-    resumed @1;   # It goes on.
-    progress @2;  # It tells how far it is.
-    running @3;   # It has begun.
-    queued @4;    # It had begun, and waits for a worker again.
+    resumed @1;   # It continues.
+    progress @2;  # It reports its progress.
+    running @3;   # It has started.
+    queued @4;    # It had started, and waits for a worker again.
   }
 }
 
 struct TaskOutput $extension {
-  # What a task has printed: worker -> scheduler -> client (docs/protocol.md#output).
+  # Output of a task: worker -> scheduler -> client (docs/protocol.md#output).
 
   taskId @0 :Data $id(task);
   # The task.
@@ -256,19 +256,19 @@ struct TaskOutput $extension {
   # The client that prints it.
 
   name @2 :Text;
-  # What the task is called, for people.
+  # The name of the task, for display.
 
   stream @3 :OutputStream;
-  # Where the task has printed it.
+  # The stream to which the task wrote it.
 
   content @4 :Data;
   # The bytes; may begin and end anywhere in a line.
 
   droppedBytes @5 :UInt64;
-  # How much of the output for this client was dropped on the way since it was told last.
+  # How much output for this client was dropped since the last report, in bytes.
 
   isLast @6 :Bool;
-  # The task has ended, here: nothing of this run follows.
+  # The task has finished on this worker: nothing from this run follows.
 
   enum OutputStream {
     # A standard stream.
@@ -288,7 +288,7 @@ struct GraphTask {
   # The client that owns the graph.
 
   targets @2 :List(Data) $id(task);
-  # The nodes whose results the client wants.
+  # The nodes whose results the client needs.
 
   graph @3 :List(Task);
   # All nodes, in any order.
@@ -308,28 +308,28 @@ struct ClientHeartbeat {
   # A client is alive: client -> scheduler.
 
   resource @0 :Status.Resource;
-  # What the client's process uses.
+  # The resources that the client's process uses.
 
   latencyUS @1 :UInt32;
   # Half of the last heartbeat's round trip, in microseconds; 0 before the first echo.
 
   features @2 :UInt64 $extension $bitSet;
-  # What the client understands (docs/protocol.md#features).
+  # The features that the client understands (docs/protocol.md#features).
 
   runtime @3 :Text $extension;
-  # What runs its functions, for example `node/20.20.2`; absent means `python`.
+  # The runtime of its functions, for example `node/20.20.2`; absent means `python`.
 
   worker @4 :Data $id(identity) $extension;
-  # The worker inside of whose tasks this client lives; empty: of none.
+  # The worker that runs the task in which this client was created; empty: none.
 
   wantsReport @5 :Bool $extension;
-  # The echo shall have a report.
+  # Requests a report in the echo.
 
   info @6 :List(Status.PeerInfo) $extension;
-  # In the first heartbeat of a connection: one, of the client's process; else none.
+  # In the first heartbeat of a connection: one, of the client's process; otherwise none.
 
   wantsPeers @7 :Bool $extension;
-  # The report shall tell of workers and clients, too.
+  # Requests that the report include workers and clients.
 }
 
 struct ClientHeartbeatEcho {
@@ -339,10 +339,10 @@ struct ClientHeartbeatEcho {
   # Random id of this scheduler process. A change means that it was restarted.
 
   features @1 :UInt64 $extension $bitSet;
-  # What the scheduler understands (docs/protocol.md#features).
+  # The features that the scheduler understands (docs/protocol.md#features).
 
   reports @2 :List(SchedulerReport) $extension;
-  # One if the client has asked for it, else none (docs/protocol.md#report).
+  # One if the client has requested it, otherwise none (docs/protocol.md#report).
 
   waiting @3 :List(WaitingTasks) $extension;
   # Why tasks of the client wait in the scheduler (docs/protocol.md#waiting).
@@ -358,47 +358,47 @@ struct WaitingTasks $extension {
   # How many there are in the scheduler.
 
   forMS @2 :UInt32;
-  # How long that has been the reason, in milliseconds; 0 where it is not measured.
+  # How long this has been the reason, in milliseconds; 0 if that is not measured.
 
   needs @3 :Text;
-  # What they ask for that nobody offers: `gpu=1, linux`. Only with the reason noCapability.
+  # Their requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability.
 }
 
 struct SchedulerReport $extension {
-  # What a scheduler is and has, for somebody who looks after it.
+  # Describes a scheduler, for operators.
 
   version @0 :Text;
-  # Of the package: `0.1.0`.
+  # The version of the package: `0.1.0`.
 
   runtime @1 :Text;
-  # What it runs on, for example `node/20.20.2`.
+  # Its runtime, for example `node/20.20.2`.
 
   clockMS @2 :UInt64;
-  # Its clock when it answered: milliseconds since 1970.
+  # Its clock at the time of the answer: milliseconds since 1970.
 
   monitorAddress @3 :Text;
-  # Where its monitors connect, as it has bound it: `tcp://0.0.0.0:2347`.
+  # The bound address for monitors: `tcp://0.0.0.0:2347`.
 
   workers @4 :UInt32;
   # How many workers there are.
 
   suitable @5 :UInt32;
-  # Of them those that run the functions of the client that has asked.
+  # How many of them can run the functions of the client that sent the request.
 
   idle @6 :UInt32;
-  # Of these those that have nothing to do.
+  # How many of these are idle.
 
   workerReports @7 :List(WorkerReport);
-  # The workers in the order in which they came, at most 1,000; none unless they were asked for.
+  # The workers in the order in which they joined, at most 1,000; none unless requested.
 
   clientReports @8 :List(ClientReport);
-  # The same of the clients; those that only ask for reports are not among them.
+  # The clients, likewise; those that only request reports are not included.
 
   clients @9 :UInt32;
   # How many such clients there are.
 
   waiting @10 :List(WaitingCount);
-  # Why tasks wait, if peers were asked for; the most first, at most 200.
+  # Why tasks wait, if peers were requested; largest counts first, at most 200.
 }
 
 struct WaitingCount $extension {
@@ -408,67 +408,67 @@ struct WaitingCount $extension {
   # Why they wait.
 
   needs @1 :Text;
-  # What they ask for: `gpu=1, linux`; empty: nothing.
+  # Their requirements: `gpu=1, linux`; empty: none.
 
   function @2 :Text;
-  # The name of their function; empty: it has none, or it is not known.
+  # The name of their function; empty: it has none, or it is unknown.
 
   tasks @3 :UInt32;
   # How many there are.
 
   forMS @4 :UInt32;
-  # For how long the first of them has waited, about, in milliseconds; 0 where that is not measured.
+  # About how long the first of them has waited, in milliseconds; 0 if that is not measured.
 }
 
 struct WorkerReport $extension {
-  # A worker, as the scheduler knows it.
+  # A worker, as seen by the scheduler.
 
   worker @0 :Status.WorkerStatus;
   # The same as for monitors.
 
   runtime @1 :Text;
-  # What its heartbeats say; empty: Python.
+  # The runtime in its heartbeats; empty: Python.
 
   agentId @2 :Text;
-  # The same for all workers that share their units.
+  # Identical for all workers that share their units.
 
   capabilities @3 :List(CommonType.TaskCapability);
-  # What it offers.
+  # The capabilities that it offers.
 
   isLeaving @4 :Bool;
-  # It takes no further tasks.
+  # It accepts no further tasks.
 
   info @5 :List(Status.PeerInfo);
-  # One; none of a worker that has said nothing, as those of 1.9.9.
+  # One; none for a worker that has not sent it, such as those of 1.9.9.
 
   running @6 :List(Status.RunningTask);
-  # What it said last that it runs.
+  # The running tasks in its last heartbeat.
 }
 
 struct ClientReport $extension {
-  # A client, as the scheduler knows it.
+  # A client, as seen by the scheduler.
 
   client @0 :Data $id(identity);
   # Which client.
 
   runtime @1 :Text;
-  # What its heartbeats say; empty: Python.
+  # The runtime in its heartbeats; empty: Python.
 
   info @2 :List(Status.PeerInfo);
-  # One; none of a client that has said nothing, as those of 1.9.9.
+  # One; none for a client that has not sent it, such as those of 1.9.9.
 
   tasks @3 :UInt32;
   # Its unfinished tasks and graphs.
 
   worker @4 :Data $id(identity);
-  # The worker inside of whose tasks it lives; empty: of none.
+  # The worker that runs the task in which it was created; empty: none.
 }
 
 struct WorkerHeartbeat {
   # A worker is alive: worker -> scheduler.
 
   agent @0 :Status.Resource;
-  # What the agent process uses.
+  # The resources that the agent process uses.
 
   rssFree @1 :UInt64;
   # Available memory of the machine in bytes.
@@ -486,28 +486,30 @@ struct WorkerHeartbeat {
   # Its living processors.
 
   features @6 :UInt64 $extension $bitSet;
-  # What the worker understands (docs/protocol.md#features).
+  # The features that the worker understands (docs/protocol.md#features).
 
   runtime @7 :Text $extension;
-  # What runs functions, for example `node/20.20.2`; absent means `python`.
+  # The runtime of functions, for example `node/20.20.2`; absent means `python`.
 
   capabilities @8 :List(CommonType.TaskCapability) $extension;
-  # What it offers to tasks that ask for it.
+  # What it offers to tasks that require it.
 
   tasks @9 :List(Data) $id(task) $extension;
-  # In the first heartbeat of a connection: what it still has from before (docs/protocol.md#return).
+  # In the first heartbeat of a connection: the tasks that it still has (docs/protocol.md#return).
 
   isLeaving @10 :Bool $extension;
-  # It takes no further tasks and gives back what it has not begun.
+  # It accepts no further tasks and returns those that it has not started.
 
   agentId @11 :Text $extension;
-  # The same for all workers that share their units (docs/protocol.md#capabilities); absent: none do.
+  # Identical for all workers that share their units (docs/protocol.md#capabilities); absent: its
+  # units are not shared.
 
   info @12 :List(Status.PeerInfo) $extension;
-  # In the first heartbeat of a connection: one, of the worker; else none.
+  # In the first heartbeat of a connection: one, of the worker; otherwise none.
 
   running @13 :List(Status.RunningTask) $extension;
-  # What it runs and has for a while, as it was begun; at most 32. Only to schedulers with bit 6.
+  # Tasks that have run for a while, in the order in which they started; at most 32. Only to
+  # schedulers with bit 6.
 }
 
 struct WorkerHeartbeatEcho {
@@ -517,11 +519,11 @@ struct WorkerHeartbeatEcho {
   # Random id of this scheduler process. A change means that it was restarted.
 
   features @1 :UInt64 $extension $bitSet;
-  # What the scheduler understands (docs/protocol.md#features).
+  # The features that the scheduler understands (docs/protocol.md#features).
 }
 
 struct ObjectInstruction {
-  # What to do with objects: client or worker -> scheduler; scheduler -> worker (delete).
+  # Create or delete objects: client or worker -> scheduler; scheduler -> worker (delete).
 
   instructionType @0 :ObjectInstructionType;
   # Create or delete.
@@ -533,23 +535,23 @@ struct ObjectInstruction {
   # create: all four lists; delete: only the ids; clear: nothing.
 
   enum ObjectInstructionType {
-    create @0;  # Store the objects, or use them too.
-    delete @1;  # The user does not need the objects any more.
-    clear @2;   # Never on the wire.
+    create @0;  # Store the objects, or add a user to them.
+    delete @1;  # The user no longer needs the objects.
+    clear @2;   # Never sent.
   }
 }
 
 struct ObjectRequest {
-  # Send me objects: client or worker -> scheduler.
+  # Requests objects: client or worker -> scheduler.
 
   requestType @0 :ObjectRequestType;
   # Always get.
 
   objectIds @1 :List(Data) $id(object);
-  # Which objects. Order and duplicates matter to the answer.
+  # Which objects. Order and duplicates affect the answer.
 
   enum ObjectRequestType {
-    get @0;  # The only one.
+    get @0;  # The only type.
   }
 }
 
@@ -557,23 +559,23 @@ struct ObjectResponse {
   # The answer to an ObjectRequest: scheduler -> client or worker.
 
   responseType @0 :ObjectResponseType;
-  # What the list of ids is.
+  # The meaning of the list of ids.
 
   objectContent @1 :CommonType.ObjectContent;
-  # The objects; see docs/protocol.md#objects for what the lists have when some do not exist.
+  # The objects; see docs/protocol.md#objects for the lists when some do not exist.
 
   enum ObjectResponseType {
-    content @0;         # Of objects that exist.
-    objectNotExist @1;  # Of objects that do not. A 1.9.9 worker dies of it.
+    content @0;         # Objects that exist.
+    objectNotExist @1;  # Objects that do not exist. Crashes a 1.9.9 worker.
   }
 }
 
 struct TaskRoom $extension {
-  # How many tasks a client may send that has had one refused: scheduler -> client
+  # How many tasks a client may send after a refusal: scheduler -> client
   # (docs/protocol.md#room).
 
   tasks @0 :UInt32;
-  # So many, and no more until there is room again.
+  # The number of tasks; no more until the next TaskRoom.
 }
 
 struct DisconnectRequest {
@@ -628,13 +630,13 @@ struct StateBalanceAdvice {
 }
 
 struct StateScheduler {
-  # Monitor, every second: the scheduler and everything it knows.
+  # Monitor, every second: the state of the scheduler and its peers.
 
   binder @0 :Status.BinderStatus;
   # Messages counted on its main socket.
 
   scheduler @1 :Status.Resource;
-  # What the scheduler process uses.
+  # The resources that the scheduler process uses.
 
   rssFree @2 :UInt64;
   # Available memory of its machine in bytes.
@@ -691,82 +693,82 @@ struct StateGraphTask {
   # The node.
 
   nodeTaskType @2 :NodeTaskType;
-  # Whether the client wants its result.
+  # Whether it is a target.
 
   parentTaskIds @3 :List(Data) $id(task);
   # The nodes that it needs.
 
   enum NodeTaskType {
-    normal @0;  # A node in between.
+    normal @0;  # An intermediate node.
     target @1;  # One of the graph's targets.
   }
 }
 
 struct MonitorRequest $extension {
-  # A monitor wants reports: monitor -> scheduler (docs/protocol.md#monitors).
+  # Requests reports for a monitor: monitor -> scheduler (docs/protocol.md#monitors).
 
   credit @0 :UInt32;
-  # So many more MonitorReports may be sent to it.
+  # How many more MonitorReports may be sent to it.
 
   wantsEvents @1 :Bool;
-  # Whether it wants to know of each task that ends.
+  # Whether to report each task that finishes.
 
   wantsFailures @2 :Bool;
-  # Whether it wants to know of failures.
+  # Whether to report failures.
 
   failuresAfter @3 :UInt64;
-  # The number of the last failure that it has; 0: it wants all that are kept. Counts in the first
-  # request of a connection that wants failures.
+  # The number of the last failure that the monitor has; 0: send all that are kept. Used only in
+  # the first request of a connection that has wantsFailures.
 }
 
 struct MonitorReport $extension {
-  # What a monitor is told: scheduler -> monitor. Takes one credit.
+  # A report to a monitor: scheduler -> monitor. Uses one credit.
 
   states @0 :List(MonitorState);
-  # The state of everything, at most one: once a second.
+  # The complete state, at most one: once per second.
 
   events @1 :List(TaskEvent);
-  # Tasks that have ended, in this order; at most 500.
+  # Tasks that have finished, in this order; at most 500.
 
   lostEvents @2 :UInt64;
-  # So many were left out before these: it had no credit for so long that they were forgotten.
+  # How many were omitted before these: the monitor had no credit, and they were dropped.
 
   failures @3 :List(TaskFailure);
   # Tasks that have failed, in this order; at most 50.
 
   lostFailures @4 :UInt64;
-  # So many were left out before these: they are not kept any more.
+  # How many were omitted before these: they are no longer kept.
 }
 
 struct MonitorState $extension {
-  # The state of everything.
+  # The complete state.
 
   scheduler @0 :Status.Resource;
-  # What the process of the scheduler uses.
+  # The resources that the process of the scheduler uses.
 
   rssFree @1 :UInt64;
-  # Memory that its machine could still give, in bytes.
+  # Available memory of its machine in bytes.
 
   waiting @2 :UInt64;
-  # Tasks that wait for a worker, nodes of graphs included that could run.
+  # Tasks that wait for a worker, including nodes of graphs that are ready to run.
 
   running @3 :UInt64;
-  # Tasks that a worker has.
+  # Tasks assigned to workers.
 
   ended @4 :List(EndedCount);
-  # Tasks that have ended since the scheduler has started, by status.
+  # Tasks that have finished since the scheduler started, by status.
 
   workers @5 :UInt32;
   # How many workers there are.
 
   firstWorker @6 :UInt32;
-  # Which of them `workerReports` begins with, in the order in which they came; from 0.
+  # The index of the first worker in `workerReports`, in the order in which they joined; from 0.
 
   workerReports @7 :List(WorkerReport);
-  # At most 1,000 of them. Of more, the next message has the next ones.
+  # At most 1,000 of them. If there are more, the next message contains the next ones.
 
   clients @8 :UInt32;
-  # How many clients there are, without monitors.
+  # How many clients there are, excluding monitors.
 
   firstClient @9 :UInt32;
   # The same as `firstWorker`.
@@ -775,96 +777,96 @@ struct MonitorState $extension {
   # The same as `workerReports`.
 
   functions @11 :List(FunctionReport);
-  # Functions by name, those first of which most tasks have ended; at most 200.
+  # Functions by name, those with the most finished tasks first; at most 200.
 
   waitingCounts @12 :List(WaitingCount);
-  # Why tasks wait; the most first, at most 200.
+  # Why tasks wait; largest counts first, at most 200.
 
   objects @13 :UInt32;
   # How many objects the scheduler stores.
 
   objectBytes @14 :UInt64;
-  # How many bytes they have together.
+  # Their total size in bytes.
 }
 
 struct EndedCount $extension {
-  # How many tasks have ended in one way.
+  # How many tasks have finished with one status.
 
   status @0 :CommonType.TaskStatus;
-  # How they ended.
+  # The status.
 
   tasks @1 :UInt64;
-  # How many did.
+  # How many tasks.
 }
 
 struct FunctionReport $extension {
-  # All functions of one name, since the scheduler has started.
+  # All functions with one name, since the scheduler started.
 
   name @0 :Text;
   # Empty: those without a name. `(others)`: those beyond the first 1,000 names.
 
   ended @1 :UInt64;
-  # How many of their tasks have ended, in whatever way.
+  # How many of their tasks have finished, with any status.
 
   failed @2 :UInt64;
   # How many of these failed.
 
   measured @3 :UInt64;
-  # Of how many the time is known that they took.
+  # For how many tasks the duration is known.
 
   totalMS @4 :Float64;
-  # How long these took together.
+  # The total duration of these.
 
   longestMS @5 :Float64;
-  # How long the longest of them took.
+  # The duration of the longest of them.
 }
 
 struct TaskEvent $extension {
-  # The story of a task that has ended. Times are milliseconds before the message.
+  # The life of a finished task. Times are milliseconds before the message.
 
   taskId @0 :Data $id(task);
   # The task.
 
   name @1 :Text;
-  # The name that it came with; empty: none.
+  # The name given to it; empty: none.
 
   function @2 :Text;
-  # The name of its function; empty: it has none, or it is not known.
+  # The name of its function; empty: it has none, or it is unknown.
 
   client @3 :Data $id(identity);
-  # Its client; empty: that has left.
+  # Its client; empty: the client has left.
 
   worker @4 :Data $id(identity);
-  # The worker that had it last; empty: none had.
+  # The last worker that had it; empty: no worker had it.
 
   status @5 :CommonType.TaskStatus;
   # How it ended.
 
   queuedAgoMS @6 :Float64;
-  # When it began to wait for this worker; 0: that is not known.
+  # When it started to wait for this worker; 0: unknown.
 
   startAgoMS @7 :Float64;
-  # When the function was called, or, where that is not known, when the worker got the task; 0: none
-  # got it.
+  # When the function was called, or, if that is unknown, when the worker received the task; 0: no
+  # worker received it.
 
   endAgoMS @8 :Float64;
-  # When the scheduler knew that it had ended.
+  # When the scheduler learned that it had finished.
 
   durationMS @9 :Float64;
-  # How long its function took; 0: that is not known.
+  # How long its function took, in milliseconds; 0: unknown.
 
   errorName @10 :Text;
   # failed: the name of the error, if it is known.
 
   attempts @11 :UInt32;
-  # How many workers have had it.
+  # How many workers had it.
 }
 
 struct TaskFailure $extension {
   # A task that has failed. The scheduler keeps the last 1,000.
 
   number @0 :UInt64;
-  # From 1, in the order of the failures, since the scheduler has started.
+  # From 1, in the order of the failures since the scheduler started.
 
   taskId @1 :Data $id(task);
   # The task.
@@ -888,14 +890,14 @@ struct TaskFailure $extension {
   # When it failed: milliseconds before the message.
 
   error @8 :List(TaskError);
-  # What its worker has said of the error, at most one.
+  # The error as reported by its worker, at most one.
 
   attempts @9 :UInt32;
   # As in TaskEvent.
 }
 
 struct ProcessorInitialized {
-  # Only inside of a 1.9.9 worker: a processor has started.
+  # Only inside a 1.9.9 worker: a processor has started.
 }
 
 struct Message {

@@ -7,7 +7,7 @@ using import "annotation.capnp".id;
 using import "annotation.capnp".extension;
 
 struct Resource {
-  # What one process uses.
+  # The resources that one process uses.
 
   cpu @0 :UInt16;
   # CPU percent times ten, 992 = 99.2 %. More than one core can make it exceed 1000.
@@ -17,44 +17,44 @@ struct Resource {
 }
 
 struct PeerInfo $extension {
-  # What a process of ours is and where (docs/protocol.md#peers).
+  # Describes a process of this package and its host (docs/protocol.md#peers).
 
   name @0 :Text;
-  # What people call it; empty: a client inside of a task.
+  # Its name for display; empty: a client inside a task.
 
   host @1 :Text;
-  # The name of its machine, as the machine says it.
+  # The machine's own host name.
 
   machineId @2 :Text;
-  # The same in all processes on one running system, containers among them; empty: not known.
+  # The same in all processes on one running system, including containers; empty: unknown.
 
   pid @3 :UInt32;
-  # Its process id there.
+  # Its process id on that machine.
 
   version @4 :Text;
   # Of the package: `0.1.0`.
 
   startedMS @5 :UInt64;
-  # When it began, by its clock: milliseconds since 1970.
+  # When it started, by its own clock: milliseconds since 1970.
 
   endsMS @6 :UInt64;
-  # When its time is over, by its clock; 0 = it has no limit that is known.
+  # When its time limit ends, by its own clock; 0 = no known limit.
 
   allocation @7 :Text;
-  # What it was started as part of, for people: the job of a cluster manager; empty: of nothing.
+  # The cluster manager's job that it was started in, for display; empty: none.
 }
 
 struct RunningTask $extension {
-  # A task that has begun and not ended.
+  # A task that has started and not finished.
 
   taskId @0 :Data $id(task);
   # Which task.
 
   forMS @1 :UInt32;
-  # For how long it has run, in milliseconds, by the worker.
+  # How long it has run, in milliseconds, as measured by the worker.
 
   name @2 :Text;
-  # What it is called, for people. Empty in heartbeats.
+  # Its name for display. Empty in heartbeats.
 }
 
 struct ObjectManagerStatus {
@@ -88,19 +88,19 @@ struct TaskManagerStatus {
   # Tasks that wait for a worker.
 
   running @1 :UInt32;
-  # Tasks that workers have.
+  # Tasks assigned to workers.
 
   success @2 :UInt32;
-  # Tasks that ended with this status.
+  # Tasks that finished with this status.
 
   failed @3 :UInt32;
-  # Tasks that ended with this status.
+  # Tasks that finished with this status.
 
   canceled @4 :UInt32;
-  # Tasks that ended with this status.
+  # Tasks that finished with this status.
 
   notFound @5 :UInt32;
-  # Tasks that ended with this status.
+  # Tasks that finished with this status.
 }
 
 struct ProcessorStatus {
@@ -116,29 +116,29 @@ struct ProcessorStatus {
   # It runs a task now.
 
   suspended @3 :Bool;
-  # It was put aside for a more urgent task.
+  # It was suspended for a more urgent task.
 
   resource @4 :Resource;
-  # What it uses.
+  # The resources that it uses.
 }
 
 struct WorkerStatus {
-  # One worker as the scheduler sees it; much is copied from the worker's last heartbeat.
+  # One worker as the scheduler sees it; many fields are copied from its last heartbeat.
 
   workerId @0 :Data $id(identity);
   # Which worker.
 
   agent @1 :Resource;
-  # What its agent process uses (copied).
+  # The resources that its agent process uses (copied).
 
   rssFree @2 :UInt64;
   # Available memory of its machine in bytes (copied).
 
   free @3 :UInt32;
-  # Tasks that it could still take: its queue size minus `sent`.
+  # Tasks that it can still accept: its queue size minus `sent`.
 
   sent @4 :UInt32;
-  # Unfinished tasks that the scheduler has given to it.
+  # Unfinished tasks that the scheduler has assigned to it.
 
   queued @5 :UInt32;
   # Tasks that wait inside the worker (copied from `queuedTasks`).
@@ -170,10 +170,10 @@ struct BinderStatus {
   # Messages counted on the scheduler's main socket.
 
   received @0 :List(Pair);
-  # Messages that came in.
+  # Messages received.
 
   sent @1 :List(Pair);
-  # Messages that went out.
+  # Messages sent.
 
   struct Pair {
     # One kind of message and its number (in code `BinderStatusPair`).

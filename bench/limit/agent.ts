@@ -1,5 +1,5 @@
 // The least that an agent process can do: tasks go to its processors in turn, results go back.
-// Ends with its stdin, and its processors with it.
+// Exits when its stdin closes, and its processors with it.
 
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'

@@ -1,4 +1,4 @@
-// How many tasks a second Node itself allows on this machine: five processes as in the engine
+// How many tasks per second Node itself allows on this machine: five processes as in the engine
 // (client, scheduler, agent, processors) that pass messages of the same size and do nothing else.
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Link } from './link.js'
 
-/** What is passed. The sizes are those of a Task and of a TaskResult, the payload included. */
+/** What is measured. The sizes are those of a Task and of a TaskResult, including the payload. */
 export interface LimitOptions {
   readonly processors: number
   readonly tasks: number
@@ -16,12 +16,12 @@ export interface LimitOptions {
   readonly resultBytes: number
 }
 
-/** As many as the engine's client sends in one turn. */
+/** The number that the engine's client sends in one turn. */
 const TASKS_PER_TURN = 2_000
-/** Before the clock starts: compilers warm up. */
+/** Passed before the measurement: compilers warm up. */
 const WARM_UP_TASKS = 20_000
 
-/** Runs it once; returns tasks per second. */
+/** Measures once; returns tasks per second. */
 export async function measureLimit(options: LimitOptions): Promise<number> {
   const scheduler = start('scheduler.js')
   const agents: ChildProcess[] = []
@@ -50,7 +50,7 @@ async function passTasks(socket: Socket, options: LimitOptions): Promise<number>
   const allReceived = (): Promise<void> =>
     new Promise((resolve, reject) => {
       onAll = resolve
-      socket.once('close', () => reject(new Error('a process of the limit has ended')))
+      socket.once('close', () => reject(new Error('a process of the limit has exited')))
     })
   const passAll = async (tasks: number): Promise<void> => {
     awaited = tasks

@@ -1,5 +1,5 @@
-// Frames over a stream with the least work that Node allows: a length, then the bytes; what is sent
-// in one turn of the event loop leaves in one write. What the engine's transport is measured by.
+// Frames over a stream with the least work that Node allows: a length, then the bytes; all frames
+// of one turn of the event loop are sent in one write. The reference for the engine's transport.
 
 import type { Duplex } from 'node:stream'
 

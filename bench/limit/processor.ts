@@ -1,4 +1,4 @@
-// The least that a processor can do: one result for each task. Ends with its pipe.
+// The least that a processor can do: one result for each task. Exits when its pipe closes.
 
 import { Socket } from 'node:net'
 import { Link } from './link.js'

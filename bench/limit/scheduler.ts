@@ -1,10 +1,10 @@
-// The least that a scheduler process can do: what comes from the client goes to the agent, and the
-// other way round. Says its port on stdout; ends with its stdin.
+// The least that a scheduler process can do: forward from the client to the agent and vice versa.
+// Prints its port on stdout; exits when its stdin closes.
 
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { Link } from './link.js'
 
-/** The first byte of a connection says who it is. */
+/** The first byte of a connection identifies the peer. */
 const CLIENT = 'c'.charCodeAt(0)
 
 let client: Link | undefined
@@ -24,7 +24,7 @@ const server = createServer((socket: Socket) => {
     isClient = bytes[start] === CLIENT
     if (isClient) client = link
     else agent = link
-    // The client starts when the agent is there.
+    // The client starts once the agent is connected.
     if (client !== undefined && agent !== undefined) client.send(Buffer.from('ready'))
   })
 })

@@ -5,10 +5,10 @@ import { AssertionError } from './assert.js'
 import { idToHex, type TaskId } from './ids.js'
 
 // What happened to a task lately, for the message of an assertion that fails. One ring for a whole
-// machine: a story per task would cost memory for every task that waits.
+// machine: a log per task would cost memory for every task that waits.
 
 /** One transition of one task. */
-interface Chapter {
+interface Transition {
   id: string
   from: string
   cause: string
@@ -16,8 +16,8 @@ interface Chapter {
 }
 
 /** Remembers the last transitions of all tasks of a machine. */
-export class Story {
-  readonly #ring: Chapter[]
+export class TransitionLog {
+  readonly #ring: Transition[]
   #next = 0
 
   /** Keeps the last `capacity` transitions. */
@@ -25,21 +25,23 @@ export class Story {
     this.#ring = Array.from({ length: capacity }, () => ({ id: '', from: '', cause: '', to: '' }))
   }
 
-  /** Notes a transition. Allocates nothing. */
+  /** Records a transition. Allocates nothing. */
   record(id: string, from: string, cause: string, to: string): void {
-    const chapter = this.#ring[this.#next] as Chapter
-    chapter.id = id
-    chapter.from = from
-    chapter.cause = cause
-    chapter.to = to
+    const transition = this.#ring[this.#next] as Transition
+    transition.id = id
+    transition.from = from
+    transition.cause = cause
+    transition.to = to
     this.#next = (this.#next + 1) % this.#ring.length
   }
 
   /** The remembered transitions of one task, oldest first: `inactive -assigned-> running, …`. */
   of(id: string): string {
     const inOrder = [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)]
-    const chapters = inOrder.filter((chapter) => chapter.id === id && chapter.from !== '')
-    const lines = chapters.map(({ from, cause, to }) => `${from} -${cause}-> ${to}`)
+    const transitions = inOrder.filter(
+      (transition) => transition.id === id && transition.from !== '',
+    )
+    const lines = transitions.map(({ from, cause, to }) => `${from} -${cause}-> ${to}`)
     return lines.length === 0 ? '(nothing remembered)' : lines.join(', ')
   }
 }
@@ -52,7 +54,7 @@ export type Transitions<State extends string, Cause extends string> = Readonly<
 /** Follows the tasks of one machine through their table. */
 export class Lifecycle<State extends string, Cause extends string> {
   readonly #transitions: Transitions<State, Cause>
-  readonly #story = new Story()
+  readonly #log = new TransitionLog()
 
   constructor(transitions: Transitions<State, Cause>) {
     this.#transitions = transitions
@@ -62,10 +64,10 @@ export class Lifecycle<State extends string, Cause extends string> {
   next(id: TaskId, state: State, cause: Cause): State | 'ended' {
     const next: State | 'ended' | 'impossible' = this.#transitions[state][cause]
     if (isImpossible(next)) {
-      const story = this.#story.of(id)
-      throw new AssertionError(`task ${idToHex(id)}: ${cause} while ${state}; ${story}`)
+      const log = this.#log.of(id)
+      throw new AssertionError(`task ${idToHex(id)}: ${cause} while ${state}; ${log}`)
     }
-    this.#story.record(id, state, cause, next)
+    this.#log.record(id, state, cause, next)
     return next
   }
 }

@@ -213,7 +213,7 @@ test('a process that a task leaves dying takes nobody else with it', async (cont
   )
 })
 
-test('among tiny tasks exactly the culprit fails, however it dies', async (context) => {
+test('among tiny tasks only the one that killed the processor fails, however it dies', async (context) => {
   const { scheduler } = await setUp(context)
   for (const fatal of ['exit', 'kill'] as const) {
     const work = (x: number, how: string): number => {

@@ -17,7 +17,7 @@ async function testSources(): Promise<string> {
 
 test('the tests that the page about reliability names exist', async () => {
   const page = await readFile(join(ROOT, 'docs/reliability.md'), 'utf8')
-  const table = page.slice(page.indexOf('\n## What hurts elsewhere'))
+  const table = page.slice(page.indexOf('\n## Problems known from similar systems'))
   const rows = [...table.matchAll(/^\| (.*?) +\| (.*?) +\|$/gm)].slice(2)
   assert.ok(rows.length > 20)
   const sources = await testSources()

@@ -35,7 +35,7 @@ export interface Limits {
 }
 
 /** So many processors may end because of what a task has submitted, or with it by chance. */
-const MAX_UNSUSPECTED_DEATHS = 3
+const MAX_UNATTRIBUTED_DEATHS = 3
 const DEFAULT_DEATH_LIMIT = 4
 /** A task, one that it needs, and one that this one needs. */
 const MIN_CHAIN = 3
@@ -76,7 +76,7 @@ function explainEnd(
       return world.hasClosed ? 'somebody closed' : undefined
     case 'missingObject':
       if (world.hasCleared) return 'somebody cleared what it needs'
-      return isBereft(world) ? 'what it needs was made of what has gone' : undefined
+      return hasLostInput(world) ? 'what it needs was made of what has gone' : undefined
     case 'disconnected':
       return world.silenceMs >= world.timeoutMs - 1 ? 'the scheduler was silent' : undefined
     case 'workerDied':
@@ -96,7 +96,7 @@ function explainEnd(
  * A result that was only in the scheduler is lost with it, and is made again; but not if what it
  * was made of is gone from its client, too.
  */
-function isBereft({ suspects, journal }: Circumstances): boolean {
+function hasLostInput({ suspects, journal }: Circumstances): boolean {
   const needed = suspects.slice(1)
   const isOneDropped = needed.some(({ outcome }) => outcome === undefined)
   return journal.faults.length > 0 && (suspects.length >= MIN_CHAIN || isOneDropped)
@@ -134,7 +134,7 @@ function hasDied(program: Program, journal: Journal): boolean {
       lastRun === 'unknown' ? begun.has(id) || had.size === 1 : lastRun.taskIds.includes(id)
     if (isBlamed) return true
   }
-  return byChance >= MAX_UNSUSPECTED_DEATHS
+  return byChance >= MAX_UNATTRIBUTED_DEATHS
 }
 
 /** A parent threw because a child has not returned. */

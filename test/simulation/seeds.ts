@@ -43,7 +43,7 @@ export const FOUND: readonly Found[] = [
   },
   {
     name: 'two-suspects',
-    what: 'a suspect that waited for its child kept the other back, which kept the child back',
+    what: 'a candidate that waited for its child kept the other back, which kept the child back',
   },
   {
     name: 'released-target',
@@ -59,7 +59,7 @@ export const FOUND: readonly Found[] = [
   },
   {
     name: 'suspect-without-room',
-    what: 'a worker asked for ticks without end, because a suspect had its turn but no room',
+    what: 'a worker asked for ticks without end, because a candidate had its turn but no room',
   },
   {
     name: 'dirty-rank',

@@ -116,7 +116,7 @@ export class GraphRun implements Cancellable, EndListener {
   /** False if all had ended. */
   cancel(reason: unknown): boolean {
     const { connection, graphId, names, futures } = this.#setup
-    if (!this.#doom(reason)) return false
+    if (!this.#cancelWith(reason)) return false
     names.cancelReason = reason
     for (const { taskId } of futures.targets) connection.cancelReasons.add(taskId, reason)
     connection.request({ type: 'graphCancelRequested', graphId })
@@ -127,11 +127,11 @@ export class GraphRun implements Cancellable, EndListener {
 
   /** It was never submitted: a signal had aborted before. */
   abort(reason: unknown): void {
-    if (!this.#doom(reason)) return
+    if (!this.#cancelWith(reason)) return
     for (const target of this.#setup.futures.targets) target.abort(reason)
   }
 
-  #doom(reason: unknown): boolean {
+  #cancelWith(reason: unknown): boolean {
     if (this.#cancelError !== undefined) return false
     const states = [...this.#setup.futures.states.values()]
     if (states.every((state) => state.hasEnded)) return false

@@ -253,7 +253,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
 
   /** Whether another input may be pulled now; if not for want of room, it is waited for. */
   #mayPull(): boolean {
-    if (this.#hasEnded || this.#isInputOver || !this.#hasAppetite) return false
+    if (this.#hasEnded || this.#isInputOver || !this.#canTakeMore) return false
     const isBounded = this.#setup.isBounded || this.#inFlight === 0
     if (this.#connection.hasRoom(isBounded)) return true
     this.#connection.feeders.awaitRoom(this)
@@ -261,7 +261,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   }
 
   /** Whether the map's own bounds allow another task. Results that wait to be taken count. */
-  get #hasAppetite(): boolean {
+  get #canTakeMore(): boolean {
     const { isIterated, readyCount } = this.results
     const count = isIterated ? this.#inFlight + readyCount : this.#inFlight
     return count < this.#setup.concurrency
@@ -338,7 +338,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
    */
   #updateRetain(): void {
     const isWaitingForConsumer =
-      this.results.isIterated && this.#inFlight === 0 && !this.#hasAppetite
+      this.results.isIterated && this.#inFlight === 0 && !this.#canTakeMore
     const isRetained = !this.#hasEnded && !isWaitingForConsumer
     if (isRetained === this.#isRetained) return
     this.#isRetained = isRetained

@@ -26,7 +26,7 @@ export type LinkFact =
   /** The scheduler answered a heartbeat. */
   | 'echoed'
   /** It did, but may have forgotten this client in between, which has results stored there. */
-  | 'echoedInDoubt'
+  | 'echoedAfterGap'
   /** The scheduler has said what it still has. */
   | 'answered'
   /** So long without an echo that the scheduler may have forgotten this client. */
@@ -41,7 +41,7 @@ export type LinkFact =
 const CLOSING = {
   connected: 'closing',
   echoed: 'closing',
-  echoedInDoubt: 'closing',
+  echoedAfterGap: 'closing',
   answered: 'closing',
   grewStale: 'closing',
   disconnected: 'closing',
@@ -52,7 +52,7 @@ const CLOSING = {
 const CLOSED = {
   connected: 'closed',
   echoed: 'closed',
-  echoedInDoubt: 'closed',
+  echoedAfterGap: 'closed',
   answered: 'closed',
   grewStale: 'closed',
   disconnected: 'closed',
@@ -65,7 +65,7 @@ const TRANSITIONS: Readonly<Record<LinkState, Readonly<Record<LinkFact, LinkStat
   connecting: {
     connected: 'greeting',
     echoed: 'connecting',
-    echoedInDoubt: 'connecting',
+    echoedAfterGap: 'connecting',
     answered: 'connecting',
     grewStale: 'connecting',
     disconnected: 'connecting',
@@ -75,7 +75,7 @@ const TRANSITIONS: Readonly<Record<LinkState, Readonly<Record<LinkFact, LinkStat
   greeting: {
     connected: 'greeting',
     echoed: 'open',
-    echoedInDoubt: 'asking',
+    echoedAfterGap: 'asking',
     answered: 'greeting',
     grewStale: 'greeting',
     disconnected: 'connecting',
@@ -85,7 +85,7 @@ const TRANSITIONS: Readonly<Record<LinkState, Readonly<Record<LinkFact, LinkStat
   asking: {
     connected: 'greeting',
     echoed: 'asking',
-    echoedInDoubt: 'asking',
+    echoedAfterGap: 'asking',
     answered: 'open',
     grewStale: 'greeting',
     disconnected: 'connecting',
@@ -95,7 +95,7 @@ const TRANSITIONS: Readonly<Record<LinkState, Readonly<Record<LinkFact, LinkStat
   open: {
     connected: 'greeting',
     echoed: 'open',
-    echoedInDoubt: 'open',
+    echoedAfterGap: 'open',
     answered: 'open',
     grewStale: 'greeting',
     disconnected: 'connecting',
@@ -125,7 +125,7 @@ export class Link<Owner> {
   /** The scheduler that answered last; undefined before the first answer. */
   #schedulerId: SchedulerId | undefined
   /** Results may have been lost since the scheduler answered last. */
-  #isDoubtful = false
+  #mayHaveLostResults = false
   /** The echo of a scheduler that was asked what it still has. */
   #asked: ClientHeartbeatEcho | undefined
   /** Why the last connection, or attempt to get one, ended; '' if there was none. */
@@ -200,7 +200,7 @@ export class Link<Owner> {
     this.#heartbeat.stop()
     if (this.#state !== 'connecting') return false
     this.reason = reason
-    this.#isDoubtful = true
+    this.#mayHaveLostResults = true
     return true
   }
 
@@ -230,7 +230,7 @@ export class Link<Owner> {
     const staleMs = this.#heartbeat.echoed(this.#turn.now, echo.schedulerId !== NO_SCHEDULER_ID)
     if (staleMs > 0) {
       // Only the echo of a new heartbeat shows that the scheduler knows this client (again).
-      this.#isDoubtful ||= staleMs >= FORGETFUL_MS
+      this.#mayHaveLostResults ||= staleMs >= FORGETFUL_MS
       this.#asked = undefined
       this.#state = nextLinkState(this.#state, 'grewStale')
       this.poll()
@@ -238,7 +238,7 @@ export class Link<Owner> {
     }
     const isSame = echo.schedulerId === this.#schedulerId
     // One that has dropped this client, and with it all results, greets like any other.
-    const hasToAsk = this.#state === 'greeting' && this.#isDoubtful && isSame && hasStored
+    const hasToAsk = this.#state === 'greeting' && this.#mayHaveLostResults && isSame && hasStored
     if (hasToAsk) return this.#ask(echo)
     const wasOpen = this.isOpen
     this.#state = nextLinkState(this.#state, 'echoed')
@@ -258,18 +258,24 @@ export class Link<Owner> {
   /** Asks for a small object that goes when the client is dropped, and was there from the start. */
   #ask(echo: ClientHeartbeatEcho): undefined {
     this.#asked = echo
-    this.#state = nextLinkState(this.#state, 'echoedInDoubt')
+    this.#state = nextLinkState(this.#state, 'echoedAfterGap')
     this.#turn.send(requestMessage(this.#options.serializer.id))
   }
 
   #open({ schedulerId: id, features }: ClientHeartbeatEcho, isSame: boolean): SchedulerMemory {
     const isNew = id !== this.#schedulerId
-    const isDoubtful = this.#isDoubtful
+    const mayHaveLostResults = this.#mayHaveLostResults
     this.#schedulerId = id
-    this.#isDoubtful = false
+    this.#mayHaveLostResults = false
     this.reason = ''
     // A 1.9.9 scheduler dies of a task that it has already, and cannot be told from its successor.
-    return { isSame, mayRepeat: this.isOurs || isNew, isDoubtful, features, schedulerId: id }
+    return {
+      isSame,
+      mayRepeat: this.isOurs || isNew,
+      mayHaveLostResults,
+      features,
+      schedulerId: id,
+    }
   }
 }
 
@@ -283,7 +289,7 @@ export interface SchedulerMemory {
   /** It may be sent a task again that it has already. */
   readonly mayRepeat: boolean
   /** It may have lost, or may have sent into the void, what became of the tasks that it had. */
-  readonly isDoubtful: boolean
+  readonly mayHaveLostResults: boolean
   /** What it understands beyond 1.9.9. */
   readonly features: number
   /** Which process it is; '' = a 1.9.9 one, which does not say. */

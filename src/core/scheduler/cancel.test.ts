@@ -16,7 +16,7 @@ import {
 
 const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
 
-test('a cancel is passed on once, and once more when it comes with force', () => {
+test('a cancel is forwarded once, and once more when it comes with force', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C')).actions()
   scheduler.receive('C', cancel('t')).receive('C', cancel('t'))
@@ -27,7 +27,7 @@ test('a cancel is passed on once, and once more when it comes with force', () =>
   assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
 })
 
-test('a cancel right behind its task, a second one, and one after the end are answered once', () => {
+test('a cancel right after its task, a second one, and one after the end are answered once', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', task('t', 'C'))
   for (const force of [false, true, false]) scheduler.receive('C', cancel('t', force))
@@ -38,7 +38,7 @@ test('a cancel right behind its task, a second one, and one after the end are an
   assert.deepEqual(scheduler.lines(), [])
 })
 
-test('a cancel with force behind one without is answered by what became of it', () => {
+test('a cancel with force after one without is answered with the outcome', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C')).receive('C', cancel('t')).receive('C', cancel('t', true))
   scheduler.actions()
@@ -48,7 +48,7 @@ test('a cancel with force behind one without is answered by what became of it', 
   assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
 })
 
-test('a task that waits for its children is cancelled like one that runs, and fills no place', () => {
+test('a task that waits for its children is cancelled like a running one, and takes no room', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))
   scheduler.receive('C', cancel('a', true)).receive('C', task('b', 'C'))
@@ -57,14 +57,14 @@ test('a task that waits for its children is cancelled like one that runs, and fi
   assert.deepEqual(scheduler.lines(), ['C <- result a canceled'])
 })
 
-test('what waited behind a cancelled task goes out where there is room for it', () => {
+test('tasks that waited behind a cancelled task are assigned if there is room for them', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', instruction('create', 'C', ['g'])).receive('C', task('a', 'C'))
   scheduler
     .receive('W', result('a', 'success', 0.001))
     .receive('C', task('b', 'C'))
     .actions()
-  // Nobody knows how long g takes: it needs a worker of its own, and c waits behind it.
+  // The duration of g is unknown: it needs its own worker, and c waits behind it.
   scheduler.receive('C', { ...task('g', 'C'), funcObjectId: objectId('g') })
   scheduler.receive('C', task('c', 'C'))
   assert.deepEqual(scheduler.lines(), [])
@@ -72,7 +72,7 @@ test('what waited behind a cancelled task goes out where there is room for it', 
   assert.deepEqual(scheduler.lines(), ['C <- result g canceled', 'W <- task c'])
 })
 
-test('what a client had asked to cancel is cancelled by force when it leaves, by our workers', () => {
+test('when a client leaves, our workers cancel by force what it had asked to cancel', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C')).receive('C', cancel('t')).actions()
   assert.deepEqual(scheduler.receive('C', leave).lines(), ['W <- cancel t by force'])
@@ -81,11 +81,11 @@ test('what a client had asked to cancel is cancelled by force when it leaves, by
   assert.deepEqual(scheduler.receive('P', leave).lines(), [])
 })
 
-test('what a client leaves behind is dropped in parts: others do not wait, nothing of it runs', () => {
+test('the tasks of a client that left are dropped in slices, while others continue', () => {
   const scheduler = new TestScheduler()
   const count = 12_000
   const say = (from: string, message: Parameters<TestScheduler['receive']>[1]): void => {
-    // Without the kit, which checks everything after each event.
+    // Without the kit, which checks all invariants after each event.
     const event = { type: 'messageReceived', from: identity(from), message } as const
     scheduler.machine.handle(event, 0, () => {})
   }
@@ -96,7 +96,7 @@ test('what a client leaves behind is dropped in parts: others do not wait, nothi
   assert.ok(tasks > 0 && tasks < count)
   scheduler.receive('W', workerHeartbeat()).receive('D', task('d', 'D'))
   assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task d'])
-  // The same client is back, and submits anew what has not been dropped yet.
+  // The same client reconnects, and resubmits what has not been dropped yet.
   scheduler
     .receive('C', clientHeartbeat())
     .receive('C', task('t0', 'C', 1))

@@ -1,5 +1,5 @@
-// The rows of the scheduler's tables, and nothing else: who refers to whom, and which invariants
-// the modules that change them keep.
+// The rows of the scheduler's tables: how they refer to each other, and the invariants that the
+// modules that change them maintain.
 
 import type { Fifo, FifoNode } from '../../base/fifo.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
@@ -18,88 +18,88 @@ import type { Requirement } from './worker/placement.js'
 import type { Silence } from './worker/peer.js'
 import type { TaskState } from './task/state.js'
 
-/** Which language a peer's functions are in. A task needs a worker of its client's runtime. */
+/** The language of a peer's functions. A task needs a worker of its client's runtime. */
 export type Runtime = 'javascript' | 'python'
 
 /** A client, from its first heartbeat (or task) until it leaves or falls silent. */
 export interface ClientEntry {
   readonly identity: Identity
   readonly runtime: Runtime
-  /** As its heartbeats say it; '' until the first. */
+  /** As given in its heartbeats; '' before the first one. */
   runtimeText: string
-  /** What it has told of itself. */
+  /** What it reported about itself. */
   info: PeerInfo | undefined
   features: number
   lastSeen: InstantMs
-  /** It only looks whether all is well, and may do so often: a matter for DEBUG. */
+  /** It only checks the scheduler's health, perhaps often: logged at level debug. */
   readonly isVisitor: boolean
-  /** False from the end of its connection to its next heartbeat. */
+  /** False from the loss of its connection until its next heartbeat. */
   isConnected: boolean
-  /** The worker inside of whose tasks it lives. Invariant: that has it as a guest. */
+  /** The worker in whose tasks it was created. Invariant: one of that worker's `nestedClients`. */
   host: WorkerEntry | undefined
   /**
-   * How many tasks it may send before it is told again; undefined: it was never refused one, and
-   * sends what it has.
+   * How many tasks it may send before the next grant; undefined: none of its tasks was ever
+   * refused, and it sends without limit.
    */
   allowance: number | undefined
-  /** It has left, or was given up: nothing is sent to it any more. */
+  /** It has left or was given up: nothing is sent to it anymore. */
   hasLeft: boolean
   /** Unfinished tasks. Invariant: each names this client. */
   readonly tasks: SpreadSet<TaskEntry>
-  /** Graphs that have not ended, or of which parts may still come. */
+  /** Graphs that are unfinished, or of which more parts may arrive. */
   readonly graphs: Map<TaskId, GraphEntry>
   /** Invariant: each has this client among its users. */
   readonly objects: Set<ObjectEntry>
 }
 
-/** A worker, from its first heartbeat until it leaves, loses its connection or falls silent. */
+/** A worker, from its first heartbeat until it leaves, disconnects or falls silent. */
 export interface WorkerEntry extends HeapItem {
   readonly identity: Identity
   readonly runtime: Runtime
-  /** Order of registration: the last tie-break. */
+  /** Order of registration: the final tie-breaker. */
   readonly sequence: number
-  /** Follows when anything came from it. */
+  /** Tracks when messages arrive from it. */
   readonly silence: Silence
   lastHeartbeat: InstantMs
-  /** The last one, without its bytes and what it tells once. */
+  /** The last heartbeat, without its bytes and the fields that are sent only once. */
   heartbeat: WorkerHeartbeat
-  /** What it has told of itself. */
+  /** What it reported about itself. */
   info: PeerInfo | undefined
-  /** It gets nothing new, and keeps what it has. Never false again. */
+  /** It receives no new tasks but keeps those that it has. Never reset. */
   isLeaving: boolean
   /** In order of assignment. Invariant: each is running or canceling and names this worker. */
   readonly assigned: Fifo<TaskEntry>
-  /** When it last got a task to run, or one of its tasks went on. */
+  /** When it last received a task to run, or one of its waiting tasks resumed. */
   filledAt: InstantMs
-  /** When that, or the opposite, was last so: what it runs has not ended since. */
+  /** When its load last changed in either direction: none of its tasks has finished since. */
   movedAt: InstantMs
-  /** How many of its tasks it was asked to give back, and has not answered for. */
+  /** How many of its tasks it was asked to give back without having answered yet. */
   recalledCount: number
-  /** How many of them only wait for tasks of their own: they count for nothing. */
+  /** How many of its tasks only wait for their own child tasks: they take no capacity. */
   waitingCount: number
-  /** How long the others are expected to take together, in seconds. */
+  /** Expected total duration of its other tasks, in seconds. */
   load: number
-  /** Objects it has asked for and may have kept. Invariant: each has this worker as a holder. */
+  /** Objects that it requested and may cache. Invariant: each has this worker as a holder. */
   readonly held: Set<ObjectEntry>
   /**
-   * How many answers to TaskCancels are still to come for ids that somebody has used again since:
-   * they, and all before them, are not about the new tasks.
+   * How many answers to TaskCancels are outstanding for ids that have been reused since. Those
+   * answers, and all before them, do not refer to the new tasks.
    */
   owed: Map<TaskId, number> | undefined
-  /** The same for earlier attempts of tasks: these answers can only be that it has none. */
+  /** The same for earlier attempts of tasks: these answers can only be `notFound`. */
   late: Map<TaskId, number> | undefined
-  /** What it offers to tasks that ask for it; undefined: nothing. */
+  /** The capabilities that it offers; undefined: none. */
   readonly offer: Offer | undefined
-  /** Clients that live inside of its tasks. Invariant: each has this worker as its host. */
-  readonly guests: Set<ClientEntry>
+  /** Clients created inside its tasks. Invariant: each has this worker as its host. */
+  readonly nestedClients: Set<ClientEntry>
 }
 
-/** What a worker offers to tasks that ask for it. */
+/** The capabilities that a worker offers. */
 export interface Offer {
-  /** By name: how many units its agent has, or -1 where there is no number. */
+  /** Units of its agent by capability name; -1 for capabilities that are not counted. */
   readonly units: ReadonlyMap<string, number>
   readonly supply: Supply
-  /** What tasks take that need this, as far as somebody has asked. */
+  /** What tasks with a requirement take, computed on first use. */
   readonly takes: WeakMap<Requirement, readonly Take[]>
 }
 
@@ -113,9 +113,9 @@ export interface Supply {
 /** The units of one capability of one agent. */
 export interface Stock {
   total: number
-  /** What tasks have. More than the total after some have come back that others were given. */
+  /** Units in use. May exceed the total after workers return with units granted to others. */
   used: number
-  /** The most that a lane's tasks take of it: where so many are left, none is short of it. */
+  /** The most units that a task of any lane takes: if this many are free, no lane lacks it. */
   largest: number
 }
 
@@ -128,73 +128,73 @@ export interface Take {
 /** An unfinished task. */
 export interface TaskEntry {
   readonly id: TaskId
-  /** Undefined once the client has left: the task then only waits for its worker's answer. */
+  /** Undefined once the client has left and the task only waits for its worker's answer. */
   client: ClientEntry | undefined
   readonly runtime: Runtime
   readonly priority: number
-  /** What its worker must offer; undefined: nothing. */
+  /** The capabilities that its worker must offer; undefined: none. */
   readonly requirement: Requirement | undefined
-  /** Its function, if it was stored when the task came. */
+  /** Its function, if that was stored when the task arrived. */
   readonly function: ObjectEntry | undefined
-  /** The encoded Task, in memory of its own. */
+  /** The encoded Task, in its own memory. */
   bytes: Uint8Array
   state: TaskState
-  /** When it began to wait, or was given to its worker. */
+  /** When it was queued, or assigned to its worker. */
   changedAt: InstantMs
-  /** How long it was expected to take when it was assigned, in seconds. */
+  /** Expected duration at the time of assignment, in seconds. */
   expectedSeconds: number
   /** Invariant: set exactly when the state is running or canceling. */
   worker: WorkerEntry | undefined
-  /** Its place among those that wait if it is inactive, else among those of its worker. */
+  /** Its place in the queue if it is inactive, otherwise among the tasks of its worker. */
   place: FifoNode<TaskEntry> | undefined
-  /** What only some tasks have. `extraOf` makes it. */
+  /** Fields that few tasks need. Created by `extraOf`. */
   extra: TaskExtra | undefined
-  /** Set for a node of a graph: the graph is told how it ends, instead of the client. */
+  /** Set for a node of a graph: its result goes to the graph instead of the client. */
   node: GraphNode | undefined
 }
 
-/** What a task may have beside the usual (core/scheduler/task/extra.ts). */
+/** Fields that few tasks need (core/scheduler/task/extra.ts). */
 export interface TaskExtra {
-  /** Shown by monitors; empty: they show the name of its function. */
+  /** Shown by monitors; if empty, they show the name of its function. */
   readonly name: string
-  /** How often it may still be run again after it has failed. */
+  /** How many times it may still be retried after a failure. */
   retriesLeft: number
-  /** It is given up when so many workers were lost with it. */
+  /** The number of workers lost with it at which it is given up. */
   readonly deathLimit: number
   deaths: number
-  /** The worker that was lost with it last, and may come back with it. */
+  /** The last worker that was lost with it, and that may return with it. */
   lostWith: Identity | undefined
-  /** The attempt that its bytes name. */
+  /** The attempt number in its bytes. */
   attempt: number
-  /** The last workers that had it, the oldest first; undefined: none had. */
+  /** The last workers that had it, oldest first; undefined: none. */
   attempts: PastAttempt[] | undefined
-  /** The unfinished task inside which it was submitted. Invariant: it has this one as a child. */
+  /** The unfinished task that submitted it. Invariant: this task is one of its children. */
   parent: TaskEntry | undefined
-  /** What was submitted inside of it. Invariant: each names this task as its parent. */
+  /** Tasks and graphs that it submitted. Invariant: each names this task as its parent. */
   children: Set<Child> | undefined
-  /** It only waits for tasks of its own. Never without a worker. */
+  /** It only waits for its own child tasks. Never true without a worker. */
   isWaiting: boolean
-  /** It has waited since it was given to its worker: how long it takes says nothing. */
+  /** It has waited since it was assigned, so its duration is not representative. */
   hasWaited: boolean
-  /** Its client was told that it has begun. */
+  /** Its client was notified that it has begun. */
   isBegun: boolean
-  /** It has lost its process while others ran there beside it: its children run elsewhere. */
+  /** It lost its process while other tasks ran there: its children run on other workers. */
   isFragile: boolean
-  /** Its worker was told to cancel it by force. */
+  /** Its worker was asked to cancel it by force. */
   isForced: boolean
   /** How many TaskCancels its worker has not answered. */
   unanswered: number
-  /** When it began to wait for the worker that it has, if a monitor wanted to know. */
+  /** When it was queued before its current assignment, if a monitor receives events. */
   queuedAt: InstantMs | undefined
-  /** The subscribers were told of it, so they are told how it ends. */
+  /** Subscribers received an event about it, so they also receive how it ends. */
   isPublished: boolean
-  /** Whether its worker was asked to give it back, or said that it has begun it. */
+  /** Whether its worker was asked to give it back, or answered that it has begun. */
   recall: 'no' | 'asked' | 'refused'
-  /** When it said that it has begun it. Of meaning only then. */
+  /** When the worker refused. Meaningful only if `recall` is `refused`. */
   refusedAt: InstantMs
 }
 
-/** A worker had a task, and the task has not ended there. */
+/** An attempt of a task that did not finish it. */
 export interface PastAttempt {
   readonly worker: Identity
   readonly outcome: AttemptOutcome
@@ -202,87 +202,87 @@ export interface PastAttempt {
   readonly to: InstantMs
 }
 
-/** What can run inside of a task, and ends with it (core/scheduler/task/family.ts). */
+/** A task or graph that was submitted by a task, and ends with it (task/family.ts). */
 export type Child = TaskEntry | ChildGraph
 
-/** A graph, as the task inside which it was submitted sees it. */
+/** A graph as seen by the task that submitted it. */
 export interface ChildGraph {
-  /** Written by `adopt` and `leaveParent` alone. */
+  /** Set only by `adopt` and `leaveParent`. */
   parent: TaskEntry | undefined
   /**
-   * Cancels all that is unfinished of the graph by force and tells its client. Does nothing when
+   * Cancels all unfinished nodes of the graph by force and notifies its client. Has no effect once
    * the graph has ended.
    */
   cancel(): void
 }
 
-/** A node of a graph that has become a task. */
+/** The link from a task to the graph node that it runs. */
 export interface GraphNode {
   readonly graph: GraphEntry
-  /** Its place in the graph: those with smaller ones go first. */
+  /** Its position in the graph: lower positions run first. */
   readonly index: number
-  /** The largest object that it needs, if any: best to run it where that is. */
+  /** The largest object that it needs, if any: it preferably runs where that is cached. */
   readonly input: ObjectEntry | undefined
 }
 
-/** A graph (core/scheduler/graph/graph.ts), as those see it who know its tasks or its client. */
+/** A graph (core/scheduler/graph/graph.ts) as seen by its tasks and its client. */
 export interface GraphEntry extends ChildGraph {
-  /** A part arrives: the next, or one that had come before. */
+  /** A part arrives: the next one, or a repeated one. */
   add(message: GraphTask): void
-  /** Its client gives it up: no part will follow. */
+  /** Its client cancels it: no further part will follow. */
   cancelByClient(): void
-  /** The nodes that a node waits for, the first few; undefined: it has no such node. */
+  /** The first few nodes that a node waits for; undefined: there is no such node. */
   needsOf(id: TaskId): readonly TaskId[] | undefined
-  /** Its client does not want a target any more. False: there is no such target. */
+  /** Its client cancels a target. Returns false if there is no such target. */
   cancelTarget(id: TaskId): boolean
-  /** The task of a node was given to a worker. */
+  /** The task of a node was assigned to a worker. */
   onTaken(task: TaskEntry): void
-  /** The task of a node has ended, and is in no table any more. */
+  /** The task of a node has ended and left all tables. */
   onEnded(task: TaskEntry, result: TaskResult): void
-  /** Its client has lost its connection, and may come back. */
+  /** Its client lost its connection, and may reconnect. */
   onLinkLost(): void
-  /** Its client has left: nobody is told anything any more. Its tasks are the caller's. */
+  /** Its client has left: no results are sent anymore. The caller ends its tasks. */
   forget(): void
 }
 
-/** Whoever needs stored objects: a client, or a graph for its nodes. */
+/** A user of stored objects: a client, or a graph for its nodes. */
 export interface ObjectUser {
   /** Invariant: each has this one among its users. */
   readonly objects: Set<ObjectEntry>
 }
 
-/** An object without users, and until when it stays. */
+/** An object without users, and until when it is kept. */
 export interface RetainedObject {
   readonly entry: ObjectEntry
   readonly until: InstantMs
 }
 
-/** What is counted of the functions of one name. */
+/** Counters for all functions of one name. */
 export interface FunctionCounts {
   readonly name: string
-  /** Tasks that have ended. */
+  /** Tasks that finished. */
   ended: number
-  /** Those that have failed. */
+  /** Tasks that failed. */
   failed: number
-  /** Those of which it is known how long they took. */
+  /** Tasks with a known duration. */
   measured: number
   totalMs: number
   longestMs: number
 }
 
-/** A stored object. It lives as long as it has users, and some time longer if it is retained. */
+/** A stored object. It is kept while it has users, and for some time after if retained. */
 export interface ObjectEntry {
   readonly id: ObjectId
   type: ObjectContentType
   name: Uint8Array
   chunks: readonly Uint8Array[]
-  /** Of a function that a task has had: what is counted under its name. */
+  /** The counters of its name, once a task has used it as its function. */
   counts: FunctionCounts | undefined
-  /** Of a function: moving average of its tasks' durations in seconds, once one has ended. */
+  /** For functions: moving average of task durations in seconds, once a task has finished. */
   averageSeconds: number | undefined
   readonly users: Set<ObjectUser>
-  /** Workers to tell when it goes. */
+  /** Workers to notify when it is deleted. */
   readonly holders: Set<WorkerEntry>
-  /** Its place among those that stay for a while. Invariant: undefined while it has users. */
+  /** Its place among the retained objects. Invariant: undefined while it has users. */
   retained: FifoNode<RetainedObject> | undefined
 }

@@ -1,4 +1,4 @@
-// What the scheduler's core is told, and what it answers.
+// The events that the scheduler's core handles, and the actions that it returns.
 
 import type { Identity, SchedulerId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
@@ -10,40 +10,40 @@ import type {
   TaskOutput,
 } from '../../wire/message.js'
 
-/** An echo, and what the core knows for the report in it. docs/protocol.md#report */
+/** An echo with the core's part of its report. docs/protocol.md#report */
 export interface ReportedEcho extends Omit<ClientHeartbeatEcho, 'reports' | 'bytes'> {
   readonly report: CoreReport
 }
 
-/** What the core knows for a report. */
+/** The core's part of a report. */
 export type CoreReport = Omit<SchedulerReport, 'version' | 'runtime' | 'clockMS' | 'monitorAddress'>
 
-/** Facts. Messages have been decoded, and so checked, before they come here. */
+/** Facts. Messages have already been decoded and validated. */
 export type SchedulerEvent =
   | { readonly type: 'messageReceived'; readonly from: Identity; readonly message: Message }
-  /** Bytes of a long message are coming in: the peer lives. At most once a second per peer. */
+  /** Part of a long message arrived, so the peer is alive. At most once a second per peer. */
   | { readonly type: 'peerProgressed'; readonly peer: Identity }
   /** The connection of a peer ended. */
   | { readonly type: 'peerDisconnected'; readonly peer: Identity }
-  /** How many monitors listen: with none, nothing is published. */
+  /** The number of listening monitors. Nothing is published if there are none. */
   | { readonly type: 'subscribersChanged'; readonly count: number }
-  /** Once a second: what the scheduler's own process uses. */
+  /** Once a second: the resource usage of the scheduler process. */
   | {
       readonly type: 'statisticsSampled'
       readonly scheduler: Resource
-      /** Memory that the machine could still give, in bytes. */
+      /** Available memory of the machine, in bytes. */
       readonly rssFree: number
     }
   | { readonly type: 'tick' }
 
-/** What the shell carries out. */
+/** An action for the shell to carry out. */
 export type SchedulerAction =
   | { readonly type: 'send'; readonly to: Identity; readonly message: Message }
-  /** A message as it was received: nothing is encoded. */
+  /** A message exactly as it was received, without re-encoding. */
   | { readonly type: 'forward'; readonly to: Identity; readonly bytes: Uint8Array }
-  /** The echo for a client that has asked for a report: the shell adds what only it knows. */
+  /** The echo for a client that requested a report. The shell adds its own part. */
   | { readonly type: 'report'; readonly to: Identity; readonly report: ReportedEcho }
-  /** What a task has printed, for its client: dropped and counted where too much waits already. */
+  /** Task output for its client. Dropped and counted if too much output is already queued. */
   | { readonly type: 'passOutput'; readonly message: TaskOutput }
   | { readonly type: 'publish'; readonly message: Message }
   | {
@@ -52,55 +52,54 @@ export type SchedulerAction =
       readonly text: string
       readonly fields: LogFields
     }
-  /** A peer was given up: close its connection, so that it finds out and can begin anew. */
+  /** A peer was given up: close its connection, so that it notices and can register again. */
   | { readonly type: 'disconnect'; readonly peer: Identity; readonly reason: string }
-  /** A client shut the cluster down: end, once what was sent is out. */
+  /** A client shut the cluster down: exit once everything is sent. */
   | { readonly type: 'stop'; readonly reason: string }
 
 /** Takes one action; the machine calls it any number of times per event. */
 export type Act = (action: SchedulerAction) => void
 
-// What the scheduler's core can be told. The shell checks the values
+// The settings of the scheduler's core. The shell validates them
 // (scheduler/scheduler-options.ts).
 
 /** Settings of the core; times in milliseconds. */
 export interface SchedulerCoreOptions {
-  /** Random, new for every start: a change tells peers that the scheduler restarted. */
+  /** Random, and new for each start: a changed id shows peers that the scheduler restarted. */
   readonly schedulerId: SchedulerId
-  /** A client that is silent for longer is taken for gone. */
+  /** A client that is silent for longer is considered lost. */
   readonly clientTimeoutMs: number
-  /** A worker that is silent for longer is taken for gone, whatever it is. */
+  /** A worker of any version that is silent for longer is considered lost. */
   readonly workerTimeoutMs: number
   /**
-   * So soon a worker that can come back with what it has (feature bit 3) is taken for gone, if it
-   * was never silent for a third of that (worker/peer.ts).
+   * How long a worker that can return with its tasks (feature bit 3) may be silent before it is
+   * considered lost, if none of its earlier pauses exceeded a third of this (worker/peer.ts).
    */
   readonly workerSilenceMs: number
-  /** At least so long an object stays that nobody needs any more. Default: 0, it goes at once. */
+  /** Minimum time that an unused object is kept. Default: 0, it is deleted immediately. */
   readonly objectRetentionMs?: number
   /**
-   * A worker with several tasks from which nothing has come for so long gives some to those that
-   * idle. 0 = never.
+   * A worker with several tasks that reports no progress for this long gives some of them to idle
+   * workers. 0 = never.
    */
   readonly loadBalanceMs: number
   /**
-   * A task that its worker did not give back is asked for again after so many times
-   * `loadBalanceMs`. Default: 2.
+   * How many intervals of `loadBalanceMs` pass before a worker is asked again for a task that it
+   * did not give back. Default: 2.
    */
   readonly loadBalanceTriggerTimes?: number
   /** Maximum number of tasks held by one worker. */
   readonly perWorkerQueueSize: number
   /**
-   * With this many tasks beyond what the workers may hold, new ones are refused. -1 = never.
+   * New tasks are refused once this many tasks exceed what the workers may hold. -1 = never.
    */
   readonly maxNumberOfTasksWaiting: number
   /**
-   * How much of the long work of graphs is done in one turn, in steps of some 100 ns each. Default:
-   * 24,000.
+   * Maximum work on graphs in one turn, in steps of about 100 ns each. Default: 24,000.
    */
   readonly graphStepsPerTurn?: number
-  /** Whether each step of each task is logged. Default: false. */
+  /** Whether every state change of every task is logged. Default: false. */
   readonly tellsTasks?: boolean
-  /** Whether clients may not shut the cluster down. */
+  /** Whether clients are forbidden to shut the cluster down. */
   readonly isProtected: boolean
 }

@@ -1,4 +1,4 @@
-// How long one client waits for another, with workers that take their time on a virtual clock.
+// How long one client waits for another, with workers on a virtual clock.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,15 +7,15 @@ import { decode, encode, type Message } from '../../wire/message.js'
 import type { SchedulerAction } from './events.js'
 import { child, instruction, result, task, withPeers } from './scheduler.kit.js'
 
-/** What workers hold of measured work, in milliseconds (core/scheduler/worker/pool.ts). */
+/** The measured work that a worker holds, in milliseconds (core/scheduler/worker/pool.ts). */
 const WINDOW_MS = 20
 
-/** Workers that run what they are sent, in order, each task for `taskMs`. */
+/** Workers that run their tasks in order, each for `taskMs`. */
 class Simulation {
   readonly #scheduler
   readonly #taskMs: number
   readonly #queues = new Map<string, string[]>()
-  /** When the first task of a worker's queue ends. */
+  /** When the first task in a worker's queue finishes. */
   readonly #ends = new Map<string, number>()
   /** When each task's result reached its client. */
   readonly finished = new Map<string, number>()
@@ -35,13 +35,13 @@ class Simulation {
     this.#scheduler.machine.handle(event, this.now, (action) => this.#onAction(action))
   }
 
-  /** Lets time pass until all of these have ended, or nothing goes on. */
+  /** Lets time pass until all of these have ended, or nothing more happens. */
   runUntil(ids: readonly string[]): void {
     while (!ids.every((id) => this.finished.has(id)) && this.#ends.size > 0) this.#step()
     this.#scheduler.machine.checkInvariants()
   }
 
-  /** Lets so many tasks end. */
+  /** Lets this many tasks finish. */
   run(count: number): void {
     for (let left = count; left > 0; left -= 1) this.#step()
   }
@@ -68,7 +68,7 @@ class Simulation {
 
 const TEN = Array.from({ length: 10 }, (_, index) => `b${index}`)
 
-/** How long ten tasks of B take that come while A has `backlog` waiting. */
+/** How long ten tasks of B take that arrive while A has `backlog` tasks waiting. */
 function delayMs(options: {
   readonly workers: number
   readonly taskMs: number
@@ -77,7 +77,7 @@ function delayMs(options: {
 }): number {
   const simulation = new Simulation(options.workers, options.taskMs)
   for (let i = 0; i < options.backlog; i += 1) simulation.say('A', task(`a${i}`, 'A'))
-  // The function is measured by then, and the workers have all that they may have.
+  // By then the function is measured, and the workers hold as many tasks as they may.
   simulation.run(options.workers * 4)
   const start = simulation.now
   const fn = options.isNewFunction === true ? { funcObjectId: objectId('g') } : {}
@@ -95,32 +95,32 @@ for (const [workers, taskMs] of [
 ] as const) {
   test(`ten tasks of a second client wait little: ${workers} workers, tasks of ${taskMs} ms`, () => {
     const backlogMs = Math.max(WINDOW_MS, taskMs)
-    // The clients take turns: B's ten are among the next twenty. What workers hold is before them.
+    // The clients take turns: B's ten are among the next twenty, after the tasks that workers hold.
     const boundMs = backlogMs + (Math.ceil(20 / workers) + 1) * taskMs
     const delay = delayMs({ workers, taskMs, backlog: 2000 })
     assert.ok(delay <= boundMs, `${delay} ms, more than ${boundMs}`)
   })
 }
 
-test('how many tasks the first client has waiting makes no difference to the second', () => {
+test('the number of waiting tasks of the first client does not affect the second', () => {
   const delays = [300, 3000, 30_000].map((backlog) => delayMs({ workers: 4, taskMs: 2, backlog }))
   assert.deepEqual(delays, [delays[0], delays[0], delays[0]])
 })
 
-test('ten tasks of a function that nobody has measured wait little longer', () => {
+test('ten tasks of an unmeasured function wait little longer', () => {
   for (const [workers, taskMs] of [
     [1, 1],
     [4, 1],
     [4, 7],
   ] as const) {
-    // The first needs a worker that has nothing; then the function is measured, and it is as above.
+    // The first one needs an idle worker; then the function is measured, as above.
     const boundMs = 2 * (WINDOW_MS + taskMs) + (Math.ceil(20 / workers) + 1) * taskMs
     const delay = delayMs({ workers, taskMs, backlog: 2000, isNewFunction: true })
     assert.ok(delay <= boundMs, `${delay} ms with ${workers} workers, more than ${boundMs}`)
   }
 })
 
-test('children come before top-level work that waits, whoever has submitted it', () => {
+test('children run before waiting top-level tasks of any client', () => {
   const simulation = new Simulation(2, 5)
   for (let i = 0; i < 200; i += 1) simulation.say('A', task(`a${i}`, 'A'))
   simulation.run(20)
@@ -128,6 +128,6 @@ test('children come before top-level work that waits, whoever has submitted it',
   const before = simulation.finished.size
   for (const id of children) simulation.say('B', child(id, 'B', 'a199'))
   simulation.runUntil(children)
-  // Only what the workers had already got comes before them: four tasks each fill the window.
+  // Only tasks that workers already hold come before them: four tasks each fill the window.
   assert.ok(simulation.finished.size - before <= children.length + 2 * 5)
 })

@@ -1,5 +1,5 @@
-// For tests: workers on a virtual clock that run what they are sent one by one, in order, each task
-// for as long as it takes, and answer as docs/protocol.md#cancel says. Links take their time.
+// For tests: workers on a virtual clock that run their tasks one by one, in order, and answer as
+// specified in docs/protocol.md#cancel. Messages can have a latency.
 
 import { identity } from '../../base/ids.js'
 import {
@@ -13,16 +13,16 @@ import {
 import type { SchedulerAction } from './events.js'
 import { result, withPeers, workerHeartbeat, type TestScheduler } from './scheduler.kit.js'
 
-/** This is about work, not about silence. */
+/** These tests are about work, not about silence. */
 const PATIENCE = { clientTimeoutMs: 1e9, workerTimeoutMs: 1e9, workerSilenceMs: 1e9 }
 
 /** A worker of the fleet. The first task is the one that runs. */
 interface FleetWorker {
   readonly name: string
   readonly tasks: string[]
-  /** The newest attempt that it was sent of each task. */
+  /** The newest attempt of each task that it received. */
   readonly attempts: Map<string, number>
-  /** Since when it has had nothing. */
+  /** Since when it has been idle. */
   idleSince: number
   endsAt: number
 }
@@ -33,11 +33,11 @@ interface Delivery {
   readonly message: Message
 }
 
-/** What a fleet is to be. */
+/** The options of a fleet. */
 export interface FleetOptions {
   /** How long a task takes, in milliseconds. */
   readonly durationOf: (id: string) => number
-  /** How long a message is on its way. */
+  /** The latency of a message. */
   readonly latencyMs?: number
   readonly loadBalanceMs?: number
 }
@@ -45,15 +45,15 @@ export interface FleetOptions {
 /** A scheduler with its workers. */
 export class Fleet {
   readonly scheduler: TestScheduler
-  /** How the tasks ended, for their clients. */
+  /** How the tasks ended, as reported to their clients. */
   readonly outcomes: Map<string, TaskStatus> = new Map()
-  /** How often each task was begun. */
+  /** How many times each task was begun. */
   readonly begun: Map<string, number> = new Map()
-  /** How often each task was asked for. */
+  /** How many times each task was recalled. */
   readonly recalls: Map<string, number> = new Map()
-  /** The longest time for which a worker had nothing while another had a task to begin. */
+  /** The longest time that a worker was idle while another had a task to begin. */
   longestWasteMs = 0
-  /** How many events the scheduler has handled. */
+  /** The number of events that the scheduler has handled. */
   steps = 0
   now = 0
   readonly #options: FleetOptions
@@ -67,7 +67,7 @@ export class Fleet {
     this.scheduler = withPeers({ clients: ['C'] }, { ...PATIENCE, loadBalanceMs })
   }
 
-  /** What a worker has, the task that it runs first. */
+  /** The tasks of a worker, the running one first. */
   tasksOf(worker: string): readonly string[] {
     return this.#workers.get(worker)?.tasks ?? []
   }
@@ -78,7 +78,7 @@ export class Fleet {
     this.say(name, workerHeartbeat())
   }
 
-  /** A worker is gone from one moment to the next, with all that it had. */
+  /** A worker crashes with all its tasks. */
   crash(name: string): void {
     this.#workers.delete(name)
     for (const delivery of this.#links.filter(({ to }) => to === `from ${name}`)) {
@@ -87,7 +87,7 @@ export class Fleet {
     this.#handle({ type: 'peerDisconnected', peer: identity(name) })
   }
 
-  /** A peer sends something, which arrives at once. */
+  /** A peer sends a message, which arrives immediately. */
   say(from: string, message: Message): void {
     const decoded = decode(encode(message))
     this.#handle({ type: 'messageReceived', from: identity(from), message: decoded })
@@ -99,7 +99,7 @@ export class Fleet {
     this.#moveTo(until)
   }
 
-  /** Lets time pass until nobody has anything to do. */
+  /** Lets time pass until all work is done. */
   runOut(): void {
     while (this.#isBusy) this.#step(this.#nextAt())
   }

@@ -1,5 +1,5 @@
-// Whatever a peer says, in whatever order and under whatever identity: the machine never throws for
-// it, and its tables stay in order. (The kit checks them after each event.)
+// Whatever a peer sends, in any order and under any identity, the machine never throws, and its
+// tables stay consistent. (The kit checks them after each event.)
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -136,7 +136,7 @@ const event = fc.oneof(
   { weight: 2, arbitrary: fc.record({ ms: fc.constantFrom(1, 50, 150, 1000, 6000, 70_000) }) },
 )
 
-test('property: a peer may say anything at any time, under any name, and nothing throws', () => {
+test('property: a peer may send anything at any time, under any name, and nothing throws', () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 80, size: 'max' }), (events) => {
       const scheduler = new TestScheduler({ workerSilenceMs: 5000 })
@@ -154,7 +154,7 @@ test('property: a peer may say anything at any time, under any name, and nothing
   )
 })
 
-test('a worker that says absurd durations spoils nothing but the forecast of that function', () => {
+test('absurd durations from a worker affect only the forecast for that function', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', instruction('create', 'C', ['g'])).receive('C', task('a', 'C'))
   scheduler.receive('W', result('a', 'success', 3e38)).actions()
@@ -165,7 +165,7 @@ test('a worker that says absurd durations spoils nothing but the forecast of tha
   assert.equal(scheduler.lines().filter((line) => line.startsWith('C <-')).length, 2)
 })
 
-test('an attempt that a client counts up to the end of its field is still answered', () => {
+test('a task whose attempt number has the maximum value is still answered', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('a', 'C'), attempt: 2 ** 32 - 1, retries: 1 }).actions()
   scheduler.receive('W', result('a', 'failed'))

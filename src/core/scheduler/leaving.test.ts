@@ -19,7 +19,7 @@ import {
 
 const leaving = { ...workerHeartbeat(), isLeaving: true }
 
-test('a worker that is about to leave gets nothing new, and keeps what it runs', () => {
+test('a worker that is about to leave gets no new tasks, and keeps those that it runs', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('W', leaving).receive('C', task('b', 'C'))
   assert.deepEqual(scheduler.lines(), ['W <- task a', 'W <- echo S'])
@@ -29,7 +29,7 @@ test('a worker that is about to leave gets nothing new, and keeps what it runs',
   assert.deepEqual(scheduler.lines(), ['X <- echo S', 'X <- task b'])
 })
 
-test('what a leaving worker gives back goes to others at once, first and as the same attempt', () => {
+test('tasks that a leaving worker gives back are reassigned first, as the same attempt', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler
     .receive('C', task('z', 'C'))
@@ -45,7 +45,7 @@ test('what a leaving worker gives back goes to others at once, first and as the 
   assert.deepEqual(scheduler.lines(), ['C <- result b success'])
 })
 
-test('a leaving worker answers for what it runs until it has gone', () => {
+test('a leaving worker answers for its running tasks until it has left', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C')).receive('W', leaving)
   scheduler.receive('W', update('a', 'waiting')).receive('W', update('a', 'resumed')).actions()
@@ -58,14 +58,14 @@ test('a leaving worker answers for what it runs until it has gone', () => {
   ])
 })
 
-test('a worker that is lost while it leaves loses no task', () => {
+test('no task is lost when a worker is lost while it leaves', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   scheduler.receive('C', task('a', 'C')).receive('W', leaving)
   scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
   assert.deepEqual(scheduler.lines().slice(-1), ['X <- task a'])
 })
 
-test('a leaving worker is neither room that counts, nor idle, nor a place for nodes of graphs', () => {
+test('a leaving worker is not counted as room or as idle, and gets no graph nodes', () => {
   const limits = { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 }
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, limits)
   scheduler.receive('W', leaving).receive('C', task('a', 'C'))
@@ -80,7 +80,7 @@ test('a leaving worker is neither room that counts, nor idle, nor a place for no
   assert.ok(holders.lines().includes('X <- task n2'))
 })
 
-test('a worker that says at once that it leaves gets nothing at all', () => {
+test('a worker that announces in its first heartbeat that it leaves gets no tasks', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', task('a', 'C')).receive('W', leaving)
   assert.deepEqual(scheduler.lines(), ['W <- echo S'])
@@ -88,7 +88,7 @@ test('a worker that says at once that it leaves gets nothing at all', () => {
   assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- task a'])
 })
 
-test('nothing is taken back for a worker that leaves, or from it', () => {
+test('no tasks are recalled for a leaving worker, or from it', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', 0.000_01))
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
@@ -98,7 +98,7 @@ test('nothing is taken back for a worker that leaves, or from it', () => {
   assert.deepEqual(scheduler.moveTo(2000).lines(), [])
 })
 
-test('a worker of this version is given up after five seconds of silence, and one of 1.9.9 not', () => {
+test('a worker of this version, but not of 1.9.9, is given up after five seconds of silence', () => {
   const scheduler = new TestScheduler({ workerSilenceMs: 5000 })
   const older = workerHeartbeat({ ...OURS, features: 7 })
   scheduler.receive('W', workerHeartbeat()).receive('V', older)
@@ -118,11 +118,11 @@ test('the bytes of a long message are a sign of life of a worker', () => {
   assert.deepEqual(scheduler.lines(), [])
 })
 
-test('a machine that is slow for all costs no worker: the scheduler forgives its own standstill', () => {
+test('no worker is given up because the scheduler itself was stalled', () => {
   const scheduler = new TestScheduler({ workerSilenceMs: 5000 })
   scheduler.receive('C', clientHeartbeat()).receive('W', workerHeartbeat()).actions()
   for (let round = 0; round < 20; round += 1) {
-    // Nothing runs for eight seconds; then the tick comes first, and what was sent after it.
+    // Nothing runs for eight seconds; then the tick comes first, followed by pending messages.
     scheduler.now += 8000
     scheduler.handle({ type: 'tick' })
     scheduler.moveTo(scheduler.now + 1900)

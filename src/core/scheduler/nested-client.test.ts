@@ -14,7 +14,7 @@ import {
   workerHeartbeat,
 } from './scheduler.kit.js'
 
-/** Worker `W` and, inside of its task `a`, client `N`. */
+/** Worker `W` and, nested in its task `a`, client `N`. */
 function nested(workers: readonly string[] = ['W']): TestScheduler {
   const scheduler = withPeers({ clients: ['C'], workers })
   scheduler.receive('C', task('a', 'C')).receive('N', clientHeartbeat(OURS, 'W'))
@@ -24,7 +24,7 @@ function nested(workers: readonly string[] = ['W']): TestScheduler {
 
 const lost = (name: string) => ({ type: 'peerDisconnected', peer: peer(name) }) as const
 
-/** Time passes for everybody but `N`. */
+/** Lets time pass with heartbeats from all peers except `N`. */
 function keepAlive(scheduler: TestScheduler, until: number): void {
   for (let at = scheduler.now; at <= until; at += 10_000) {
     scheduler.moveTo(at).receive('C', clientHeartbeat()).receive('W', workerHeartbeat())
@@ -32,7 +32,7 @@ function keepAlive(scheduler: TestScheduler, until: number): void {
   scheduler.actions()
 }
 
-test('a client inside of a worker may be silent for as long as its worker lives', () => {
+test('a nested client may be silent while its worker is alive', () => {
   const scheduler = nested()
   keepAlive(scheduler, 300_000)
   assert.equal(scheduler.machine.counts.clients, 2)
@@ -42,7 +42,7 @@ test('a client inside of a worker may be silent for as long as its worker lives'
   assert.equal(scheduler.machine.counts.clients, 0)
 })
 
-test('a client inside of a worker that loses its own connection has five seconds', () => {
+test('a nested client that loses its connection has five seconds to reconnect', () => {
   for (const isBack of [false, true]) {
     const scheduler = nested()
     scheduler.moveTo(10_000).handle(lost('N')).moveTo(14_000)
@@ -56,9 +56,9 @@ for (const [title, end] of [
   ['loses its connection', (s) => s.handle(lost('W'))],
   ['leaves', (s) => s.receive('W', { kind: 'disconnectRequest', worker: peer('W') })],
 ] as readonly [string, (scheduler: TestScheduler) => unknown][]) {
-  test(`when a worker ${title}, the clients inside of it go with it, and their tasks`, () => {
+  test(`when a worker ${title}, its nested clients and their tasks are removed`, () => {
     const scheduler = nested(['W', 'V'])
-    // Of the same client, but not inside of a task that is known.
+    // Of the same client, but without a known parent task.
     scheduler.receive('N', task('b', 'N')).receive('W', update('a', 'waiting'))
     for (const id of ['c', 'd']) scheduler.receive('N', child(id, 'N', 'a'))
     assert.deepEqual(scheduler.lines(), ['V <- task b', 'W <- task c'])
@@ -72,7 +72,7 @@ for (const [title, end] of [
   })
 }
 
-test('what a client inside of a worker has waiting is not begun while its connection is lost', () => {
+test('the queued tasks of a nested client do not start while it is disconnected', () => {
   const scheduler = nested()
   for (const id of ['b', 'c']) scheduler.receive('N', child(id, 'N', 'a'))
   scheduler.handle(lost('N')).receive('C', task('d', 'C'))
@@ -88,14 +88,14 @@ test('what a client inside of a worker has waiting is not begun while its connec
   assert.deepEqual(scheduler.lines(), ['N <- result b success', 'W <- task c'])
 })
 
-test('it is not for ever: after five seconds the client is gone, and its tasks with it', () => {
+test('after five seconds a disconnected nested client is removed with its tasks', () => {
   const scheduler = nested()
   scheduler.receive('N', child('b', 'N', 'a')).handle(lost('N'))
   scheduler.receive('W', update('a', 'waiting')).moveTo(7000)
   assert.deepEqual(scheduler.machine.counts.tasks, 1)
 })
 
-test('when another client comes from the same worker, those without a connection are gone', () => {
+test('a new client from the same worker replaces the disconnected ones', () => {
   const scheduler = nested(['W', 'V'])
   for (const id of ['b', 'c']) scheduler.receive('N', child(id, 'N', 'a'))
   assert.deepEqual(scheduler.lines(), ['V <- task b'])
@@ -105,20 +105,20 @@ test('when another client comes from the same worker, those without a connection
   assert.deepEqual([clients, tasks], [2, 2], 'C and M; a, and b until V has answered')
 })
 
-test('clients of one worker that have their connections do not mind a further one', () => {
+test('connected clients of a worker are not affected by another one', () => {
   const scheduler = nested()
   scheduler.receive('M', clientHeartbeat(OURS, 'W'))
   assert.equal(scheduler.machine.counts.clients, 3)
 })
 
-test('a client that names a worker that is not here is a client like any other', () => {
+test('a client that names an unknown worker is treated like any other', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('N', clientHeartbeat(OURS, 'unknown')).actions()
   keepAlive(scheduler, 70_000)
   assert.equal(scheduler.machine.counts.clients, 1)
 })
 
-test('a client that outlives its worker begins anew, and is at home again when its worker is', () => {
+test('a client that outlives its worker registers again, and attaches to it once it returns', () => {
   const scheduler = nested()
   scheduler.handle(lost('W')).actions()
   scheduler.receive('N', clientHeartbeat(OURS, 'W')).receive('W', workerHeartbeat()).actions()
@@ -127,7 +127,7 @@ test('a client that outlives its worker begins anew, and is at home again when i
   assert.equal(scheduler.machine.counts.clients, 2)
 })
 
-test('a client inside of a worker can end the cluster, and gets its answer', () => {
+test('a nested client can shut the cluster down, and gets its answer', () => {
   const scheduler = nested()
   scheduler.receive('N', { kind: 'clientDisconnect', disconnectType: 'shutdown' })
   assert.deepEqual(scheduler.lines(), ['N <- accepted', 'W <- shutdown', 'stop'])

@@ -1,4 +1,4 @@
-// The scheduler's way out: counts what it sends and turns calls into actions.
+// The scheduler's output: turns calls into actions and counts sent messages.
 
 import { OUR_FEATURES } from '../../base/features.js'
 import { type Identity, schedulerId, type SchedulerId } from '../../base/ids.js'
@@ -7,11 +7,11 @@ import type { Message, TaskOutput } from '../../wire/message.js'
 import type { Act, ReportedEcho, SchedulerAction } from './events.js'
 import type { SchedulerState } from './state.js'
 
-// The answer to a heartbeat. A 1.9.9 peer gets the empty one that it knows.
+// The answer to a heartbeat. A 1.9.9 peer receives an empty echo, as it expects.
 
 const NO_SCHEDULER_ID = schedulerId('')
 
-/** What an echo says beyond being one. docs/protocol.md#features */
+/** The id and features in an echo. docs/protocol.md#features */
 export function ourEcho(
   state: SchedulerState,
   peerFeatures: number,
@@ -25,29 +25,29 @@ export type MessageCounts = ReadonlyMap<Message['kind'], number>
 
 const nowhere: Act = () => {}
 
-/** Collects what one event causes. The machine points it at `act` for the time of one `handle`. */
+/** Emits the actions of one event. The machine directs it to `act` during each `handle`. */
 export class Output {
   #act: Act = nowhere
   readonly #sent = new Map<Message['kind'], number>()
-  /** Whether anybody reads what is published: building it is not free. */
+  /** Whether there are subscribers: building messages for them has a cost. */
   hasSubscribers = false
 
   get sent(): MessageCounts {
     return this.#sent
   }
 
-  /** From here on, actions go to `act`. */
+  /** Directs all further actions to `act`. */
   direct(act: Act): void {
     this.#act = act
   }
 
-  /** Sends a message that is encoded on the way. */
+  /** Sends a message; the shell encodes it. */
   send(to: Identity, message: Message): void {
     this.#count(message.kind)
     this.#act({ type: 'send', to, message })
   }
 
-  /** Answers a client that wants to know who this is. */
+  /** Answers a client that requested a report. */
   report(to: Identity, report: ReportedEcho): void {
     this.#count(report.kind)
     this.#act({ type: 'report', to, report })
@@ -59,13 +59,13 @@ export class Output {
     this.#act({ type: 'forward', to, bytes })
   }
 
-  /** Passes on what a task has printed. */
+  /** Passes on the output of a task. */
   passOn(message: TaskOutput): void {
     this.#count(message.kind)
     this.#act({ type: 'passOutput', message })
   }
 
-  /** Tells the monitors. Call only if there are subscribers. */
+  /** Publishes to the monitors. Call only if there are subscribers. */
   publish(message: Message): void {
     this.#act({ type: 'publish', message })
   }
@@ -80,7 +80,7 @@ export class Output {
     this.#act({ type: 'disconnect', peer, reason })
   }
 
-  /** Ends the scheduler once everything that was sent is out. */
+  /** Stops the scheduler once everything is sent. */
   stop(reason: string): void {
     this.#act({ type: 'stop', reason })
   }

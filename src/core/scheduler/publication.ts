@@ -1,6 +1,6 @@
-// What the scheduler tells its monitors: each step of a task, workers that come and go, and once a
-// second the state of everything. docs/protocol.md#monitor
-// Each step of a task is a line of the log, too, where lines for DEBUG are written.
+// What the scheduler publishes to monitors: each state change of a task, workers that connect and
+// disconnect, and once a second the state of everything. docs/protocol.md#monitor
+// At log level debug, each state change of a task is logged as well.
 
 import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import { identity, type TaskId, taskLogFields } from '../../base/ids.js'
@@ -25,9 +25,9 @@ import type { SchedulerState } from './state.js'
 import { taskFields, titleOf } from './task/extra.js'
 import { activeCount } from './worker/load.js'
 
-// What monitors are told about the nodes of graphs. docs/protocol.md#monitor
+// Events about the nodes of graphs. docs/protocol.md#monitor
 
-/** A node has arrived. */
+/** Publishes a new node. */
 export function publishNode(graph: GraphTables, node: number): void {
   const { nodes, state } = graph
   if (!state.output.hasSubscribers || !state.eventBudget.take(1, state.now)) return
@@ -44,7 +44,7 @@ export function publishNode(graph: GraphTables, node: number): void {
   })
 }
 
-/** A node has ended without ever having been a task. */
+/** Publishes the end of a node that never became a task. */
 export function publishNodeEnd(graph: GraphTables, node: number, status: TaskStatus): void {
   const { nodes, state } = graph
   if (!state.output.hasSubscribers || !state.eventBudget.take(1, state.now)) return
@@ -65,7 +65,7 @@ const DISCONNECTED = latin1ToBytes('disconnected')
 const NO_WORKER = identity('')
 const UNKNOWN_FUNCTION = latin1ToBytes('<Unknown>')
 
-/** How a task has ended, beside its status. */
+/** How a task ended, besides its status. */
 interface TaskEnd {
   readonly metadata: Uint8Array
   /** The worker that had it last. */
@@ -74,7 +74,7 @@ interface TaskEnd {
 
 const NOT_ENDED: TaskEnd = { metadata: NO_BYTES, worker: undefined }
 
-/** A task has got a new status. Monitors are told its worker only while it runs. */
+/** Publishes a new status of a task. Includes its worker only while it runs. */
 export function publishTask(
   state: SchedulerState,
   task: TaskEntry,
@@ -106,13 +106,13 @@ const STEPS: Readonly<Record<TaskStatus, string>> = {
   noWorker: 'task refused: too many tasks wait',
 }
 
-/** Why there is no result, as far as a scheduler knows: it never looks into an error. */
+/** Why a task failed, as far as the scheduler knows: it never decodes an error. */
 const CAUSES: Partial<Readonly<Record<TaskStatus, string>>> = {
   failed: 'error',
   workerDied: 'worker died',
 }
 
-/** A step of a task. */
+/** A state change of a task. */
 interface Step {
   readonly task: TaskEntry
   readonly status: TaskStatus
@@ -132,7 +132,7 @@ function tellTask(state: SchedulerState, { task, status, end }: Step): void {
   })
 }
 
-/** What a line says of a task that is not taken. */
+/** The fields of a log line about a refused task. */
 export function refusedFields(
   state: SchedulerState,
   { identity: client }: ClientEntry,
@@ -141,13 +141,13 @@ export function refusedFields(
   return { ...taskLogFields(taskId, titleOf(name, state.objects.get(funcObjectId))), client }
 }
 
-/** The name that the task came with, or that of its function. */
+/** The name of the task, or that of its function. */
 function nameOf(task: TaskEntry): Uint8Array {
   const name = task.extra?.name ?? ''
   return name === '' ? (task.function?.name ?? UNKNOWN_FUNCTION) : Buffer.from(name)
 }
 
-/** A worker has come or gone. */
+/** Publishes that a worker connected or disconnected. */
 export function publishWorker(
   state: SchedulerState,
   worker: WorkerEntry,
@@ -158,7 +158,7 @@ export function publishWorker(
   state.output.publish({ kind: 'stateWorker', workerId: worker.identity, message })
 }
 
-/** The state of everything, with what the scheduler's own process uses. */
+/** Publishes the state of everything, with the resource usage of the scheduler process. */
 export function publishScheduler(
   state: SchedulerState,
   now: InstantMs,
@@ -209,7 +209,7 @@ function stateScheduler(
   }
 }
 
-/** What a worker has said of itself last, and what it has to do. */
+/** The last report of a worker about itself, and its assigned tasks. */
 export function workerStatus(
   state: SchedulerState,
   worker: WorkerEntry,
@@ -233,14 +233,14 @@ export function workerStatus(
   }
 }
 
-/** Initialized, has a task, holds the task lock: of the processor that is not suspended. */
+/** Flags of the active processor: initialized, has a task, holds the task lock. */
 function itl(heartbeat: WorkerHeartbeat): string {
   const active = heartbeat.processors.find((processor) => !processor.suspended)
   const flags = [active?.initialized === true, active?.hasTask === true, heartbeat.taskLock]
   return flags.map((flag) => (flag ? '1' : '0')).join('')
 }
 
-/** Monitors know the messages by the names of their structs: `taskResult` is `TaskResult`. */
+/** Monitors use the struct names of messages: `TaskResult` for `taskResult`. */
 function pairs(counts: MessageCounts): { readonly client: string; readonly number: number }[] {
   return [...counts].map(([kind, number]) => ({ client: structName(kind), number }))
 }

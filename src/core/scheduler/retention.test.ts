@@ -1,4 +1,4 @@
-// Objects that stay for a while after nobody needs them.
+// Objects that are kept for a while after their last use.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,14 +13,14 @@ import {
 } from './scheduler.kit.js'
 
 const RETENTION_MS = 1_000
-/** Peers that live say so in time; this is about objects. */
+/** Long timeouts: these tests are about objects, not about silent peers. */
 const PATIENCE = { clientTimeoutMs: 86_400_000, workerTimeoutMs: 86_400_000 }
 
 function request(...ids: readonly string[]): ObjectRequest {
   return { kind: 'objectRequest', requestType: 'get', objectIds: ids.map(objectId) }
 }
 
-/** Client C has stored o; worker W is there, too. */
+/** A scheduler with client C, which has stored o, and worker W. */
 function withObject(objectRetentionMs = RETENTION_MS): TestScheduler {
   const options = { ...PATIENCE, workerSilenceMs: 86_400_000, objectRetentionMs }
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, options)
@@ -28,7 +28,7 @@ function withObject(objectRetentionMs = RETENTION_MS): TestScheduler {
   return scheduler
 }
 
-/** Whether W gets o when it asks for it. */
+/** Whether W gets o when it requests it. */
 function isFetched(scheduler: TestScheduler, id = 'o'): boolean {
   scheduler.actions()
   const actions = scheduler.receive('W', request(id)).actions()
@@ -40,29 +40,29 @@ function isFetched(scheduler: TestScheduler, id = 'o'): boolean {
 
 const objects = ({ machine }: TestScheduler): number => machine.counts.objects
 
-/** A client leaves: nobody needs its objects from then on. */
+/** A client leaves, so that its objects become unused. */
 const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
 
-test('without retention an object goes with its last user', () => {
+test('without retention an object is deleted with its last user', () => {
   const scheduler = withObject(0)
   scheduler.receive('C', leave)
   assert.equal(objects(scheduler), 0)
   assert.equal(isFetched(scheduler), false)
 })
 
-test('an object that its owner deletes is gone at once, whatever the retention', () => {
+test('an object that its owner deletes is removed immediately, whatever the retention', () => {
   const scheduler = withObject()
   const before = objects(scheduler)
   assert.equal(isFetched(scheduler), true)
   scheduler.receive('C', instruction('delete', 'C', ['o']))
   assert.equal(objects(scheduler), before - 1)
-  assert.ok(scheduler.lines().includes('W <- delete o'), 'the worker that has it is told')
+  assert.ok(scheduler.lines().includes('W <- delete o'), 'the worker that has it is notified')
   assert.equal(isFetched(scheduler), false)
   scheduler.receive('C', instruction('create', 'C', ['o']))
   assert.equal(isFetched(scheduler), true)
 })
 
-test('it stays for others that need it, and as long after them', () => {
+test('it stays while other clients use it, and for the retention after that', () => {
   const scheduler = withObject()
   scheduler.receive('D', clientHeartbeat()).receive('D', instruction('create', 'D', ['o']))
   scheduler.receive('C', instruction('delete', 'C', ['o']))
@@ -73,7 +73,7 @@ test('it stays for others that need it, and as long after them', () => {
   assert.equal(isFetched(scheduler), false)
 })
 
-test('an object that nobody needs can be fetched until its time is over', () => {
+test('an unused object can be fetched until it expires', () => {
   const scheduler = withObject()
   const before = objects(scheduler)
   scheduler.receive('C', leave)
@@ -82,7 +82,7 @@ test('an object that nobody needs can be fetched until its time is over', () => 
   assert.equal(isFetched(scheduler), true)
 })
 
-test('it is freed after that, and the workers that have it are told', () => {
+test('after that it is freed, and the workers that have it are notified', () => {
   const scheduler = withObject()
   assert.equal(isFetched(scheduler), true)
   scheduler.receive('C', leave).actions()
@@ -94,7 +94,7 @@ test('it is freed after that, and the workers that have it are told', () => {
   assert.equal(isFetched(scheduler), false)
 })
 
-test('who asks for it prolongs its time', () => {
+test('a request restarts its retention', () => {
   const scheduler = withObject()
   scheduler.receive('C', leave)
   for (let i = 0; i < 5; i += 1) {
@@ -105,7 +105,7 @@ test('who asks for it prolongs its time', () => {
   assert.equal(isFetched(scheduler), false)
 })
 
-test('who stores it again keeps it for as long as that one needs it', () => {
+test('a client that stores it again keeps it while it needs it', () => {
   const scheduler = withObject()
   scheduler.receive('C', leave)
   scheduler.moveTo(scheduler.now + 500)
@@ -118,7 +118,7 @@ test('who stores it again keeps it for as long as that one needs it', () => {
   assert.equal(isFetched(scheduler), false)
 })
 
-test('what a client leaves behind stays as long, and then the tables are empty', () => {
+test('the objects of a client that left are retained, and then the tables are empty', () => {
   const scheduler = withObject()
   scheduler.receive('C', leave)
   scheduler.moveTo(scheduler.now + RETENTION_MS - 100)
@@ -127,12 +127,12 @@ test('what a client leaves behind stays as long, and then the tables are empty',
   assert.equal(objects(scheduler), 0)
 })
 
-test('very many objects go in several turns, none of them long', () => {
+test('very many objects are freed in several short turns', () => {
   const scheduler = withObject()
   const ids = Array.from({ length: 10_000 }, (_, index) => `x${index}`)
   scheduler.receive('C', instruction('create', 'C', ids))
   scheduler.receive('C', leave)
-  // They are let go in several turns, too.
+  // They are released in several turns as well.
   const isDue = (): boolean => (scheduler.machine.deadline ?? Infinity) <= scheduler.now
   while (isDue()) scheduler.handle({ type: 'tick' })
   const until = scheduler.now + RETENTION_MS + 100
@@ -143,8 +143,8 @@ test('very many objects go in several turns, none of them long', () => {
   scheduler.now = until
   while (objects(scheduler) > 0) {
     scheduler.handle({ type: 'tick' })
-    assert.ok(left - objects(scheduler) <= 2_000, 'not all at once')
-    assert.ok(objects(scheduler) < left, 'each turn gets on')
+    assert.ok(left - objects(scheduler) <= 2_000, 'not all in one turn')
+    assert.ok(objects(scheduler) < left, 'each turn makes progress')
     left = objects(scheduler)
     turns += 1
     if (left > 0) assert.ok((scheduler.machine.deadline ?? Infinity) <= scheduler.now)

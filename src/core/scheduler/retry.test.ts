@@ -16,7 +16,7 @@ import {
   workerHeartbeat,
 } from './scheduler.kit.js'
 
-/** The attempts that workers were told in Tasks since the last look. */
+/** The attempts in the Tasks that were sent to workers since the last call. */
 function attempts(scheduler: TestScheduler): readonly number[] {
   return scheduler.actions().flatMap((action) => {
     const message = action.type === 'forward' ? decode(action.bytes) : undefined
@@ -28,7 +28,7 @@ function lose(scheduler: TestScheduler, worker: string): TestScheduler {
   return scheduler.handle({ type: 'peerDisconnected', peer: peer(worker) })
 }
 
-test('a task that fails is run again for as long as it may, and its client hears only the last', () => {
+test('a failing task is retried up to its limit, and its client gets only the last result', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), retries: 2 }).actions()
   for (const _ of [1, 2]) {
@@ -39,7 +39,7 @@ test('a task that fails is run again for as long as it may, and its client hears
   assert.deepEqual(scheduler.lines(), ['C <- result t failed'])
 })
 
-test('each run is told how often the task was begun before; all else stays', () => {
+test('each run carries the number of earlier attempts; the rest of the task is unchanged', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   const sent: Task = { ...task('t', 'C'), retries: 3, name: 'ärger', timeoutMs: 7 }
   scheduler.receive('C', sent)
@@ -60,7 +60,7 @@ test('a task that succeeds in its second run has succeeded', () => {
   assert.deepEqual(scheduler.receive('W', result('t')).lines(), ['C <- result t success'])
 })
 
-test('who tries again waits behind the others, and the errors between are not kept', () => {
+test('a retried task waits behind the others, and intermediate errors are not kept', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), retries: 1 }).receive('C', task('u', 'C'))
   scheduler.receive('W', instruction('create', 'C', ['r-t'])).actions()
@@ -69,14 +69,14 @@ test('who tries again waits behind the others, and the errors between are not ke
   assert.equal(scheduler.machine.counts.objects, 1, 'the function')
 })
 
-test('a cancelled task is not tried again', () => {
+test('a cancelled task is not retried', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), retries: 1 }).receive('C', cancel('t', true))
   scheduler.actions()
   assert.deepEqual(scheduler.receive('W', result('t', 'failed')).lines(), ['C <- result t failed'])
 })
 
-test('what a failed run began does not outlive it, although the task is run again', () => {
+test('the children of a failed run are cancelled, although the task is retried', () => {
   const scheduler = withPeers({ clients: ['C', 'N'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), retries: 1 })
   scheduler.receive('N', child('n', 'N', 't')).actions()
@@ -84,7 +84,7 @@ test('what a failed run began does not outlive it, although the task is run agai
   assert.deepEqual(scheduler.lines(), ['N <- result n canceled', 'W <- task t'])
 })
 
-test('a task that has waited for others may run again, and then counts as any', () => {
+test('a task that has waited for others can be retried, and then counts like any other', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), retries: 1 }).receive('W', update('t', 'waiting'))
   scheduler.receive('W', result('t', 'failed')).actions()
@@ -111,14 +111,14 @@ for (const [limit, deaths] of [
   })
 }
 
-test('a silent worker is a lost one', () => {
+test('a silent worker counts as lost', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), workerDeathLimit: 1 }).actions()
   scheduler.moveTo(30_000).receive('C', clientHeartbeat()).moveTo(61_000)
   assert.deepEqual(scheduler.lines().slice(1), ['C <- result t workerDied', 'disconnect W'])
 })
 
-test('a worker that leaves in good order is no lost one', () => {
+test('a worker that leaves gracefully does not count as lost', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', { ...task('t', 'C'), workerDeathLimit: 1 })
   for (const worker of ['V', 'W', 'X']) {
@@ -129,14 +129,14 @@ test('a worker that leaves in good order is no lost one', () => {
   assert.equal(scheduler.machine.counts.tasks, 1)
 })
 
-test('a cancelled task whose worker is lost has been cancelled, and nothing else', () => {
+test('a cancelled task whose worker is lost ends as cancelled', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), workerDeathLimit: 1 }).receive('C', cancel('t'))
   scheduler.actions()
   assert.deepEqual(lose(scheduler, 'W').lines(), ['C <- result t canceled'])
 })
 
-test('tasks of 1.9.9 clients end so, too, and reach 1.9.9 workers as they came', () => {
+test('the same applies to tasks of 1.9.9 clients, which reach 1.9.9 workers unchanged', () => {
   const scheduler = new TestScheduler()
   scheduler.receive('P', clientHeartbeat(PYTHON)).receive('P', task('t', 'P'))
   for (const worker of ['U', 'V', 'W', 'X'])
@@ -148,7 +148,7 @@ test('tasks of 1.9.9 clients end so, too, and reach 1.9.9 workers as they came',
   assert.deepEqual(attempts(scheduler), [0, 0])
 })
 
-test('monitors see the name of a task where it has one', () => {
+test('monitors see the name of a task if it has one', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.handle({ type: 'subscribersChanged', count: 1 })
   scheduler.receive('C', { ...task('t', 'C'), name: 'résumé' }).receive('C', task('u', 'C'))

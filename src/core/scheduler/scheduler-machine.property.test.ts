@@ -1,8 +1,8 @@
-// Random lives of a cluster against some promises: while its client stays, a task ends exactly once
-// for it, whatever workers do; no two workers have it, whoever comes back; a worker that leaves gets
-// nothing new; and once a task has not come to its end, nothing that it began is given to a worker
-// any more; and no agent's units are given to more tasks than they are enough for. When everybody
-// has left, the tables are empty.
+// Random histories of a cluster, checked against some guarantees: while its client stays, a task
+// ends exactly once, whatever workers do; no two workers have it, even when workers return; a
+// leaving worker gets no new tasks; once a task has failed to finish, its children are not assigned
+// anymore; no more units of an agent are granted than it has. When all peers have left, the tables
+// are empty.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ const client = fc.constantFrom(...CLIENTS)
 const worker = fc.constantFrom(...WORKERS)
 const status = fc.constantFrom('success', 'failed', 'canceled', 'notFound')
 
-/** Nearly all are tiny: so workers hold several, and may be stuck with them. */
+/** Nearly all are tiny, so that workers hold several, and may be stuck with them. */
 const seconds = fc.oneof(
   { weight: 20, arbitrary: fc.constant(0.000_01) },
   { weight: 1, arbitrary: fc.constant(1) },
@@ -43,7 +43,7 @@ const options = {
   gpus: fc.constantFrom(undefined, undefined, undefined, -1, 1, 1, 2),
 }
 
-/** What workers offer: the first two are of one agent. */
+/** The offers of workers: the first two share an agent. */
 const OFFERS: Readonly<Record<string, { readonly agentId: string; readonly gpus: number }>> = {
   W0: { agentId: 'A', gpus: 2 },
   W1: { agentId: 'A', gpus: 2 },
@@ -60,7 +60,7 @@ const step = fc.oneof(
     weight: 4,
     arbitrary: fc.record({ type: fc.constantFrom('wait', 'resume'), worker, at: fc.nat(5) }),
   },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('moveIn'), client, worker }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('attach'), client, worker }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('leave'), client }) },
   {
     weight: 8,
@@ -91,7 +91,7 @@ interface Step {
     | 'child'
     | 'wait'
     | 'resume'
-    | 'moveIn'
+    | 'attach'
     | 'leave'
     | 'finish'
     | 'answer'
@@ -116,34 +116,34 @@ interface Step {
   readonly status: 'success' | 'failed' | 'canceled' | 'notFound'
 }
 
-/** A TaskCancel: of a task that nobody wants any more, or that is to be given back. */
+/** A TaskCancel: of a cancelled task, or of one that is to be given back. */
 interface Asked {
   readonly id: string
   readonly isCancel: boolean
   readonly isForced: boolean
 }
 
-/** What the peers know: the world around the scheduler. */
+/** A model of the peers around the scheduler. */
 class World {
   readonly scheduler = new TestScheduler({ loadBalanceMs: 20 })
-  /** What has happened, and how often. */
+  /** Events that happened, and how often. */
   readonly seen: Map<string, number>
   /** Unfinished tasks of each client. */
   readonly open = new Map<string, Set<string>>(CLIENTS.map((name) => [name, new Set()]))
-  /** What each worker that is connected has to do, cancels included. */
+  /** The tasks of each connected worker, including cancelled ones. */
   readonly held = new Map<string, string[]>()
-  /** What each worker was told to cancel and has not answered, in order. */
+  /** The unanswered cancels of each worker, in order. */
   readonly #asked = new Map<string, Asked[]>()
-  /** What each worker had when its connection was lost. */
+  /** The tasks of each worker when its connection was lost. */
   readonly #before = new Map<string, readonly string[]>()
   readonly #leaving = new Set<string>()
-  /** What each task has begun that ends with it. */
+  /** The children of each task, which end with it. */
   readonly #children = new Map<string, string[]>()
-  /** What has to end: nobody may begin it any more. */
-  readonly #doomed = new Set<string>()
+  /** Tasks that must end: they may not be assigned anymore. */
+  readonly #cancelled = new Set<string>()
   /** Clients that have lost their connection. */
   readonly #homeless = new Set<string>()
-  /** What tasks need. */
+  /** The units that tasks need. */
   readonly #gpus = new Map<string, number>()
   #serial = 0
 
@@ -169,7 +169,7 @@ class World {
         const what = move.type === 'wait' ? 'waiting' : 'resumed'
         return held === undefined ? undefined : this.#say(move.worker, update(held, what))
       }
-      case 'moveIn':
+      case 'attach':
         return this.#say(move.client, clientHeartbeat(OURS, move.worker))
       case 'leave':
         this.#forgetClient(move.client)
@@ -179,7 +179,7 @@ class World {
         return id === undefined ? undefined : this.#say(move.client, this.#task(id, move.client))
       case 'cancel':
         if (id === undefined) return
-        this.#doom(id)
+        this.#markCancelled(id)
         return this.#say(move.client, cancel(id, move.at % 2 === 0))
       case 'join':
         return this.#join(move.worker, [])
@@ -203,7 +203,7 @@ class World {
           result(`t${move.at}`, this.#plausible(`t${move.at}`, move.status)),
         )
       case 'time':
-        // Peers that live say so in time; this is about work, not about silence.
+        // Long timeouts: this is about work, not about silence.
         for (const name of this.held.keys()) this.#say(name, this.#heartbeat(name))
         for (const name of CLIENTS) this.#say(name, clientHeartbeat())
         this.scheduler.moveTo(this.scheduler.now + move.at)
@@ -211,7 +211,7 @@ class World {
     }
   }
 
-  /** Everybody who is left works until nothing is left to do. */
+  /** The remaining workers finish all work. */
   finishAll(): void {
     this.#lose('W0')
     this.take({ type: 'join', worker: 'W0' } as Step)
@@ -236,7 +236,7 @@ class World {
     return { ...workerHeartbeat(), agentId, capabilities: [{ name: 'gpu', value: gpus }] }
   }
 
-  /** Whether the agent of a worker has as many units as its tasks have been given. */
+  /** Whether the agent of a worker has enough units for its tasks. */
   #hasUnits(name: string): boolean {
     const { agentId, gpus = 0 } = OFFERS[name] ?? {}
     const held = [...this.held].filter(([other]) => OFFERS[other]?.agentId === agentId)
@@ -252,7 +252,7 @@ class World {
   #submit(move: Step, parent: string): void {
     const fresh = `t${(this.#serial += 1)}`
     this.open.get(move.client)?.add(fresh)
-    if (this.#doomed.has(parent)) this.#doomed.add(fresh)
+    if (this.#cancelled.has(parent)) this.#cancelled.add(fresh)
     const siblings = this.#children.get(parent) ?? []
     if (parent !== '') this.#children.set(parent, [...siblings, fresh])
     if (move.gpus !== undefined) this.#gpus.set(fresh, move.gpus)
@@ -270,20 +270,20 @@ class World {
     return held[move.at % Math.max(held.length, 1)]
   }
 
-  #doom(id: string): void {
-    this.#doomed.add(id)
-    this.#doomChildren(id)
+  #markCancelled(id: string): void {
+    this.#cancelled.add(id)
+    this.#markChildrenCancelled(id)
   }
 
-  #doomChildren(id: string): void {
+  #markChildrenCancelled(id: string): void {
     const children = this.#children.get(id) ?? []
     this.#children.delete(id)
-    for (const child of children) this.#doom(child)
+    for (const child of children) this.#markCancelled(child)
   }
 
-  /** Nobody will tell it how its tasks end. */
+  /** Removes a client: it receives no more results. */
   #forgetClient(name: string): void {
-    for (const id of this.open.get(name) ?? []) this.#doom(id)
+    for (const id of this.open.get(name) ?? []) this.#markCancelled(id)
     this.open.get(name)?.clear()
   }
 
@@ -294,7 +294,7 @@ class World {
 
   #lose(name: string): void {
     const held = this.held.get(name) ?? []
-    for (const id of held) this.#doomChildren(id)
+    for (const id of held) this.#markChildrenCancelled(id)
     this.#before.set(name, held)
     this.held.delete(name)
     this.#asked.delete(name)
@@ -307,7 +307,7 @@ class World {
     const held = this.held.get(name)
     const id = held?.[at % Math.max(held.length, 1)]
     if (id === undefined) return
-    // Who drops what it was asked for, or says that it goes on, has answered that.
+    // A worker that drops a recalled task, or refuses to, has answered the recall.
     const status = this.#plausible(id, how)
     if (status === 'canceled' || status === 'notFound') this.#forgetAsked(name, id)
     this.#say(name, result(id, status, took))
@@ -319,19 +319,19 @@ class World {
     if (index >= 0) asked.splice(index, 1)
   }
 
-  /** What was told to end is dropped, or ends as it would have: only then it may not be there. */
+  /** A cancelled task is dropped or ends normally; `notFound` is only plausible otherwise. */
   #plausible(id: string, how: Step['status']): Step['status'] {
-    return how === 'notFound' && this.#doomed.has(id) ? 'canceled' : how
+    return how === 'notFound' && this.#cancelled.has(id) ? 'canceled' : how
   }
 
-  /** A worker answers the oldest thing that it was asked: whether it drops a task. */
+  /** A worker answers its oldest cancel: whether it drops the task. */
   #answer(name: string, isBegun: boolean): void {
     const asked = this.#asked.get(name)?.shift()
     if (asked === undefined) return
     const { id, isCancel, isForced } = asked
     const held = this.held.get(name) ?? []
     const isDropped = held.includes(id) && (isForced || !isBegun)
-    // What goes on although it was cancelled does so for nobody, once all cancels are answered.
+    // A task that continues although cancelled is forgotten once all cancels are answered.
     const isLast = this.#asked.get(name)?.every((other) => other.id !== id) === true
     if (isCancel && isLast && held.includes(id)) held.splice(held.indexOf(id), 1)
     if (!isCancel) this.#count(isDropped ? 'given back' : 'kept')
@@ -350,20 +350,20 @@ class World {
     const before = counts()
     this.scheduler.receiveAsIs(move.worker, { ...result(id, move.status), attempt: 99 })
     this.#observe()
-    assert.deepEqual(counts(), before, 'another attempt means nothing')
+    assert.deepEqual(counts(), before, 'a result of another attempt has no effect')
   }
 
   #say(from: string, message: Parameters<TestScheduler['receive']>[1]): void {
-    // A worker that is not connected cannot say anything; what was on its way is lost with it.
+    // A worker that is not connected cannot send; messages in transit are lost with it.
     if (WORKERS.includes(from) && !this.held.has(from)) return
-    // What was not found may be there and go on: then it ends in another way.
+    // A task that was not found may still be there, and end in another way.
     if (message.kind === 'taskResult' && message.status !== 'notFound') {
       const held = this.held.get(from)
       const index = held?.indexOf(message.taskId) ?? -1
       if (index >= 0) {
         held?.splice(index, 1)
         if (message.status === 'success') this.#children.delete(message.taskId)
-        else this.#doomChildren(message.taskId)
+        else this.#markChildrenCancelled(message.taskId)
       }
     }
     this.scheduler.receive(from, message)
@@ -372,7 +372,7 @@ class World {
 
   #observe(): void {
     const actions = this.scheduler.actions()
-    // First, for what they had is cancelled in the same event.
+    // First, because their tasks are cancelled in the same event.
     for (const action of actions) {
       if (action.type !== 'disconnect' || !CLIENTS.includes(action.peer)) continue
       this.#forgetClient(action.peer)
@@ -393,25 +393,25 @@ class World {
     const asked = /^(W\d) <- cancel (\S+)/.exec(line)
     if (asked !== null) {
       const [, name, id] = asked as unknown as [string, string, string]
-      const asks = { id, isCancel: this.#doomed.has(id), isForced: line.endsWith(' by force') }
+      const asks = { id, isCancel: this.#cancelled.has(id), isForced: line.endsWith(' by force') }
       this.#asked.set(name, [...(this.#asked.get(name) ?? []), asks])
       if (!asks.isCancel) this.#count(asks.isForced ? 'stopped' : 'recalled')
     }
     if (ended !== null) {
       const [, name, id] = ended as unknown as [string, string, string]
-      // Where a client goes in the same event, it may have been told of an end before.
+      // If the client is removed in the same event, it may have received a result before.
       const isFirst = this.open.get(name)?.delete(id) === true || this.#homeless.has(name)
       assert.ok(isFirst, `${id} ended for ${name} a second time`)
-      if (!line.endsWith(' success')) this.#doomChildren(id)
+      if (!line.endsWith(' success')) this.#markChildrenCancelled(id)
     }
     if (assigned !== null) {
       const [, name, id] = assigned as unknown as [string, string, string]
       const others = [...this.held].filter(([, ids]) => ids.includes(id))
-      assert.deepEqual(others, [], `${id} is with two workers`)
+      assert.deepEqual(others, [], `${id} is assigned to two workers`)
       const isReturn = this.#before.get(name)?.includes(id) === true
       this.#count(isReturn ? 'came back' : 'assigned')
       assert.ok(!this.#leaving.has(name) || isReturn, `${name} is leaving and got ${id}`)
-      assert.ok(!this.#doomed.has(id), `${id} was begun although its end was certain`)
+      assert.ok(!this.#cancelled.has(id), `${id} was assigned although it was cancelled`)
       this.held.get(name)?.push(id)
       const isCounted = (this.#gpus.get(id) ?? 0) > 0
       if (isCounted) this.#count('with units')
@@ -444,7 +444,7 @@ test('property: each task ends exactly once for its client, and nothing is left 
   }
 })
 
-test('property: whatever is stored and deleted, the object table stays consistent', () => {
+test('property: the object table stays consistent, whatever is stored and deleted', () => {
   const ids = fc.subarray(['x', 'y', 'z'], { minLength: 1 })
   const move = fc.record({
     type: fc.constantFrom('create', 'delete', 'request', 'leave', 'lose', 'time'),

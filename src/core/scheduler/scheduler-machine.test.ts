@@ -21,7 +21,7 @@ import {
 const request = (...ids: readonly string[]) =>
   ({ kind: 'objectRequest', requestType: 'get', objectIds: ids.map(objectId) }) as const
 
-test('every heartbeat is answered: ours with the id of the scheduler, those of 1.9.9 with nothing', () => {
+test('every heartbeat is answered: ours with the scheduler id, 1.9.9 with an empty echo', () => {
   const scheduler = new TestScheduler()
   for (const _ of [1, 2]) {
     scheduler.receive('C', clientHeartbeat()).receive('W', workerHeartbeat())
@@ -30,7 +30,7 @@ test('every heartbeat is answered: ours with the id of the scheduler, those of 1
   }
 })
 
-test('a client that asks for a report is told how many workers there are for it, and which idle', () => {
+test('a client that requests a report gets the number of its workers and of idle ones', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   scheduler.receive('Q', workerHeartbeat(PYTHON)).receive('C', task('t', 'C')).lines()
   scheduler.receive('C', { ...clientHeartbeat(), wantsReport: true })
@@ -54,14 +54,14 @@ function reportIn(scheduler: TestScheduler): CoreReport | undefined {
   return action?.type === 'report' ? action.report.report : undefined
 }
 
-test('a client that asks for peers is told what they have said of themselves', () => {
+test('a client that requests the peers gets what they reported about themselves', () => {
   const scheduler = withPeers({ clients: ['C'] })
   const info = { ...INFO, name: 'w' }
   const running = [{ taskId: taskId('t'), forMS: 300, name: '' }]
   scheduler.receive('W', { ...workerHeartbeat(), agentId: 'a', info: [info] })
   scheduler.receive('C', { ...clientHeartbeat(), info: [INFO] })
   scheduler.receive('C', { ...task('t', 'C'), name: 'fib' })
-  // What it told once it does not tell again; what it runs it tells each time.
+  // It sends its information only once, but its running tasks each time.
   const gone = { taskId: taskId('gone'), forMS: 1, name: '' }
   scheduler.receive('W', { ...workerHeartbeat(), agentId: 'a', running: [...running, gone] })
   scheduler.moveTo(200).actions()
@@ -83,12 +83,12 @@ test('a client that asks for peers is told what they have said of themselves', (
   )
   const client = { client: 'C', runtime: OURS.runtime, info: [INFO], tasks: 1, worker: '' }
   assert.deepEqual(report?.clientReports, [client])
-  assert.equal(report?.clients, 1, 'who only asks is not counted')
+  assert.equal(report?.clients, 1, 'a visitor is not counted')
   scheduler.receive('V', { ...clientHeartbeat(), wantsReport: true })
   assert.deepEqual(reportIn(scheduler)?.workerReports, [])
 })
 
-test('what peers tell of themselves cannot make a report too long to send', () => {
+test('data from peers cannot make a report too long to send', () => {
   const scheduler = withPeers({})
   const long = 'x'.repeat(1_000_000)
   const info = { ...INFO, name: long, host: long, machineId: long, version: long, allocation: long }
@@ -118,7 +118,7 @@ test('what peers tell of themselves cannot make a report too long to send', () =
   assert.ok(JSON.stringify(report).length < 50_000)
 })
 
-test('a task goes to a worker as it came, and its result to the client as it came', () => {
+test('a task and its result are forwarded unchanged', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C'))
   assert.deepEqual(scheduler.lines(), ['W <- task t'])
@@ -126,7 +126,7 @@ test('a task goes to a worker as it came, and its result to the client as it cam
   assert.deepEqual(scheduler.lines(), ['C <- result t success'])
 })
 
-test('tasks wait for the first worker and then go out in order', () => {
+test('tasks wait for the first worker and are then assigned in order', () => {
   const scheduler = withPeers({ clients: ['C'] })
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   assert.deepEqual(scheduler.lines(), [])
@@ -196,7 +196,7 @@ test('a task of a Python client waits for a Python worker, ours for one of ours'
   assert.deepEqual(scheduler.lines(), ['W <- task t', 'Q <- echo', 'Q <- task p'])
 })
 
-test('children of 1.9.9 tasks go out although their waiting parents fill the window', () => {
+test('children of 1.9.9 tasks are assigned although their waiting parents fill the window', () => {
   const scheduler = new TestScheduler({ perWorkerQueueSize: 4 })
   scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON)).actions()
   for (const id of ['a', 'b', 'c']) scheduler.receive('P', task(id, 'P'))
@@ -205,7 +205,7 @@ test('children of 1.9.9 tasks go out although their waiting parents fill the win
   assert.deepEqual(scheduler.lines(), ['Q <- task d', 'Q <- task e', 'Q <- task f'])
 })
 
-test('a task that is sent again while it is unfinished is not run again', () => {
+test('a task that is resubmitted while it is unfinished is not run again', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C')).receive('C', task('t', 'C'))
   assert.deepEqual(scheduler.lines(), ['W <- task t'])
@@ -218,7 +218,7 @@ test('a task id that another client uses is refused', () => {
   assert.deepEqual(scheduler.receive('W', result('t')).lines(), ['C <- result t success'])
 })
 
-test('only the worker that has a task is listened to', () => {
+test('only results from the worker that has a task count', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   scheduler.receive('C', task('t', 'C')).actions()
   scheduler.receive('X', result('t')).receive('Z', result('t')).receive('W', result('unknown'))
@@ -241,7 +241,7 @@ for (const [title, lose] of [
     (s: TestScheduler) => s.moveTo(30_000).receive('C', clientHeartbeat()).moveTo(61_000),
   ],
 ] as const) {
-  test(`when a worker ${title}, its tasks go to another, in their order and first`, () => {
+  test(`when a worker ${title}, its tasks go to another one, first and in order`, () => {
     const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
     // Short tasks open the window for two.
     scheduler
@@ -259,7 +259,7 @@ for (const [title, lose] of [
   })
 }
 
-test('that a worker is lost is a warning, that it leaves is not', () => {
+test('the loss of a worker is logged as a warning, its leaving is not', () => {
   const scheduler = withPeers({ workers: ['V', 'W', 'X'] })
   scheduler.actions()
   scheduler.receive('V', { kind: 'disconnectRequest', worker: peer('V') })
@@ -276,14 +276,14 @@ test('that a worker is lost is a warning, that it leaves is not', () => {
   )
 })
 
-test('a worker that gives a task back uninvited gets it, or another, again', () => {
+test('a worker that gives a task back unasked gets it, or another one, again', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   scheduler.receive('C', task('t', 'C')).actions()
   scheduler.receive('W', result('t', 'canceled'))
   assert.deepEqual(scheduler.lines(), ['W <- task t'])
 })
 
-test('a waiting task is cancelled at once', () => {
+test('a waiting task is cancelled immediately', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', task('t', 'C')).receive('C', cancel('t'))
   assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
@@ -308,7 +308,7 @@ test('a cancelled task is not run again when its worker is lost', () => {
   assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
 })
 
-test('the cancel of an unknown task, or of another client’s, does nothing', () => {
+test('cancelling an unknown task, or a task of another client, has no effect', () => {
   const scheduler = withPeers({ clients: ['C', 'D'], workers: ['W'] })
   scheduler.receive('C', task('t', 'C')).actions()
   scheduler.receive('C', cancel('u')).receive('D', cancel('t'))
@@ -336,13 +336,13 @@ for (const [title, leave] of [
     const closed = title === 'leaves' ? [] : ['disconnect C']
     assert.deepEqual(lines, ['W <- cancel a by force', ...closed, 'W <- delete x'])
     scheduler.receive('W', result('a'))
-    assert.deepEqual(scheduler.lines(), [], 'nothing is sent to a client that is gone')
+    assert.deepEqual(scheduler.lines(), [], 'nothing is sent to a client that has left')
     scheduler.receive('W', request('x', 'y'))
     assert.deepEqual(scheduler.lines(), ['W <- objectNotExist x y'])
   })
 }
 
-test('a long message in the making keeps a silent client alive', () => {
+test('a long message in transit keeps a silent client alive', () => {
   const scheduler = withPeers({ clients: ['C'], workers: [] })
   scheduler.receive('C', task('t', 'C')).moveTo(50_000)
   scheduler
@@ -355,7 +355,7 @@ test('a long message in the making keeps a silent client alive', () => {
   ])
 })
 
-test('our peers get the objects that exist, and are told which do not', () => {
+test('our peers get the objects that exist, and the ids of those that do not', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', instruction('create', 'C', ['x', 'y']))
   scheduler.receive('W', request('x', 'u', 'y')).receive('C', request('u'))
@@ -366,7 +366,7 @@ test('our peers get the objects that exist, and are told which do not', () => {
   ])
 })
 
-test('a 1.9.9 worker gets its whole list, with empty content for what is missing', () => {
+test('a 1.9.9 worker gets its whole list, with empty content for missing objects', () => {
   const scheduler = withPeers({ clients: ['C'] })
   const serializer = `12345678${SERIALIZER_SUFFIX}`
   scheduler.receive('Q', workerHeartbeat(PYTHON)).actions()
@@ -392,7 +392,7 @@ test('a 1.9.9 client gets its whole list with the contents that exist', () => {
   assert.deepEqual(action.message.objectContent.objectBytes, [[latin1ToBytes('content of x')]])
 })
 
-test('an object lives as long as somebody uses it, and those who asked for it are told', () => {
+test('an object is kept while it has users, and workers that requested it are notified', () => {
   const scheduler = withPeers({ clients: ['C', 'D'], workers: ['W', 'X'] })
   scheduler.receive('C', instruction('create', 'C', ['x', 'y']))
   scheduler
@@ -405,7 +405,7 @@ test('an object lives as long as somebody uses it, and those who asked for it ar
   assert.deepEqual(scheduler.lines(), ['W <- delete x'])
 })
 
-test('removals are told at once, and then together at most every 100 ms', () => {
+test('removals are sent immediately, and then together at most every 100 ms', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', instruction('create', 'C', ['x', 'y', 'z']))
   scheduler.receive('W', request('x', 'y', 'z')).actions()
@@ -421,15 +421,15 @@ test('objects of an unknown client are not stored', () => {
   assert.deepEqual(scheduler.lines(), ['W <- objectNotExist x'])
 })
 
-test('a client that was taken for a Python one is what its heartbeat says', () => {
+test('a client first considered Python gets the runtime that its heartbeat names', () => {
   const scheduler = withPeers({ workers: ['W'] })
   scheduler.receive('C', task('t', 'C'))
-  assert.deepEqual(scheduler.lines(), [], 'no Python worker is there')
+  assert.deepEqual(scheduler.lines(), [], 'there is no Python worker')
   scheduler.receive('C', clientHeartbeat()).receive('C', task('t', 'C'))
   assert.deepEqual(scheduler.lines(), ['C <- echo S', 'W <- task t'])
 })
 
-test('what the workers may hold does not count as waiting, wherever it waits', () => {
+test('tasks that the workers may hold do not count as waiting, wherever they are', () => {
   const scheduler = withPeers(
     { clients: ['C'], workers: ['W'] },
     { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 2 },
@@ -448,13 +448,13 @@ test('with a limit on waiting tasks, one more is refused', () => {
   assert.deepEqual(scheduler.lines(), ['C <- result b noWorker'])
 })
 
-test('a task with malformed flags is refused: it would bring a 1.9.9 worker down', () => {
+test('a task with malformed flags is refused: it would crash a 1.9.9 worker', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('t', 'C'), metadata: new Uint8Array(3) })
   assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
 })
 
-test('a client may end the cluster, unless it is protected', () => {
+test('a client may shut the cluster down, unless that is protected', () => {
   const shutdown = { kind: 'clientDisconnect', disconnectType: 'shutdown' } as const
   const open = withPeers({ clients: ['C'], workers: ['W'] })
   assert.deepEqual(open.receive('C', shutdown).lines(), ['C <- accepted', 'W <- shutdown', 'stop'])
@@ -462,14 +462,14 @@ test('a client may end the cluster, unless it is protected', () => {
   assert.deepEqual(guarded.receive('C', shutdown).lines(), ['C <- refused'])
 })
 
-test('a message that no peer should send is ignored, and said so', () => {
+test('a message that no peer should send is ignored, and logged', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', { kind: 'processorInitialized' })
   assert.deepEqual(scheduler.logs(), ['ignored a message that no peer should send'])
   assert.deepEqual(scheduler.lines(), [])
 })
 
-test('monitors see each step of a task and who comes and goes; without monitors nothing is built', () => {
+test('monitors see each step of a task and each worker; without monitors nothing is built', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
   scheduler.handle({ type: 'subscribersChanged', count: 1 })
   scheduler.handle({ type: 'peerDisconnected', peer: peer('V') })
@@ -487,7 +487,7 @@ test('monitors see each step of a task and who comes and goes; without monitors 
   assert.deepEqual(scheduler.lines(), ['W <- task u'])
 })
 
-test('monitors are told the state of everything on each sample', () => {
+test('monitors receive the state of everything on each sample', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.handle({ type: 'subscribersChanged', count: 1 })
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
@@ -518,7 +518,7 @@ test('monitors are told the state of everything on each sample', () => {
   assert.deepEqual([rest.scheduler, rest.rssFree], [{ cpu: 5, rss: 6 }, 7])
 })
 
-test('a client that is back before its old tasks have ended can submit them again', () => {
+test('a client that reconnects before its old tasks have ended can resubmit them', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   scheduler.receive('C', task('t', 'C')).moveTo(30_000)
   scheduler.receive('W', workerHeartbeat()).receive('X', workerHeartbeat()).moveTo(61_000)
@@ -530,14 +530,14 @@ test('a client that is back before its old tasks have ended can submit them agai
   assert.deepEqual(scheduler.receive('W', result('t')).lines(), ['C <- result t success'])
 })
 
-test('what a worker says of a task whose id was used again is not about the new task', () => {
+test('answers about a task whose id was reused do not affect the new task', () => {
   for (const crossing of ['success', 'failed', undefined] as const) {
     const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
     scheduler.receive('C', task('t', 'C')).receive('C', cancel('t'))
     scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
     scheduler.receive('C', clientHeartbeat()).receive('C', task('t', 'C')).actions()
     if (crossing !== undefined) scheduler.receive('W', result('t', crossing))
-    // One for the cancel of the client, and one for that by force when it left.
+    // One for the cancel of the client, and one for the cancel by force when it left.
     for (const answer of ['notFound', 'canceled'] as const) {
       assert.deepEqual(scheduler.receive('W', result('t', answer)).lines(), [])
     }
@@ -545,7 +545,7 @@ test('what a worker says of a task whose id was used again is not about the new 
   }
 })
 
-test('a worker that has not told of an old task may tell of it while another has the new one', () => {
+test('a late result for an old task is ignored while another worker has the new one', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   scheduler.receive('C', task('t', 'C'))
   scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
@@ -557,7 +557,7 @@ test('a worker that has not told of an old task may tell of it while another has
   assert.deepEqual(scheduler.receive('X', result('t')).lines(), ['C <- result t success'])
 })
 
-test('a client whose connection is lost has five seconds to come back', () => {
+test('a client whose connection is lost has five seconds to reconnect', () => {
   for (const isBack of [true, false]) {
     const scheduler = withPeers({ clients: ['C'] })
     scheduler.receive('C', task('t', 'C'))
@@ -576,7 +576,7 @@ test('a 1.9.9 client whose connection is lost has as long as any silent one', ()
   assert.equal(scheduler.machine.counts.clients, 1)
 })
 
-test('a task of an unmeasured or long function goes to no worker that has another', () => {
+test('a task of an unmeasured or long function goes only to an idle worker', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', instruction('create', 'C', ['g'])).receive('C', task('a', 'C'))
   scheduler.receive('W', result('a', 'success', 0.00001)).actions()
@@ -587,15 +587,15 @@ test('a task of an unmeasured or long function goes to no worker that has anothe
   scheduler.receive('W', result('d', 'success', 0.00001))
   assert.deepEqual(scheduler.lines(), ['C <- result d success', 'W <- task b'])
   scheduler.receive('C', task('e', 'C'))
-  assert.deepEqual(scheduler.lines(), [], 'what is short does not wait behind what may be long')
+  assert.deepEqual(scheduler.lines(), [], 'a short task does not wait behind one that may be long')
 })
 
-test('a silent worker loses its connection, so that it finds out', () => {
+test('a silent worker is disconnected, so that it notices', () => {
   const scheduler = withPeers({ clients: [], workers: ['W'] })
   assert.deepEqual(scheduler.moveTo(62_000).lines(), ['disconnect W'])
 })
 
-test('a scheduler that stood still does not take its peers for silent', () => {
+test('a scheduler that was stalled does not consider its peers silent', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.moveTo(10_000)
   scheduler.now = 100_000
@@ -605,14 +605,14 @@ test('a scheduler that stood still does not take its peers for silent', () => {
   assert.deepEqual(scheduler.lines(), ['W <- task t'])
 })
 
-test('a negative priority, which 1.9.9 workers die of, is refused to 1.9.9 clients only', () => {
+test('a negative priority, which crashes 1.9.9 workers, is refused only for 1.9.9 clients', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON)).actions()
   scheduler.receive('P', task('p', 'P', -1)).receive('C', task('t', 'C', -1))
   assert.deepEqual(scheduler.lines(), ['P <- result p canceled', 'W <- task t'])
 })
 
-test('a result that is none ends the task as canceled: its client would hang, or die of it', () => {
+test('a malformed result ends the task as canceled, because its client would hang or crash', () => {
   const odd = [
     { ...result('t'), status: 'running' },
     { ...result('t'), status: 'inactive' },
@@ -626,13 +626,13 @@ test('a result that is none ends the task as canceled: its client would hang, or
   }
 })
 
-test('the object of a result that nobody waits for is not kept', () => {
+test('the object of a result that no client waits for is not kept', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('W', instruction('create', 'C', ['r-t'])).receive('W', result('t'))
   assert.equal(scheduler.machine.counts.objects, 1, 'the function')
 })
 
-test('our peers get an object once, however often they ask for it in one request', () => {
+test('our peers get an object once, even if a request repeats it', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', instruction('create', 'C', ['x'])).receive('W', request('x', 'x', 'x'))
   assert.deepEqual(scheduler.lines(), ['W <- content x'])

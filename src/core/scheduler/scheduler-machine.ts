@@ -1,5 +1,5 @@
-// The scheduler as a machine: hands each event to its handler. Start reading here, then
-// task/task.ts.
+// The scheduler as a state machine: passes each event to its handler. Start reading here, then
+// continue with task/task.ts.
 
 import { unreachable } from '../../base/assert.js'
 import { earliest, type InstantMs, type Machine } from '../../base/machine.js'
@@ -14,10 +14,10 @@ import { onGraphTask, onGraphTaskCancel } from './graph/graph.js'
 import { onObjectInstruction, onObjectRequest, sendRemovals } from './object/object.js'
 import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
-import { expireClaims } from './worker/return.js'
+import { expireLeases } from './worker/return.js'
 import { giveRoom } from './worker/load.js'
 import { SchedulerState } from './state.js'
-import { assignWaiting, cancelOrphans, onTask, onTaskCancel } from './task/task.js'
+import { assignWaiting, cancelOwnerless, onTask, onTaskCancel } from './task/task.js'
 import { onTaskOutput, onTaskUpdate } from './task/update.js'
 import { onTaskResult } from './task/result.js'
 import {
@@ -27,19 +27,19 @@ import {
   removeWorker,
 } from './worker/peer.js'
 
-/** How often silent peers are looked for. */
+/** How often the scheduler checks for silent peers. */
 const SWEEP_INTERVAL_MS = 1000
 
-/** How long a client whose connection was lost may take to come back. */
+/** How long a client may take to reconnect after it lost its connection. */
 const CLIENT_RETURN_MS = 5000
 
-/** Workers are told of removed objects at once, but no more often than this. */
+/** Minimum interval between notices to workers about removed objects. */
 const REMOVAL_INTERVAL_MS = 100
 
-/** How many tasks that were held for workers that did not come back are let go in one turn. */
-const LET_GO_AT_ONCE = 2000
+/** Maximum number of tasks held for workers that did not return which one turn releases. */
+const MAX_RELEASES_PER_TURN = 2000
 
-/** Routes tasks from clients to workers and results back; keeps objects; notices who is gone. */
+/** Routes tasks to workers and results to clients, stores objects, and detects lost peers. */
 export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction> {
   readonly #state: SchedulerState
   readonly #balancer = new Balancer()
@@ -50,17 +50,17 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   get deadline(): InstantMs | undefined {
-    const { objects, orphans, graphWork, claims, letGoAt, now } = this.#state
+    const { objects, ownerless, graphWork, leases, releaseAt, now } = this.#state
     const { monitors, earlyResults } = this.#state
     const toldAt = earliest(monitors.deadline, earlyResults.deadline)
     const removalsAt = objects.hasRemovals ? this.#nextRemovals : undefined
-    const isBusy = !orphans.isEmpty || graphWork.isDue
+    const isBusy = !ownerless.isEmpty || graphWork.isDue
     const objectsAt = earliest(earliest(removalsAt, objects.deadline), toldAt)
     const workAt = earliest(isBusy ? now : undefined, earliest(objectsAt, this.#nextSweep))
-    return earliest(workAt, earliest(this.#balancer.deadline, earliest(claims.deadline, letGoAt)))
+    return earliest(workAt, earliest(this.#balancer.deadline, earliest(leases.deadline, releaseAt)))
   }
 
-  /** How much the tables hold: all zero once everybody has left. */
+  /** The sizes of the tables: all zero once every peer has left. */
   get counts(): Readonly<Record<'clients' | 'tasks' | 'graphs' | 'objects', number>> {
     const { clients, tasks, graphWork, objects } = this.#state
     const graphs = graphWork.graphs.size
@@ -148,7 +148,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     }
   }
 
-  /** Whatever comes from a peer shows that it lives. */
+  /** Any message from a peer shows that it is alive. */
   #touch(peer: Identity, now: InstantMs): void {
     const worker = this.#state.workers.get(peer)
     if (worker !== undefined) {
@@ -160,9 +160,9 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   /**
-   * A worker's tasks go to others at once. A client of ours is given a moment to come back: then it
-   * sends again what it has unfinished, so no more is lost if it comes later. One of 1.9.9 does not
-   * notice that its connection was lost, so it keeps the whole time that any silent client has.
+   * A worker's tasks go to other workers immediately. A client of this version gets a few seconds
+   * to reconnect; it then resubmits its unfinished tasks, so nothing more is lost if it returns
+   * later. A 1.9.9 client does not notice a lost connection, so the normal client timeout applies.
    */
   #onPeerDisconnected(peer: Identity, now: InstantMs): void {
     const worker = this.#state.workers.get(peer)
@@ -178,29 +178,29 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   #onTick(now: InstantMs): void {
-    cancelOrphans(this.#state)
+    cancelOwnerless(this.#state)
     this.#state.graphWork.resume()
     this.#state.earlyResults.flush(this.#state.output, now)
-    expireClaims(this.#state)
+    expireLeases(this.#state)
     this.#state.objects.freeExpired()
-    this.#letGo(now)
+    this.#releaseHeld(now)
     if (this.#nextSweep === undefined || now < this.#nextSweep) return
     const lateMs = now - this.#nextSweep
     this.#nextSweep = now + SWEEP_INTERVAL_MS
-    // By the next time all that has come meanwhile will have been read.
+    // Everything that arrived in the meantime will have been read before the next sweep.
     if (lateMs > SWEEP_INTERVAL_MS) return this.#forgive(lateMs, now)
     dropSilentClients(this.#state, now)
     dropSilentWorkers(this.#state, now)
     this.#state.waiting.tell(this.#state)
   }
 
-  #letGo(now: InstantMs): void {
-    const { letGoAt, pools } = this.#state
-    if (letGoAt === undefined || now < letGoAt) return
-    for (const pool of [pools.javascript, pools.python]) pool.letGo(LET_GO_AT_ONCE)
+  #releaseHeld(now: InstantMs): void {
+    const { releaseAt, pools } = this.#state
+    if (releaseAt === undefined || now < releaseAt) return
+    for (const pool of [pools.javascript, pools.python]) pool.releaseHeld(MAX_RELEASES_PER_TURN)
   }
 
-  /** This process stood still: what its peers said meanwhile may not have been read yet. */
+  /** This process was stalled: messages that arrived meanwhile may still be unread. */
   #forgive(lateMs: number, now: InstantMs): void {
     const { clients, workers } = this.#state
     for (const client of clients.values()) {

@@ -1,5 +1,5 @@
-// For tests: a scheduler on a clock that is moved by hand, short ways to say what peers send, and
-// the actions as short lines, so that a test compares all of them: an unexpected action fails it.
+// For tests: a scheduler with a manual clock, short constructors for messages of peers, and actions
+// as short lines, so that a test compares all of them and an unexpected action fails it.
 
 import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import { FEATURE_WAITING, OUR_FEATURES } from '../../base/features.js'
@@ -35,13 +35,13 @@ export interface PeerKind {
 
 /** A peer of this version. */
 export const OURS: PeerKind = { features: OUR_FEATURES, runtime: 'node/20.19.0' }
-/** One of ours that knows neither reasons nor room. */
+/** An older peer of ours, without support for waiting reasons and room. */
 export const OLDER: PeerKind = { ...OURS, features: OUR_FEATURES & ~FEATURE_WAITING }
 
 /** A peer of 1.9.9. */
 export const PYTHON: PeerKind = { features: 0, runtime: '' }
 
-/** What a client says first; `worker`: inside of whose tasks it lives. */
+/** The first message of a client; `worker`: the worker in whose tasks it is nested. */
 export function clientHeartbeat(kind: PeerKind = OURS, worker = ''): ClientHeartbeat {
   const host = identity(worker)
   return {
@@ -54,7 +54,7 @@ export function clientHeartbeat(kind: PeerKind = OURS, worker = ''): ClientHeart
   }
 }
 
-/** What a worker says first. */
+/** The first message of a worker. */
 export function workerHeartbeat(kind: PeerKind = OURS): WorkerHeartbeat {
   return {
     kind: 'workerHeartbeat',
@@ -82,22 +82,22 @@ export function task(id: string, source: string, priority = 0): Task {
   }
 }
 
-/** A task that was submitted inside of another. */
+/** A task that was submitted by another task. */
 export function child(id: string, source: string, parent: string, priority = 1): Task {
   return { ...task(id, source, priority), parentTaskId: taskId(parent) }
 }
 
-/** A client wants a task cancelled. */
+/** A client cancels a task. */
 export function cancel(id: string, force = false): TaskCancel {
   return { kind: 'taskCancel', taskId: taskId(id), flags: { force, retrieveTaskObject: false } }
 }
 
-/** What a running task says of itself. */
+/** An update from a running task. */
 export function update(id: string, what: TaskUpdate['update'], done = 0, total = 0): TaskUpdate {
   return { kind: 'taskUpdate', taskId: taskId(id), update: what, done, total }
 }
 
-/** How a task ended; success and failed have an object with the result. */
+/** The result of a task; success and failed have an object with the value. */
 export function result(id: string, status: TaskStatus = 'success', seconds = 1): TaskResult {
   const hasEnded = status === 'success' || status === 'failed'
   return {
@@ -137,7 +137,7 @@ export class TestScheduler {
   readonly machine: SchedulerMachine
   now = 0
   #actions: SchedulerAction[] = []
-  /** The attempt of each Task that a worker got, by worker and task. */
+  /** The attempt of each assigned Task, by worker and task. */
   readonly #attempts = new Map<string, number>()
 
   constructor(options: Partial<SchedulerCoreOptions> = {}) {
@@ -154,14 +154,14 @@ export class TestScheduler {
     })
   }
 
-  /** A message comes in, as bytes, as it would. A worker tells the attempt that it was given. */
+  /** Receives a message, encoded and decoded. Results get the attempt of the assigned task. */
   receive(from: string, message: Message): this {
     if (message.kind !== 'taskResult') return this.receiveAsIs(from, message)
     const attempt = this.#attempts.get(`${from} ${message.taskId}`) ?? message.attempt
     return this.receiveAsIs(from, { ...message, attempt })
   }
 
-  /** As `receive`, whatever the attempt in a result is. */
+  /** Like `receive`, without changing the attempt of a result. */
   receiveAsIs(from: string, message: Message): this {
     const decoded = decode(encode(message))
     return this.handle({ type: 'messageReceived', from: identity(from), message: decoded })
@@ -173,7 +173,7 @@ export class TestScheduler {
     return this
   }
 
-  /** Lets time pass, with every tick on the way. */
+  /** Lets time pass, with every tick that falls due. */
   moveTo(now: number): this {
     for (
       let at = this.machine.deadline;
@@ -187,7 +187,7 @@ export class TestScheduler {
     return this
   }
 
-  /** All actions since the last call, log lines left out. */
+  /** All actions since the last call, without log lines. */
   actions(): readonly SchedulerAction[] {
     const actions = this.#actions.filter((action) => action.type !== 'log')
     this.#actions = []
@@ -199,7 +199,7 @@ export class TestScheduler {
     return this.logActions().map(({ text }) => text)
   }
 
-  /** The same with all that is in them. */
+  /** The same, with level and fields. */
   logActions(): readonly (SchedulerAction & { readonly type: 'log' })[] {
     return this.#actions.filter((action) => action.type === 'log')
   }
@@ -215,7 +215,7 @@ export class TestScheduler {
 
   #onAction(action: SchedulerAction): void {
     this.#actions.push(action)
-    // Messages that a test hands over without bytes are forwarded as nothing.
+    // Messages that a test passes without bytes are forwarded empty.
     if (action.type !== 'forward' || action.bytes.byteLength === 0) return
     const message = decode(action.bytes)
     if (message.kind !== 'task') return
@@ -286,7 +286,7 @@ function describeMessage(message: Message): string {
   }
 }
 
-/** A scheduler with clients of ours, which have stored the function of `task`, and workers. */
+/** A scheduler with workers, and clients of ours that have stored the function of `task`. */
 export function withPeers(
   peers: { readonly clients?: readonly string[]; readonly workers?: readonly string[] },
   options: Partial<SchedulerCoreOptions> = {},

@@ -7,12 +7,12 @@ import { Lifecycle } from '../../base/lifecycle.js'
 import { SpreadMap } from '../../base/spread.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
-import { Claims } from './worker/return.js'
+import { Leases } from './worker/return.js'
 import type { ClientEntry, Runtime, TaskEntry, WorkerEntry } from './entries.js'
 import { EarlyResults } from './client/early-results.js'
 import { EventBudget } from './monitor/budget.js'
 import { Monitors } from './monitor/monitors.js'
-import { checkFamily, Orphans } from './task/family.js'
+import { checkFamily, OwnerlessTasks } from './task/family.js'
 import { FunctionTable } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { ObjectTable } from './object/table.js'
@@ -25,8 +25,8 @@ import { checkLoad } from './worker/load.js'
 import { WorkerPool } from './worker/pool.js'
 
 /**
- * For so long after its start a scheduler waits for workers to come back with their tasks: they try
- * once a second, and a busy machine takes its time.
+ * How long after its start a scheduler waits for workers to return with their tasks. They try to
+ * reconnect once a second, and may be late on a busy machine.
  */
 const NEW_MS = 1500
 
@@ -40,8 +40,8 @@ export class SchedulerState {
   readonly workers: Map<Identity, WorkerEntry> = new Map()
   readonly tasks: SpreadMap<TaskId, TaskEntry> = new SpreadMap()
   readonly objects: ObjectTable
-  readonly orphans: Orphans = new Orphans()
-  readonly claims: Claims = new Claims()
+  readonly ownerless: OwnerlessTasks = new OwnerlessTasks()
+  readonly leases: Leases = new Leases()
   readonly graphWork: GraphWork
   readonly waiting: Waiting = new Waiting()
   readonly requirements: Requirements = new Requirements()
@@ -49,7 +49,7 @@ export class SchedulerState {
   readonly functions: FunctionTable = new FunctionTable()
   readonly earlyResults: EarlyResults = new EarlyResults()
   readonly monitors: Monitors = new Monitors()
-  /** What subscribers may be told of tasks. */
+  /** Limits the task events that are sent to subscribers. */
   readonly eventBudget: EventBudget = new EventBudget()
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
   /** Messages per kind since the start. */
@@ -76,18 +76,18 @@ export class SchedulerState {
     return this.pools.javascript.waiting + this.pools.python.waiting
   }
 
-  /** Whether workers of the scheduler before this one may still be on their way back. */
+  /** Whether workers of the previous scheduler may still be reconnecting. */
   get isNew(): boolean {
     return this.#oldAt !== undefined && this.now < this.#oldAt
   }
 
-  /** When the tasks that are held for them are due to be let go; undefined if there are none. */
-  get letGoAt(): InstantMs | undefined {
+  /** When the tasks that are held for those workers are released; undefined if none are. */
+  get releaseAt(): InstantMs | undefined {
     const { javascript, python } = this.pools
     return javascript.held.size + python.held.size === 0 ? undefined : this.#oldAt
   }
 
-  /** An event is to be handled. */
+  /** Sets the time of the event that is about to be handled. */
   moveTo(now: InstantMs): void {
     this.now = now
     this.#oldAt ??= now + NEW_MS
@@ -98,27 +98,30 @@ export class SchedulerState {
     this.pools.javascript.checkInvariants()
     this.pools.python.checkInvariants()
     this.objects.checkInvariants()
-    this.claims.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
+    this.leases.checkInvariants((worker) => this.workers.get(worker.identity) === worker)
     this.graphWork.checkInvariants()
     this.supplies.checkInvariants()
     let inactive = 0
     for (const task of this.tasks.values()) {
       if (task.state === 'inactive' && task.client?.hasLeft !== true) inactive += 1
-      assert(task.place !== undefined, 'a task is nowhere')
-      assert((task.state === 'inactive') === (task.worker === undefined), 'a task waits elsewhere')
+      assert(task.place !== undefined, 'a task is in no queue')
+      assert((task.state === 'inactive') === (task.worker === undefined), 'state without worker')
       if (task.worker !== undefined)
         assert(task.place.queue === task.worker.assigned, 'a worker forgot a task')
       checkFamily(task, this.tasks)
       if (task.client !== undefined) assert(task.client.tasks.has(task), 'a client forgot a task')
-      else assert(task.state === 'canceling', 'a task goes on without a client')
+      else assert(task.state === 'canceling', 'an uncancelled task without a client')
     }
-    assert(inactive === this.waitingCount, 'the queues hold other tasks than the table')
+    assert(inactive === this.waitingCount, 'the queues and the task table differ')
     for (const client of this.clients.values()) {
       for (const task of client.tasks) assert(this.tasks.get(task.id) === task, 'an unknown task')
       const { host, allowance } = client
       const isHoldingBack = this.waiting.holdingBack.has(client)
-      assert((allowance === 0) === isHoldingBack, 'a client waits for room and will not get it')
-      assert(host === undefined || host.guests.has(client), 'a guest without its host')
+      assert((allowance === 0) === isHoldingBack, 'a client that waits for room is not listed')
+      assert(
+        host === undefined || host.nestedClients.has(client),
+        'a nested client without its host',
+      )
     }
     for (const client of this.waiting.holdingBack) {
       assert(this.clients.get(client.identity) === client, 'a client that has left waits for room')
@@ -130,15 +133,15 @@ export class SchedulerState {
     for (const worker of workers) {
       for (const task of worker.assigned) assert(task.worker === worker, 'a task of two workers')
       checkLoad(worker)
-      for (const guest of worker.guests) {
-        assert(guest.host === worker, 'a guest of two hosts')
-        assert(this.clients.get(guest.identity) === guest, 'a guest that has left')
+      for (const client of worker.nestedClients) {
+        assert(client.host === worker, 'a nested client of two hosts')
+        assert(this.clients.get(client.identity) === client, 'a nested client that has left')
       }
     }
   }
 }
 
-/** The family of a `runtime` text of a heartbeat; peers that show none are Python's. */
+/** The runtime for a heartbeat's `runtime` text; peers that send none are Python. */
 export function runtimeFamily(runtime: string): Runtime {
   return runtime === '' ? 'python' : 'javascript'
 }

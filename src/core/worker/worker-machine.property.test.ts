@@ -61,7 +61,7 @@ class Model {
   /** TaskCancels of this connection that were not answered. */
   readonly cancels = new Map<string, { count: number; hasForce: boolean }>()
   /** What the worker has from before this connection and the scheduler has not decided on. */
-  readonly claims = new Set<string>()
+  readonly leases = new Set<string>()
   /** What the worker had when the connection was lost. */
   readonly abandoned = new Set<string>()
   /** What has ended while there was no connection, and may not run again. */
@@ -134,7 +134,7 @@ class Model {
         return
       case 'sendHeartbeat':
         assert.ok(this.isConnected)
-        for (const id of action.heartbeat.tasks) this.claims.add(id)
+        for (const id of action.heartbeat.tasks) this.leases.add(id)
         return
       case 'killProcessor':
         assert.ok(processor)
@@ -248,8 +248,8 @@ class Model {
   givenBack(id: string): void {
     const { stoppedAt } = this
     const cancels = this.cancels.get(id)
-    assert.ok(this.open.delete(id) || this.claims.has(id), `${id} is given back twice`)
-    this.claims.delete(id)
+    assert.ok(this.open.delete(id) || this.leases.has(id), `${id} is given back twice`)
+    this.leases.delete(id)
     this.ended.delete(id)
     this.waiting.delete(id)
     this.running.delete(id)
@@ -278,7 +278,7 @@ class Model {
   isKept(id: string): boolean {
     if (this.stops.has(id)) return false
     if (!this.isConnected) return this.abandoned.has(id)
-    return this.claims.has(id) && hasFeature(this.features, FEATURE_RECOVERY)
+    return this.leases.has(id) && hasFeature(this.features, FEATURE_RECOVERY)
   }
 
   /** What the processor has said arrives, up to so many words. */
@@ -344,15 +344,15 @@ const STEPS = {
     if (id !== undefined && model.isConnected) model.submit(id)
   },
   /** The scheduler decides on one that the worker has from before. */
-  claim(model: Model, pick: number): void {
-    const ids = [...model.claims]
+  decide(model: Model, pick: number): void {
+    const ids = [...model.leases]
     const id = ids[pick % ids.length]
     if (id === undefined || !model.isConnected) return
     if (pick % 3 === 0) {
       model.cancel(id, true)
-      model.claims.delete(id)
+      model.leases.delete(id)
     } else {
-      model.claims.delete(id)
+      model.leases.delete(id)
       model.submitAgain(id)
     }
   },
@@ -443,12 +443,12 @@ const STEPS = {
   disconnect(model: Model, pick: number): void {
     if (!model.isConnected || pick % 3 !== 0) return
     model.requests.length = 0
-    for (const id of [...model.open, ...model.claims]) model.abandoned.add(id)
+    for (const id of [...model.open, ...model.leases]) model.abandoned.add(id)
     model.open.clear()
     model.waiting.clear()
     model.running.clear()
     model.cancels.clear()
-    model.claims.clear()
+    model.leases.clear()
     model.isConnected = false
     // What is sent from now on is lost: the machine must not even try.
     model.handle({ type: 'disconnected', reason: 'reset' })
@@ -478,7 +478,7 @@ function drain(model: Model, canWrite: boolean, mustLeave: boolean): void {
     // A loop that nobody cancels would be right to go on for ever.
     const loop = model.processor?.blockedBy?.id ?? ''
     if (loop.includes('loop') && model.open.has(loop)) model.cancel(loop, true)
-    if (model.claims.size > 0) STEPS.claim(model, round)
+    if (model.leases.size > 0) STEPS.decide(model, round)
     const { processor } = model
     const mustEnd = processor?.isDying === true || processor?.isRetired === true
     if (mustEnd || processor?.fatal !== undefined) STEPS.die(model, canWrite ? 0 : 1)
@@ -495,7 +495,7 @@ function drain(model: Model, canWrite: boolean, mustLeave: boolean): void {
     const { blockedBy } = model.processor ?? {}
     const isLeftAlone = blockedBy?.id.includes('loop') === true && blockedBy.toldAt === undefined
     const hasRest = (model.processor?.tasks.size ?? 0) > 0 && !isLeftAlone
-    const isAllSaid = model.open.size === 0 && model.cancels.size === 0 && model.claims.size === 0
+    const isAllSaid = model.open.size === 0 && model.cancels.size === 0 && model.leases.size === 0
     if (isAllSaid && !hasRest) return
   }
   assert.fail(`unanswered: ${[...model.open].join()}`)
@@ -511,7 +511,7 @@ const step: fc.Arbitrary<Step> = fc.tuple(
   fc.integer({ min: 0, max: 2 ** 16 }),
 )
 
-test('whatever happens, each task is answered exactly once and only culprits fail', () => {
+test('each task is answered exactly once, and only tasks that end their processor fail', () => {
   fc.assert(
     fc.property(
       fc.array(step, { maxLength: 120, size: 'max' }),

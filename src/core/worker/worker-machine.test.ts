@@ -485,7 +485,7 @@ test('the processor says what it ran: that task fails, the others keep their pla
   assert.deepEqual(after, ['send c success', 'dispatch d'])
 })
 
-test('several suspects run one by one until the culprit shows', () => {
+test('several candidates run one by one until the cause is found', () => {
   const worker = ScriptedWorker.ready()
   worker.run('a')
   for (const id of ['b', 'c', 'd', 'e']) worker.receive(taskOf(id))

@@ -15,7 +15,7 @@ import { Contact, Departure, Heartbeat } from './life.js'
 import type { Act, WorkerAction, WorkerCoreOptions, WorkerEvent } from './events.js'
 import { Output } from './output.js'
 import { causeOf } from './processor/death.js'
-import { ProcessorSlot, Tidying } from './processor/slot.js'
+import { IdleCollection, ProcessorSlot } from './processor/slot.js'
 import { TaskFlow } from './task/flow.js'
 import { fieldsOf } from './task/task.js'
 
@@ -34,10 +34,10 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #flow: TaskFlow
   readonly #departure = new Departure()
   readonly #contact: Contact
-  readonly #tidying: Tidying
+  readonly #idleCollection: IdleCollection
   #hasEnded = false
   #isConnected = false
-  /** Whether the scheduler of this connection was told what it may claim, */
+  /** Whether the scheduler of this connection was told which tasks it can recover, */
   #hasTold = false
   /** and has answered. */
   #isGreeted = false
@@ -56,7 +56,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#heartbeat = new Heartbeat(options.heartbeatIntervalMs)
     this.#contact = new Contact(options.deathTimeoutMs)
     this.#slot = new ProcessorSlot(this.#output)
-    this.#tidying = new Tidying(this.#output, {
+    this.#idleCollection = new IdleCollection(this.#output, {
       garbageCollectIntervalMs: options.garbageCollectIntervalMs ?? 0,
       trimMemoryThresholdBytes: options.trimMemoryThresholdBytes ?? 0,
     })
@@ -74,8 +74,8 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const departAt = this.#departure.deadline
     if (this.#isLeaving) return departAt
     const heartbeatAt = this.#isPresentable ? this.#heartbeat.dueAt : undefined
-    const tidyAt = earliest(this.#slot.deadline, this.#tidying.deadline)
-    const workAt = earliest(tidyAt, this.#flow.deadline)
+    const slotAt = earliest(this.#slot.deadline, this.#idleCollection.deadline)
+    const workAt = earliest(slotAt, this.#flow.deadline)
     const goneAt = earliest(this.#contact.giveUpAt, departAt)
     return earliest(earliest(heartbeatAt, goneAt), workAt)
   }
@@ -92,7 +92,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     if (this.#departure.phase === 'draining') this.#checkDrained(now)
     if (this.#isWorking) this.#runDue(now)
     if (this.#isWorking) this.#flow.dispatch(now)
-    if (this.#isWorking) this.#tidy(now)
+    if (this.#isWorking) this.#collectIdle(now)
   }
 
   /** The worker has ended and its processor is gone: others may have the units of its tasks. */
@@ -332,12 +332,12 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #startProcessor(now: InstantMs): void {
     this.#slot.start(now)
-    this.#tidying.onProcessorStarted(now)
+    this.#idleCollection.onProcessorStarted(now)
     this.#flow.onProcessorStarted()
   }
 
-  #tidy(now: InstantMs): void {
-    this.#tidying.tidy(this.#slot.state === 'ready' && this.#flow.hasNoTasks, now)
+  #collectIdle(now: InstantMs): void {
+    this.#idleCollection.run(this.#slot.state === 'ready' && this.#flow.hasNoTasks, now)
   }
 
   #beat(now: InstantMs): void {
@@ -367,7 +367,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         ...PLAIN_HEARTBEAT,
         capabilities: this.#options.units?.capabilities ?? PLAIN_HEARTBEAT.capabilities,
         agentId: this.#options.agentId ?? PLAIN_HEARTBEAT.agentId,
-        tasks: isFirst ? this.#flow.claimableIds : PLAIN_HEARTBEAT.tasks,
+        tasks: isFirst ? this.#flow.recoverableIds : PLAIN_HEARTBEAT.tasks,
         info: isFirst && info !== undefined ? [info] : PLAIN_HEARTBEAT.info,
         running: this.#tellsRuns ? this.#flow.runs(now) : PLAIN_HEARTBEAT.running,
         isLeaving: this.#departure.phase === 'draining',

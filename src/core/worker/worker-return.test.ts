@@ -1,5 +1,5 @@
 // What a worker does with its tasks when the connection is lost and comes back: what runs goes on,
-// its result is kept, and the next scheduler is told what it may claim.
+// its result is kept, and the next scheduler learns which tasks it can recover.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -147,7 +147,7 @@ test('what nobody wants is stopped or dropped, by force only', () => {
   assert.deepEqual(kept.receive(cancelOf('a', true)), ['send a notFound'])
 })
 
-test('to a scheduler that cannot claim, nothing is kept, and what is in the way is ended', () => {
+test('for a scheduler without recovery nothing is kept, and tasks in the way are ended', () => {
   const kept = lostWith('a')
   kept.answer(resultOf('a'))
   comeBack(kept, BEFORE_RECOVERY)
@@ -161,7 +161,7 @@ test('to a scheduler that cannot claim, nothing is kept, and what is in the way 
   assert.deepEqual(running.answer(resultOf('a')), ['dispatch b'])
 })
 
-test('what still runs is not ended for others before the scheduler could claim it', () => {
+test('what still runs is not ended for others before the scheduler could recover it', () => {
   const worker = lostWith('a')
   comeBack(worker)
   worker.receive(taskOf('b'))

@@ -127,7 +127,7 @@ test('heartbeats count no task that waits', () => {
   assert.deepEqual(beatAfter(), [0, false])
 })
 
-test('a task that waits is no suspect when the task beside it names itself', () => {
+test('a task that waits is not a candidate when the task beside it names itself', () => {
   const worker = withWaiting('a', 'b')
   const lines = worker.die({ taskIds: [taskId('b')] })
   const expected = ['send a resumed', 'send b failed', 'start 2']
@@ -143,7 +143,7 @@ test('where nothing is known, the one that did not wait has to do it twice', () 
   assert.deepEqual(restart(worker, 3), ['dispatch a'])
 })
 
-test('a suspect that waits lets its children run, and no other suspect', () => {
+test('a candidate that waits lets its children run, but no other candidate', () => {
   const worker = ScriptedWorker.ready()
   worker.run('0')
   for (const id of ['a', 'b']) worker.receive(taskOf(id))
@@ -244,7 +244,7 @@ test('a task that loses its processor to others while it waits fails after six t
   assert.equal(processor, 6)
 })
 
-test('a suspect that waits for long lets others go: what it waits for may come after them', () => {
+test('a candidate that waits for long lets others run: what it waits for may come after them', () => {
   const worker = ScriptedWorker.ready({ heartbeatIntervalMs: 3_600_000 })
   worker.run('first')
   for (const id of ['parent', 'next']) worker.receive(taskOf(id))

@@ -1,5 +1,5 @@
 // Generated from protocol/common.capnp by `npm run generate`; do not edit.
-// Types, readers and writers of the structs; what each is for is in docs/protocol.md.
+// Types, readers and writers of the structs, which docs/protocol.md describes.
 import type { ObjectId } from '../../base/ids.js'
 
 import {
@@ -24,10 +24,10 @@ import type { Writer } from '../writer.js'
  * - `canceled`: Dropped before it ran, or killed by a forced cancel.
  * - `notFound`: The receiver of a cancel does not have the task, or will not cancel it.
  * - `workerDied`: It took down too many workers.
- * - `noWorker`: Refused: nobody can take it.
+ * - `noWorker`: Refused: no worker can take it.
  * - `inactive`: Monitor only: it waits in the scheduler.
  * - `running`: Monitor only: a worker has it.
- * - `canceling`: Monitor only: its worker was told to cancel it.
+ * - `canceling`: Monitor only: its worker was asked to cancel it.
  */
 export type TaskStatus =
   | 'success'
@@ -69,8 +69,8 @@ export const OBJECT_CONTENT_TYPE: readonly ObjectContentType[] = ['serializer', 
  * - `noWorker`: No worker is connected.
  * - `noRuntime`: There are workers, but none of the client's runtime.
  * - `noCapability`: No worker offers what the task needs.
- * - `allBusy`: Every worker that could run it has enough to do.
- * - `limit`: The scheduler has as many tasks waiting as it may have.
+ * - `allBusy`: Every worker that could run it is busy.
+ * - `limit`: The scheduler's limit for waiting tasks is reached.
  * - `dependency`: It needs the result of another task.
  */
 export type WaitReason =
@@ -91,7 +91,7 @@ export const WAIT_REASON: readonly WaitReason[] = [
 export interface ObjectContent {
   /** Which objects. */
   readonly objectIds: readonly ObjectId[]
-  /** What each one is. */
+  /** The type of each. */
   readonly objectTypes: readonly ObjectContentType[]
   /** Name of each for display, UTF-8. */
   readonly objectNames: readonly Uint8Array[]
@@ -115,7 +115,7 @@ export function readObjectContent(reader: Reader): ObjectContent {
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureObjectContent(value: ObjectContent, referenceFrom: number): number {
   return (
     idListWords(value.objectIds) +
@@ -125,12 +125,12 @@ export function measureObjectContent(value: ObjectContent, referenceFrom: number
   )
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeObjectContent(value: ObjectContent, referenceFrom: number): number {
   return 4 + measureObjectContent(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addObjectContent(writer: Writer, pointerAt: number, value: ObjectContent): void {
   writeObjectContent(writer, writer.struct(pointerAt, 0, 4), value)
 }
@@ -153,7 +153,7 @@ function writeObjectContent(writer: Writer, at: number, value: ObjectContent): v
 export interface TaskCapability {
   /** For example `gpu`. */
   readonly name: string
-  /** How many; -1 where the name alone matters. */
+  /** How many; -1 if only the name matters. */
   readonly value: number
 }
 
@@ -183,7 +183,7 @@ export function readTaskCapabilityList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskCapability(value: TaskCapability, _referenceFrom: number): number {
   return textWords(value.name)
 }
@@ -205,7 +205,7 @@ function writeTaskCapability(writer: Writer, at: number, value: TaskCapability):
   writer.int64(at, value.value)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addTaskCapabilityList(
   writer: Writer,
   pointerAt: number,

@@ -1,5 +1,5 @@
 // Generated from protocol/message.capnp by `npm run generate`; do not edit.
-// Types, readers and writers of the structs; what each is for is in docs/protocol.md.
+// Types, readers and writers of the structs, which docs/protocol.md describes.
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
 import { ProtocolError } from '../../base/errors.js'
 import {
@@ -75,7 +75,7 @@ import {
 
 /**
  * `Task.OutputPlace` of the schema.
- * - `log`: Into the log of its worker.
+ * - `log`: To the log of its worker.
  * - `forward`: To the client, which prints it.
  * - `off`: Nowhere.
  */
@@ -105,8 +105,8 @@ export const ARGUMENT_TYPE: readonly ArgumentType[] = [
 
 /**
  * `TaskAttempt.AttemptOutcome` of the schema.
- * - `unfinished`: The worker has the task, and has not begun it as far as is known.
- * - `running`: It has begun it.
+ * - `unfinished`: The worker has the task, and has not started it as far as is known.
+ * - `running`: The worker has started it.
  * - `failed`: The function failed, and the task was run again.
  * - `workerLost`: The worker left, or was lost.
  */
@@ -122,7 +122,7 @@ export const ATTEMPT_OUTCOME: readonly AttemptOutcome[] = [
 
 /**
  * `TaskExplanation.ExplainedState` of the schema.
- * - `unknown`: The scheduler does not have it (any more).
+ * - `unknown`: The scheduler does not have it (any longer).
  * - `waiting`: It waits for a worker, or for other tasks.
  * - `assigned`: A worker has it.
  * - `canceling`: It was cancelled, and its worker has not answered.
@@ -140,10 +140,10 @@ export const EXPLAINED_STATE: readonly ExplainedState[] = [
 /**
  * `TaskUpdate.TaskUpdateType` of the schema.
  * - `waiting`: It only waits for tasks that it has submitted itself.
- * - `resumed`: It goes on.
- * - `progress`: It tells how far it is.
- * - `running`: It has begun.
- * - `queued`: It had begun, and waits for a worker again.
+ * - `resumed`: It continues.
+ * - `progress`: It reports its progress.
+ * - `running`: It has started.
+ * - `queued`: It had started, and waits for a worker again.
  */
 export type TaskUpdateType = 'waiting' | 'resumed' | 'progress' | 'running' | 'queued'
 
@@ -168,9 +168,9 @@ export const OUTPUT_STREAM: readonly OutputStream[] = ['stdout', 'stderr']
 
 /**
  * `ObjectInstruction.ObjectInstructionType` of the schema.
- * - `create`: Store the objects, or use them too.
- * - `delete`: The user does not need the objects any more.
- * - `clear`: Never on the wire.
+ * - `create`: Store the objects, or add a user to them.
+ * - `delete`: The user no longer needs the objects.
+ * - `clear`: Never sent.
  */
 export type ObjectInstructionType = 'create' | 'delete' | 'clear'
 
@@ -183,7 +183,7 @@ export const OBJECT_INSTRUCTION_TYPE: readonly ObjectInstructionType[] = [
 
 /**
  * `ObjectRequest.ObjectRequestType` of the schema.
- * - `get`: The only one.
+ * - `get`: The only type.
  */
 export type ObjectRequestType = 'get'
 
@@ -192,8 +192,8 @@ export const OBJECT_REQUEST_TYPE: readonly ObjectRequestType[] = ['get']
 
 /**
  * `ObjectResponse.ObjectResponseType` of the schema.
- * - `content`: Of objects that exist.
- * - `objectNotExist`: Of objects that do not. A 1.9.9 worker dies of it.
+ * - `content`: Objects that exist.
+ * - `objectNotExist`: Objects that do not exist. Crashes a 1.9.9 worker.
  */
 export type ObjectResponseType = 'content' | 'objectNotExist'
 
@@ -212,7 +212,7 @@ export const DISCONNECT_TYPE: readonly DisconnectType[] = ['disconnect', 'shutdo
 
 /**
  * `StateGraphTask.NodeTaskType` of the schema.
- * - `normal`: A node in between.
+ * - `normal`: An intermediate node.
  * - `target`: One of the graph's targets.
  */
 export type NodeTaskType = 'normal' | 'target'
@@ -237,27 +237,27 @@ export interface Task {
   readonly capabilities: readonly TaskCapability[]
   /** The task inside which this one was submitted. Not in 1.9.9. */
   readonly parentTaskId: TaskId
-  /** For people; empty: the name of the function. Not in 1.9.9. */
+  /** Name for display; empty: the name of the function. Not in 1.9.9. */
   readonly name: string
-  /** It may run for so long; 0 = for ever. Not in 1.9.9. */
+  /** How long it may run; 0 = no limit. Not in 1.9.9. */
   readonly timeoutMs: number
   /** How often it is run again after it has failed. Not in 1.9.9. */
   readonly retries: number
-  /** It fails with workerDied when so many workers were lost with it; 0 = the scheduler's default. Not in 1.9.9. */
+  /** It fails with workerDied after the loss of this many workers; 0 = the scheduler's default. Not in 1.9.9. */
   readonly workerDeathLimit: number
-  /** How often it was begun before. Set by schedulers. Not in 1.9.9. */
+  /** How often it was started before. Set by schedulers. Not in 1.9.9. */
   readonly attempt: number
-  /** The worker had better keep a result that becomes an object: another task needs it. Set by schedulers. Not in 1.9.9. */
+  /** The worker should keep a result that becomes an object: another task needs it. Set by schedulers. Not in 1.9.9. */
   readonly keepsResult: boolean
-  /** Another scheduler process had it before: a worker may have it still. Set by clients. Not in 1.9.9. */
+  /** Another scheduler process had it before: a worker may still have it. Set by clients. Not in 1.9.9. */
   readonly mayHaveRun: boolean
-  /** Where what it prints goes (docs/protocol.md#output). Not in 1.9.9. */
+  /** Where its output goes (docs/protocol.md#output). Not in 1.9.9. */
   readonly output: OutputPlace
-  /** forward: the client that prints it, where that is not `source`. Not in 1.9.9. */
+  /** forward: the client that prints it, if that is not `source`. Not in 1.9.9. */
   readonly outputClient: Identity
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -321,7 +321,7 @@ function isExtendedTask(value: Task): boolean {
   )
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTask(value: Task, referenceFrom: number, isExtended: boolean): number {
   const words =
     idWords(value.taskId) +
@@ -338,7 +338,7 @@ export function measureTask(value: Task, referenceFrom: number, isExtended: bool
     : words
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTask(value: Task, referenceFrom: number): number {
   const isExtended = isExtendedTask(value)
   return (isExtended ? 12 : 5) + measureTask(value, referenceFrom, isExtended)
@@ -352,7 +352,7 @@ export function measureTaskList(values: readonly Task[], referenceFrom: number):
   return words
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTask(writer: Writer, pointerAt: number, value: Task): void {
   const isExtended = isExtendedTask(value)
   writeTask(
@@ -385,7 +385,7 @@ function writeTask(writer: Writer, at: number, value: Task, isExtended: boolean)
   writer.id(pointersAt + 64, value.outputClient)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addTaskList(writer: Writer, pointerAt: number, values: readonly Task[]): void {
   const isExtended = values.some(isExtendedTask)
   let at = writer.structList(pointerAt, values.length, isExtended ? 3 : 0, isExtended ? 9 : 5)
@@ -398,7 +398,7 @@ export function addTaskList(writer: Writer, pointerAt: number, values: readonly 
 
 /** One argument of a task. */
 export interface TaskArgument {
-  /** What `data` is. */
+  /** The kind of `data`. */
   readonly type: ArgumentType
   /** A task id, an object id or a serialized value, by `type`. */
   readonly data: Uint8Array
@@ -430,7 +430,7 @@ export function readTaskArgumentList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskArgument(value: TaskArgument, referenceFrom: number): number {
   return dataWords(value.data, referenceFrom)
 }
@@ -452,7 +452,7 @@ function writeTaskArgument(writer: Writer, at: number, value: TaskArgument): voi
   writer.data(pointersAt, value.data)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addTaskArgumentList(
   writer: Writer,
   pointerAt: number,
@@ -466,7 +466,7 @@ export function addTaskArgumentList(
   }
 }
 
-/** Drop a task: client -> scheduler; scheduler -> worker. (docs/protocol.md#struct-taskcancel) */
+/** Cancel a task: client -> scheduler; scheduler -> worker. (docs/protocol.md#struct-taskcancel) */
 export interface TaskCancel {
   readonly kind: 'taskCancel'
   /** Which task. */
@@ -474,8 +474,8 @@ export interface TaskCancel {
   /** How. */
   readonly flags: TaskCancelFlags
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -491,17 +491,17 @@ export function readTaskCancel(reader: Reader, bytes: Uint8Array | undefined): T
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskCancel(value: TaskCancel, referenceFrom: number): number {
   return idWords(value.taskId) + sizeTaskCancelFlags(value.flags, referenceFrom)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskCancel(value: TaskCancel, referenceFrom: number): number {
   return 2 + measureTaskCancel(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskCancel(writer: Writer, pointerAt: number, value: TaskCancel): void {
   writeTaskCancel(writer, writer.struct(pointerAt, 0, 2), value)
 }
@@ -515,9 +515,9 @@ function writeTaskCancel(writer: Writer, at: number, value: TaskCancel): void {
 
 /** How a task is cancelled. */
 export interface TaskCancelFlags {
-  /** Also when it runs: its processor is killed. */
+  /** Cancel it even if it is running: its processor is killed. */
   readonly force: boolean
-  /** Asks for the task back in the answer. Always false: a 1.9.9 worker dies of it. */
+  /** Requests the task itself in the answer. Always false: true crashes a 1.9.9 worker. */
   readonly retrieveTaskObject: boolean
 }
 
@@ -530,17 +530,17 @@ export function readTaskCancelFlags(reader: Reader): TaskCancelFlags {
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskCancelFlags(_value: TaskCancelFlags, _referenceFrom: number): number {
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskCancelFlags(value: TaskCancelFlags, referenceFrom: number): number {
   return 1 + measureTaskCancelFlags(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskCancelFlags(
   writer: Writer,
   pointerAt: number,
@@ -564,23 +564,23 @@ export interface TaskResult {
   readonly status: TaskStatus
   /** Profile result (docs/protocol.md#profile-result). */
   readonly metadata: Uint8Array
-  /** The object that holds the result or the error; empty where there is none or it is inline. */
+  /** The object that holds the result or the error; empty if there is none or it is inline. */
   readonly results: readonly ObjectId[]
   /** The serialized result or error itself, instead of an object (docs/protocol.md#inline). Not in 1.9.9. */
   readonly inlineResults: readonly Uint8Array[]
   /** The worker that ran it. Not in 1.9.9. */
   readonly worker: Identity
-  /** Of a node of a graph that failed because another did: that other one. Not in 1.9.9. */
+  /** For a node of a graph that failed because another node did: that other node. Not in 1.9.9. */
   readonly failedTaskId: TaskId
-  /** That of the Task that this answers. Not in 1.9.9. */
+  /** The attempt of the Task that this answers. Not in 1.9.9. */
   readonly attempt: number
-  /** Those before the one that this answers, the oldest first. Set by schedulers. Not in 1.9.9. */
+  /** The attempts before the one that this answers, oldest first. Set by schedulers. Not in 1.9.9. */
   readonly attempts: readonly TaskAttempt[]
   /** failed: the error as text, for monitors; at most one (docs/protocol.md#failures). Not in 1.9.9. */
   readonly error: readonly TaskError[]
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -616,7 +616,7 @@ function isExtendedTaskResult(value: TaskResult): boolean {
   )
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskResult(
   value: TaskResult,
   referenceFrom: number,
@@ -634,13 +634,13 @@ export function measureTaskResult(
     : words
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskResult(value: TaskResult, referenceFrom: number): number {
   const isExtended = isExtendedTaskResult(value)
   return (isExtended ? 9 : 4) + measureTaskResult(value, referenceFrom, isExtended)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskResult(writer: Writer, pointerAt: number, value: TaskResult): void {
   const isExtended = isExtendedTaskResult(value)
   writeTaskResult(writer, writer.struct(pointerAt, 1, isExtended ? 8 : 3), value, isExtended)
@@ -662,7 +662,7 @@ function writeTaskResult(writer: Writer, at: number, value: TaskResult, isExtend
   addTaskErrorList(writer, pointersAt + 56, value.error)
 }
 
-/** What an error says, for people. */
+/** The texts of an error, for display. */
 export interface TaskError {
   /** Its name: `TypeError`. At most 256 characters. */
   readonly name: string
@@ -699,7 +699,7 @@ export function readTaskErrorList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskError(value: TaskError, _referenceFrom: number): number {
   return textWords(value.name) + textWords(value.message) + textWords(value.stack)
 }
@@ -719,7 +719,7 @@ function writeTaskError(writer: Writer, at: number, value: TaskError): void {
   writer.text(pointersAt + 16, value.stack)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addTaskErrorList(
   writer: Writer,
   pointerAt: number,
@@ -732,15 +732,15 @@ export function addTaskErrorList(
   }
 }
 
-/** A worker had a task (docs/protocol.md#explanation). */
+/** An assignment of a task to a worker (docs/protocol.md#explanation). */
 export interface TaskAttempt {
   /** Which worker. */
   readonly worker: Identity
-  /** What came of it. */
+  /** Its outcome. */
   readonly outcome: AttemptOutcome
-  /** How long ago the worker was given the task, in milliseconds. */
+  /** How long ago the task was assigned to the worker, in milliseconds. */
   readonly agoMS: number
-  /** For how long it had it, or has had it so far. */
+  /** How long the worker had it, or has had it so far, in milliseconds. */
   readonly forMS: number
 }
 
@@ -772,7 +772,7 @@ export function readTaskAttemptList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskAttempt(value: TaskAttempt, _referenceFrom: number): number {
   return idWords(value.worker)
 }
@@ -796,7 +796,7 @@ function writeTaskAttempt(writer: Writer, at: number, value: TaskAttempt): void 
   writer.uint32(at + 8, value.forMS)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addTaskAttemptList(
   writer: Writer,
   pointerAt: number,
@@ -810,14 +810,14 @@ export function addTaskAttemptList(
   }
 }
 
-/** What is with a task: client -> scheduler (docs/protocol.md#explanation). (docs/protocol.md#struct-taskinquiry) */
+/** Asks for the state of a task: client -> scheduler (docs/protocol.md#explanation). (docs/protocol.md#struct-taskinquiry) */
 export interface TaskInquiry {
   readonly kind: 'taskInquiry'
   /** The task, or a node of a graph of this client. */
   readonly taskId: TaskId
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -832,17 +832,17 @@ export function readTaskInquiry(reader: Reader, bytes: Uint8Array | undefined): 
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskInquiry(value: TaskInquiry, _referenceFrom: number): number {
   return idWords(value.taskId)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskInquiry(value: TaskInquiry, referenceFrom: number): number {
   return 1 + measureTaskInquiry(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskInquiry(writer: Writer, pointerAt: number, value: TaskInquiry): void {
   writeTaskInquiry(writer, writer.struct(pointerAt, 0, 1), value)
 }
@@ -856,23 +856,23 @@ function writeTaskInquiry(writer: Writer, at: number, value: TaskInquiry): void 
 /** The answer to a TaskInquiry: scheduler -> client. (docs/protocol.md#struct-taskexplanation) */
 export interface TaskExplanation {
   readonly kind: 'taskExplanation'
-  /** That of the question. */
+  /** The task of the TaskInquiry. */
   readonly taskId: TaskId
-  /** Where the task is. */
+  /** The state of the task. */
   readonly state: ExplainedState
-  /** waiting: why. */
+  /** waiting: the reason. */
   readonly reason: WaitReason
-  /** What it asks for that nobody offers: `gpu=1, linux`. Only with the reason noCapability. */
+  /** Its requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability. */
   readonly needs: string
-  /** For how long it has been where it is, in milliseconds; 0 where that is not measured. */
+  /** How long it has been in this state, in milliseconds; 0 if that is not measured. */
   readonly forMS: number
-  /** The nodes whose results it needs and that have not ended, at most 20. Only with the reason dependency. */
+  /** The unfinished nodes whose results it needs, at most 20. Only with the reason dependency. */
   readonly dependsOn: readonly TaskId[]
-  /** The workers that had it, the oldest first, and the one that has it; at most 20. */
+  /** The workers that had it, oldest first, and the one that has it; at most 20. */
   readonly attempts: readonly TaskAttempt[]
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -896,7 +896,7 @@ export function readTaskExplanation(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskExplanation(value: TaskExplanation, referenceFrom: number): number {
   return (
     idWords(value.taskId) +
@@ -906,12 +906,12 @@ export function measureTaskExplanation(value: TaskExplanation, referenceFrom: nu
   )
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskExplanation(value: TaskExplanation, referenceFrom: number): number {
   return 5 + measureTaskExplanation(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskExplanation(
   writer: Writer,
   pointerAt: number,
@@ -932,20 +932,20 @@ function writeTaskExplanation(writer: Writer, at: number, value: TaskExplanation
   addTaskAttemptList(writer, pointersAt + 24, value.attempts)
 }
 
-/** What becomes of a task that has not ended: worker -> scheduler -> client (docs/protocol.md#task-updates). (docs/protocol.md#struct-taskupdate) */
+/** Reports on an unfinished task: worker -> scheduler -> client (docs/protocol.md#task-updates). (docs/protocol.md#struct-taskupdate) */
 export interface TaskUpdate {
   readonly kind: 'taskUpdate'
   /** The task. */
   readonly taskId: TaskId
   /** What has changed. */
   readonly update: TaskUpdateType
-  /** progress: how much of it is done; waiting: how often it has lost its process while it waited. */
+  /** progress: how much of it is done; waiting: how often it has lost its process while waiting. */
   readonly done: number
   /** progress: how much there is; 0 = unknown. */
   readonly total: number
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -963,17 +963,17 @@ export function readTaskUpdate(reader: Reader, bytes: Uint8Array | undefined): T
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskUpdate(value: TaskUpdate, _referenceFrom: number): number {
   return idWords(value.taskId)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskUpdate(value: TaskUpdate, referenceFrom: number): number {
   return 4 + measureTaskUpdate(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskUpdate(writer: Writer, pointerAt: number, value: TaskUpdate): void {
   writeTaskUpdate(writer, writer.struct(pointerAt, 3, 1), value)
 }
@@ -987,26 +987,26 @@ function writeTaskUpdate(writer: Writer, at: number, value: TaskUpdate): void {
   writer.float64(at + 16, value.total)
 }
 
-/** What a task has printed: worker -> scheduler -> client (docs/protocol.md#output). (docs/protocol.md#struct-taskoutput) */
+/** Output of a task: worker -> scheduler -> client (docs/protocol.md#output). (docs/protocol.md#struct-taskoutput) */
 export interface TaskOutput {
   readonly kind: 'taskOutput'
   /** The task. */
   readonly taskId: TaskId
   /** The client that prints it. */
   readonly client: Identity
-  /** What the task is called, for people. */
+  /** The name of the task, for display. */
   readonly name: string
-  /** Where the task has printed it. */
+  /** The stream to which the task wrote it. */
   readonly stream: OutputStream
   /** The bytes; may begin and end anywhere in a line. */
   readonly content: Uint8Array
-  /** How much of the output for this client was dropped on the way since it was told last. */
+  /** How much output for this client was dropped since the last report, in bytes. */
   readonly droppedBytes: number
-  /** The task has ended, here: nothing of this run follows. */
+  /** The task has finished on this worker: nothing from this run follows. */
   readonly isLast: boolean
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1027,7 +1027,7 @@ export function readTaskOutput(reader: Reader, bytes: Uint8Array | undefined): T
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskOutput(value: TaskOutput, referenceFrom: number): number {
   return (
     idWords(value.taskId) +
@@ -1037,12 +1037,12 @@ export function measureTaskOutput(value: TaskOutput, referenceFrom: number): num
   )
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskOutput(value: TaskOutput, referenceFrom: number): number {
   return 6 + measureTaskOutput(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskOutput(writer: Writer, pointerAt: number, value: TaskOutput): void {
   writeTaskOutput(writer, writer.struct(pointerAt, 2, 4), value)
 }
@@ -1066,15 +1066,15 @@ export interface GraphTask {
   readonly taskId: TaskId
   /** The client that owns the graph. */
   readonly source: Identity
-  /** The nodes whose results the client wants. */
+  /** The nodes whose results the client needs. */
   readonly targets: readonly TaskId[]
   /** All nodes, in any order. */
   readonly graph: readonly Task[]
   /** More nodes follow in further messages of the same graph (docs/protocol.md#graph-parts). Not in 1.9.9. */
   readonly isOpen: boolean
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1098,7 +1098,7 @@ function isExtendedGraphTask(value: GraphTask): boolean {
   return value.isOpen
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureGraphTask(
   value: GraphTask,
   referenceFrom: number,
@@ -1112,13 +1112,13 @@ export function measureGraphTask(
   return isExtended ? words + 0 : words
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeGraphTask(value: GraphTask, referenceFrom: number): number {
   const isExtended = isExtendedGraphTask(value)
   return (isExtended ? 5 : 4) + measureGraphTask(value, referenceFrom, isExtended)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addGraphTask(writer: Writer, pointerAt: number, value: GraphTask): void {
   const isExtended = isExtendedGraphTask(value)
   writeGraphTask(writer, writer.struct(pointerAt, isExtended ? 1 : 0, 4), value, isExtended)
@@ -1141,8 +1141,8 @@ export interface GraphTaskCancel {
   /** Which graph. */
   readonly taskId: TaskId
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1160,17 +1160,17 @@ export function readGraphTaskCancel(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureGraphTaskCancel(value: GraphTaskCancel, _referenceFrom: number): number {
   return idWords(value.taskId)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeGraphTaskCancel(value: GraphTaskCancel, referenceFrom: number): number {
   return 1 + measureGraphTaskCancel(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addGraphTaskCancel(
   writer: Writer,
   pointerAt: number,
@@ -1188,25 +1188,25 @@ function writeGraphTaskCancel(writer: Writer, at: number, value: GraphTaskCancel
 /** A client is alive: client -> scheduler. (docs/protocol.md#struct-clientheartbeat) */
 export interface ClientHeartbeat {
   readonly kind: 'clientHeartbeat'
-  /** What the client's process uses. */
+  /** The resources that the client's process uses. */
   readonly resource: Resource
   /** Half of the last heartbeat's round trip, in microseconds; 0 before the first echo. */
   readonly latencyUS: number
-  /** What the client understands (docs/protocol.md#features). Not in 1.9.9. */
+  /** The features that the client understands (docs/protocol.md#features). Not in 1.9.9. */
   readonly features: number
-  /** What runs its functions, for example `node/20.20.2`; absent means `python`. Not in 1.9.9. */
+  /** The runtime of its functions, for example `node/20.20.2`; absent means `python`. Not in 1.9.9. */
   readonly runtime: string
-  /** The worker inside of whose tasks this client lives; empty: of none. Not in 1.9.9. */
+  /** The worker that runs the task in which this client was created; empty: none. Not in 1.9.9. */
   readonly worker: Identity
-  /** The echo shall have a report. Not in 1.9.9. */
+  /** Requests a report in the echo. Not in 1.9.9. */
   readonly wantsReport: boolean
-  /** In the first heartbeat of a connection: one, of the client's process; else none. Not in 1.9.9. */
+  /** In the first heartbeat of a connection: one, of the client's process; otherwise none. Not in 1.9.9. */
   readonly info: readonly PeerInfo[]
-  /** The report shall tell of workers and clients, too. Not in 1.9.9. */
+  /** Requests that the report include workers and clients. Not in 1.9.9. */
   readonly wantsPeers: boolean
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1243,7 +1243,7 @@ function isExtendedClientHeartbeat(value: ClientHeartbeat): boolean {
   )
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureClientHeartbeat(
   value: ClientHeartbeat,
   referenceFrom: number,
@@ -1258,13 +1258,13 @@ export function measureClientHeartbeat(
     : words
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeClientHeartbeat(value: ClientHeartbeat, referenceFrom: number): number {
   const isExtended = isExtendedClientHeartbeat(value)
   return (isExtended ? 6 : 2) + measureClientHeartbeat(value, referenceFrom, isExtended)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addClientHeartbeat(
   writer: Writer,
   pointerAt: number,
@@ -1303,15 +1303,15 @@ export interface ClientHeartbeatEcho {
   readonly kind: 'clientHeartbeatEcho'
   /** Random id of this scheduler process. A change means that it was restarted. Not in 1.9.9. */
   readonly schedulerId: SchedulerId
-  /** What the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
+  /** The features that the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
   readonly features: number
-  /** One if the client has asked for it, else none (docs/protocol.md#report). Not in 1.9.9. */
+  /** One if the client has requested it, otherwise none (docs/protocol.md#report). Not in 1.9.9. */
   readonly reports: readonly SchedulerReport[]
   /** Why tasks of the client wait in the scheduler (docs/protocol.md#waiting). Not in 1.9.9. */
   readonly waiting: readonly WaitingTasks[]
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1342,7 +1342,7 @@ function isExtendedClientHeartbeatEcho(value: ClientHeartbeatEcho): boolean {
   )
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureClientHeartbeatEcho(
   value: ClientHeartbeatEcho,
   referenceFrom: number,
@@ -1357,13 +1357,13 @@ export function measureClientHeartbeatEcho(
     : words
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeClientHeartbeatEcho(value: ClientHeartbeatEcho, referenceFrom: number): number {
   const isExtended = isExtendedClientHeartbeatEcho(value)
   return (isExtended ? 4 : 0) + measureClientHeartbeatEcho(value, referenceFrom, isExtended)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addClientHeartbeatEcho(
   writer: Writer,
   pointerAt: number,
@@ -1400,9 +1400,9 @@ export interface WaitingTasks {
   readonly reason: WaitReason
   /** How many there are in the scheduler. */
   readonly tasks: number
-  /** How long that has been the reason, in milliseconds; 0 where it is not measured. */
+  /** How long this has been the reason, in milliseconds; 0 if that is not measured. */
   readonly forMS: number
-  /** What they ask for that nobody offers: `gpu=1, linux`. Only with the reason noCapability. */
+  /** Their requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability. */
   readonly needs: string
 }
 
@@ -1434,7 +1434,7 @@ export function readWaitingTasksList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureWaitingTasks(value: WaitingTasks, _referenceFrom: number): number {
   return textWords(value.needs)
 }
@@ -1458,7 +1458,7 @@ function writeWaitingTasks(writer: Writer, at: number, value: WaitingTasks): voi
   writer.text(pointersAt, value.needs)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addWaitingTasksList(
   writer: Writer,
   pointerAt: number,
@@ -1472,29 +1472,29 @@ export function addWaitingTasksList(
   }
 }
 
-/** What a scheduler is and has, for somebody who looks after it. */
+/** Describes a scheduler, for operators. */
 export interface SchedulerReport {
-  /** Of the package: `0.1.0`. */
+  /** The version of the package: `0.1.0`. */
   readonly version: string
-  /** What it runs on, for example `node/20.20.2`. */
+  /** Its runtime, for example `node/20.20.2`. */
   readonly runtime: string
-  /** Its clock when it answered: milliseconds since 1970. */
+  /** Its clock at the time of the answer: milliseconds since 1970. */
   readonly clockMS: number
-  /** Where its monitors connect, as it has bound it: `tcp://0.0.0.0:2347`. */
+  /** The bound address for monitors: `tcp://0.0.0.0:2347`. */
   readonly monitorAddress: string
   /** How many workers there are. */
   readonly workers: number
-  /** Of them those that run the functions of the client that has asked. */
+  /** How many of them can run the functions of the client that sent the request. */
   readonly suitable: number
-  /** Of these those that have nothing to do. */
+  /** How many of these are idle. */
   readonly idle: number
-  /** The workers in the order in which they came, at most 1,000; none unless they were asked for. */
+  /** The workers in the order in which they joined, at most 1,000; none unless requested. */
   readonly workerReports: readonly WorkerReport[]
-  /** The same of the clients; those that only ask for reports are not among them. */
+  /** The clients, likewise; those that only request reports are not included. */
   readonly clientReports: readonly ClientReport[]
   /** How many such clients there are. */
   readonly clients: number
-  /** Why tasks wait, if peers were asked for; the most first, at most 200. */
+  /** Why tasks wait, if peers were requested; largest counts first, at most 200. */
   readonly waiting: readonly WaitingCount[]
 }
 
@@ -1533,7 +1533,7 @@ export function readSchedulerReportList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureSchedulerReport(value: SchedulerReport, referenceFrom: number): number {
   return (
     textWords(value.version) +
@@ -1571,7 +1571,7 @@ function writeSchedulerReport(writer: Writer, at: number, value: SchedulerReport
   addWaitingCountList(writer, pointersAt + 40, value.waiting)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addSchedulerReportList(
   writer: Writer,
   pointerAt: number,
@@ -1589,13 +1589,13 @@ export function addSchedulerReportList(
 export interface WaitingCount {
   /** Why they wait. */
   readonly reason: WaitReason
-  /** What they ask for: `gpu=1, linux`; empty: nothing. */
+  /** Their requirements: `gpu=1, linux`; empty: none. */
   readonly needs: string
-  /** The name of their function; empty: it has none, or it is not known. */
+  /** The name of their function; empty: it has none, or it is unknown. */
   readonly function: string
   /** How many there are. */
   readonly tasks: number
-  /** For how long the first of them has waited, about, in milliseconds; 0 where that is not measured. */
+  /** About how long the first of them has waited, in milliseconds; 0 if that is not measured. */
   readonly forMS: number
 }
 
@@ -1628,7 +1628,7 @@ export function readWaitingCountList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureWaitingCount(value: WaitingCount, _referenceFrom: number): number {
   return textWords(value.needs) + textWords(value.function)
 }
@@ -1653,7 +1653,7 @@ function writeWaitingCount(writer: Writer, at: number, value: WaitingCount): voi
   writer.uint32(at + 8, value.forMS)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addWaitingCountList(
   writer: Writer,
   pointerAt: number,
@@ -1667,21 +1667,21 @@ export function addWaitingCountList(
   }
 }
 
-/** A worker, as the scheduler knows it. */
+/** A worker, as seen by the scheduler. */
 export interface WorkerReport {
   /** The same as for monitors. */
   readonly worker: WorkerStatus
-  /** What its heartbeats say; empty: Python. */
+  /** The runtime in its heartbeats; empty: Python. */
   readonly runtime: string
-  /** The same for all workers that share their units. */
+  /** Identical for all workers that share their units. */
   readonly agentId: string
-  /** What it offers. */
+  /** The capabilities that it offers. */
   readonly capabilities: readonly TaskCapability[]
-  /** It takes no further tasks. */
+  /** It accepts no further tasks. */
   readonly isLeaving: boolean
-  /** One; none of a worker that has said nothing, as those of 1.9.9. */
+  /** One; none for a worker that has not sent it, such as those of 1.9.9. */
   readonly info: readonly PeerInfo[]
-  /** What it said last that it runs. */
+  /** The running tasks in its last heartbeat. */
   readonly running: readonly RunningTask[]
 }
 
@@ -1716,7 +1716,7 @@ export function readWorkerReportList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureWorkerReport(value: WorkerReport, referenceFrom: number): number {
   return (
     sizeWorkerStatus(value.worker, referenceFrom) +
@@ -1750,7 +1750,7 @@ function writeWorkerReport(writer: Writer, at: number, value: WorkerReport): voi
   addRunningTaskList(writer, pointersAt + 40, value.running)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addWorkerReportList(
   writer: Writer,
   pointerAt: number,
@@ -1764,17 +1764,17 @@ export function addWorkerReportList(
   }
 }
 
-/** A client, as the scheduler knows it. */
+/** A client, as seen by the scheduler. */
 export interface ClientReport {
   /** Which client. */
   readonly client: Identity
-  /** What its heartbeats say; empty: Python. */
+  /** The runtime in its heartbeats; empty: Python. */
   readonly runtime: string
-  /** One; none of a client that has said nothing, as those of 1.9.9. */
+  /** One; none for a client that has not sent it, such as those of 1.9.9. */
   readonly info: readonly PeerInfo[]
   /** Its unfinished tasks and graphs. */
   readonly tasks: number
-  /** The worker inside of whose tasks it lives; empty: of none. */
+  /** The worker that runs the task in which it was created; empty: none. */
   readonly worker: Identity
 }
 
@@ -1807,7 +1807,7 @@ export function readClientReportList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureClientReport(value: ClientReport, referenceFrom: number): number {
   return (
     idWords(value.client) +
@@ -1837,7 +1837,7 @@ function writeClientReport(writer: Writer, at: number, value: ClientReport): voi
   writer.id(pointersAt + 24, value.worker)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addClientReportList(
   writer: Writer,
   pointerAt: number,
@@ -1854,7 +1854,7 @@ export function addClientReportList(
 /** A worker is alive: worker -> scheduler. (docs/protocol.md#struct-workerheartbeat) */
 export interface WorkerHeartbeat {
   readonly kind: 'workerHeartbeat'
-  /** What the agent process uses. */
+  /** The resources that the agent process uses. */
   readonly agent: Resource
   /** Available memory of the machine in bytes. */
   readonly rssFree: number
@@ -1866,25 +1866,25 @@ export interface WorkerHeartbeat {
   readonly taskLock: boolean
   /** Its living processors. */
   readonly processors: readonly ProcessorStatus[]
-  /** What the worker understands (docs/protocol.md#features). Not in 1.9.9. */
+  /** The features that the worker understands (docs/protocol.md#features). Not in 1.9.9. */
   readonly features: number
-  /** What runs functions, for example `node/20.20.2`; absent means `python`. Not in 1.9.9. */
+  /** The runtime of functions, for example `node/20.20.2`; absent means `python`. Not in 1.9.9. */
   readonly runtime: string
-  /** What it offers to tasks that ask for it. Not in 1.9.9. */
+  /** What it offers to tasks that require it. Not in 1.9.9. */
   readonly capabilities: readonly TaskCapability[]
-  /** In the first heartbeat of a connection: what it still has from before (docs/protocol.md#return). Not in 1.9.9. */
+  /** In the first heartbeat of a connection: the tasks that it still has (docs/protocol.md#return). Not in 1.9.9. */
   readonly tasks: readonly TaskId[]
-  /** It takes no further tasks and gives back what it has not begun. Not in 1.9.9. */
+  /** It accepts no further tasks and returns those that it has not started. Not in 1.9.9. */
   readonly isLeaving: boolean
-  /** The same for all workers that share their units (docs/protocol.md#capabilities); absent: none do. Not in 1.9.9. */
+  /** Identical for all workers that share their units (docs/protocol.md#capabilities); absent: its units are not shared. Not in 1.9.9. */
   readonly agentId: string
-  /** In the first heartbeat of a connection: one, of the worker; else none. Not in 1.9.9. */
+  /** In the first heartbeat of a connection: one, of the worker; otherwise none. Not in 1.9.9. */
   readonly info: readonly PeerInfo[]
-  /** What it runs and has for a while, as it was begun; at most 32. Only to schedulers with bit 6. Not in 1.9.9. */
+  /** Tasks that have run for a while, in the order in which they started; at most 32. Only to schedulers with bit 6. Not in 1.9.9. */
   readonly running: readonly RunningTask[]
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -1929,7 +1929,7 @@ function isExtendedWorkerHeartbeat(value: WorkerHeartbeat): boolean {
   )
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureWorkerHeartbeat(
   value: WorkerHeartbeat,
   referenceFrom: number,
@@ -1949,13 +1949,13 @@ export function measureWorkerHeartbeat(
     : words
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeWorkerHeartbeat(value: WorkerHeartbeat, referenceFrom: number): number {
   const isExtended = isExtendedWorkerHeartbeat(value)
   return (isExtended ? 12 : 5) + measureWorkerHeartbeat(value, referenceFrom, isExtended)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addWorkerHeartbeat(
   writer: Writer,
   pointerAt: number,
@@ -2000,11 +2000,11 @@ export interface WorkerHeartbeatEcho {
   readonly kind: 'workerHeartbeatEcho'
   /** Random id of this scheduler process. A change means that it was restarted. Not in 1.9.9. */
   readonly schedulerId: SchedulerId
-  /** What the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
+  /** The features that the scheduler understands (docs/protocol.md#features). Not in 1.9.9. */
   readonly features: number
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2028,7 +2028,7 @@ function isExtendedWorkerHeartbeatEcho(value: WorkerHeartbeatEcho): boolean {
   return value.schedulerId.length > 0 || value.features !== 0
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureWorkerHeartbeatEcho(
   value: WorkerHeartbeatEcho,
   _referenceFrom: number,
@@ -2038,13 +2038,13 @@ export function measureWorkerHeartbeatEcho(
   return isExtended ? words + idWords(value.schedulerId) : words
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeWorkerHeartbeatEcho(value: WorkerHeartbeatEcho, referenceFrom: number): number {
   const isExtended = isExtendedWorkerHeartbeatEcho(value)
   return (isExtended ? 2 : 0) + measureWorkerHeartbeatEcho(value, referenceFrom, isExtended)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addWorkerHeartbeatEcho(
   writer: Writer,
   pointerAt: number,
@@ -2073,7 +2073,7 @@ function writeWorkerHeartbeatEcho(
   writer.bitSet(at, value.features)
 }
 
-/** What to do with objects: client or worker -> scheduler; scheduler -> worker (delete). (docs/protocol.md#struct-objectinstruction) */
+/** Create or delete objects: client or worker -> scheduler; scheduler -> worker (delete). (docs/protocol.md#struct-objectinstruction) */
 export interface ObjectInstruction {
   readonly kind: 'objectInstruction'
   /** Create or delete. */
@@ -2083,8 +2083,8 @@ export interface ObjectInstruction {
   /** create: all four lists; delete: only the ids; clear: nothing. */
   readonly objectContent: ObjectContent
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2108,17 +2108,17 @@ export function readObjectInstruction(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureObjectInstruction(value: ObjectInstruction, referenceFrom: number): number {
   return idWords(value.objectUser) + sizeObjectContent(value.objectContent, referenceFrom)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeObjectInstruction(value: ObjectInstruction, referenceFrom: number): number {
   return 3 + measureObjectInstruction(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addObjectInstruction(
   writer: Writer,
   pointerAt: number,
@@ -2138,16 +2138,16 @@ function writeObjectInstruction(writer: Writer, at: number, value: ObjectInstruc
   addObjectContent(writer, pointersAt + 8, value.objectContent)
 }
 
-/** Send me objects: client or worker -> scheduler. (docs/protocol.md#struct-objectrequest) */
+/** Requests objects: client or worker -> scheduler. (docs/protocol.md#struct-objectrequest) */
 export interface ObjectRequest {
   readonly kind: 'objectRequest'
   /** Always get. */
   readonly requestType: ObjectRequestType
-  /** Which objects. Order and duplicates matter to the answer. */
+  /** Which objects. Order and duplicates affect the answer. */
   readonly objectIds: readonly ObjectId[]
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2167,17 +2167,17 @@ export function readObjectRequest(reader: Reader, bytes: Uint8Array | undefined)
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureObjectRequest(value: ObjectRequest, _referenceFrom: number): number {
   return idListWords(value.objectIds)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeObjectRequest(value: ObjectRequest, referenceFrom: number): number {
   return 2 + measureObjectRequest(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addObjectRequest(writer: Writer, pointerAt: number, value: ObjectRequest): void {
   writeObjectRequest(writer, writer.struct(pointerAt, 1, 1), value)
 }
@@ -2192,13 +2192,13 @@ function writeObjectRequest(writer: Writer, at: number, value: ObjectRequest): v
 /** The answer to an ObjectRequest: scheduler -> client or worker. (docs/protocol.md#struct-objectresponse) */
 export interface ObjectResponse {
   readonly kind: 'objectResponse'
-  /** What the list of ids is. */
+  /** The meaning of the list of ids. */
   readonly responseType: ObjectResponseType
-  /** The objects; see docs/protocol.md#objects for what the lists have when some do not exist. */
+  /** The objects; see docs/protocol.md#objects for the lists when some do not exist. */
   readonly objectContent: ObjectContent
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2218,17 +2218,17 @@ export function readObjectResponse(reader: Reader, bytes: Uint8Array | undefined
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureObjectResponse(value: ObjectResponse, referenceFrom: number): number {
   return sizeObjectContent(value.objectContent, referenceFrom)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeObjectResponse(value: ObjectResponse, referenceFrom: number): number {
   return 2 + measureObjectResponse(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addObjectResponse(writer: Writer, pointerAt: number, value: ObjectResponse): void {
   writeObjectResponse(writer, writer.struct(pointerAt, 1, 1), value)
 }
@@ -2240,14 +2240,14 @@ function writeObjectResponse(writer: Writer, at: number, value: ObjectResponse):
   addObjectContent(writer, pointersAt, value.objectContent)
 }
 
-/** How many tasks a client may send that has had one refused: scheduler -> client (docs/protocol.md#room). (docs/protocol.md#struct-taskroom) */
+/** How many tasks a client may send after a refusal: scheduler -> client (docs/protocol.md#room). (docs/protocol.md#struct-taskroom) */
 export interface TaskRoom {
   readonly kind: 'taskRoom'
-  /** So many, and no more until there is room again. */
+  /** The number of tasks; no more until the next TaskRoom. */
   readonly tasks: number
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2262,17 +2262,17 @@ export function readTaskRoom(reader: Reader, bytes: Uint8Array | undefined): Tas
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskRoom(_value: TaskRoom, _referenceFrom: number): number {
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskRoom(value: TaskRoom, referenceFrom: number): number {
   return 1 + measureTaskRoom(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskRoom(writer: Writer, pointerAt: number, value: TaskRoom): void {
   writeTaskRoom(writer, writer.struct(pointerAt, 1, 0), value)
 }
@@ -2288,8 +2288,8 @@ export interface DisconnectRequest {
   /** Which worker. */
   readonly worker: Identity
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2307,17 +2307,17 @@ export function readDisconnectRequest(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureDisconnectRequest(value: DisconnectRequest, _referenceFrom: number): number {
   return idWords(value.worker)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeDisconnectRequest(value: DisconnectRequest, referenceFrom: number): number {
   return 1 + measureDisconnectRequest(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addDisconnectRequest(
   writer: Writer,
   pointerAt: number,
@@ -2338,8 +2338,8 @@ export interface DisconnectResponse {
   /** The worker of the request. */
   readonly worker: Identity
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2357,7 +2357,7 @@ export function readDisconnectResponse(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureDisconnectResponse(
   value: DisconnectResponse,
   _referenceFrom: number,
@@ -2365,12 +2365,12 @@ export function measureDisconnectResponse(
   return idWords(value.worker)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeDisconnectResponse(value: DisconnectResponse, referenceFrom: number): number {
   return 1 + measureDisconnectResponse(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addDisconnectResponse(
   writer: Writer,
   pointerAt: number,
@@ -2391,8 +2391,8 @@ export interface ClientDisconnect {
   /** Which of the two. */
   readonly disconnectType: DisconnectType
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2414,17 +2414,17 @@ export function readClientDisconnect(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureClientDisconnect(_value: ClientDisconnect, _referenceFrom: number): number {
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeClientDisconnect(value: ClientDisconnect, referenceFrom: number): number {
   return 1 + measureClientDisconnect(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addClientDisconnect(
   writer: Writer,
   pointerAt: number,
@@ -2447,8 +2447,8 @@ export interface ClientShutdownResponse {
   /** False when the scheduler is protected. */
   readonly accepted: boolean
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2466,7 +2466,7 @@ export function readClientShutdownResponse(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureClientShutdownResponse(
   _value: ClientShutdownResponse,
   _referenceFrom: number,
@@ -2474,7 +2474,7 @@ export function measureClientShutdownResponse(
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeClientShutdownResponse(
   value: ClientShutdownResponse,
   referenceFrom: number,
@@ -2482,7 +2482,7 @@ export function sizeClientShutdownResponse(
   return 1 + measureClientShutdownResponse(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addClientShutdownResponse(
   writer: Writer,
   pointerAt: number,
@@ -2504,8 +2504,8 @@ function writeClientShutdownResponse(
 export interface StateClient {
   readonly kind: 'stateClient'
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2518,17 +2518,17 @@ export function readStateClient(_reader: Reader, bytes: Uint8Array | undefined):
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureStateClient(_value: StateClient, _referenceFrom: number): number {
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeStateClient(value: StateClient, referenceFrom: number): number {
   return 0 + measureStateClient(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addStateClient(writer: Writer, pointerAt: number, _value: StateClient): void {
   writer.struct(pointerAt, 0, 0)
 }
@@ -2537,8 +2537,8 @@ export function addStateClient(writer: Writer, pointerAt: number, _value: StateC
 export interface StateObject {
   readonly kind: 'stateObject'
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2551,17 +2551,17 @@ export function readStateObject(_reader: Reader, bytes: Uint8Array | undefined):
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureStateObject(_value: StateObject, _referenceFrom: number): number {
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeStateObject(value: StateObject, referenceFrom: number): number {
   return 0 + measureStateObject(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addStateObject(writer: Writer, pointerAt: number, _value: StateObject): void {
   writer.struct(pointerAt, 0, 0)
 }
@@ -2574,8 +2574,8 @@ export interface StateBalanceAdvice {
   /** The tasks. */
   readonly taskIds: readonly TaskId[]
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2594,7 +2594,7 @@ export function readStateBalanceAdvice(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureStateBalanceAdvice(
   value: StateBalanceAdvice,
   _referenceFrom: number,
@@ -2602,12 +2602,12 @@ export function measureStateBalanceAdvice(
   return idWords(value.workerId) + idListWords(value.taskIds)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeStateBalanceAdvice(value: StateBalanceAdvice, referenceFrom: number): number {
   return 2 + measureStateBalanceAdvice(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addStateBalanceAdvice(
   writer: Writer,
   pointerAt: number,
@@ -2623,12 +2623,12 @@ function writeStateBalanceAdvice(writer: Writer, at: number, value: StateBalance
   writer.idList(pointersAt + 8, value.taskIds)
 }
 
-/** Monitor, every second: the scheduler and everything it knows. (docs/protocol.md#struct-statescheduler) */
+/** Monitor, every second: the state of the scheduler and its peers. (docs/protocol.md#struct-statescheduler) */
 export interface StateScheduler {
   readonly kind: 'stateScheduler'
   /** Messages counted on its main socket. */
   readonly binder: BinderStatus
-  /** What the scheduler process uses. */
+  /** The resources that the scheduler process uses. */
   readonly scheduler: Resource
   /** Available memory of its machine in bytes. */
   readonly rssFree: number
@@ -2641,8 +2641,8 @@ export interface StateScheduler {
   /** Its workers. */
   readonly workerManager: WorkerManagerStatus
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2663,7 +2663,7 @@ export function readStateScheduler(reader: Reader, bytes: Uint8Array | undefined
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureStateScheduler(value: StateScheduler, referenceFrom: number): number {
   return (
     sizeBinderStatus(value.binder, referenceFrom) +
@@ -2675,12 +2675,12 @@ export function measureStateScheduler(value: StateScheduler, referenceFrom: numb
   )
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeStateScheduler(value: StateScheduler, referenceFrom: number): number {
   return 7 + measureStateScheduler(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addStateScheduler(writer: Writer, pointerAt: number, value: StateScheduler): void {
   writeStateScheduler(writer, writer.struct(pointerAt, 1, 6), value)
 }
@@ -2705,8 +2705,8 @@ export interface StateWorker {
   /** `connected` or `disconnected` in ASCII. */
   readonly message: Uint8Array
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2722,17 +2722,17 @@ export function readStateWorker(reader: Reader, bytes: Uint8Array | undefined): 
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureStateWorker(value: StateWorker, referenceFrom: number): number {
   return idWords(value.workerId) + dataWords(value.message, referenceFrom)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeStateWorker(value: StateWorker, referenceFrom: number): number {
   return 2 + measureStateWorker(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addStateWorker(writer: Writer, pointerAt: number, value: StateWorker): void {
   writeStateWorker(writer, writer.struct(pointerAt, 0, 2), value)
 }
@@ -2758,8 +2758,8 @@ export interface StateTask {
   /** The profile result once it is finished, otherwise empty. */
   readonly metadata: Uint8Array
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2778,7 +2778,7 @@ export function readStateTask(reader: Reader, bytes: Uint8Array | undefined): St
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureStateTask(value: StateTask, referenceFrom: number): number {
   return (
     idWords(value.taskId) +
@@ -2788,12 +2788,12 @@ export function measureStateTask(value: StateTask, referenceFrom: number): numbe
   )
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeStateTask(value: StateTask, referenceFrom: number): number {
   return 5 + measureStateTask(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addStateTask(writer: Writer, pointerAt: number, value: StateTask): void {
   writeStateTask(writer, writer.struct(pointerAt, 1, 4), value)
 }
@@ -2815,13 +2815,13 @@ export interface StateGraphTask {
   readonly graphTaskId: TaskId
   /** The node. */
   readonly taskId: TaskId
-  /** Whether the client wants its result. */
+  /** Whether it is a target. */
   readonly nodeTaskType: NodeTaskType
   /** The nodes that it needs. */
   readonly parentTaskIds: readonly TaskId[]
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2843,17 +2843,17 @@ export function readStateGraphTask(reader: Reader, bytes: Uint8Array | undefined
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureStateGraphTask(value: StateGraphTask, _referenceFrom: number): number {
   return idWords(value.graphTaskId) + idWords(value.taskId) + idListWords(value.parentTaskIds)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeStateGraphTask(value: StateGraphTask, referenceFrom: number): number {
   return 4 + measureStateGraphTask(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addStateGraphTask(writer: Writer, pointerAt: number, value: StateGraphTask): void {
   writeStateGraphTask(writer, writer.struct(pointerAt, 1, 3), value)
 }
@@ -2867,20 +2867,20 @@ function writeStateGraphTask(writer: Writer, at: number, value: StateGraphTask):
   writer.idList(pointersAt + 16, value.parentTaskIds)
 }
 
-/** A monitor wants reports: monitor -> scheduler (docs/protocol.md#monitors). (docs/protocol.md#struct-monitorrequest) */
+/** Requests reports for a monitor: monitor -> scheduler (docs/protocol.md#monitors). (docs/protocol.md#struct-monitorrequest) */
 export interface MonitorRequest {
   readonly kind: 'monitorRequest'
-  /** So many more MonitorReports may be sent to it. */
+  /** How many more MonitorReports may be sent to it. */
   readonly credit: number
-  /** Whether it wants to know of each task that ends. */
+  /** Whether to report each task that finishes. */
   readonly wantsEvents: boolean
-  /** Whether it wants to know of failures. */
+  /** Whether to report failures. */
   readonly wantsFailures: boolean
-  /** The number of the last failure that it has; 0: it wants all that are kept. Counts in the first request of a connection that wants failures. */
+  /** The number of the last failure that the monitor has; 0: send all that are kept. Used only in the first request of a connection that has wantsFailures. */
   readonly failuresAfter: number
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2898,17 +2898,17 @@ export function readMonitorRequest(reader: Reader, bytes: Uint8Array | undefined
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureMonitorRequest(_value: MonitorRequest, _referenceFrom: number): number {
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeMonitorRequest(value: MonitorRequest, referenceFrom: number): number {
   return 2 + measureMonitorRequest(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addMonitorRequest(writer: Writer, pointerAt: number, value: MonitorRequest): void {
   writeMonitorRequest(writer, writer.struct(pointerAt, 2, 0), value)
 }
@@ -2921,22 +2921,22 @@ function writeMonitorRequest(writer: Writer, at: number, value: MonitorRequest):
   writer.uint64(at + 8, value.failuresAfter)
 }
 
-/** What a monitor is told: scheduler -> monitor. Takes one credit. (docs/protocol.md#struct-monitorreport) */
+/** A report to a monitor: scheduler -> monitor. Uses one credit. (docs/protocol.md#struct-monitorreport) */
 export interface MonitorReport {
   readonly kind: 'monitorReport'
-  /** The state of everything, at most one: once a second. */
+  /** The complete state, at most one: once per second. */
   readonly states: readonly MonitorState[]
-  /** Tasks that have ended, in this order; at most 500. */
+  /** Tasks that have finished, in this order; at most 500. */
   readonly events: readonly TaskEvent[]
-  /** So many were left out before these: it had no credit for so long that they were forgotten. */
+  /** How many were omitted before these: the monitor had no credit, and they were dropped. */
   readonly lostEvents: number
   /** Tasks that have failed, in this order; at most 50. */
   readonly failures: readonly TaskFailure[]
-  /** So many were left out before these: they are not kept any more. */
+  /** How many were omitted before these: they are no longer kept. */
   readonly lostFailures: number
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -2955,7 +2955,7 @@ export function readMonitorReport(reader: Reader, bytes: Uint8Array | undefined)
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureMonitorReport(value: MonitorReport, referenceFrom: number): number {
   return (
     measureMonitorStateList(value.states, referenceFrom) +
@@ -2964,12 +2964,12 @@ export function measureMonitorReport(value: MonitorReport, referenceFrom: number
   )
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeMonitorReport(value: MonitorReport, referenceFrom: number): number {
   return 5 + measureMonitorReport(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addMonitorReport(writer: Writer, pointerAt: number, value: MonitorReport): void {
   writeMonitorReport(writer, writer.struct(pointerAt, 2, 3), value)
 }
@@ -2984,37 +2984,37 @@ function writeMonitorReport(writer: Writer, at: number, value: MonitorReport): v
   writer.uint64(at + 8, value.lostFailures)
 }
 
-/** The state of everything. */
+/** The complete state. */
 export interface MonitorState {
-  /** What the process of the scheduler uses. */
+  /** The resources that the process of the scheduler uses. */
   readonly scheduler: Resource
-  /** Memory that its machine could still give, in bytes. */
+  /** Available memory of its machine in bytes. */
   readonly rssFree: number
-  /** Tasks that wait for a worker, nodes of graphs included that could run. */
+  /** Tasks that wait for a worker, including nodes of graphs that are ready to run. */
   readonly waiting: number
-  /** Tasks that a worker has. */
+  /** Tasks assigned to workers. */
   readonly running: number
-  /** Tasks that have ended since the scheduler has started, by status. */
+  /** Tasks that have finished since the scheduler started, by status. */
   readonly ended: readonly EndedCount[]
   /** How many workers there are. */
   readonly workers: number
-  /** Which of them `workerReports` begins with, in the order in which they came; from 0. */
+  /** The index of the first worker in `workerReports`, in the order in which they joined; from 0. */
   readonly firstWorker: number
-  /** At most 1,000 of them. Of more, the next message has the next ones. */
+  /** At most 1,000 of them. If there are more, the next message contains the next ones. */
   readonly workerReports: readonly WorkerReport[]
-  /** How many clients there are, without monitors. */
+  /** How many clients there are, excluding monitors. */
   readonly clients: number
   /** The same as `firstWorker`. */
   readonly firstClient: number
   /** The same as `workerReports`. */
   readonly clientReports: readonly ClientReport[]
-  /** Functions by name, those first of which most tasks have ended; at most 200. */
+  /** Functions by name, those with the most finished tasks first; at most 200. */
   readonly functions: readonly FunctionReport[]
-  /** Why tasks wait; the most first, at most 200. */
+  /** Why tasks wait; largest counts first, at most 200. */
   readonly waitingCounts: readonly WaitingCount[]
   /** How many objects the scheduler stores. */
   readonly objects: number
-  /** How many bytes they have together. */
+  /** Their total size in bytes. */
   readonly objectBytes: number
 }
 
@@ -3057,7 +3057,7 @@ export function readMonitorStateList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureMonitorState(value: MonitorState, referenceFrom: number): number {
   return (
     sizeResource(value.scheduler, referenceFrom) +
@@ -3099,7 +3099,7 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   writer.uint64(at + 48, value.objectBytes)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addMonitorStateList(
   writer: Writer,
   pointerAt: number,
@@ -3113,11 +3113,11 @@ export function addMonitorStateList(
   }
 }
 
-/** How many tasks have ended in one way. */
+/** How many tasks have finished with one status. */
 export interface EndedCount {
-  /** How they ended. */
+  /** The status. */
   readonly status: TaskStatus
-  /** How many did. */
+  /** How many tasks. */
   readonly tasks: number
 }
 
@@ -3147,7 +3147,7 @@ export function readEndedCountList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureEndedCount(_value: EndedCount, _referenceFrom: number): number {
   return 0
 }
@@ -3168,7 +3168,7 @@ function writeEndedCount(writer: Writer, at: number, value: EndedCount): void {
   writer.uint64(at + 8, value.tasks)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addEndedCountList(
   writer: Writer,
   pointerAt: number,
@@ -3182,19 +3182,19 @@ export function addEndedCountList(
   }
 }
 
-/** All functions of one name, since the scheduler has started. */
+/** All functions with one name, since the scheduler started. */
 export interface FunctionReport {
   /** Empty: those without a name. `(others)`: those beyond the first 1,000 names. */
   readonly name: string
-  /** How many of their tasks have ended, in whatever way. */
+  /** How many of their tasks have finished, with any status. */
   readonly ended: number
   /** How many of these failed. */
   readonly failed: number
-  /** Of how many the time is known that they took. */
+  /** For how many tasks the duration is known. */
   readonly measured: number
-  /** How long these took together. */
+  /** The total duration of these. */
   readonly totalMS: number
-  /** How long the longest of them took. */
+  /** The duration of the longest of them. */
   readonly longestMS: number
 }
 
@@ -3228,7 +3228,7 @@ export function readFunctionReportList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureFunctionReport(value: FunctionReport, _referenceFrom: number): number {
   return textWords(value.name)
 }
@@ -3254,7 +3254,7 @@ function writeFunctionReport(writer: Writer, at: number, value: FunctionReport):
   writer.float64(at + 32, value.longestMS)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addFunctionReportList(
   writer: Writer,
   pointerAt: number,
@@ -3268,31 +3268,31 @@ export function addFunctionReportList(
   }
 }
 
-/** The story of a task that has ended. Times are milliseconds before the message. */
+/** The life of a finished task. Times are milliseconds before the message. */
 export interface TaskEvent {
   /** The task. */
   readonly taskId: TaskId
-  /** The name that it came with; empty: none. */
+  /** The name given to it; empty: none. */
   readonly name: string
-  /** The name of its function; empty: it has none, or it is not known. */
+  /** The name of its function; empty: it has none, or it is unknown. */
   readonly function: string
-  /** Its client; empty: that has left. */
+  /** Its client; empty: the client has left. */
   readonly client: Identity
-  /** The worker that had it last; empty: none had. */
+  /** The last worker that had it; empty: no worker had it. */
   readonly worker: Identity
   /** How it ended. */
   readonly status: TaskStatus
-  /** When it began to wait for this worker; 0: that is not known. */
+  /** When it started to wait for this worker; 0: unknown. */
   readonly queuedAgoMS: number
-  /** When the function was called, or, where that is not known, when the worker got the task; 0: none got it. */
+  /** When the function was called, or, if that is unknown, when the worker received the task; 0: no worker received it. */
   readonly startAgoMS: number
-  /** When the scheduler knew that it had ended. */
+  /** When the scheduler learned that it had finished. */
   readonly endAgoMS: number
-  /** How long its function took; 0: that is not known. */
+  /** How long its function took, in milliseconds; 0: unknown. */
   readonly durationMS: number
   /** failed: the name of the error, if it is known. */
   readonly errorName: string
-  /** How many workers have had it. */
+  /** How many workers had it. */
   readonly attempts: number
 }
 
@@ -3332,7 +3332,7 @@ export function readTaskEventList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskEvent(value: TaskEvent, _referenceFrom: number): number {
   return (
     idWords(value.taskId) +
@@ -3368,7 +3368,7 @@ function writeTaskEvent(writer: Writer, at: number, value: TaskEvent): void {
   writer.uint32(at + 4, value.attempts)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addTaskEventList(
   writer: Writer,
   pointerAt: number,
@@ -3384,7 +3384,7 @@ export function addTaskEventList(
 
 /** A task that has failed. The scheduler keeps the last 1,000. */
 export interface TaskFailure {
-  /** From 1, in the order of the failures, since the scheduler has started. */
+  /** From 1, in the order of the failures since the scheduler started. */
   readonly number: number
   /** The task. */
   readonly taskId: TaskId
@@ -3400,7 +3400,7 @@ export interface TaskFailure {
   readonly status: TaskStatus
   /** When it failed: milliseconds before the message. */
   readonly agoMS: number
-  /** What its worker has said of the error, at most one. */
+  /** The error as reported by its worker, at most one. */
   readonly error: readonly TaskError[]
   /** As in TaskEvent. */
   readonly attempts: number
@@ -3440,7 +3440,7 @@ export function readTaskFailureList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskFailure(value: TaskFailure, referenceFrom: number): number {
   return (
     idWords(value.taskId) +
@@ -3477,7 +3477,7 @@ function writeTaskFailure(writer: Writer, at: number, value: TaskFailure): void 
   writer.uint32(at + 12, value.attempts)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addTaskFailureList(
   writer: Writer,
   pointerAt: number,
@@ -3491,12 +3491,12 @@ export function addTaskFailureList(
   }
 }
 
-/** Only inside of a 1.9.9 worker: a processor has started. (docs/protocol.md#struct-processorinitialized) */
+/** Only inside a 1.9.9 worker: a processor has started. (docs/protocol.md#struct-processorinitialized) */
 export interface ProcessorInitialized {
   readonly kind: 'processorInitialized'
   /**
-   * Inside of this package the encoded message, if this was decoded from one. In
-   * `scaler-ts/protocol` there never is one.
+   * Inside this package, the encoded message that this was decoded from, if any. Always
+   * undefined in `scaler-ts/protocol`.
    */
   readonly bytes?: Uint8Array | undefined
 }
@@ -3512,7 +3512,7 @@ export function readProcessorInitialized(
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureProcessorInitialized(
   _value: ProcessorInitialized,
   _referenceFrom: number,
@@ -3520,7 +3520,7 @@ export function measureProcessorInitialized(
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeProcessorInitialized(
   value: ProcessorInitialized,
   referenceFrom: number,
@@ -3528,7 +3528,7 @@ export function sizeProcessorInitialized(
   return 0 + measureProcessorInitialized(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addProcessorInitialized(
   writer: Writer,
   pointerAt: number,
@@ -3537,7 +3537,7 @@ export function addProcessorInitialized(
   writer.struct(pointerAt, 0, 0)
 }
 
-/** Any message (docs/protocol.md#messages): which one is told by `kind`. */
+/** Any message (docs/protocol.md#messages); `kind` says which one. */
 export type Message =
   | Task
   | TaskCancel

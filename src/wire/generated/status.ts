@@ -1,12 +1,12 @@
 // Generated from protocol/status.capnp by `npm run generate`; do not edit.
-// Types, readers and writers of the structs; what each is for is in docs/protocol.md.
+// Types, readers and writers of the structs, which docs/protocol.md describes.
 import type { Identity, TaskId } from '../../base/ids.js'
 
 import { idWords, structListWords, textWords } from '../measure.js'
 import { NO_ELEMENTS, type Reader } from '../reader.js'
 import type { Writer } from '../writer.js'
 
-/** What one process uses. */
+/** The resources that one process uses. */
 export interface Resource {
   /** CPU percent times ten, 992 = 99.2 %. More than one core can make it exceed 1000. */
   readonly cpu: number
@@ -23,17 +23,17 @@ export function readResource(reader: Reader): Resource {
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureResource(_value: Resource, _referenceFrom: number): number {
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeResource(value: Resource, referenceFrom: number): number {
   return 2 + measureResource(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addResource(writer: Writer, pointerAt: number, value: Resource): void {
   writeResource(writer, writer.struct(pointerAt, 2, 0), value)
 }
@@ -44,23 +44,23 @@ function writeResource(writer: Writer, at: number, value: Resource): void {
   writer.uint64(at + 8, value.rss)
 }
 
-/** What a process of ours is and where (docs/protocol.md#peers). */
+/** Describes a process of this package and its host (docs/protocol.md#peers). */
 export interface PeerInfo {
-  /** What people call it; empty: a client inside of a task. */
+  /** Its name for display; empty: a client inside a task. */
   readonly name: string
-  /** The name of its machine, as the machine says it. */
+  /** The machine's own host name. */
   readonly host: string
-  /** The same in all processes on one running system, containers among them; empty: not known. */
+  /** The same in all processes on one running system, including containers; empty: unknown. */
   readonly machineId: string
-  /** Its process id there. */
+  /** Its process id on that machine. */
   readonly pid: number
   /** Of the package: `0.1.0`. */
   readonly version: string
-  /** When it began, by its clock: milliseconds since 1970. */
+  /** When it started, by its own clock: milliseconds since 1970. */
   readonly startedMS: number
-  /** When its time is over, by its clock; 0 = it has no limit that is known. */
+  /** When its time limit ends, by its own clock; 0 = no known limit. */
   readonly endsMS: number
-  /** What it was started as part of, for people: the job of a cluster manager; empty: of nothing. */
+  /** The cluster manager's job that it was started in, for display; empty: none. */
   readonly allocation: string
 }
 
@@ -96,7 +96,7 @@ export function readPeerInfoList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measurePeerInfo(value: PeerInfo, _referenceFrom: number): number {
   return (
     textWords(value.name) +
@@ -127,7 +127,7 @@ function writePeerInfo(writer: Writer, at: number, value: PeerInfo): void {
   writer.text(pointersAt + 32, value.allocation)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addPeerInfoList(
   writer: Writer,
   pointerAt: number,
@@ -141,13 +141,13 @@ export function addPeerInfoList(
   }
 }
 
-/** A task that has begun and not ended. */
+/** A task that has started and not finished. */
 export interface RunningTask {
   /** Which task. */
   readonly taskId: TaskId
-  /** For how long it has run, in milliseconds, by the worker. */
+  /** How long it has run, in milliseconds, as measured by the worker. */
   readonly forMS: number
-  /** What it is called, for people. Empty in heartbeats. */
+  /** Its name for display. Empty in heartbeats. */
   readonly name: string
 }
 
@@ -178,7 +178,7 @@ export function readRunningTaskList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureRunningTask(value: RunningTask, _referenceFrom: number): number {
   return idWords(value.taskId) + textWords(value.name)
 }
@@ -201,7 +201,7 @@ function writeRunningTask(writer: Writer, at: number, value: RunningTask): void 
   writer.text(pointersAt + 8, value.name)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addRunningTaskList(
   writer: Writer,
   pointerAt: number,
@@ -229,7 +229,7 @@ export function readObjectManagerStatus(reader: Reader): ObjectManagerStatus {
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureObjectManagerStatus(
   _value: ObjectManagerStatus,
   _referenceFrom: number,
@@ -237,12 +237,12 @@ export function measureObjectManagerStatus(
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeObjectManagerStatus(value: ObjectManagerStatus, referenceFrom: number): number {
   return 1 + measureObjectManagerStatus(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addObjectManagerStatus(
   writer: Writer,
   pointerAt: number,
@@ -270,7 +270,7 @@ export function readClientManagerStatus(reader: Reader): ClientManagerStatus {
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureClientManagerStatus(
   value: ClientManagerStatus,
   referenceFrom: number,
@@ -278,12 +278,12 @@ export function measureClientManagerStatus(
   return measureClientManagerStatusPairList(value.clientToNumOfTask, referenceFrom)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeClientManagerStatus(value: ClientManagerStatus, referenceFrom: number): number {
   return 1 + measureClientManagerStatus(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addClientManagerStatus(
   writer: Writer,
   pointerAt: number,
@@ -332,7 +332,7 @@ export function readClientManagerStatusPairList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureClientManagerStatusPair(
   value: ClientManagerStatusPair,
   _referenceFrom: number,
@@ -361,7 +361,7 @@ function writeClientManagerStatusPair(
   writer.uint32(at, value.numTask)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addClientManagerStatusPairList(
   writer: Writer,
   pointerAt: number,
@@ -379,15 +379,15 @@ export function addClientManagerStatusPairList(
 export interface TaskManagerStatus {
   /** Tasks that wait for a worker. */
   readonly unassigned: number
-  /** Tasks that workers have. */
+  /** Tasks assigned to workers. */
   readonly running: number
-  /** Tasks that ended with this status. */
+  /** Tasks that finished with this status. */
   readonly success: number
-  /** Tasks that ended with this status. */
+  /** Tasks that finished with this status. */
   readonly failed: number
-  /** Tasks that ended with this status. */
+  /** Tasks that finished with this status. */
   readonly canceled: number
-  /** Tasks that ended with this status. */
+  /** Tasks that finished with this status. */
   readonly notFound: number
 }
 
@@ -404,7 +404,7 @@ export function readTaskManagerStatus(reader: Reader): TaskManagerStatus {
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureTaskManagerStatus(
   _value: TaskManagerStatus,
   _referenceFrom: number,
@@ -412,12 +412,12 @@ export function measureTaskManagerStatus(
   return 0
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeTaskManagerStatus(value: TaskManagerStatus, referenceFrom: number): number {
   return 3 + measureTaskManagerStatus(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addTaskManagerStatus(
   writer: Writer,
   pointerAt: number,
@@ -444,9 +444,9 @@ export interface ProcessorStatus {
   readonly initialized: boolean
   /** It runs a task now. */
   readonly hasTask: boolean
-  /** It was put aside for a more urgent task. */
+  /** It was suspended for a more urgent task. */
   readonly suspended: boolean
-  /** What it uses. */
+  /** The resources that it uses. */
   readonly resource: Resource
 }
 
@@ -479,7 +479,7 @@ export function readProcessorStatusList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureProcessorStatus(value: ProcessorStatus, referenceFrom: number): number {
   return sizeResource(value.resource, referenceFrom)
 }
@@ -504,7 +504,7 @@ function writeProcessorStatus(writer: Writer, at: number, value: ProcessorStatus
   addResource(writer, pointersAt, value.resource)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addProcessorStatusList(
   writer: Writer,
   pointerAt: number,
@@ -518,17 +518,17 @@ export function addProcessorStatusList(
   }
 }
 
-/** One worker as the scheduler sees it; much is copied from the worker's last heartbeat. */
+/** One worker as the scheduler sees it; many fields are copied from its last heartbeat. */
 export interface WorkerStatus {
   /** Which worker. */
   readonly workerId: Identity
-  /** What its agent process uses (copied). */
+  /** The resources that its agent process uses (copied). */
   readonly agent: Resource
   /** Available memory of its machine in bytes (copied). */
   readonly rssFree: number
-  /** Tasks that it could still take: its queue size minus `sent`. */
+  /** Tasks that it can still accept: its queue size minus `sent`. */
   readonly free: number
-  /** Unfinished tasks that the scheduler has given to it. */
+  /** Unfinished tasks that the scheduler has assigned to it. */
   readonly sent: number
   /** Tasks that wait inside the worker (copied from `queuedTasks`). */
   readonly queued: number
@@ -579,7 +579,7 @@ export function readWorkerStatusList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureWorkerStatus(value: WorkerStatus, referenceFrom: number): number {
   return (
     idWords(value.workerId) +
@@ -589,7 +589,7 @@ export function measureWorkerStatus(value: WorkerStatus, referenceFrom: number):
   )
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeWorkerStatus(value: WorkerStatus, referenceFrom: number): number {
   return 8 + measureWorkerStatus(value, referenceFrom)
 }
@@ -604,7 +604,7 @@ export function measureWorkerStatusList(
   return words
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addWorkerStatus(writer: Writer, pointerAt: number, value: WorkerStatus): void {
   writeWorkerStatus(writer, writer.struct(pointerAt, 4, 4), value)
 }
@@ -625,7 +625,7 @@ function writeWorkerStatus(writer: Writer, at: number, value: WorkerStatus): voi
   addProcessorStatusList(writer, pointersAt + 24, value.processorStatuses)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addWorkerStatusList(
   writer: Writer,
   pointerAt: number,
@@ -653,7 +653,7 @@ export function readWorkerManagerStatus(reader: Reader): WorkerManagerStatus {
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureWorkerManagerStatus(
   value: WorkerManagerStatus,
   referenceFrom: number,
@@ -661,12 +661,12 @@ export function measureWorkerManagerStatus(
   return measureWorkerStatusList(value.workers, referenceFrom)
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeWorkerManagerStatus(value: WorkerManagerStatus, referenceFrom: number): number {
   return 1 + measureWorkerManagerStatus(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addWorkerManagerStatus(
   writer: Writer,
   pointerAt: number,
@@ -683,9 +683,9 @@ function writeWorkerManagerStatus(writer: Writer, at: number, value: WorkerManag
 
 /** Messages counted on the scheduler's main socket. */
 export interface BinderStatus {
-  /** Messages that came in. */
+  /** Messages received. */
   readonly received: readonly BinderStatusPair[]
-  /** Messages that went out. */
+  /** Messages sent. */
   readonly sent: readonly BinderStatusPair[]
 }
 
@@ -698,7 +698,7 @@ export function readBinderStatus(reader: Reader): BinderStatus {
   }
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureBinderStatus(value: BinderStatus, referenceFrom: number): number {
   return (
     measureBinderStatusPairList(value.received, referenceFrom) +
@@ -706,12 +706,12 @@ export function measureBinderStatus(value: BinderStatus, referenceFrom: number):
   )
 }
 
-/** Words of the struct and of all that is behind its pointers. */
+/** Words of the struct and of everything that it points to. */
 export function sizeBinderStatus(value: BinderStatus, referenceFrom: number): number {
   return 2 + measureBinderStatus(value, referenceFrom)
 }
 
-/** Adds the struct behind a pointer. */
+/** Adds the struct and sets the pointer to it. */
 export function addBinderStatus(writer: Writer, pointerAt: number, value: BinderStatus): void {
   writeBinderStatus(writer, writer.struct(pointerAt, 0, 2), value)
 }
@@ -757,7 +757,7 @@ export function readBinderStatusPairList(
   return list
 }
 
-/** Words of all that is behind the pointers of the struct. */
+/** Words of everything that the struct points to. */
 export function measureBinderStatusPair(value: BinderStatusPair, _referenceFrom: number): number {
   return textWords(value.client)
 }
@@ -779,7 +779,7 @@ function writeBinderStatusPair(writer: Writer, at: number, value: BinderStatusPa
   writer.uint32(at, value.number)
 }
 
-/** Adds a list of the struct behind a pointer. */
+/** Adds a list of the struct and sets the pointer to it. */
 export function addBinderStatusPairList(
   writer: Writer,
   pointerAt: number,

@@ -10,7 +10,7 @@ import { taskCancelMessage } from '../messages.js'
 import type { ObjectTable } from '../objects.js'
 import type { Sender } from '../sender.js'
 import type { Turn } from '../turn.js'
-import type { DoubtfulTasks } from './flow.js'
+import type { UnacknowledgedTasks } from './flow.js'
 import type { TaskInputs } from './inputs.js'
 import { isNeeded, ResultInput, type TaskRecord, type TaskTable } from './task.js'
 
@@ -23,7 +23,7 @@ import { isNeeded, ResultInput, type TaskRecord, type TaskTable } from './task.j
  * hold nothing. Returns them; undefined if one of them cannot run again. Works for chains of any
  * length.
  */
-export function revive<Owner>(
+export function resubmit<Owner>(
   task: TaskRecord<Owner>,
   tasks: TaskTable<Owner>,
 ): readonly TaskRecord<Owner>[] | undefined {
@@ -40,14 +40,14 @@ export function revive<Owner>(
       open.push(source)
     }
   }
-  const revived = [...found].toReversed()
-  for (const source of revived) {
+  const resubmitted = [...found].toReversed()
+  for (const source of resubmitted) {
     source.owner = undefined
     source.state = 'waiting'
     source.unready = 0
     tasks.add(source)
   }
-  return revived
+  return resubmitted
 }
 
 /** What the parts of the core that deal with tasks share. */
@@ -56,7 +56,7 @@ interface TaskParts<Owner> {
   readonly objects: ObjectTable
   readonly inputs: TaskInputs<Owner>
   readonly sender: Sender<Owner>
-  readonly doubtful: DoubtfulTasks<Owner>
+  readonly unacknowledged: UnacknowledgedTasks<Owner>
 }
 
 /** How tasks end that will not run, because another one has ended so. */
@@ -71,10 +71,10 @@ const NOT_RUN = { isSuccess: false, metadata: NO_BYTES, worker: identity('') }
 export class TaskEnds<Owner> {
   readonly #turn: Turn<Owner>
   readonly #parts: TaskParts<Owner>
-  /** Tasks that have to end because of others. Empty between events, as are the orphans. */
-  #doomed: (readonly [task: TaskRecord<Owner>, end: SharedEnd])[] = []
+  /** Tasks that have to end because of others. Empty between events, like `#unneeded`. */
+  #failedByDependency: (readonly [task: TaskRecord<Owner>, end: SharedEnd])[] = []
   /** Tasks that nobody needs, it seems. */
-  #orphans: TaskRecord<Owner>[] = []
+  #unneeded: TaskRecord<Owner>[] = []
   /** Whether cancelling may kill what runs: not done to a 1.9.9 worker, which is slow at it. */
   mayForce = true
 
@@ -95,7 +95,7 @@ export class TaskEnds<Owner> {
   /** A task, which has left the table, has ended in another way. */
   end(task: TaskRecord<Owner>, reason: TaskEndReason, detail: string, failedTaskId?: TaskId): void {
     if (isNeeded(task) || task.graph !== undefined) {
-      this.#doom(task, { failedTaskId: failedTaskId ?? task.taskId, reason, detail })
+      this.#failDependents(task, { failedTaskId: failedTaskId ?? task.taskId, reason, detail })
     }
     this.#leave(task)
     const { owner } = task
@@ -126,37 +126,37 @@ export class TaskEnds<Owner> {
   /** The owner of a task does not want to know any more how it ends. */
   disown(task: TaskRecord<Owner>): void {
     task.owner = undefined
-    this.#orphans.push(task)
+    this.#unneeded.push(task)
     this.#workOff()
   }
 
   /** The result of a task is kept in the cluster: what it is made of can go. */
   rest(task: TaskRecord<Owner>): void {
-    const { inputs, sender, doubtful } = this.#parts
-    doubtful.delete(task)
+    const { inputs, sender, unacknowledged } = this.#parts
+    unacknowledged.delete(task)
     sender.withdraw(task)
     task.unready = 0
-    inputs.letGo(task, this.#turn.now, this.#orphans)
+    inputs.letGo(task, this.#turn.now, this.#unneeded)
     if (task.result?.isSuccess === true && task.asInput !== undefined) this.#onReady(task.asInput)
     this.#workOff()
   }
 
   /** What the task is made of can go. */
   letGo(task: TaskRecord<Owner>): void {
-    this.#parts.inputs.letGo(task, this.#turn.now, this.#orphans)
+    this.#parts.inputs.letGo(task, this.#turn.now, this.#unneeded)
     this.#workOff()
   }
 
   /** Throws if something was left behind. */
   checkInvariants(): void {
-    assert(this.#doomed.length === 0, 'tasks that have to end')
-    assert(this.#orphans.length === 0, 'tasks that nobody needs')
+    assert(this.#failedByDependency.length === 0, 'tasks that have to end')
+    assert(this.#unneeded.length === 0, 'tasks that nobody needs')
   }
 
   #passOn(task: TaskRecord<Owner>, { isSuccess, payload, failedTaskId }: Outcome): void {
     const { asInput: input } = task
     if (!isSuccess || input === undefined) {
-      return this.#doom(task, { failedTaskId: failedTaskId ?? task.taskId, payload })
+      return this.#failDependents(task, { failedTaskId: failedTaskId ?? task.taskId, payload })
     }
     input.content = copyOf(payload)
     this.#onReady(input)
@@ -179,26 +179,27 @@ export class TaskEnds<Owner> {
    * Tasks that wait for the result of one that has none will end as it did; with one that was
    * cancelled also those that have its result and run.
    */
-  #doom(task: TaskRecord<Owner>, end: SharedEnd): void {
+  #failDependents(task: TaskRecord<Owner>, end: SharedEnd): void {
     const isCancelled = 'reason' in end && end.reason === 'cancelled'
     for (const user of task.asInput?.users ?? []) {
-      if (isCancelled || user.state === 'blocked') this.#doomed.push([user, end])
+      if (isCancelled || user.state === 'blocked') this.#failedByDependency.push([user, end])
     }
     if (!isCancelled) return
-    for (const target of task.graph?.dependentsOf(task) ?? []) this.#doomed.push([target, end])
+    for (const target of task.graph?.dependentsOf(task) ?? [])
+      this.#failedByDependency.push([target, end])
   }
 
   /** Ends what has to end, and what has to end because of that. */
   #workOff(): void {
     // Both lists grow meanwhile.
     for (;;) {
-      const doomed = this.#doomed
-      const orphans = this.#orphans
-      if (doomed.length === 0 && orphans.length === 0) return
-      this.#doomed = []
-      this.#orphans = []
-      for (const [task, end] of doomed) this.#endAlike(task, end)
-      for (const orphan of orphans) this.#release(orphan)
+      const failed = this.#failedByDependency
+      const unneeded = this.#unneeded
+      if (failed.length === 0 && unneeded.length === 0) return
+      this.#failedByDependency = []
+      this.#unneeded = []
+      for (const [task, end] of failed) this.#endAlike(task, end)
+      for (const task of unneeded) this.#release(task)
     }
   }
 
@@ -207,7 +208,7 @@ export class TaskEnds<Owner> {
     if (!tasks.has(task)) return
     this.recall(task)
     tasks.change(task, 'givenUp')
-    this.#doom(task, end)
+    this.#failDependents(task, end)
     this.#leave(task)
     const { owner } = task
     if (owner === undefined) return
@@ -232,10 +233,10 @@ export class TaskEnds<Owner> {
   }
 
   #leave(task: TaskRecord<Owner>): void {
-    const { inputs, sender, doubtful } = this.#parts
+    const { inputs, sender, unacknowledged } = this.#parts
     sender.withdraw(task)
-    inputs.letGo(task, this.#turn.now, this.#orphans)
-    doubtful.delete(task)
+    inputs.letGo(task, this.#turn.now, this.#unneeded)
+    unacknowledged.delete(task)
     task.graph?.onTargetEnded(task)
   }
 }

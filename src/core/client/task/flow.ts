@@ -15,7 +15,7 @@ import type { SchedulerMemory } from '../link.js'
 import { ObjectTable } from '../objects.js'
 import { Sender } from '../sender.js'
 import type { Turn } from '../turn.js'
-import { revive, TaskEnds } from './ends.js'
+import { resubmit, TaskEnds } from './ends.js'
 import { TaskInputs } from './inputs.js'
 import { isNeeded, type StoredResult, type TaskRecord, TaskTable } from './task.js'
 
@@ -23,7 +23,7 @@ import { isNeeded, type StoredResult, type TaskRecord, TaskTable } from './task.
 // be sent them again, so they are given up some time after.
 
 /** Those tasks, and when they are given up. Invariant: their state is sent. */
-export class DoubtfulTasks<Owner> {
+export class UnacknowledgedTasks<Owner> {
   readonly #givenUpAt = new Map<TaskRecord<Owner>, InstantMs>()
 
   /** When the first one is given up. */
@@ -55,8 +55,8 @@ export class DoubtfulTasks<Owner> {
   /** Throws if there is one that does not belong here. */
   checkInvariants(tasks: TaskTable<Owner>): void {
     for (const task of this.#givenUpAt.keys()) {
-      assert(tasks.has(task), 'a doubtful task that has ended')
-      assert(task.state === 'sent', 'a doubtful task that was not sent')
+      assert(tasks.has(task), 'an unacknowledged task that has ended')
+      assert(task.state === 'sent', 'an unacknowledged task that was not sent')
     }
   }
 }
@@ -77,7 +77,7 @@ export class TaskFlow<Owner> {
   readonly sender: Sender<Owner>
   readonly ends: TaskEnds<Owner>
   readonly #turn: Turn<Owner>
-  readonly #doubtful = new DoubtfulTasks<Owner>()
+  readonly #unacknowledged = new UnacknowledgedTasks<Owner>()
   readonly #timeoutMs: number
 
   constructor(options: ClientCoreOptions, turn: Turn<Owner>) {
@@ -89,12 +89,18 @@ export class TaskFlow<Owner> {
     const { inputs } = this
     this.sender = new Sender(options, { tasks, objects, inputs }, turn)
     const { sender } = this
-    this.ends = new TaskEnds(turn, { tasks, objects, inputs, sender, doubtful: this.#doubtful })
+    this.ends = new TaskEnds(turn, {
+      tasks,
+      objects,
+      inputs,
+      sender,
+      unacknowledged: this.#unacknowledged,
+    })
   }
 
   /** When `sweep` has something to do. */
   get deadline(): InstantMs | undefined {
-    return earliest(this.#doubtful.deadline, this.objects.deadline)
+    return earliest(this.#unacknowledged.deadline, this.objects.deadline)
   }
 
   submit(submission: TaskSubmission<Owner>): void {
@@ -128,7 +134,7 @@ export class TaskFlow<Owner> {
   sweep(): void {
     const { now } = this.#turn
     this.objects.sweep(now)
-    for (const task of this.#doubtful.due(now)) {
+    for (const task of this.#unacknowledged.due(now)) {
       const detail = `no result ${this.#timeoutMs} ms after a lost connection`
       this.ends.recall(task)
       this.ends.abandon(task, 'disconnected', detail)
@@ -224,17 +230,17 @@ export class TaskFlow<Owner> {
 
   /** The task has to run again, if it can. */
   sendAgain(task: TaskRecord<Owner>, cause: 'forgotten' | 'contentLost'): void {
-    this.#doubtful.delete(task)
+    this.#unacknowledged.delete(task)
     const wasReady = task.asInput?.isReady === true
     this.tasks.stopKeeping(task)
     this.tasks.change(task, cause)
     if (wasReady) this.#block(task)
-    if (!this.#revive(task)) {
+    if (!this.#resubmit(task)) {
       this.sender.withdraw(task)
       this.tasks.change(task, 'givenUp')
       return this.ends.end(task, 'missingObject', '')
     }
-    this.inputs.claim(task)
+    this.inputs.acquire(task)
     if (task.unready === 0) return this.ends.enqueue(task)
     this.sender.withdraw(task)
     this.tasks.change(task, 'inputMissing')
@@ -247,7 +253,7 @@ export class TaskFlow<Owner> {
     this.objects.checkInvariants()
     this.sender.checkInvariants()
     this.ends.checkInvariants()
-    this.#doubtful.checkInvariants(this.tasks)
+    this.#unacknowledged.checkInvariants(this.tasks)
     let waiting = 0
     let uses = otherUses
     for (const task of this.tasks.values()) {
@@ -274,26 +280,26 @@ export class TaskFlow<Owner> {
     const { state, result } = task
     if (result !== undefined) {
       if (!memory.isSame) return this.sendAgain(task, 'forgotten')
-      result.isDoubtful = true
+      result.isUnacknowledged = true
       if (state === 'fetching') this.sender.request(result)
       return
     }
     // A graph sends its targets again itself; a blocked task is sent when what it needs is there.
     if (task.graph !== undefined || state === 'blocked') return
     if (state !== 'sent' || memory.mayRepeat) return this.sendAgain(task, 'forgotten')
-    if (memory.isDoubtful) this.#doubtful.add(task, this.#turn.now + this.#timeoutMs)
+    if (memory.mayHaveLostResults) this.#unacknowledged.add(task, this.#turn.now + this.#timeoutMs)
   }
 
   /** Tasks that had ended run again for one that needs their results. False if that is too late. */
-  #revive(task: TaskRecord<Owner>): boolean {
-    if (!this.inputs.isBereft(task)) return true
-    const revived = revive(task, this.tasks)
-    for (const source of revived ?? []) {
-      this.inputs.claim(source)
+  #resubmit(task: TaskRecord<Owner>): boolean {
+    if (!this.inputs.hasLostInput(task)) return true
+    const resubmitted = resubmit(task, this.tasks)
+    for (const source of resubmitted ?? []) {
+      this.inputs.acquire(source)
       if (source.unready > 0) source.state = 'blocked'
       else this.sender.enqueue(source)
     }
-    return revived !== undefined
+    return resubmitted !== undefined
   }
 
   /** A result is gone: tasks that need it and are not sent have to wait for it again. */
@@ -369,7 +375,7 @@ export class TaskFlow<Owner> {
   }
 
   #onContentMissing(task: TaskRecord<Owner>): void {
-    if (task.result?.isDoubtful === true) return this.sendAgain(task, 'contentLost')
+    if (task.result?.isUnacknowledged === true) return this.sendAgain(task, 'contentLost')
     const id = this.tasks.stopKeeping(task)
     this.tasks.change(task, 'contentMissing')
     this.ends.end(task, 'missingObject', id === undefined ? '' : idToHex(id))
@@ -383,7 +389,7 @@ function storedResult(objectId: ObjectId, message: TaskResult): StoredResult {
     metadata: copyOf(message.metadata),
     worker: message.worker,
     failedTaskId: failedTaskOf(message),
-    isDoubtful: false,
+    isUnacknowledged: false,
   }
 }
 

@@ -103,7 +103,7 @@ export class TaskInputs<Owner> {
   }
 
   /** Whether a result that the task needs cannot be had any more. */
-  isBereft({ args }: TaskRecord<Owner>): boolean {
+  hasLostInput({ args }: TaskRecord<Owner>): boolean {
     return args.some((argument) => {
       if (!(argument instanceof ResultInput)) return false
       return argument.content === undefined && !this.#tasks.has(argument.task)
@@ -111,7 +111,7 @@ export class TaskInputs<Owner> {
   }
 
   /** The task is to be sent again: it holds what it needs, and counts the results it lacks. */
-  claim(task: TaskRecord<Owner>): void {
+  acquire(task: TaskRecord<Owner>): void {
     if (!task.holdsInputs) this.#holdAgain(task)
     if (!task.args.some((argument) => argument instanceof ResultInput)) return
     this.#link(task)
@@ -139,16 +139,16 @@ export class TaskInputs<Owner> {
 
   /**
    * The task has ended, or only its result is needed. What it is made of is still in its record,
-   * but may be gone from the cluster. Adds tasks to `orphans` that nobody needs any more.
+   * but may be gone from the cluster. Adds tasks to `unneeded` that nobody needs any more.
    */
-  letGo(task: TaskRecord<Owner>, now: InstantMs, orphans: TaskRecord<Owner>[]): void {
+  letGo(task: TaskRecord<Owner>, now: InstantMs, unneeded: TaskRecord<Owner>[]): void {
     if (!task.holdsInputs) return
     task.holdsInputs = false
     this.#inlineBytes -= task.inlineBytes
     this.#objects.release(task.function, now)
     for (const argument of task.args) {
       if (argument instanceof Uint8Array) continue
-      if (argument instanceof ResultInput) this.#unlink(task, argument, orphans)
+      if (argument instanceof ResultInput) this.#unlink(task, argument, unneeded)
       else this.#objects.release(argument, now)
     }
   }
@@ -197,11 +197,11 @@ export class TaskInputs<Owner> {
     task.unready = unready.size
   }
 
-  #unlink(task: TaskRecord<Owner>, input: ResultInput<Owner>, orphans: TaskRecord<Owner>[]): void {
+  #unlink(task: TaskRecord<Owner>, input: ResultInput<Owner>, unneeded: TaskRecord<Owner>[]): void {
     input.users.delete(task)
     const source = input.task
     if (source.owner !== undefined || isNeeded(source)) return
-    if (this.#tasks.has(source)) orphans.push(source)
+    if (this.#tasks.has(source)) unneeded.push(source)
   }
 
   #holdAgain(task: TaskRecord<Owner>): void {

@@ -42,7 +42,7 @@ test('a refusal counts only for a task that the scheduler has', () => {
   assert.equal(after('fetching', 'refused'), 'fetching')
 })
 
-test('an impossible transition names the task and tells its story', () => {
+test('an impossible transition names the task and quotes its transition log', () => {
   const lifecycle = new Lifecycle(TASK_TRANSITIONS)
   lifecycle.next(ID, 'waiting', 'taskSent')
   assert.throws(

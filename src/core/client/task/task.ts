@@ -28,7 +28,7 @@ export interface StoredResult {
   /** The node of a graph that has failed, if it was another one. */
   readonly failedTaskId: TaskId | undefined
   /** A connection was lost since: if the scheduler does not have it, the task runs again. */
-  isDoubtful: boolean
+  isUnacknowledged: boolean
 }
 
 /** The result of one task as an argument of others: one for all of them. */

@@ -1,4 +1,4 @@
-// A client says goodbye: for itself, or for the whole cluster. docs/protocol.md#disconnect
+// A client disconnects, or shuts down the whole cluster. docs/protocol.md#disconnect
 
 import type { Identity } from '../../../base/ids.js'
 import type { ClientDisconnect } from '../../../wire/message.js'
@@ -6,7 +6,7 @@ import { removeClient } from './peer.js'
 import type { SchedulerState } from '../state.js'
 import { removeWorker } from '../worker/peer.js'
 
-/** A client leaves, or wants the whole cluster to end. */
+/** A client leaves, or requests the shutdown of the cluster. */
 export function onClientDisconnect(
   state: SchedulerState,
   from: Identity,

@@ -1,6 +1,6 @@
-// Results that would come too early. A 1.9.9 client sends a graph first and notes what it expects
-// of it afterwards, in another thread; a result that comes in between is dropped, and its future
-// never ends. So such a client is told no sooner than some time after its graph has come.
+// Results that would arrive too early. A 1.9.9 client sends a graph and registers the expected
+// results afterwards, in another thread. A result that arrives in between is dropped, and its
+// future never settles. Results for such a client are therefore delayed for a short time.
 // docs/protocol.md#graph
 
 import { copyOf } from '../../../base/bytes.js'
@@ -9,7 +9,7 @@ import type { TaskResult } from '../../../wire/message.js'
 import type { ClientEntry } from '../entries.js'
 import type { Output } from '../output.js'
 
-/** How long after its graph, in milliseconds: the client may be short of processor time. */
+/** The delay after a graph, in milliseconds. Allows for a client on a busy machine. */
 export const EARLY_MS = 50
 
 interface EarlyResult {
@@ -18,7 +18,7 @@ interface EarlyResult {
   readonly at: InstantMs
 }
 
-/** Those that wait until they may be told. */
+/** The delayed results. */
 export class EarlyResults {
   #waiting: EarlyResult[] = []
   #deadline: InstantMs | undefined
@@ -28,14 +28,14 @@ export class EarlyResults {
     return this.#deadline
   }
 
-  /** Tells a client at a later time. */
+  /** Delays a result until `at`. */
   hold(client: ClientEntry, result: TaskResult, at: InstantMs): void {
     const bytes = result.bytes === undefined ? undefined : copyOf(result.bytes)
     this.#waiting.push({ client, result: { ...result, bytes }, at })
     this.#deadline = earliest(this.#deadline, at)
   }
 
-  /** Tells what may be told now to clients that are still there. */
+  /** Sends the results that are due to clients that have not left. */
   flush(output: Output, now: InstantMs): void {
     if (this.#deadline === undefined || now < this.#deadline) return
     const due = this.#waiting.filter(({ at }) => at <= now)

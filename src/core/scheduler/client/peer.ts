@@ -1,4 +1,5 @@
-// Clients: how they come, stay and go. docs/protocol.md#heartbeat, docs/protocol.md#disconnect
+// Clients: how they register, stay alive and leave. docs/protocol.md#heartbeat,
+// docs/protocol.md#disconnect
 
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import type { Identity } from '../../../base/ids.js'
@@ -10,18 +11,18 @@ import { MESSAGE_COST } from '../graph/work.js'
 import { keptInfo, reportFor } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
-import { cancelOrphans, cancelTask } from '../task/task.js'
+import { cancelOwnerless, cancelTask } from '../task/task.js'
 import { forgetRoom, holdsBack } from '../worker/load.js'
 
-// The objects of a client that has left: perhaps a hundred thousand, so they go a slice at a time,
-// as the long work of graphs does.
+// The objects of a client that has left, perhaps a hundred thousand, are released in slices, like
+// long work on graphs.
 
-/** Nobody needs the objects of `user` any more, unless somebody else uses them, too. */
+/** Starts to release the objects of `user`; those with other users stay. */
 function leaveObjects(state: SchedulerState, user: ObjectUser): void {
   state.graphWork.begin({ advance: () => releaseSome(state, user) })
 }
 
-/** False: the turn is over before all is done. */
+/** Returns false if the budget of this turn is spent before all objects are released. */
 function releaseSome({ objects, graphWork }: SchedulerState, user: ObjectUser): boolean {
   for (const entry of user.objects) {
     if (graphWork.left <= 0) return false
@@ -31,10 +32,10 @@ function releaseSome({ objects, graphWork }: SchedulerState, user: ObjectUser): 
   return true
 }
 
-/** Why a client is forgotten that was silent for too long. */
+/** The reason to remove a client that was silent for too long. */
 const TIMED_OUT = 'timed out'
 
-/** Registers or refreshes a client, and answers: always, or it falls silent for good. */
+/** Registers or refreshes a client. Always answers: without an echo it stops sending. */
 export function onClientHeartbeat(
   state: SchedulerState,
   from: Identity,
@@ -42,9 +43,9 @@ export function onClientHeartbeat(
   now: InstantMs,
 ): void {
   const known = state.clients.get(from)
-  // It was taken for another runtime's by what it sent first: begin anew with what it is.
+  // Its first message did not show its runtime: register it again with the right one.
   const isMistaken = known !== undefined && known.runtime !== runtimeFamily(message.runtime)
-  if (isMistaken) removeClient(state, known, 'said what it is')
+  if (isMistaken) removeClient(state, known, 'registered again with its runtime')
   const host = state.workers.get(message.worker)
   if (host !== undefined && !state.clients.has(from)) clearOut(state, host)
   const client = clientOf(state, from, now, message)
@@ -53,7 +54,7 @@ export function onClientHeartbeat(
   client.info = keptInfo(message.info) ?? client.info
   client.isConnected = true
   state.pools[client.runtime].queue.unpark(client)
-  moveIn(client, host)
+  attach(client, host)
   const waiting = holdsBack(client) ? state.waiting.of(state, client) : []
   const answer = ourEcho(state, message.features)
   const echo = { kind: 'clientHeartbeatEcho', ...answer, waiting } as const
@@ -63,7 +64,7 @@ export function onClientHeartbeat(
   } else state.output.send(from, { ...echo, reports: [] })
 }
 
-/** The client of an identity; a new one that shows no runtime is taken for Python's. */
+/** The client of an identity; a new one that sends no runtime is considered Python. */
 export function clientOf(
   state: SchedulerState,
   identity: Identity,
@@ -100,8 +101,8 @@ export function clientOf(
 }
 
 /**
- * A client has lost its connection. If it lives inside of a worker its process has ended, most
- * likely, and what it has waiting is not begun: a task that begins anew there would meet it.
+ * A client lost its connection. If it is nested in a worker, its process has probably exited, so
+ * its queued tasks are not started: they could meet the restarted run of their parent task.
  */
 export function onClientLost(state: SchedulerState, client: ClientEntry): void {
   client.isConnected = false
@@ -110,32 +111,32 @@ export function onClientLost(state: SchedulerState, client: ClientEntry): void {
   if (client.host !== undefined) state.pools[client.runtime].queue.park(client)
 }
 
-/** A new client lives in a worker: those that had lost their connection went with their process. */
+/** Before a new client attaches to a worker: disconnected ones ended with their process. */
 function clearOut(state: SchedulerState, host: WorkerEntry): void {
-  for (const guest of host.guests) {
-    if (!guest.isConnected) removeClient(state, guest, 'went with its process')
+  for (const client of host.nestedClients) {
+    if (!client.isConnected) removeClient(state, client, 'ended with its process')
   }
 }
 
-/** Cancels what a client has unfinished and frees what it stored. */
+/** Cancels the unfinished tasks of a client, and releases its objects. */
 export function removeClient(state: SchedulerState, client: ClientEntry, reason: string): void {
   tellOf(state, client, reason)
   client.hasLeft = true
   state.monitors.leave(client)
   forgetRoom(state, client)
-  moveIn(client, undefined)
+  attach(client, undefined)
   state.clients.delete(client.identity)
   for (const graph of client.graphs.values()) graph.forget()
-  for (const tasks of state.pools[client.runtime].drop(client)) state.orphans.addAll(tasks)
-  // Not through its tasks, which may be a million: workers have fewer.
+  for (const tasks of state.pools[client.runtime].drop(client)) state.ownerless.addAll(tasks)
+  // Iterates over workers, because the client may have a million tasks.
   for (const worker of state.workers.values()) cancelAssigned(state, worker, client)
-  cancelOrphans(state)
+  cancelOwnerless(state)
   leaveObjects(state, client)
 }
 
-/** Asks a worker to drop what it has of a client that has left. */
+/** Asks a worker to drop the tasks of a client that has left. */
 function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: ClientEntry): void {
-  // A 1.9.9 worker is only asked to drop what it has not started, as its own scheduler does.
+  // A 1.9.9 worker is only asked to drop tasks that have not begun, as by its own scheduler.
   const force = isOurs(worker.heartbeat.features)
   for (const task of worker.assigned) {
     if (task.client !== client) continue
@@ -145,7 +146,7 @@ function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: Clie
   }
 }
 
-/** Drops clients that were silent for too long. */
+/** Removes clients that were silent for too long. */
 export function dropSilentClients(state: SchedulerState, now: InstantMs): void {
   for (const client of state.clients.values()) {
     const silence = now - client.lastSeen
@@ -156,22 +157,22 @@ export function dropSilentClients(state: SchedulerState, now: InstantMs): void {
 }
 
 /**
- * Whether a client may well be silent: it lives in a process that computes for its worker. While
- * that worker lives, the connection tells when the client is gone.
+ * Whether a client may be silent: it is nested in a process that runs tasks for its worker. While
+ * that worker is alive, the loss of the connection shows that the client has exited.
  */
 function isInBusyWorker(client: ClientEntry): boolean {
   return client.host !== undefined && client.isConnected
 }
 
-/** A client lives inside of the tasks of `host` from now on, or (undefined) of none. */
-function moveIn(client: ClientEntry, host: WorkerEntry | undefined): void {
+/** Attaches a client to the worker that runs it; undefined: to no worker. */
+function attach(client: ClientEntry, host: WorkerEntry | undefined): void {
   if (client.host === host) return
-  client.host?.guests.delete(client)
+  client.host?.nestedClients.delete(client)
   client.host = host
-  host?.guests.add(client)
+  host?.nestedClients.add(client)
 }
 
-/** That it has gone without a word is a warning where it has tasks: they are cancelled with it. */
+/** Logs what happened to a client: a warning if it timed out and its tasks are cancelled. */
 function tellOf(state: SchedulerState, client: ClientEntry, what: string): void {
   const { identity, tasks } = client
   const isLoss = what === TIMED_OUT && tasks.size > 0
@@ -179,7 +180,7 @@ function tellOf(state: SchedulerState, client: ClientEntry, what: string): void 
   state.output.log(level, `client ${what}`, { client: identity, unfinishedTasks: tasks.size })
 }
 
-/** How loudly is said that it comes and goes. */
+/** The log level for the connections of a client. */
 function levelOf({ isVisitor }: ClientEntry): 'debug' | 'info' {
   return isVisitor ? 'debug' : 'info'
 }

@@ -13,7 +13,7 @@ import { ValueStore } from './value.js'
 const numbered = (number: number): string =>
   `a prefix ::${String.fromCharCode(7, number >> 24, number >> 16, (number >> 8) & 255, number & 255)}`
 
-test('property: a node is found by its id, whatever ids there are', () => {
+test('property: a node is found by its id, whatever the ids', () => {
   const id = fc.oneof(
     fc.nat(5000).map((number) => numbered(number)),
     fc.string({ maxLength: 20 }).map((text) => Buffer.from(text).toString('latin1')),
@@ -40,11 +40,11 @@ test('property: a node is found by its id, whatever ids there are', () => {
   )
 })
 
-test('a hundred thousand ids of any kind are found again', () => {
+test('a hundred thousand ids of all kinds are found again', () => {
   const index = new NodeIndex()
   const ids: TaskId[] = []
   for (let at = 0; at < 100_000; at += 1) {
-    // Neither in order, nor all of one length.
+    // Neither in order nor of one length.
     const id = taskId(at % 3 === 0 ? `${at}` : numbered(at ^ 1))
     ids.push(id)
     index.add(id)
@@ -75,7 +75,7 @@ test('property: the smallest number of a set is the smallest', () => {
   )
 })
 
-test('property: byte strings are what they were until they are released', () => {
+test('property: byte strings keep their content until they are released', () => {
   const size = fc.oneof(fc.nat(40), fc.nat(5000), fc.constantFrom(32_764, 32_765, 100_000))
   const move = fc.tuple(fc.boolean(), size, fc.nat(100))
   fc.assert(
@@ -102,7 +102,7 @@ test('property: byte strings are what they were until they are released', () => 
   )
 })
 
-test('memory of byte strings is given back when all around them are released', () => {
+test('the memory of byte strings is freed once all strings of a chunk are released', () => {
   const store = new ByteStore()
   const handles = [...Array(10_000).keys()].map((at) => store.addLatin1(`${at}`.repeat(10)))
   const full = store.capacity
@@ -110,7 +110,7 @@ test('memory of byte strings is given back when all around them are released', (
   assert.ok(full > 400_000 && store.capacity < 40_000)
 })
 
-test('names and arguments come back as they were, with the inputs in their places', () => {
+test('names and arguments are returned unchanged, with the inputs in their places', () => {
   const store = new NodeArgumentStore()
   const input = (index: number) => ({ type: 'inline', data: latin1ToBytes(`#${index}`) }) as const
   const tasks = [
@@ -121,7 +121,7 @@ test('names and arguments come back as they were, with the inputs in their place
     node('e', ['x'], { name: 'e' }),
   ]
   const handles = tasks.map((task) => store.add(task))
-  assert.deepEqual(handles.slice(0, 2), [0, 0], 'nothing is kept for what says nothing')
+  assert.deepEqual(handles.slice(0, 2), [0, 0], 'nothing is stored for plain nodes')
   for (const [place, task] of tasks.entries()) {
     const inputs = task.functionArgs.filter(({ type }) => type === 'task').length
     const read = store.read(handles[place] ?? 0, inputs, input)
@@ -135,7 +135,7 @@ test('names and arguments come back as they were, with the inputs in their place
   }
 })
 
-test('a result that is kept whole comes back whole, of others only the value', () => {
+test('a result that is stored whole is returned whole; of others only the value', () => {
   const values = new ValueStore()
   const { bytes: _, ...whole } = small('a', 'value', { worker: 'W' as typeof whole.worker })
   assert.deepEqual(values.resultOf(values.add(whole, true), whole.taskId), {
@@ -152,7 +152,7 @@ test('a result that is kept whole comes back whole, of others only the value', (
   assert.deepEqual(values.valueOf(handle), { isObject: true, data: latin1ToBytes('object') })
 })
 
-test('a node has any number of inputs, each as often as it is used', () => {
+test('a node has any number of inputs, each repeated as often as it is used', () => {
   const nodes = new NodeTable()
   for (let at = 0; at < 10; at += 1) nodes.add(node(numbered(at)))
   const inputs = [1, 2, 1, 3, 4, 1, 5, 6, 7]
@@ -175,7 +175,7 @@ test('a node has any number of inputs, each as often as it is used', () => {
   assert.equal(nodes.takeInput(0), NONE)
 })
 
-test('a small result stays with its node, in place of the edges that it needs no more', () => {
+test('a small result is stored in its node, in place of the edges that it no longer needs', () => {
   const nodes = new NodeTable()
   for (let at = 0; at < 3; at += 1) nodes.add(node(numbered(at)))
   for (const input of [0, 0, 1]) nodes.addEdge(2, input)
@@ -194,7 +194,7 @@ test('a small result stays with its node, in place of the edges that it needs no
   assert.deepEqual([nodes.idOf(1), nodes.idOf(2)], [numbered(1), numbered(2)])
 })
 
-test('functions and options are those of each node, however they are mixed', () => {
+test('each node has its own function and options, however they are mixed', () => {
   const nodes = new NodeTable()
   const change = (at: number): Partial<Task> => ({
     funcObjectId: objectId(`f${at % 3}`),

@@ -1,4 +1,4 @@
-// For tests of graphs: short ways to say what clients and workers say about them.
+// For tests of graphs: short constructors for messages of clients and workers.
 
 import { latin1ToBytes } from '../../../base/bytes.js'
 import { identity, objectId, taskId } from '../../../base/ids.js'
@@ -12,7 +12,7 @@ import {
 import type { SchedulerAction } from '../events.js'
 import { result, task } from '../scheduler.kit.js'
 
-/** A node; an argument is the id of another one, `@id` an object, `=text` a value in the message. */
+/** A node. An argument is the id of another node, `@id` an object, `=text` an inline value. */
 export function node(id: string, args: readonly string[] = [], change: Partial<Task> = {}): Task {
   const functionArgs = args.map((text) => {
     const type = text.startsWith('@') ? 'objectID' : text.startsWith('=') ? 'inline' : 'task'
@@ -38,18 +38,18 @@ export function graph(
   }
 }
 
-/** A node has succeeded, or failed, with a value in the message. */
+/** The result of a node with an inline value. */
 export function small(id: string, value: string, change: Partial<TaskResult> = {}): TaskResult {
   const inlineResults = [latin1ToBytes(value)]
   return { ...result(id), ...PLAIN_RESULT, results: [], inlineResults, ...change }
 }
 
-/** A node has succeeded, or failed, with an object as the result. */
+/** The result of a node with an object. */
 export function large(id: string, object: string, change: Partial<TaskResult> = {}): TaskResult {
   return { ...result(id), ...PLAIN_RESULT, results: [objectId(object)], ...change }
 }
 
-/** The Tasks among some actions as `worker id(arguments)`. */
+/** The Tasks among the actions, as `worker id(arguments)`. */
 export function calls(actions: readonly SchedulerAction[]): readonly string[] {
   return actions.flatMap((action) => {
     const sent = messageOf(action)
@@ -58,7 +58,7 @@ export function calls(actions: readonly SchedulerAction[]): readonly string[] {
   })
 }
 
-/** The arguments of a Task, as `node` takes them. */
+/** The arguments of a Task, in the notation of `node`. */
 export function argsOf(message: Task): readonly string[] {
   const marks = { task: '', objectID: '@', inline: '=', sharedObjectID: '@', sharedInline: '=' }
   return message.functionArgs.map(({ type, data: bytes }) => {
@@ -66,7 +66,7 @@ export function argsOf(message: Task): readonly string[] {
   })
 }
 
-/** The results among some actions that went to a client, by task. */
+/** The results among the actions that were sent to a client, by task. */
 export function resultsTo(
   client: string,
   actions: readonly SchedulerAction[],
@@ -80,7 +80,7 @@ export function resultsTo(
   return results
 }
 
-/** The message of an action that sends one. */
+/** The message of an action, if it sends one. */
 export function messageOf(action: SchedulerAction): ReturnType<typeof decode> | undefined {
   if (action.type === 'forward') return decode(action.bytes)
   return action.type === 'send' ? action.message : undefined

@@ -1,6 +1,6 @@
-// Random graphs through a whole cluster of scripted peers, against an evaluator that knows nothing
-// of schedulers: whatever happens to workers and links, each target that the client wants ends once,
-// with the right value or the right error; nothing runs twice without need; nothing is left over.
+// Random graphs in a cluster of scripted peers, compared with a plain evaluator: whatever happens
+// to workers and connections, each target that the client needs ends once, with the right value or
+// the right error; no node runs twice without need; the tables are empty at the end.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,7 +28,7 @@ import {
 } from '../scheduler.kit.js'
 import { graph, messageOf, node } from './graph.kit.js'
 
-/** A node as it was drawn: its inputs are places among those before it. */
+/** A generated node: its inputs are indexes of earlier nodes. */
 interface Drawn {
   readonly inputs: readonly number[]
   readonly fails: boolean
@@ -40,7 +40,7 @@ interface Drawn {
 interface Plan {
   readonly isPython: boolean
   readonly nodes: readonly Drawn[]
-  /** Where the parts end; the rest is the last part. */
+  /** Where the parts end; the remaining nodes are the last part. */
   readonly cuts: readonly number[]
   readonly steps: readonly Step[]
   readonly stepsPerTurn: number
@@ -92,12 +92,12 @@ function plans(steps: fc.Arbitrary<Step>): fc.Arbitrary<Plan> {
   })
 }
 
-/** Ours numbers its nodes in their ids, others do not. */
+/** Our clients number the nodes in their ids, others do not. */
 function idOf({ isPython }: Plan, at: number): string {
   return isPython ? `n${at}` : `our prefix ::${String.fromCharCode(0, 0, 0, at)}`
 }
 
-/** What should come of each node: its value, or the node that it fails because of. */
+/** The expected outcome of each node: its value, or the node that causes its failure. */
 function evaluate(nodes: readonly Task[], fails: ReadonlySet<string>): Map<string, Outcome> {
   const outcomes = new Map<string, Outcome>()
   for (const { taskId: id, functionArgs } of nodes) {
@@ -136,7 +136,7 @@ class World {
   readonly tasks: readonly Task[]
   readonly expected: ReadonlyMap<string, Outcome>
   readonly runs = new Map<string, number>()
-  /** The results that the client got, in order. */
+  /** The results that the client received, in order. */
   readonly told = new Map<string, TaskResult[]>()
   readonly unwanted = new Set<string>()
   readonly #plan: Plan
@@ -189,7 +189,7 @@ class World {
     }
   }
 
-  /** Everybody who is left does what is left. */
+  /** The remaining peers finish the remaining work. */
   finishAll(): void {
     if (!this.hasLeft && !this.wasCancelled)
       while (this.#sent < this.#parts.length) this.#sendPart()
@@ -219,7 +219,7 @@ class World {
     return node(idOf(this.#plan, at), args, this.#plan.isPython ? {} : { retries })
   }
 
-  /** Ours sends parts in order; Python one message in any order. */
+  /** Our clients send parts in order; Python clients one message in any order. */
   #cut(): readonly GraphTask[] {
     const isTarget = (task: Task): boolean =>
       this.#plan.nodes[this.tasks.indexOf(task)]?.isTarget === true
@@ -261,7 +261,7 @@ class World {
   #lose(worker: string): void {
     const lost = this.#held.get(worker)
     if (lost === undefined) return
-    // Each time that a node was with it counts: three are too many for it.
+    // Each loss of a worker that had the node counts: three are too many.
     if (lost.length > 0 && this.hadLosses) return
     this.hadLosses ||= lost.length > 0
     this.#held.delete(worker)
@@ -278,10 +278,10 @@ class World {
     this.#say('C', cancel(target, true))
   }
 
-  /** The nodes that need one, directly or through others. */
+  /** The nodes that depend on a node, directly or indirectly. */
   dependentsOf(target: string): ReadonlySet<string> {
     const found = new Set([target])
-    // Each node comes after those that it needs.
+    // Each node follows its inputs.
     for (const { taskId: id, functionArgs } of this.tasks) {
       const isMeant = functionArgs.some(
         ({ type, data }) => type === 'task' && found.has(bytesToLatin1(data)),
@@ -292,7 +292,7 @@ class World {
     return found
   }
 
-  /** The client loses its link, and comes back to send all again that it had sent. */
+  /** The client loses its connection, reconnects, and resends everything. */
   #relink(): void {
     if (this.hasLeft || this.wasCancelled || this.#plan.isPython) return
     this.scheduler.handle({ type: 'peerDisconnected', peer: identity('C') })
@@ -342,22 +342,22 @@ class World {
     this.#say(worker, { ...told, results: [objectId(id)] })
   }
 
-  /** An argument as the worker of a node sees it. */
+  /** An argument as received by the worker of a node. */
   #fetch(peer: string, argument: TaskArgument): string {
     const { type } = argument
     assert.ok(type !== 'task', 'a worker got the id of a node')
-    assert.ok(!(this.#plan.isPython && type.startsWith('shared')), 'a form unknown to Python')
+    assert.ok(!(this.#plan.isPython && type.startsWith('shared')), 'an unsupported argument type')
     const text = bytesToLatin1(argument.data)
     return type === 'inline' || type === 'sharedInline' ? text : this.contentOf(peer, text)
   }
 
-  /** Asks for an object. Those of a graph that nobody wants any more may be gone. */
+  /** Requests an object. Objects of a graph that is no longer needed may be deleted. */
   contentOf(peer: string, id: string): string {
     const before = this.#objects.size
     this.#say(peer, { kind: 'objectRequest', requestType: 'get', objectIds: [objectId(id)] })
     const [found] = [...this.#objects].slice(before)
     const mayBeGone = this.hasLeft || this.wasCancelled || this.unwanted.size > 0
-    assert.ok(found !== undefined || mayBeGone, `the object ${id} is gone`)
+    assert.ok(found !== undefined || mayBeGone, `the object ${id} is missing`)
     return found?.slice(found.indexOf(' ') + 1) ?? ''
   }
 
@@ -387,7 +387,7 @@ class World {
       this.#onCancel(to, sent.taskId)
     } else if (sent.kind === 'taskResult') {
       assert.equal(to, 'C')
-      assert.ok(!this.hasLeft, 'a client that has left is told something')
+      assert.ok(!this.hasLeft, 'a message to a client that has left')
       const results = this.told.get(sent.taskId) ?? []
       this.told.set(sent.taskId, [...results, sent])
     } else if (sent.kind === 'objectResponse') {
@@ -397,7 +397,7 @@ class World {
     }
   }
 
-  /** Half of what is cancelled gives way, half ends at the same time. */
+  /** Half of the cancelled tasks are dropped, half end at the same time. */
   readonly #cancelled: string[] = []
   #onCancel(worker: string, id: string): void {
     this.#cancelled.push(id)
@@ -405,12 +405,12 @@ class World {
     const index = held.findIndex((task) => task.taskId === id)
     if (index < 0 || this.#cancelled.length % 2 === 0) return
     held.splice(index, 1)
-    // Not from inside of an action: the answer comes later.
+    // Not from inside an action: the answer comes later.
     this.#answers.push([worker, result(id, 'canceled')])
   }
   readonly #answers: [string, TaskResult][] = []
 
-  /** What workers had to say about cancels. */
+  /** The answers of workers to cancels. */
   answerCancels(): void {
     for (const [worker, answer] of this.#answers.splice(0)) this.#say(worker, answer)
   }
@@ -432,11 +432,11 @@ function live(plan: Plan): World {
 function checkTarget(world: World, plan: Plan, id: string): void {
   const results = world.told.get(id) ?? []
   const last = results.at(-1)
-  assert.ok(last !== undefined, `target ${id} was not told`)
-  if (!world.hadResends) assert.equal(results.length, 1, `target ${id} was told twice`)
+  assert.ok(last !== undefined, `target ${id} has no result`)
+  if (!world.hadResends) assert.equal(results.length, 1, `target ${id} has two results`)
   const expected = world.expected.get(id) as Outcome
   if (last.status === 'canceled') {
-    assert.ok(world.wasCancelled || world.unwanted.has(id), `target ${id} was cancelled by nobody`)
+    assert.ok(world.wasCancelled || world.unwanted.has(id), `target ${id} was never cancelled`)
     return
   }
   const [inline] = last.inlineResults
@@ -455,7 +455,7 @@ function checkTarget(world: World, plan: Plan, id: string): void {
   if (!plan.isPython) assert.equal(last.failedTaskId, failed === id ? '' : failed)
 }
 
-/** What a node that was cancelled before it ended was needed for cannot have succeeded. */
+/** The dependents of a node that was cancelled before it ended cannot have succeeded. */
 function checkCancelled(world: World): void {
   for (const [id, results] of world.told) {
     if (id === 'g' || results[0]?.status !== 'canceled') continue
@@ -480,7 +480,7 @@ function checkWorld(world: World, plan: Plan): void {
       if (!world.hadResends) checkCancelled(world)
     }
     for (const id of world.told.keys()) {
-      assert.ok(id === 'g' || targets.includes(id), `${id} is no target, and was told`)
+      assert.ok(id === 'g' || targets.includes(id), `${id} is not a target, but has a result`)
     }
     world.scheduler.receive('C', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
   }
@@ -494,7 +494,7 @@ for (const [title, steps] of [
   ['while workers and links are lost', stepOf(fc.oneof(harmless, harmless, rough))],
   ['that may be cancelled', stepOf(fc.oneof(harmless, harmless, harmless, rough, final))],
 ] as const) {
-  test(`property: graphs ${title} give what a plain evaluation gives, and leave nothing`, () => {
+  test(`property: graphs ${title} match a plain evaluation, and leave empty tables`, () => {
     fc.assert(
       fc.property(plans(steps), (plan) => {
         checkWorld(live(plan), plan)

@@ -23,13 +23,13 @@ const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as cons
 
 const one = (): TestScheduler => withPeers({ clients: ['C'], workers: ['W'] })
 
-/** A worker stores the object that is its result, and says so. */
+/** A worker stores an object as a result, and sends the result. */
 function finishLarge(scheduler: TestScheduler, worker: string, id: string): TestScheduler {
   scheduler.receive(worker, instruction('create', 'C', [`r-${id}`]))
   return scheduler.receive(worker, large(id, `r-${id}`, { worker: identity(worker) }))
 }
 
-test('a node runs once its inputs have ended, and gets their results in place of their ids', () => {
+test('a node runs once its inputs have succeeded, and gets their results', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['c'], [node('a'), node('b', ['a', '=x', 'a', '@o'])], true))
   scheduler.receive('C', graph('g', ['c'], [node('c', ['b', 'a'], { name: 'the end' })]))
@@ -46,7 +46,7 @@ test('a node runs once its inputs have ended, and gets their results in place of
   assert.deepEqual(scheduler.machine.counts, { clients: 1, tasks: 0, graphs: 0, objects: 1 })
 })
 
-test('a target is told as it came from its worker, other nodes are not told', () => {
+test('the result of a target is forwarded unchanged; results of other nodes are not sent', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['a', 'c'], [node('a'), node('b', ['a']), node('c', ['b'])]))
   scheduler.receive('W', small('a', '1', { worker: peer('W') }))
@@ -57,7 +57,7 @@ test('a target is told as it came from its worker, other nodes are not told', ()
   assert.equal(resultsTo('C', scheduler.actions()).size, 0)
 })
 
-test('nodes may come in any order in one message, and an empty graph succeeds', () => {
+test('nodes may be in any order in one message, and an empty graph succeeds', () => {
   const scheduler = new TestScheduler()
   scheduler.receive('C', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON)).actions()
   scheduler.receive('C', graph('g', ['c'], [node('c', ['b', 'b']), node('b', ['a']), node('a')]))
@@ -72,7 +72,7 @@ test('nodes may come in any order in one message, and an empty graph succeeds', 
   assert.deepEqual(scheduler.lines(), ['C <- result h success'])
 })
 
-test('a 1.9.9 client, which notes what it expects after it has sent a graph, is not told too soon', () => {
+test('results for a 1.9.9 client, which registers them after it sent a graph, are delayed', () => {
   const scheduler = new TestScheduler()
   scheduler.receive('C', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
   scheduler.moveTo(1_000)
@@ -90,7 +90,7 @@ test('a 1.9.9 client, which notes what it expects after it has sent a graph, is 
     'C <- result a failed',
     'C <- result b failed',
   ])
-  // From then on there is no delay.
+  // After that there is no delay.
   scheduler.moveTo(1_060).receive('Q', result('c'))
   assert.deepEqual(scheduler.lines(), ['C <- result c success', 'C <- result g failed'])
   scheduler.receive('C', graph('h', ['x', 'y'], [node('x'), node('y')]))
@@ -103,7 +103,7 @@ test('a 1.9.9 client, which notes what it expects after it has sent a graph, is 
   )
 })
 
-test('ready nodes go in the order in which they were sent, whenever they became ready', () => {
+test('ready nodes run in the order in which they were sent, whenever they became ready', () => {
   const scheduler = one()
   const nodes = [node('a'), node('b', ['a']), node('c'), node('d', ['c']), node('e'), node('f')]
   scheduler.receive('C', graph('g', ['f'], nodes)).receive('C', task('t', 'C'))
@@ -115,7 +115,7 @@ test('ready nodes go in the order in which they were sent, whenever they became 
   assert.deepEqual(order, ['a', 'b', 'c', 'd', 'e', 'f', 't'])
 })
 
-test('what a client had submitted before its graph comes first, and other clients take turns', () => {
+test('tasks submitted before a graph run first, and clients take turns', () => {
   const scheduler = withPeers({ clients: ['C', 'D'] })
   scheduler.receive('C', task('t', 'C'))
   scheduler.receive('C', graph('g', ['a', 'b'], [node('a'), node('b')]))
@@ -129,7 +129,7 @@ test('what a client had submitted before its graph comes first, and other client
   assert.deepEqual(order, ['t', 'v', 'a', 'w', 'b', 'u'])
 })
 
-test('a failing node fails what depends on it, each once, and nothing else', () => {
+test('a failing node fails its dependents, each once, and no other node', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   const nodes = [node('a'), node('b', ['a']), node('c', ['b', 'x']), node('x'), node('y', ['x'])]
   scheduler.receive('C', graph('g', ['a', 'b', 'c', 'y'], nodes)).actions()
@@ -143,7 +143,7 @@ test('a failing node fails what depends on it, each once, and nothing else', () 
     assert.deepEqual(inlineResults, [latin1ToBytes('oh')])
   }
   assert.equal(told.get('a')?.failedTaskId, '')
-  assert.deepEqual(calls(actions), [], 'x runs already, y waits for it')
+  assert.deepEqual(calls(actions), [], 'x is already running, and y waits for it')
   scheduler.receive('X', small('x', '1')).receive('W', small('y', '2'))
   scheduler.receive('X', small('y', '2'))
   const lines = scheduler.lines().filter((line) => line.startsWith('C'))
@@ -151,7 +151,7 @@ test('a failing node fails what depends on it, each once, and nothing else', () 
   assert.equal(scheduler.machine.counts.graphs, 0)
 })
 
-test('what was only needed by nodes that have failed is not begun', () => {
+test('nodes that only failed nodes needed are not started', () => {
   const scheduler = one()
   const nodes = [node('a'), node('x'), node('y', ['x']), node('c', ['a', 'y'])]
   scheduler.receive('C', graph('g', ['c'], nodes)).actions()
@@ -189,7 +189,7 @@ for (const [what, nodes] of [
   ['an unknown argument', [node('a'), node('b', ['a']), node('c', ['nobody'])]],
   ['malformed flags', [node('a'), node('b'), node('c', [], { metadata: new Uint8Array(3) })]],
 ] as const) {
-  test(`a graph with ${what} is refused whole, and said so`, () => {
+  test(`a graph with ${what} is refused entirely, and logged`, () => {
     const scheduler = one()
     scheduler.receive('C', graph('g', ['c', 'b', 'unknown'], nodes))
     assert.deepEqual(scheduler.logs().length, 1)
@@ -200,7 +200,7 @@ for (const [what, nodes] of [
   })
 }
 
-test('the same node twice in one graph is one node', () => {
+test('a node that is repeated in a graph is added once', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['a'], [node('a'), node('a', ['=2'])]))
   assert.deepEqual(calls(scheduler.actions()), ['W a()'])
@@ -208,7 +208,7 @@ test('the same node twice in one graph is one node', () => {
   assert.deepEqual(scheduler.lines(), ['C <- result a success', 'C <- result g success'])
 })
 
-test('a node with the id of a task that is unfinished fails, and the task does not', () => {
+test('a node with the id of an unfinished task fails; the task does not', () => {
   const scheduler = one()
   scheduler.receive('C', task('b', 'C'))
   scheduler.receive('C', graph('g', ['a', 'c'], [node('a'), node('b', ['a']), node('c', ['b'])]))
@@ -223,7 +223,7 @@ test('a node with the id of a task that is unfinished fails, and the task does n
   )
 })
 
-test('objects between nodes are freed when nothing needs them, and their holders are told', () => {
+test('intermediate objects are freed when no longer needed, and their holders are notified', () => {
   const scheduler = one()
   const nodes = [node('a'), node('b', ['a']), node('c', ['a', 'b'])]
   scheduler.receive('C', graph('g', ['c'], nodes))
@@ -256,7 +256,7 @@ test('a target that other nodes need stays although its client has deleted it', 
   assert.equal(scheduler.machine.counts.objects, 1)
 })
 
-test('while a graph is open all results are kept, and when it is closed those that nothing needs go', () => {
+test('an open graph keeps all results; when it is closed, unneeded results are freed', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', [], [node('a'), node('b', ['a'])], true))
   finishLarge(scheduler, 'W', 'a')
@@ -271,7 +271,7 @@ test('while a graph is open all results are kept, and when it is closed those th
   assert.equal(scheduler.machine.counts.graphs, 0)
 })
 
-test('a later part may want what has ended before: small or large, its value is told', () => {
+test('a later part may request finished nodes: their values are sent, small or large', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', graph('G', [], [node('a'), node('b'), node('c')], true))
   scheduler.receive('W', small('a', 'value')).receive('W', large('b', 'object'))
@@ -284,7 +284,7 @@ test('a later part may want what has ended before: small or large, its value is 
   assert.equal(results.get('G')?.status, 'success')
 })
 
-test('a worker is asked to keep what other nodes need, or may still need', () => {
+test('a worker is asked to keep results that other nodes need, or may still need', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['c'], [node('a')], true))
   scheduler.receive('W', small('a', '1'))
@@ -297,7 +297,7 @@ test('a worker is asked to keep what other nodes need, or may still need', () =>
   assert.deepEqual(asked, ['a true', 'b true', 'c false'])
 })
 
-test('a node goes to the worker that has its largest object, unless another idles meanwhile', () => {
+test('a node goes to the worker that has its largest object, unless another one is idle', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   const nodes = [node('a'), node('b'), node('c', ['b', 'a']), node('d', ['a'])]
   scheduler.receive('C', graph('g', ['c', 'd'], nodes))
@@ -316,7 +316,7 @@ test('a node goes to the worker that has its largest object, unless another idle
   assert.deepEqual(calls(again.actions()), ['V t()'])
 })
 
-test('a node does not wait for the worker that has its object while another idles', () => {
+test('a node does not wait for the worker that has its object while another one is idle', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   const { metadata } = result('t', 'success', 0.0001)
   scheduler
@@ -326,11 +326,11 @@ test('a node does not wait for the worker that has its object while another idle
   scheduler.receive('C', graph('g', ['c', 'd'], [node('b'), node('d', ['b']), node('c', ['b'])]))
   scheduler.receive('V', instruction('create', 'C', ['r-b']))
   scheduler.receive('V', large('b', 'r-b', { metadata, worker: identity('V') }))
-  // V would have room for both: the function has turned out to be short.
+  // V would have room for both, because the function is short.
   assert.deepEqual(calls(scheduler.actions()).slice(1), ['V d(@r-b)', 'W c(@r-b)'])
 })
 
-test('a node that is ready late goes in front of its graph’s others, not of what was taken back', () => {
+test('a node that is ready late precedes other nodes of its graph, but not requeued ones', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   scheduler.receive('C', task('t', 'C'))
   const nodes = [node('a'), node('b', ['a']), node('x'), node('y')]
@@ -344,7 +344,7 @@ test('a node that is ready late goes in front of its graph’s others, not of wh
   assert.deepEqual(order, ['t', 'b', 'x', 'y'])
 })
 
-test('what hangs on very many nodes is done a little at a time, and others get through meanwhile', () => {
+test('work on very many nodes is done in slices, and other messages are handled meanwhile', () => {
   const many = 5000
   const fan = [...Array(many).keys()].map((at) => node(`n${at}`, ['hub']))
   const all = fan.map(({ taskId: id }) => id)
@@ -366,7 +366,7 @@ test('what hangs on very many nodes is done a little at a time, and others get t
         ? say('W', small('hub', 'oh', { status: 'failed' }))
         : say('C', cancelGraph('g'))
     assert.ok(first < 200, `${first} messages in one turn`)
-    assert.equal(machine.deadline, 0, 'it goes on at once')
+    assert.equal(machine.deadline, 0, 'it continues immediately')
     assert.equal(say('D', clientHeartbeat()), 1)
     const turns: number[] = []
     while (machine.deadline === 0) {
@@ -380,7 +380,7 @@ test('what hangs on very many nodes is done a little at a time, and others get t
   }
 })
 
-test('a chain may be far longer than the stack is deep', () => {
+test('a chain may be far longer than the stack', () => {
   const length = 100_000
   const chain = [...Array(length).keys()].map((at) =>
     node(`n${at}`, at === 0 ? [] : [`n${at - 1}`]),
@@ -402,7 +402,7 @@ test('a chain may be far longer than the stack is deep', () => {
   }
 })
 
-test('a cancelled graph ends at once: what runs is stopped, each target is told, then the graph', () => {
+test('a cancelled graph ends immediately: nodes stop, targets and graph are answered', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   const nodes = [node('a'), node('b'), node('c', ['a']), node('d', ['b'])]
   scheduler.receive('C', graph('g', ['a', 'c', 'd'], nodes)).actions()
@@ -423,7 +423,7 @@ test('a cancelled graph ends at once: what runs is stopped, each target is told,
   assert.deepEqual(scheduler.machine.counts, { clients: 1, tasks: 0, graphs: 0, objects: 2 })
 })
 
-test('what an open graph was cancelled with is all that there is of it', () => {
+test('parts that follow the cancellation of an open graph are ignored', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['b'], [node('a'), node('b', ['a'])], true)).actions()
   scheduler.receive('C', cancelGraph('g')).receive('W', result('a', 'canceled'))
@@ -446,7 +446,7 @@ test('parts of an open graph that was refused end with it', () => {
   assert.equal(scheduler.machine.counts.graphs, 0)
 })
 
-test('a target that nobody wants any more is dropped with what only it needed', () => {
+test('a cancelled target is dropped together with the nodes that only it needed', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   const nodes = [node('a'), node('x'), node('b', ['a']), node('y', ['x', 'a']), node('z', ['y'])]
   scheduler.receive('C', graph('g', ['b', 'z'], nodes)).actions()
@@ -458,7 +458,7 @@ test('a target that nobody wants any more is dropped with what only it needed', 
   assert.deepEqual(scheduler.lines(), ['C <- result b success', 'C <- result g success'])
 })
 
-test('a cancelled target takes along all that depends on it, and what only that needed', () => {
+test('a cancelled target ends its dependents, and the nodes that only those needed', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   const nodes = [node('a'), node('x'), node('b', ['a']), node('c', ['b', 'x']), node('y', ['x'])]
   scheduler.receive('C', graph('g', ['a', 'c', 'y'], nodes)).actions()
@@ -471,7 +471,7 @@ test('a cancelled target takes along all that depends on it, and what only that 
   assert.deepEqual(scheduler.lines(), ['C <- result y success', 'C <- result g success'])
 })
 
-test('what only a cancelled node and those that went with it needed is stopped', () => {
+test('nodes that only a cancelled node and its dependents needed are stopped', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   const nodes = [node('a'), node('x'), node('c', ['a', 'x'])]
   scheduler.receive('C', graph('g', ['a', 'c'], nodes)).actions()
@@ -490,7 +490,7 @@ test('what only a cancelled node and those that went with it needed is stopped',
   assert.equal(resultsTo('C', actions).get('c')?.failedTaskId, 'a')
 })
 
-test('a target of an open graph is cancelled at once, and so is what comes later and needs it', () => {
+test('a target of an open graph is cancelled immediately, and so are its later dependents', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['b'], [node('a'), node('b', ['a'])], true)).actions()
   scheduler.receive('C', cancel('b'))
@@ -509,7 +509,7 @@ test('only a target can be cancelled, not a node in between', () => {
   assert.deepEqual(scheduler.lines(), ['W <- task b'])
 })
 
-test('when its client leaves, a graph goes with it, and with all that it kept', () => {
+test('when its client leaves, a graph is removed with everything that it kept', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   const nodes = [node('a'), node('b'), node('c', ['a', 'b']), node('d', ['c'])]
   scheduler.receive('C', graph('g', ['d'], nodes)).actions()
@@ -522,7 +522,7 @@ test('when its client leaves, a graph goes with it, and with all that it kept', 
   assert.deepEqual(scheduler.machine.counts, { clients: 0, tasks: 0, graphs: 0, objects: 0 })
 })
 
-test('a graph that is sent again makes nothing new, and its client learns what it missed', () => {
+test('a graph that is resent adds nothing, and its client gets the results that it missed', () => {
   const scheduler = one()
   const parts = [
     graph('g', ['a', 'b'], [node('a'), node('b', ['a'])], true),
@@ -545,7 +545,7 @@ test('a graph that is sent again makes nothing new, and its client learns what i
   assert.deepEqual(calls(actions), [])
 })
 
-test('the rest of a graph whose client lost its link in the middle is added', () => {
+test('the rest of a graph is added after its client lost its connection in between', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['a'], [node('a')], true))
   scheduler.handle({ type: 'peerDisconnected', peer: peer('C') }).receive('W', small('a', '1'))
@@ -565,14 +565,14 @@ test('a node whose worker is lost runs again, and nothing else does', () => {
   assert.deepEqual(scheduler.lines().slice(-2), ['C <- result c success', 'C <- result g success'])
 })
 
-test('a node may try again before it has failed', () => {
+test('a node may be retried before it fails', () => {
   const scheduler = one()
   scheduler.receive('C', graph('g', ['b'], [node('a', [], { retries: 1 }), node('b', ['a'])]))
   scheduler.receive('W', small('a', 'oh', { status: 'failed' })).receive('W', small('a', '1'))
   assert.deepEqual(calls(scheduler.actions()), ['W a()', 'W a()', 'W b(=1)'])
 })
 
-test('a graph inside of a task is cancelled with it', () => {
+test('a graph submitted by a task is cancelled with it', () => {
   const scheduler = withPeers({ clients: ['C', 'N'], workers: ['V', 'W'] })
   scheduler.receive('C', task('t', 'C'))
   const inside = { parentTaskId: taskId('t') }
@@ -589,7 +589,7 @@ test('a graph inside of a task is cancelled with it', () => {
   assert.deepEqual(scheduler.lines(), ['N <- result c canceled', 'N <- result h canceled'])
 })
 
-test('a graph goes on after the task that has built it has succeeded', () => {
+test('a graph continues after the task that submitted it has succeeded', () => {
   const scheduler = withPeers({ clients: ['C', 'N'], workers: ['V', 'W'] })
   scheduler.receive('C', task('t', 'C'))
   scheduler.receive('N', graph('g', ['a'], [node('a', [], { parentTaskId: taskId('t') })]))
@@ -597,7 +597,7 @@ test('a graph goes on after the task that has built it has succeeded', () => {
   assert.deepEqual(scheduler.lines().slice(-2), ['N <- result a success', 'N <- result g success'])
 })
 
-test('with a limit on waiting tasks, a further graph of an older client is refused whole', () => {
+test('with a limit on waiting tasks, another graph of an older client is refused entirely', () => {
   const scheduler = withPeers({ clients: ['C'] }, { maxNumberOfTasksWaiting: 1 })
   scheduler.receive('C', clientHeartbeat(OLDER)).actions()
   scheduler
@@ -606,7 +606,7 @@ test('with a limit on waiting tasks, a further graph of an older client is refus
   assert.deepEqual(scheduler.lines(), ['C <- result b noWorker', 'C <- result h noWorker'])
 })
 
-test('monitors see the nodes of a graph as they come, and all of them as they end', () => {
+test('monitors see the nodes of a graph when they arrive and when they end', () => {
   const scheduler = one()
   scheduler.handle({ type: 'subscribersChanged', count: 1 })
   scheduler.receive('C', graph('g', ['b'], [node('a'), node('b', ['a', 'a'])]))
@@ -627,7 +627,7 @@ test('monitors see the nodes of a graph as they come, and all of them as they en
   ])
 })
 
-test('monitors count a graph as unfinished work of its client, and nodes that are ready as waiting', () => {
+test('monitors count a graph as unfinished work of its client, and ready nodes as waiting', () => {
   const scheduler = one()
   scheduler.handle({ type: 'subscribersChanged', count: 1 })
   const nodes = ['a', 'b', 'c', 'd'].map((id) => node(id))

@@ -1,4 +1,4 @@
-// One graph, from its first part to its last result: nodes of a client that depend on each other.
+// A graph, from its first part to its last result: nodes of a client that depend on each other.
 // docs/protocol.md#graph, docs/protocol.md#graph-parts
 
 import { assert } from '../../../base/assert.js'
@@ -38,9 +38,9 @@ import { GraphTables } from './tables.js'
 import { fillQueue, leaveQueue } from './task.js'
 import { type GraphWorklist, MESSAGE_COST, STEP_COST } from './work.js'
 
-// What must hold in the tables of a graph, whatever has happened. For tests and simulation.
+// Invariants of the tables of a graph. For tests and simulation.
 
-/** Throws if the tables disagree. `isAlive`: nobody has cancelled the graph. */
+/** Throws if the tables disagree. `isAlive`: the graph is not cancelled. */
 function checkGraph(graph: GraphTables, isAlive: boolean): void {
   const { nodes, state } = graph
   for (const entry of graph.objects) assert(entry.users.has(graph), 'a graph lost an object')
@@ -51,12 +51,12 @@ function checkGraph(graph: GraphTables, isAlive: boolean): void {
   for (const [index, task] of graph.queued.entries()) {
     const after = graph.queued[index + 1]?.node?.index ?? -1
     const isKnown = state.tasks.get(task.id) === task
-    assert(isKnown && task.state === 'inactive', 'a node queues without waiting')
-    assert((task.node?.index ?? -1) > after, 'the nodes of a graph queue in a wrong order')
+    assert(isKnown && task.state === 'inactive', 'a queued node is not inactive')
+    assert((task.node?.index ?? -1) > after, 'the queued nodes are out of order')
   }
   const front = graph.queued.at(-1)?.node?.index
   const first = graph.ready.first
-  assert(first < 0 || (front !== undefined && front < first), 'a ready node waits for nothing')
+  assert(first < 0 || (front !== undefined && front < first), 'a ready node is not queued')
 }
 
 function checkNodes(graph: GraphTables): void {
@@ -82,35 +82,35 @@ function checkNodes(graph: GraphTables): void {
   }
 }
 
-/** Results are there for as long as something may need them, and no longer. */
+/** Throws if a result that may be needed is missing, or an unneeded one is kept. */
 function checkValue({ nodes, isOpen, swept, ended }: GraphTables, node: number): void {
   const hasValue = nodes.outcomeOf(node) !== 0
   const isNeeded = isOpen || nodes.neededBy(node) > 0 || nodes.has(node, IS_TARGET)
-  assert(!isNeeded || hasValue, 'a result is gone that is needed')
+  assert(!isNeeded || hasValue, 'a needed result is missing')
   const isSettled = ended < 0 && swept === nodes.count
-  assert(isNeeded || !hasValue || !isSettled, 'a result stays that nothing needs')
+  assert(isNeeded || !hasValue || !isSettled, 'an unneeded result is kept')
 }
 
-/** So many of the nodes are named that another one waits for. */
+/** Maximum number of nodes listed in `needsOf`. */
 const MAX_NEEDS = 20
 
-/** A graph of a client. It stays in the client's table until no further part can follow. */
+/** A graph of a client. It stays in the client's table until no further part can arrive. */
 class Graph implements GraphEntry, GraphWorklist {
   readonly id: TaskId
   parent: TaskEntry | undefined
   readonly #state: SchedulerState
   readonly #client: ClientEntry
   #tables: GraphTables
-  /** Why it comes to nothing: cancelled, or refused. Nothing of it is started any more. */
-  #verdict: TaskStatus | undefined
-  /** Nodes before this one have been told the verdict. */
-  #judged = 0
-  /** The client has been told how the graph ended, or has left. */
+  /** Set once it is cancelled or refused: none of its nodes is started anymore. */
+  #abortStatus: TaskStatus | undefined
+  /** Nodes before this one were aborted. */
+  #abortedCount = 0
+  /** The client received the result of the graph, or has left. */
   #isOver = false
-  /** The client lost its link and may have missed something: it will send the graph again. */
-  #isDoubtful = false
+  /** The client lost its connection and may have missed results: it will resend the graph. */
+  #isUnacknowledged = false
 
-  /** Enters the table of its client. */
+  /** Adds itself to the table of its client. */
   constructor(state: SchedulerState, client: ClientEntry, id: TaskId) {
     this.#state = state
     this.#client = client
@@ -120,11 +120,11 @@ class Graph implements GraphEntry, GraphWorklist {
     state.graphWork.graphs.add(this)
   }
 
-  /** A part arrives: the first, the next, or one that had come before. */
+  /** A part arrives: the first, the next, or a repeated one. */
   add(message: GraphTask): void {
     const tables = this.#tables
-    if (this.#verdict !== undefined) {
-      this.#refuseTargets(message, this.#verdict)
+    if (this.#abortStatus !== undefined) {
+      this.#refuseTargets(message, this.#abortStatus)
       if (message.isOpen) return
       tables.isOpen = false
       if (this.#isOver) this.#leave()
@@ -133,7 +133,7 @@ class Graph implements GraphEntry, GraphWorklist {
     const trouble = addPart(tables, message)
     if (!message.isOpen) {
       tables.isOpen = false
-      this.#isDoubtful = false
+      this.#isUnacknowledged = false
     }
     if (trouble === undefined) this.#work()
     else {
@@ -143,14 +143,14 @@ class Graph implements GraphEntry, GraphWorklist {
     }
   }
 
-  /** The first part arrives, and nothing of the graph shall run. */
-  refuse(message: GraphTask, verdict: TaskStatus): void {
+  /** Refuses the graph when its first part arrives: none of its nodes will run. */
+  refuse(message: GraphTask, status: TaskStatus): void {
     this.#tables.isOpen = message.isOpen
-    this.#refuseTargets(message, verdict)
-    this.#abort(verdict)
+    this.#refuseTargets(message, status)
+    this.#abort(status)
   }
 
-  /** The client gives the graph up: no part will follow. */
+  /** The client cancels the graph: no further part will follow. */
   cancelByClient(): void {
     this.#tables.isOpen = false
     if (this.#isOver) this.#leave()
@@ -165,7 +165,8 @@ class Graph implements GraphEntry, GraphWorklist {
     const tables = this.#tables
     const { nodes } = tables
     const node = nodes.find(id)
-    if (this.#verdict !== undefined || node === NONE || !nodes.has(node, IS_TARGET)) return false
+    if (this.#abortStatus !== undefined || node === NONE || !nodes.has(node, IS_TARGET))
+      return false
     if (nodes.hasEnded(node)) {
       nodes.lower(node, IS_TARGET)
       nodes.raise(node, IS_UNWANTED | IS_LOOSE)
@@ -192,7 +193,7 @@ class Graph implements GraphEntry, GraphWorklist {
   onTaken(task: TaskEntry): void {
     const tables = this.#tables
     leaveQueue(tables, task)
-    if (this.#verdict !== undefined) return
+    if (this.#abortStatus !== undefined) return
     fillQueue(tables, this)
     if (tables.ended !== NONE) this.#work()
   }
@@ -201,7 +202,7 @@ class Graph implements GraphEntry, GraphWorklist {
     const tables = this.#tables
     const node = task.node?.index ?? NONE
     leaveQueue(tables, task)
-    if (this.#isOver || this.#verdict !== undefined || tables.nodes.hasEnded(node)) {
+    if (this.#isOver || this.#abortStatus !== undefined || tables.nodes.hasEnded(node)) {
       this.#state.objects.delete(this.#client, result.results)
       return
     }
@@ -211,11 +212,11 @@ class Graph implements GraphEntry, GraphWorklist {
   }
 
   onLinkLost(): void {
-    this.#isDoubtful = true
+    this.#isUnacknowledged = true
   }
 
   forget(): void {
-    this.#verdict = 'canceled'
+    this.#abortStatus = 'canceled'
     this.#isOver = true
     leaveParent(this)
     this.#work()
@@ -223,13 +224,13 @@ class Graph implements GraphEntry, GraphWorklist {
 
   advance(): boolean {
     const tables = this.#tables
-    if (this.#verdict !== undefined) return this.#judge(this.#verdict)
+    if (this.#abortStatus !== undefined) return this.#abortAll(this.#abortStatus)
     do {
       const isSettled = settle(tables) && sweep(tables)
       fillQueue(tables, this)
       if (!isSettled) return false
     } while (tables.ended !== NONE)
-    if (tables.unfinished > 0 || tables.isOpen || this.#isDoubtful) return true
+    if (tables.unfinished > 0 || tables.isOpen || this.#isUnacknowledged) return true
     const hasFailed = tables.failures.some(({ result }) => result.status !== 'canceled')
     this.#finish(hasFailed ? 'failed' : 'success')
     return true
@@ -240,58 +241,58 @@ class Graph implements GraphEntry, GraphWorklist {
   }
 
   get readyCount(): number {
-    return this.#verdict === undefined ? this.#tables.ready.size : 0
+    return this.#abortStatus === undefined ? this.#tables.ready.size : 0
   }
 
   get kinds(): readonly NodeKind[] {
-    return this.#verdict === undefined ? this.#tables.nodes.kinds : []
+    return this.#abortStatus === undefined ? this.#tables.nodes.kinds : []
   }
 
   checkInvariants(): void {
-    checkGraph(this.#tables, this.#verdict === undefined)
+    checkGraph(this.#tables, this.#abortStatus === undefined)
   }
 
-  /** Something has changed. Where the consequences have to wait, workers do not. */
+  /** Handles a change. The queue is filled first, because the rest may take several turns. */
   #work(): void {
-    if (this.#verdict === undefined) fillQueue(this.#tables, this)
+    if (this.#abortStatus === undefined) fillQueue(this.#tables, this)
     this.#state.graphWork.begin(this)
   }
 
-  /** A client that cancels or a graph that cannot be: nothing that has not ended will. */
-  #abort(verdict: TaskStatus): void {
-    if (this.#verdict !== undefined) return
-    this.#verdict = verdict
+  /** Cancels or refuses the graph: its unfinished nodes end with `status`. */
+  #abort(status: TaskStatus): void {
+    if (this.#abortStatus !== undefined) return
+    this.#abortStatus = status
     this.#work()
   }
 
-  /** Targets of a part that are no nodes: those that are will be told with all others. */
-  #refuseTargets(message: GraphTask, verdict: TaskStatus): void {
+  /** Refuses the targets of a part that are not nodes; the others end with the graph. */
+  #refuseTargets(message: GraphTask, status: TaskStatus): void {
     for (const id of message.targets) {
       const isNode = this.#tables.nodes.find(id) !== NONE
-      if (!isNode) sendStatus(this.#state, this.#client, id, verdict)
+      if (!isNode) sendStatus(this.#state, this.#client, id, status)
     }
   }
 
-  /** Ends all that has not ended. False: the turn is over before all is done. */
-  #judge(verdict: TaskStatus): boolean {
+  /** Ends all unfinished nodes. Returns false if the budget of this turn is spent first. */
+  #abortAll(status: TaskStatus): boolean {
     const tables = this.#tables
     const { graphWork, objects } = this.#state
     const count = this.#isOver ? 0 : tables.nodes.count
-    for (; this.#judged < count; this.#judged += 1) {
+    for (; this.#abortedCount < count; this.#abortedCount += 1) {
       if (graphWork.left <= 0) return false
       graphWork.left -= STEP_COST
-      this.#judgeNode(this.#judged, verdict)
+      this.#abortNode(this.#abortedCount, status)
     }
     for (const { id } of tables.objects) {
       if (graphWork.left <= 0) return false
       graphWork.left -= MESSAGE_COST
       objects.delete(tables, [id])
     }
-    this.#finish(verdict)
+    this.#finish(status)
     return true
   }
 
-  #judgeNode(node: number, verdict: TaskStatus): void {
+  #abortNode(node: number, status: TaskStatus): void {
     const tables = this.#tables
     const { nodes } = tables
     if (nodes.hasEnded(node)) return
@@ -299,11 +300,11 @@ class Graph implements GraphEntry, GraphWorklist {
       nodes.stateOf(node) === STARTED ? this.#state.tasks.get(nodes.idOf(node)) : undefined
     nodes.setState(node, DROPPED)
     tables.unfinished -= 1
-    if (task === undefined) endUnstarted(tables, node, verdict)
+    if (task === undefined) endUnstarted(tables, node, status)
     else stopTask(this.#state, task)
     if (!nodes.has(node, IS_TARGET)) return
     this.#state.graphWork.left -= MESSAGE_COST
-    tell(tables, statusResult(nodes.idOf(node), verdict))
+    tell(tables, statusResult(nodes.idOf(node), status))
   }
 
   #finish(status: TaskStatus): void {
@@ -311,7 +312,7 @@ class Graph implements GraphEntry, GraphWorklist {
     leaveParent(this)
     if (!this.#isOver) tell(this.#tables, statusResult(this.id, status))
     this.#isOver = true
-    // Parts that are on their way must not make a new graph.
+    // Parts that are still in transit must not create a new graph.
     if (!isOpen || this.#client.hasLeft) this.#leave()
     else this.#clear()
   }
@@ -322,7 +323,7 @@ class Graph implements GraphEntry, GraphWorklist {
     this.#state.graphWork.graphs.delete(this)
   }
 
-  /** Tasks that are being cancelled may refer to the graph for long: they hold nothing of it. */
+  /** Frees the tables: tasks that are being cancelled may refer to the graph for a long time. */
   #clear(): void {
     const { isOpen } = this.#tables
     this.#tables = new GraphTables(this.#state, this.#client, this.id)
@@ -330,9 +331,9 @@ class Graph implements GraphEntry, GraphWorklist {
   }
 }
 
-// What clients say about graphs. docs/protocol.md#graph
+// Messages from clients about graphs. docs/protocol.md#graph
 
-/** A client sends a graph, or a part of one. What it has sent before makes nothing new. */
+/** A client sends a graph, or a part of one. Repeated nodes are ignored. */
 export function onGraphTask(state: SchedulerState, client: ClientEntry, message: GraphTask): void {
   const known = client.graphs.get(message.taskId)
   if (known === undefined) beginGraph(state, client, message)
@@ -340,7 +341,7 @@ export function onGraphTask(state: SchedulerState, client: ClientEntry, message:
   assignWaiting(state, state.pools[client.runtime])
 }
 
-/** A client gives a graph up. */
+/** A client cancels a graph. */
 export function onGraphTaskCancel(
   state: SchedulerState,
   client: ClientEntry,
@@ -358,10 +359,10 @@ function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTa
   spendRoom(state, client)
   if (parent === undefined && !takesMore(state, client)) {
     if (!holdsBack(client)) return graph.refuse(message, 'noWorker')
-    // This one is taken: parts of it may be on their way. Its nodes wait here, two at a time.
+    // This one is accepted: its parts may be in transit. Its nodes are queued two at a time.
     state.output.send(client.identity, { kind: 'taskRoom', tasks: 0 })
   }
-  // What a task submits while it is being cancelled has no chance.
+  // A graph submitted by a task that is being cancelled is cancelled with it.
   if (parent?.state === 'canceling') {
     graph.refuse(message, 'canceled')
     return
@@ -370,7 +371,7 @@ function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTa
   graph.add(message)
 }
 
-/** The task inside which a graph was built: all its nodes name the same. */
+/** The task that submitted a graph: all its nodes name the same one. */
 function parentOf(state: SchedulerState, message: GraphTask): TaskEntry | undefined {
   const id = message.graph[0]?.parentTaskId ?? ''
   return id === '' ? undefined : state.tasks.get(id)

@@ -1,10 +1,10 @@
 // From the ids of a graph's nodes to their numbers 0, 1, 2, … and back.
 //
-// Our clients number the nodes of a graph themselves: all ids begin alike, and the last four bytes
-// are the number of the node. Where that is so nothing is kept for an id, nor looked up: in a large
-// graph each look at a table would be a miss of all caches. All other ids are in a hash table that
-// grows by one bucket at a time (linear hashing): a `Map` stands still for a tenth of a second when
-// the millionth entry makes it grow.
+// Our clients number the nodes of a graph themselves: all ids share a prefix, and the last four
+// bytes are the number of the node. Such ids are neither stored nor looked up: in a large graph
+// each table lookup would miss all caches. All other ids are in a hash table that grows by one
+// bucket at a time (linear hashing): a `Map` would block for a tenth of a second when the millionth
+// entry makes it grow.
 
 import { assert } from '../../../base/assert.js'
 import { bytesToLatin1, latin1Slice, latin1ToBytes } from '../../../base/bytes.js'
@@ -17,18 +17,18 @@ export const NONE = -1
 const USUAL_LENGTH = 16
 const PREFIX_LENGTH: number = USUAL_LENGTH - 4
 const FIRST_BUCKETS = 16
-/** More nodes than there can be. */
+/** Larger than any node number. */
 const NO_NODE: number = 2 ** 31 - 1
 
-/** The fields of a record about an id; that of a numbered node is empty. */
+/** The fields of an id's record, which is empty for a numbered node. */
 const HASH = 0
-/** The next node in its bucket plus 1. */
+/** The next node in its bucket, plus 1. */
 const NEXT = 1
-/** The id itself if it has the usual length, else its number in a store. */
+/** The id itself if it has the usual length, otherwise its handle in a store. */
 const ID = 2
 const ID_FIELDS = 6
 
-/** The two lowest bits of a hash: there is one; the id is in a store. */
+/** The two lowest bits of a hash: the hash is set; the id is in a store. */
 const IS_HASH = 1
 const IS_STORED = 2
 const HASH_SHIFT = 2
@@ -36,19 +36,19 @@ const HASH_SHIFT = 2
 /** The ids of the nodes of one graph. */
 export class NodeIndex {
   #count = 0
-  /** What the ids of numbered nodes begin with; undefined before the first. */
+  /** The common prefix of the ids of numbered nodes; undefined before the first. */
   #prefix: string | undefined
-  /** The same, and room for a number. */
+  /** The prefix with room for a number. */
   #id: Buffer = Buffer.alloc(0)
   /** The first node that has a record. Nodes before it are numbered. */
   #firstOther = NO_NODE
-  /** Invariant: a record for each node from that one on. */
+  /** Invariant: a record for each node from `#firstOther` on. */
   readonly #others = new Records(ID_FIELDS)
-  /** How many of them are not empty. */
+  /** The number of records that are not empty. */
   #hashed = 0
-  /** The first node of each bucket plus 1. */
+  /** The first node of each bucket, plus 1. */
   readonly #buckets = new Records(1)
-  /** A power of 2: that many buckets there were when the last doubling began. */
+  /** The number of buckets when the last doubling began; a power of 2. */
   #level = FIRST_BUCKETS
   /** Ids of unusual length. */
   #ids: ByteStore | undefined
@@ -57,7 +57,7 @@ export class NodeIndex {
     for (let count = 0; count < FIRST_BUCKETS; count += 1) this.#buckets.add()
   }
 
-  /** How many nodes there are. */
+  /** The number of nodes. */
   get count(): number {
     return this.#count
   }
@@ -76,7 +76,7 @@ export class NodeIndex {
     return this.#hashed === 0 ? NONE : this.#search(taskId(bytesToLatin1(id)))
   }
 
-  /** Takes up a node, whose id nobody has, and returns its number: the next one. */
+  /** Adds a node with a new id and returns its number, which is the next one. */
   add(id: TaskId): number {
     const node = this.#count
     this.#count += 1
@@ -95,7 +95,7 @@ export class NodeIndex {
     }
     const record = node - this.#firstOther
     if ((hash & IS_STORED) === 0) return taskId(this.#others.text(record, ID, USUAL_LENGTH))
-    assert(this.#ids !== undefined, 'an id is nowhere')
+    assert(this.#ids !== undefined, 'a stored id is missing')
     return taskId(this.#ids.latin1(this.#others.get(record, ID)))
   }
 
@@ -108,13 +108,13 @@ export class NodeIndex {
     }
   }
 
-  /** The first numbered node says what the ids of the others begin with. */
+  /** Takes the prefix from the first numbered node. */
   #begin(id: TaskId): void {
     this.#prefix = id.slice(0, PREFIX_LENGTH)
     this.#id = latin1ToBytes(id)
   }
 
-  /** The number that an id ends with; one that no node has if it begins otherwise than others. */
+  /** The number at the end of an id; an invalid one if the prefix differs. */
   #numberIn(id: TaskId): number {
     const prefix = this.#prefix
     return prefix !== undefined && id.startsWith(prefix) ? lastNumberIn(id) : Infinity
@@ -159,7 +159,7 @@ export class NodeIndex {
     return NONE
   }
 
-  /** Called with an equal hash, which says whether the id is of the usual length. */
+  /** Compares ids with equal hashes, which include whether the length is the usual one. */
   #hasId(record: number, id: TaskId): boolean {
     if (id.length === USUAL_LENGTH) return this.#others.hasText(record, ID, id)
     return this.#ids?.equalsLatin1(this.#others.get(record, ID), id) === true
@@ -176,7 +176,7 @@ export class NodeIndex {
     this.#buckets.set(bucket, 0, node + 1)
   }
 
-  /** Adds a bucket: it takes what is its own from the one that stood for it until now. */
+  /** Adds a bucket, and moves its entries from the bucket that held them until now. */
   #split(): void {
     const bucket = this.#buckets.add()
     const source = bucket - this.#level
@@ -192,14 +192,14 @@ export class NodeIndex {
   }
 }
 
-/** The number at the end of an id of usual length, which may be any; else one that no node has. */
+/** The number at the end of an id of the usual length; otherwise an invalid one. */
 function lastNumberIn(id: TaskId): number {
   if (id.length !== USUAL_LENGTH) return Infinity
   const upper = id.charCodeAt(PREFIX_LENGTH) * 256 + id.charCodeAt(PREFIX_LENGTH + 1)
   return upper * 65_536 + id.charCodeAt(PREFIX_LENGTH + 2) * 256 + id.charCodeAt(PREFIX_LENGTH + 3)
 }
 
-/** 32 bits, never 0; the two lowest ones have a meaning. */
+/** 32 bits, never 0; the two lowest bits are flags. */
 function hashOf(id: TaskId): number {
   let hash = id.length
   for (let index = 0; index < id.length; index += 1) {
@@ -210,15 +210,15 @@ function hashOf(id: TaskId): number {
   return ((hash & ~(IS_HASH | IS_STORED)) | marks) >>> 0
 }
 
-// The nodes of a graph that could run, by number: the smallest is wanted. A set of bits, with a bit
-// above for each word that is not zero, and so on: everything takes as many steps as there are
-// storeys (four for a million nodes), however many nodes are ready.
+// The ready nodes of a graph by number, for finding the smallest. A bit set with a second level
+// that has a bit for each word that is not zero, and so on: each operation takes as many steps as
+// there are levels (four for a million nodes), however many nodes are ready.
 
 const WORD_BITS = 32
 
-/** A set of small numbers that knows its smallest. */
+/** A set of small numbers with fast access to its smallest. */
 export class ReadySet {
-  /** The bits themselves, then one storey upon the other. Invariant: the last has one word. */
+  /** The bits, then the levels above. Invariant: the last level has one word. */
   #storeys: Uint32Array[] = [new Uint32Array(1)]
   #size = 0
 
@@ -255,7 +255,7 @@ export class ReadySet {
     }
   }
 
-  /** Takes a number out that is in the set. */
+  /** Removes a number that is in the set. */
   remove(number: number): void {
     this.#size -= 1
     let at = number
@@ -267,7 +267,7 @@ export class ReadySet {
     }
   }
 
-  /** Throws if a storey does not tell of the one below. */
+  /** Throws if a level disagrees with the one below. */
   checkInvariants(): void {
     let count = 0
     for (const [storey, words] of this.#storeys.entries()) {
@@ -275,7 +275,7 @@ export class ReadySet {
       for (const [index, word] of words.entries()) {
         if (storey === 0) count += bitCount(word)
         const bit = (((above?.[index >>> 5] ?? 0) >>> (index & 31)) & 1) === 1
-        assert(above === undefined || bit === (word !== 0), 'a ready node is not seen from above')
+        assert(above === undefined || bit === (word !== 0), 'a level disagrees with the one below')
       }
     }
     assert(count === this.#size, 'the ready nodes are miscounted')

@@ -1,11 +1,11 @@
-// The nodes of one graph as flat tables: 64 bytes each. Nodes are numbers, in the order in which
-// they came. A node's inputs are the nodes whose results it needs, in the order of its arguments,
-// one more than once if it is used more than once; each such use is an edge, and the edges that
-// lead to one input are linked to a list of its dependents.
+// The nodes of one graph as flat tables, 64 bytes each. Nodes are numbered in order of arrival. The
+// inputs of a node are the nodes whose results it needs, in the order of its arguments, repeated if
+// used more than once. Each such use is an edge; the edges that lead to one input form a linked
+// list of its dependents.
 //
-// In a large graph nearly every look at another node is a miss of all caches. So what belongs
-// together stands together, in as few bytes as can be: a node, its first edges and, when it has
-// ended and needs these no more, its result, if that is small.
+// In a large graph nearly every access to another node misses all caches. Related data is therefore
+// stored together in as few bytes as possible: a node, its first edges and, once it has ended and
+// no longer needs these, its result if that is small.
 
 import { assert } from '../../../base/assert.js'
 import { asBuffer, copyOf } from '../../../base/bytes.js'
@@ -14,8 +14,8 @@ import type { Task, TaskArgument } from '../../../wire/message.js'
 import { NodeIndex, NONE } from './index.js'
 import { NodeArgumentStore, Records } from './store.js'
 
-// What the nodes of a graph have in common, kept once: functions, and everything that a Task says
-// beside its id, its name and its arguments.
+// Data that nodes of a graph share, stored once: functions, and all fields of a Task besides its
+// id, name and arguments.
 
 /** The part of a Task that other nodes are likely to share. */
 export type NodeOptions = Pick<
@@ -31,13 +31,13 @@ export type NodeOptions = Pick<
   | 'outputClient'
 >
 
-/** What a node is beside its id and its arguments, and how many such nodes have no task yet. */
+/** The shared data of similar nodes, and how many of them have no task yet. */
 export interface NodeKind {
   readonly functionId: ObjectId
   readonly options: NodeOptions
-  /** So many wait for inputs. */
+  /** The number that wait for inputs. */
   waiting: number
-  /** So many could run. */
+  /** The number that are ready to run. */
   ready: number
 }
 
@@ -45,7 +45,7 @@ export interface NodeKind {
 class NodeKindTable {
   readonly #kinds: NodeKind[] = []
   readonly #numbers = new Map<string, number>()
-  /** By function: the kind seen last, which the next node that calls it nearly always is. */
+  /** The last kind of each function, which its next node nearly always has. */
   readonly #last = new Map<ObjectId, number>()
 
   /** The number of a node's function and options. */
@@ -62,7 +62,7 @@ class NodeKindTable {
     return this.#kinds
   }
 
-  /** What a number stands for. */
+  /** The kind with a number. */
   get(number: number): NodeKind {
     return this.#kinds[number] as NodeKind
   }
@@ -99,7 +99,7 @@ function optionsOf(task: Task): NodeOptions {
   }
 }
 
-/** Nodes with capabilities are compared by their keys. */
+/** Always false for nodes with capabilities: these are compared by key. */
 function isEqual(a: NodeOptions, b: NodeOptions): boolean {
   return (
     a.timeoutMs === b.timeoutMs &&
@@ -125,71 +125,70 @@ function keyOf(task: Task): string {
 }
 
 /**
- * Where a node is in its life; the states in which it has ended come last. Here: it waits for
- * inputs.
+ * The states of a node; the final states come last. WAITING: it waits for inputs.
  */
 export const WAITING = 0
-/** Each of its inputs has succeeded. */
+/** All its inputs have succeeded. */
 export const READY = 1
-/** There is a task for it, which waits in the queue or is with a worker. */
+/** It has a task, which is queued or assigned to a worker. */
 export const STARTED = 2
-/** It ran well. */
+/** It succeeded. */
 export const SUCCEEDED = 3
-/** It failed, or one that it needs did. */
+/** It or one of its inputs failed. */
 export const FAILED = 4
-/** Nobody wants it any more. */
+/** It is no longer needed. */
 export const DROPPED = 5
 
-/** The client wants its result. */
+/** The client requested its result. */
 export const IS_TARGET = 0x100
-/** The client wanted its result and does not any more. */
+/** The client cancelled it. */
 export const IS_UNWANTED = 0x200
-/** All that needed it have ended without it, while the graph was open. */
+/** All nodes that needed it ended without it, while the graph was open. */
 export const IS_LOOSE = 0x400
 /** Its worker was asked to keep the result. */
 export const KEEPS_RESULT = 0x800
 
-/** Its content is where its arguments are. */
+/** The field CONTENT is the handle of its arguments. */
 const HAS_ARGUMENTS = 0x1000
-/** It keeps its value itself, in place of its edges; its outcome is how many bytes that has. */
+/** Its value is stored in place of its edges; its outcome is the size in bytes. */
 export const HOLDS_VALUE = 0x2000
 /** That value is the id of an object. */
 export const IS_OBJECT = 0x4000
 
 const STATE_MASK = 0xff
 
-/** The fields of a node: 64 bytes together. */
+/** The fields of a node: 64 bytes in total. */
 const STATE = 0
 /**
- * How many of its edges lead to inputs that it still waits for. Once it has ended: the next one on
- * a list of nodes (`NodeTable.chain`) plus 1.
+ * The number of its edges to unfinished inputs. Once it has ended: the next node on a list
+ * (`NodeTable.chain`), plus 1.
  */
 const PENDING = 1
-/** How many edges of unfinished nodes lead to it. */
+/** The number of edges from unfinished nodes to it. */
 const NEEDED = 2
-/** The first edge that leads to it, of those whose nodes have not been told of its end. */
+/** The first edge to it from a node that has not been notified of its end. */
 const DEPENDENTS = 3
 const EDGE_COUNT = 4
-/** Where its edges from number `EDGES_HERE` on are, one behind the other. */
+/** The index of its edges from number `EDGES_HERE` on, which are consecutive. */
 const MORE_EDGES = 5
 const KIND = 6
-/** Where its arguments are; once it has ended, its outcome. */
+/** The handle of its arguments; once it has ended, its outcome. */
 const CONTENT = 7
-/** Its first edges, two fields each: the input, and the next edge that leads there. */
+/** Its first edges, two fields each: the input, and the next edge to that input. */
 const EDGES = 8
 const EDGES_HERE = 4
 const NODE_FIELDS: number = EDGES + 2 * EDGES_HERE
 const EDGE_BYTES: number = 2 * EDGES_HERE * 4
 
-/** The fields of a further edge: the input, the next edge that leads there, whose edge it is. */
+/** The fields of a further edge: the input, the next edge to that input, the node it is from. */
 const FROM = 0
 const NEXT = 1
 const TO = 2
 const EDGE_FIELDS = 3
 
 /**
- * The name of an edge, which is never 0: for one in the record of its node that node times 4 and
- * the edge's number, plus 1; for others this and their index.
+ * The name of an edge, which is never 0. For edges in the record of their node: node * 4 + the
+ * number of the edge + 1; for others: this constant + their index.
  */
 const FURTHER = 2 ** 31
 
@@ -219,7 +218,7 @@ export class NodeTable {
     return this.#index.idOf(node)
   }
 
-  /** All kinds of nodes that there are. */
+  /** All kinds of nodes. */
   get kinds(): readonly NodeKind[] {
     return this.#kinds.all
   }
@@ -228,7 +227,7 @@ export class NodeTable {
     return this.#kinds.get(this.#nodes.get(node, KIND))
   }
 
-  /** Adds a node that waits for nothing yet. Its edges are added by `addEdge`, all in a row. */
+  /** Adds a node without edges. Add its edges with `addEdge` before the next node's. */
   add(task: Task): number {
     this.#index.add(task.taskId)
     const node = this.#nodes.add()
@@ -242,7 +241,7 @@ export class NodeTable {
     return node
   }
 
-  /** `node` needs the result of `input`: it waits for it if that has not ended. */
+  /** Records that `node` needs the result of `input`, and waits if that has not ended. */
   addEdge(node: number, input: number): void {
     const edge = this.#nextEdge(node)
     this.#setEdge(edge, FROM, input)
@@ -286,7 +285,7 @@ export class NodeTable {
     return this.#nodes.get(node, PENDING)
   }
 
-  /** One input less to wait for. Returns how many are left. */
+  /** Counts an input as finished. Returns how many are left. */
   decreasePending(node: number): number {
     return this.#nodes.increase(node, PENDING, -1)
   }
@@ -295,7 +294,7 @@ export class NodeTable {
     return this.#nodes.get(node, NEEDED)
   }
 
-  /** One less needs it. Returns how many are left. */
+  /** Counts a node that no longer needs it. Returns how many are left. */
   decreaseNeeded(node: number): number {
     return this.#nodes.increase(node, NEEDED, -1)
   }
@@ -310,7 +309,7 @@ export class NodeTable {
     return this.#more.get(this.#nodes.get(node, MORE_EDGES) + index - EDGES_HERE, FROM)
   }
 
-  /** Takes the last of its edges off and returns where it led; `NONE` after the first. */
+  /** Removes its last edge and returns the input; `NONE` when no edge is left. */
   takeInput(node: number): number {
     const count = this.#nodes.get(node, EDGE_COUNT)
     if (count === 0) return NONE
@@ -318,23 +317,23 @@ export class NodeTable {
     return this.input(node, count - 1)
   }
 
-  /** The first edge of the list that leads to its dependents; 0 at the end. */
+  /** The first edge on the list of its dependents; 0 at the end. */
   firstEdgeTo(node: number): number {
     return this.#nodes.get(node, DEPENDENTS)
   }
 
-  /** The edge behind one on that list; 0 at the end. */
+  /** The next edge on that list; 0 at the end. */
   nextEdge(edge: number): number {
     if (edge >= FURTHER) return this.#more.get(edge - FURTHER, NEXT)
     return this.#nodes.get((edge - 1) >>> 2, EDGES + 2 * ((edge - 1) & 3) + NEXT)
   }
 
-  /** The node whose edge it is. */
+  /** The node that an edge belongs to. */
   dependentOf(edge: number): number {
     return edge >= FURTHER ? this.#more.get(edge - FURTHER, TO) : (edge - 1) >>> 2
   }
 
-  /** Takes a dependent off the list; `NONE` once all have been taken. */
+  /** Removes a dependent from the list; `NONE` once it is empty. */
   takeDependent(node: number): number {
     const edge = this.#nodes.get(node, DEPENDENTS)
     if (edge === 0) return NONE
@@ -342,19 +341,19 @@ export class NodeTable {
     return this.dependentOf(edge)
   }
 
-  /** What became of it: whatever `setOutcome` was given; 0 for nothing. Only once it has ended. */
+  /** The outcome that `setOutcome` set; 0 if none. Valid only once it has ended. */
   outcomeOf(node: number): number {
     return this.#nodes.get(node, CONTENT)
   }
 
-  /** Its arguments have been released. */
+  /** Sets its outcome. Its arguments must have been released. */
   setOutcome(node: number, outcome: number): void {
     this.#nodes.set(node, CONTENT, outcome)
   }
 
   /**
-   * Keeps a small result with the node itself: its outcome is then how many bytes that has. False:
-   * there is no room.
+   * Stores a small result in the node itself; its outcome is then the size in bytes. Returns false
+   * if there is no room.
    */
   putValue(node: number, value: Uint8Array, isObject: boolean): boolean {
     if (value.byteLength === 0 || value.byteLength > EDGE_BYTES) return false
@@ -365,13 +364,13 @@ export class NodeTable {
     return true
   }
 
-  /** What `putValue` has kept. A view. */
+  /** The value that `putValue` stored, as a view. */
   valueOf(node: number): Buffer {
     const start = this.#nodes.start(node, EDGES)
     return this.#nodes.buffer(node).subarray(start, start + this.outcomeOf(node))
   }
 
-  /** The node after one that has ended on a list; `NONE` at the end. */
+  /** The next node on the list of finished nodes; `NONE` at the end. */
   chained(node: number): number {
     return this.#nodes.get(node, PENDING) - 1
   }
@@ -380,7 +379,7 @@ export class NodeTable {
     this.#nodes.set(node, PENDING, next + 1)
   }
 
-  /** Its name and its arguments; `inputs` are the arguments that its edges stand for. */
+  /** Its name and arguments; `inputs` returns the arguments for its edges. */
   readArguments(
     node: number,
     inputs: (index: number) => TaskArgument,
@@ -389,7 +388,7 @@ export class NodeTable {
     return this.#arguments.read(handle, this.inputCount(node), inputs)
   }
 
-  /** Its arguments will not be asked for any more. Safe to call twice. */
+  /** Releases its arguments. Safe to call twice. */
   releaseArguments(node: number): void {
     if (!this.has(node, HAS_ARGUMENTS)) return
     this.#arguments.release(this.#nodes.get(node, CONTENT))
@@ -397,7 +396,7 @@ export class NodeTable {
     this.lower(node, HAS_ARGUMENTS)
   }
 
-  /** Throws if ids and nodes, or the counts of edges, disagree. */
+  /** Throws if ids, nodes or edge counts disagree. */
   checkInvariants(): void {
     this.#index.checkInvariants()
     const needed = new Map<number, number>()
@@ -409,15 +408,15 @@ export class NodeTable {
         if (!this.hasEnded(input)) pending += 1
       }
       const counted = this.pendingOf(node)
-      assert(this.hasEnded(node) || counted >= pending, 'a node waits for too little')
+      assert(this.hasEnded(node) || counted >= pending, 'a node waits for too few inputs')
       assert(this.stateOf(node) !== READY || counted === 0, 'a ready node waits')
     }
     for (let node = 0; node < this.count; node += 1) {
-      assert(this.neededBy(node) === (needed.get(node) ?? 0), 'a node is needed by others')
+      assert(this.neededBy(node) === (needed.get(node) ?? 0), 'dependents are miscounted')
     }
   }
 
-  /** Makes room for one more edge of a node and returns its name. */
+  /** Adds an edge to a node and returns its name. */
   #nextEdge(node: number): number {
     const number = this.#nodes.increase(node, EDGE_COUNT, 1) - 1
     if (number < EDGES_HERE) return node * EDGES_HERE + number + 1

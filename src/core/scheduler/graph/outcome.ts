@@ -1,5 +1,5 @@
-// Why nodes of a graph failed, and what is told about those that depend on them: the same error,
-// and whose it is. docs/protocol.md#graph
+// Why nodes of a graph failed, and the results of their dependents: the same error, with the id of
+// the failed node. docs/protocol.md#graph
 
 import { copyOf, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
@@ -11,7 +11,7 @@ import type { Failure, GraphTables } from './tables.js'
 
 const NO_OBJECTS: readonly ObjectId[] = []
 
-/** Keeps what others have to be told about a node that failed. */
+/** Keeps the failure of a node for the results of its dependents. */
 export function failureOf(graph: GraphTables, result: TaskResult): Failure {
   const [id] = result.results
   const entry = id === undefined ? undefined : graph.state.objects.get(id)
@@ -24,8 +24,8 @@ export function failureOf(graph: GraphTables, result: TaskResult): Failure {
 }
 
 /**
- * The result of a node that has failed because of `failure`. The error of another node is repeated:
- * an object is copied for each, for the client deletes what it was sent.
+ * The result of a node that failed because of `failure`. The error of another node is repeated: an
+ * object is copied for each node, because the client deletes what it receives.
  */
 export function failedResult(graph: GraphTables, failure: Failure, id: TaskId): TaskResult {
   const { result } = failure
@@ -34,14 +34,14 @@ export function failedResult(graph: GraphTables, failure: Failure, id: TaskId): 
   const isOurs = hasFeature(graph.client.features, FEATURE_INLINE)
   const needsCopy = status === 'failed' && inlineResults.length === 0
   const copy = needsCopy ? copyError(graph, failure) : undefined
-  // An error that nobody has any more: a client would wait for it for ever.
+  // The error object no longer exists: a client would wait for it forever.
   if (needsCopy && copy === undefined) return statusResult(id, 'canceled')
-  // A literal without spreads: this may happen a million times in a row.
+  // A literal without spreads, because this may happen a million times in a row.
   return {
     kind: 'taskResult',
     taskId: id,
     status,
-    // It has not run: only a 1.9.9 client expects the profile of another here.
+    // The node has not run: only a 1.9.9 client expects the profile of the failed node here.
     metadata: isOurs ? NO_BYTES : result.metadata,
     results: copy === undefined ? NO_OBJECTS : [copy],
     inlineResults,
@@ -66,10 +66,10 @@ function copyError(graph: GraphTables, { error }: Failure): ObjectId | undefined
   return id
 }
 
-// The results of nodes that have succeeded, wherever they are kept: small ones with the node, where
-// all that need them look anyway; others, and what a client may ask for again, in the store.
+// The results of succeeded nodes. Small ones are kept with the node, where their dependents look
+// anyway; others, and those that a client may request again, in the store.
 
-/** Keeps the value of a node's result; of a target also what was told about it. */
+/** Keeps the value of a node's result; for a target, the whole result. */
 export function keepValue({ nodes, values }: GraphTables, node: number, result: TaskResult): void {
   const isWhole = nodes.has(node, IS_TARGET)
   const [inline] = result.inlineResults
@@ -84,7 +84,7 @@ export function argumentOf(graph: GraphTables, node: number): TaskArgument {
   const { isObject, data } = nodes.has(node, HOLDS_VALUE)
     ? { isObject: nodes.has(node, IS_OBJECT), data: nodes.valueOf(node) }
     : values.valueOf(nodes.outcomeOf(node))
-  // Others do not know of shared values.
+  // Other runtimes do not support shared values.
   if (client.runtime !== 'javascript') return { type: isObject ? 'objectID' : 'inline', data }
   return { type: isObject ? 'sharedObjectID' : 'sharedInline', data }
 }
@@ -95,7 +95,7 @@ export function objectOf({ nodes, values }: GraphTables, node: number): ObjectId
   return nodes.has(node, IS_OBJECT) ? objectIdOf(nodes.valueOf(node)) : undefined
 }
 
-/** The result that has the value, for a client that asks for it. */
+/** The result with the value, for a client that requests it. */
 export function resultOf(graph: GraphTables, node: number): TaskResult {
   const { nodes, values } = graph
   const id = nodes.idOf(node)
@@ -106,7 +106,7 @@ export function resultOf(graph: GraphTables, node: number): TaskResult {
   return { ...plain, inlineResults: [copyOf(nodes.valueOf(node))] }
 }
 
-/** Nothing needs the value any more. */
+/** Frees a value that is no longer needed. */
 export function releaseValue({ nodes, values }: GraphTables, node: number): void {
   if (!nodes.has(node, HOLDS_VALUE)) values.release(nodes.outcomeOf(node))
   nodes.setOutcome(node, 0)

@@ -1,5 +1,5 @@
-// Nodes of a graph arrive, all in one message or in parts. Nothing that a client sends may hurt: it
-// is all checked here, before anything of it runs. docs/protocol.md#graph
+// The nodes of a graph arrive, in one message or in parts. Everything that a client sends is
+// validated here, before any node runs. docs/protocol.md#graph
 
 import type { TaskId } from '../../../base/ids.js'
 import type { GraphTask, Task, TaskResult } from '../../../wire/message.js'
@@ -14,14 +14,13 @@ import { priorityOf, sendStatus, statusResult } from '../task/task.js'
 import { tellAgain as tellBegun } from '../task/update.js'
 
 /**
- * Adds the nodes of a message that are not known yet, and tells of targets that have ended: the
- * client has sent them again. Returns what is wrong with the part, if anything; then nothing of it
- * has begun.
+ * Adds the new nodes of a message, and sends the results of finished targets, which the client has
+ * resent. Returns what is wrong with the part, if anything; then none of its nodes has begun.
  */
 export function addPart(graph: GraphTables, message: GraphTask): string | undefined {
   const { nodes } = graph
   const first = nodes.count
-  // A graph that was closed is complete: what comes again is known.
+  // A closed graph is complete: all nodes that arrive are known.
   const added = graph.isOpen ? addNodes(graph, message.graph) : []
   const trouble = linkNodes(graph, added, first)
   markTargets(graph, message.targets, first)
@@ -30,7 +29,7 @@ export function addPart(graph: GraphTables, message: GraphTask): string | undefi
   return undefined
 }
 
-/** The nodes of a message that are new, in their order. */
+/** Adds the new nodes of a message, and returns them in order. */
 function addNodes(graph: GraphTables, tasks: readonly Task[]): readonly Task[] {
   const { nodes } = graph
   const added: Task[] = []
@@ -43,7 +42,7 @@ function addNodes(graph: GraphTables, tasks: readonly Task[]): readonly Task[] {
   return added
 }
 
-/** Adds the edges of new nodes, which may lead to any node that is known by now. */
+/** Adds the edges of new nodes, which may lead to any known node. */
 function linkNodes(graph: GraphTables, added: readonly Task[], first: number): string | undefined {
   const { nodes } = graph
   let hasLaterInput = false
@@ -56,7 +55,7 @@ function linkNodes(graph: GraphTables, added: readonly Task[], first: number): s
     for (const argument of task.functionArgs) {
       if (argument.type !== 'task') continue
       const input = nodes.findBytes(argument.data)
-      if (input === NONE) return 'an argument that is no node of it'
+      if (input === NONE) return 'an argument that is not one of its nodes'
       hasLaterInput ||= input >= node
       nodes.addEdge(node, input)
     }
@@ -69,7 +68,7 @@ function hasGoodFlags(graph: GraphTables, options: NodeOptions): boolean {
   return priority !== undefined && (priority >= 0 || graph.client.runtime !== 'python')
 }
 
-/** Whether the nodes from `first` on, which nothing else depends on, can be put into an order. */
+/** Whether the nodes from `first` on, which have no earlier dependents, form no cycle. */
 function isAcyclic({ nodes }: GraphTables, first: number): boolean {
   const count = nodes.count - first
   const pending = new Uint32Array(count)
@@ -109,7 +108,7 @@ function markTargets(graph: GraphTables, targets: readonly TaskId[], first: numb
   }
 }
 
-/** A client that lost its link does not know how a target ended. */
+/** Resends the result of a target to a client that lost its connection. */
 function tellAgain(graph: GraphTables, node: number): void {
   graph.state.graphWork.left -= MESSAGE_COST
   tell(graph, resultAgain(graph, node))
@@ -122,11 +121,11 @@ function resultAgain(graph: GraphTables, node: number): TaskResult {
   const failure = nodes.stateOf(node) === FAILED ? failures[outcome - 1] : undefined
   if (failure !== undefined) return failedResult(graph, failure, id)
   const isKept = nodes.stateOf(node) === SUCCEEDED && outcome !== 0
-  // What is not kept has been cancelled by the client itself.
+  // A result that is not kept was cancelled by the client itself.
   return isKept ? resultOf(graph, node) : statusResult(id, 'canceled')
 }
 
-/** A new node is ready, waits, or has failed before it came. */
+/** Sets the state of a new node: ready, waiting, or already failed. */
 function beginNode(graph: GraphTables, node: number): void {
   const { nodes } = graph
   publishNode(graph, node)
@@ -138,7 +137,7 @@ function beginNode(graph: GraphTables, node: number): void {
   }
 }
 
-/** The outcome of an input that has failed; 0 if none has. */
+/** The outcome of a failed input; 0 if none has failed. */
 function failedInput({ nodes, failures }: GraphTables, node: number): number {
   if (failures.length === 0) return 0
   for (let index = 0; index < nodes.inputCount(node); index += 1) {

@@ -1,6 +1,6 @@
-// How nodes of a graph end, and what follows from it: those that depend on them become ready or
-// fail, what they needed is freed or dropped. A node that has ended goes on a chain, which is
-// worked off edge by edge: no step depends on how many nodes hang together.
+// How nodes of a graph end, and the consequences: their dependents become ready or fail, and their
+// inputs are freed or dropped. A finished node goes on a chain, which is processed edge by edge, so
+// that no step depends on the number of connected nodes.
 
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
@@ -25,7 +25,7 @@ import { publishNodeEnd } from '../publication.js'
 import type { SchedulerState } from '../state.js'
 import { cancelTask, count, statusResult } from '../task/task.js'
 
-/** A node has run well. */
+/** A node has succeeded. */
 export function succeedNode(graph: GraphTables, node: number, result: TaskResult): void {
   const { nodes } = graph
   const isTarget = nodes.has(node, IS_TARGET)
@@ -36,7 +36,7 @@ export function succeedNode(graph: GraphTables, node: number, result: TaskResult
   end(graph, node, SUCCEEDED)
 }
 
-/** A node has run and failed, or could not be run: so does all that depends on it. */
+/** A node has failed, or could not be run: its dependents fail too. */
 export function failNode(graph: GraphTables, node: number, result: TaskResult): void {
   const failure = failureOf(graph, result)
   graph.failures.push(failure)
@@ -46,7 +46,7 @@ export function failNode(graph: GraphTables, node: number, result: TaskResult): 
   end(graph, node, FAILED)
 }
 
-/** A node that has not been started fails because of another one, whose outcome this is. */
+/** A node that was not started fails because of another node with this outcome. */
 export function failUnstarted(graph: GraphTables, node: number, outcome: number): void {
   const { nodes, failures } = graph
   const failure = failures[outcome - 1]
@@ -61,8 +61,8 @@ export function failUnstarted(graph: GraphTables, node: number, outcome: number)
 }
 
 /**
- * Nobody wants a node any more that has not ended. One that runs is only stopped with `force`;
- * otherwise it goes on for nobody, and its worker stays as it is.
+ * Drops an unfinished node whose result is no longer needed. A running one is stopped only with
+ * `force`; otherwise it continues, and its result is discarded.
  */
 export function dropNode(graph: GraphTables, node: number, force: boolean): void {
   const { nodes, state } = graph
@@ -76,8 +76,8 @@ export function dropNode(graph: GraphTables, node: number, force: boolean): void
 }
 
 /**
- * A client cancels a node that has not ended: it is told at once, and all that depends on the node
- * ends so, too.
+ * A client cancels an unfinished node: the client is notified immediately, and the dependents of
+ * the node end the same way.
  */
 export function cancelNode(graph: GraphTables, node: number): void {
   const { nodes, state } = graph
@@ -91,13 +91,13 @@ export function cancelNode(graph: GraphTables, node: number): void {
   if (task !== undefined) stopTask(state, task)
 }
 
-/** Cancels the task of a node: by force, where the worker is one of ours. */
+/** Cancels the task of a node, by force if the worker is one of ours. */
 export function stopTask(state: SchedulerState, task: TaskEntry): void {
   const features = task.worker?.heartbeat.features ?? 0
   cancelTask(state, task, hasFeature(features, FEATURE_INLINE))
 }
 
-/** A node needs none of its inputs any more. */
+/** Releases all inputs of a node. */
 export function leaveInputs(graph: GraphTables, node: number): void {
   const { nodes } = graph
   for (let input = nodes.takeInput(node); input !== NONE; input = nodes.takeInput(node)) {
@@ -105,7 +105,7 @@ export function leaveInputs(graph: GraphTables, node: number): void {
   }
 }
 
-/** Frees the result of a node that has succeeded, if nothing needs it any more. */
+/** Frees the result of a succeeded node if it is no longer needed. */
 export function freeValue(graph: GraphTables, node: number): void {
   const { nodes, state } = graph
   if (nodes.outcomeOf(node) === 0 || graph.isOpen || nodes.neededBy(node) > 0) return
@@ -114,11 +114,11 @@ export function freeValue(graph: GraphTables, node: number): void {
     state.objects.delete(graph, [id])
     state.graphWork.left -= MESSAGE_COST
   }
-  // A client that lost its link asks for its targets again.
+  // A client that lost its connection requests its targets again.
   if (!nodes.has(node, IS_TARGET)) releaseValue(graph, node)
 }
 
-/** Lets nodes that have ended have their effects. False: the turn is over before all is done. */
+/** Applies the effects of finished nodes. Returns false if the budget of this turn is spent. */
 export function settle(graph: GraphTables): boolean {
   const { nodes, state } = graph
   while (graph.ended !== NONE) {
@@ -138,8 +138,8 @@ export function settle(graph: GraphTables): boolean {
 }
 
 /**
- * A graph was closed: what was kept only because a later part might have needed it goes, a slice at
- * a time. False: the turn is over before all is done.
+ * After a graph is closed, frees the results that were kept only for possible later parts. Returns
+ * false if the budget of this turn is spent first.
  */
 export function sweep(graph: GraphTables): boolean {
   const { nodes, state } = graph
@@ -164,7 +164,7 @@ export function tell(graph: GraphTables, result: TaskResult): void {
   else sendResult(state.output, client, result)
 }
 
-/** What is counted and published about a node that ends without ever having been a task. */
+/** Counts and publishes the end of a node that never became a task. */
 export function endUnstarted(graph: GraphTables, node: number, status: TaskStatus): void {
   const { nodes, state } = graph
   nodes.releaseArguments(node)
@@ -179,7 +179,7 @@ function end(graph: GraphTables, node: number, state: number): void {
   graph.ended = node
 }
 
-/** The object of a result is the graph's while nodes need it; that of a target is the client's. */
+/** Transfers a result object to the graph while nodes need it; targets stay the client's. */
 function takeObject(graph: GraphTables, node: number, result: TaskResult, isNeeded: boolean): void {
   const { objects, workers } = graph.state
   const [id] = result.results
@@ -187,7 +187,7 @@ function takeObject(graph: GraphTables, node: number, result: TaskResult, isNeed
   if (entry === undefined) return
   if (isNeeded) objects.use(graph, entry)
   const worker = workers.get(result.worker)
-  // Also what nobody needs any more: so the worker is told that it goes.
+  // Also if it is no longer needed, so that the worker is notified of its deletion.
   if (graph.nodes.has(node, KEEPS_RESULT) && worker !== undefined) objects.hold(worker, entry)
   if (!graph.nodes.has(node, IS_TARGET)) objects.delete(graph.client, [entry.id])
 }
@@ -196,7 +196,7 @@ function tellDependent(graph: GraphTables, node: number, dependent: number): voi
   const { nodes } = graph
   if (nodes.hasEnded(dependent)) return
   if (nodes.stateOf(node) === FAILED) {
-    // What only a cancelled node needed is stopped: that goes for those that go with it, too.
+    // Inputs that only a cancelled node needs are stopped, and those of its dependents as well.
     if (nodes.has(node, IS_UNWANTED)) nodes.raise(dependent, IS_UNWANTED)
     failUnstarted(graph, dependent, nodes.outcomeOf(node))
   } else if (nodes.decreasePending(dependent) === 0) {
@@ -205,7 +205,7 @@ function tellDependent(graph: GraphTables, node: number, dependent: number): voi
   }
 }
 
-/** `node` has ended: it does not need `input` any more. */
+/** `node` has ended: it no longer needs `input`. */
 function leaveInput(graph: GraphTables, node: number, input: number): void {
   const { nodes } = graph
   if (nodes.decreaseNeeded(input) > 0) return
@@ -214,7 +214,7 @@ function leaveInput(graph: GraphTables, node: number, input: number): void {
     return
   }
   if (nodes.hasEnded(input)) return
-  // All that needed it have ended without it.
+  // All nodes that needed it ended before it did.
   const isUnwanted = nodes.has(node, IS_UNWANTED)
   nodes.raise(input, isUnwanted ? IS_LOOSE | IS_UNWANTED : IS_LOOSE)
   if (!graph.isOpen && !nodes.has(input, IS_TARGET)) dropNode(graph, input, isUnwanted)

@@ -1,19 +1,19 @@
 // Byte strings of any length in a few large arrays: ids, arguments and results of a graph's nodes.
-// A million arrays of their own would cost a hundred bytes each before they hold anything.
+// A million separate arrays would each cost a hundred bytes before they hold anything.
 
 import { latin1Slice, latin1Write } from '../../../base/bytes.js'
 import type { Task, TaskArgument } from '../../../wire/message.js'
 
-/** Small enough that a few strings that live long do not hold much of what was around them. */
+/** Small enough that a few long-lived strings do not keep much released memory allocated. */
 const CHUNK_BYTES = 32 * 1024
 const FIRST_CHUNK_BYTES = 256
 
-/** Strings begin at multiples of this, so that 32 bits can tell where in 16 GiB. */
+/** Strings are aligned to this, so that 32 bits can address 16 GiB. */
 const UNIT_BYTES = 4
 const UNIT_BITS = 13
 const UNITS = 1 << UNIT_BITS
 
-/** The length in front of each string. */
+/** Each string is preceded by its length. */
 const HEADER_BYTES = 4
 
 interface Chunk {
@@ -21,24 +21,24 @@ interface Chunk {
   /** The same memory. */
   readonly words: Uint32Array
   used: number
-  /** How many strings in it have not been released. */
+  /** The number of strings in it that are not released. */
   live: number
 }
 
-/** Byte strings by number. The number is never 0. */
+/** Byte strings by handle. A handle is never 0. */
 export class ByteStore {
   readonly #chunks: (Chunk | undefined)[] = []
-  /** Places in `#chunks` that can be used again. */
+  /** Indexes in `#chunks` that can be reused. */
   readonly #vacant: number[] = []
-  /** Where the next string goes; -1 before the first. */
+  /** The chunk for the next string; -1 before the first. */
   #open = -1
 
-  /** How many bytes are allocated. */
+  /** The allocated memory, in bytes. */
   get capacity(): number {
     return this.#chunks.reduce((sum, chunk) => sum + (chunk?.bytes.byteLength ?? 0), 0)
   }
 
-  /** Makes room for a string, which the caller writes (`buffer`, `start`). */
+  /** Reserves room for a string, which the caller writes (`buffer`, `start`). */
   reserve(length: number): number {
     const size = HEADER_BYTES + length + (-length & (UNIT_BYTES - 1))
     let slot = this.#open
@@ -54,7 +54,7 @@ export class ByteStore {
     return slot * UNITS + at / UNIT_BYTES + 1
   }
 
-  /** Keeps a copy of a latin1 string. */
+  /** Stores a copy of a latin1 string. */
   addLatin1(text: string): number {
     const handle = this.reserve(text.length)
     latin1Write(this.buffer(handle), text, this.start(handle))
@@ -66,18 +66,18 @@ export class ByteStore {
     return (this.#chunks[(handle - 1) >>> UNIT_BITS] as Chunk).bytes
   }
 
-  /** Where in that array the string begins. */
+  /** The offset of the string in that array. */
   start(handle: number): number {
     return ((handle - 1) & (UNITS - 1)) * UNIT_BYTES + HEADER_BYTES
   }
 
-  /** How many bytes the string has. */
+  /** The length of the string, in bytes. */
   length(handle: number): number {
     const chunk = this.#chunks[(handle - 1) >>> UNIT_BITS] as Chunk
     return chunk.words[(handle - 1) & (UNITS - 1)] as number
   }
 
-  /** The first four bytes of a string that `setHead` has written. */
+  /** The number that `setHead` wrote to the first four bytes of a string. */
   head(handle: number): number {
     const chunk = this.#chunks[(handle - 1) >>> UNIT_BITS] as Chunk
     return chunk.words[((handle - 1) & (UNITS - 1)) + 1] as number
@@ -95,7 +95,7 @@ export class ByteStore {
     return latin1Slice(this.buffer(handle), start, start + this.length(handle))
   }
 
-  /** Whether the string is this one, of one character per byte. */
+  /** Whether the string equals a text with one character per byte. */
   equalsLatin1(handle: number, text: string): boolean {
     const length = this.length(handle)
     if (length !== text.length) return false
@@ -107,7 +107,7 @@ export class ByteStore {
     return true
   }
 
-  /** The string will not be asked for any more. Its number may be given to another. */
+  /** Releases a string. Its handle may be reused. */
   release(handle: number): void {
     const slot = (handle - 1) >>> UNIT_BITS
     const chunk = this.#chunks[slot] as Chunk
@@ -121,7 +121,7 @@ export class ByteStore {
     this.#vacant.push(slot)
   }
 
-  /** A string that is longer than a chunk gets one to itself, and the open one stays open. */
+  /** Adds a chunk. A string longer than a chunk gets its own, and the open one stays open. */
   #addChunk(size: number): number {
     const usual = Math.min(CHUNK_BYTES, FIRST_CHUNK_BYTES * 2 ** Math.min(this.#chunks.length, 8))
     const slot = this.#vacant.pop() ?? this.#chunks.length
@@ -132,7 +132,7 @@ export class ByteStore {
     return slot
   }
 
-  /** What was open is full; if nothing in it lives any more it would never be released. */
+  /** Replaces the open chunk, which is full. Frees it if all its strings are released. */
   #leaveOpen(next: number): void {
     const before = this.#open
     this.#open = next
@@ -143,10 +143,10 @@ export class ByteStore {
   }
 }
 
-// What a node says beside its inputs: its name, the arguments that are no results of other nodes,
-// and where among them those are. Most nodes of most graphs say nothing, and take no room here.
+// The arguments of nodes: the name, the arguments that are not results of other nodes, and the
+// positions of those that are. Most nodes have only inputs, and take no space here.
 
-/** The types of arguments by number, in the low bits of the number in front of each. */
+/** The types of arguments by number, which is in the low bits of each argument's head. */
 const TYPES: readonly TaskArgument['type'][] = [
   'task',
   'objectID',
@@ -159,11 +159,11 @@ const TYPE_BITS = 3
 
 const NUMBER_BYTES = 4
 
-/** Names and arguments of nodes by number. 0 stands for no name and nothing but inputs. */
+/** Names and arguments of nodes by handle. 0: no name, and only inputs. */
 export class NodeArgumentStore {
   readonly #store = new ByteStore()
 
-  /** Keeps a copy of what `read` gives back. */
+  /** Stores the name and arguments of a task, for `read`. */
   add(task: Task): number {
     const { name, functionArgs } = task
     if (name === '' && functionArgs.every((argument) => argument.type === 'task')) return 0
@@ -180,7 +180,7 @@ export class NodeArgumentStore {
     return handle
   }
 
-  /** `inputs` gives the arguments that are results of other nodes, `inputCount` of them. */
+  /** `inputs`: returns the arguments that are results of other nodes, `inputCount` in all. */
   read(
     handle: number,
     inputCount: number,
@@ -218,7 +218,7 @@ export class NodeArgumentStore {
   }
 }
 
-/** Writes one argument and returns where the next one goes. */
+/** Writes one argument, and returns the offset of the next. */
 function writeArgument(buffer: Buffer, at: number, argument: TaskArgument): number {
   if (argument.type === 'task') return buffer.writeUInt32LE(INPUT, at)
   const { type, data: bytes } = argument
@@ -228,8 +228,8 @@ function writeArgument(buffer: Buffer, at: number, argument: TaskArgument): numb
   return start + bytes.byteLength
 }
 
-// Records of a few 32-bit words each, one behind the other: a table of a million rows that costs no
-// objects. It grows by chunks, so that growing never moves much at once.
+// Consecutive records of a few 32-bit words each: a table of a million rows without objects. It
+// grows by chunks, so that growing never copies much memory at a time.
 
 const CHUNK_BITS = 12
 const CHUNK_RECORDS = 1 << CHUNK_BITS
@@ -237,7 +237,7 @@ const RECORD_MASK = CHUNK_RECORDS - 1
 const FIRST_RECORDS = 16
 const WORD_BYTES = 4
 
-/** Rows of unsigned 32-bit numbers. They are only ever added. */
+/** Rows of unsigned 32-bit numbers. Rows are never removed. */
 export class Records {
   readonly #stride: number
   readonly #chunks: Uint32Array[] = []
@@ -245,7 +245,7 @@ export class Records {
   readonly #bytes: Buffer[] = []
   #count = 0
 
-  /** `stride`: how many numbers each record has. */
+  /** `stride`: the number of fields of each record. */
   constructor(stride: number) {
     this.#stride = stride
   }
@@ -285,17 +285,17 @@ export class Records {
     return sum
   }
 
-  /** The memory that a record is in. */
+  /** The memory that contains a record. */
   buffer(index: number): Buffer {
     return this.#bytes[index >>> CHUNK_BITS] as Buffer
   }
 
-  /** Where in that memory one number of a record begins, in bytes. */
+  /** The offset of one number of a record in that memory, in bytes. */
   start(index: number, field: number): number {
     return ((index & RECORD_MASK) * this.#stride + field) * WORD_BYTES
   }
 
-  /** Four characters per number, from `field` on. */
+  /** The text from `field` on, with four characters per number. */
   text(index: number, field: number, length: number): string {
     const start = this.start(index, field)
     return latin1Slice(this.buffer(index), start, start + length)
@@ -306,7 +306,7 @@ export class Records {
     latin1Write(this.buffer(index), text, this.start(index, field))
   }
 
-  /** Whether `text` is what `setText` has written there. */
+  /** Whether `setText` wrote this text there. */
   hasText(index: number, field: number, text: string): boolean {
     const bytes = this.buffer(index)
     const start = this.start(index, field)
@@ -316,7 +316,7 @@ export class Records {
     return true
   }
 
-  /** Only the first chunk begins small: most graphs are. */
+  /** Adds or enlarges a chunk. Only the first one starts small, because most graphs are. */
   #grow(first: Uint32Array | undefined): void {
     const isFirst = this.#count < CHUNK_RECORDS
     const records = isFirst ? Math.max(FIRST_RECORDS, this.#count * 2) : CHUNK_RECORDS

@@ -1,5 +1,5 @@
-// Everything that is known about one graph. The modules that change it are part.ts (nodes
-// arrive), task.ts (they are started), settle.ts (they end) and graph.ts (its life).
+// The state of one graph. The modules that change it are part.ts (nodes arrive), task.ts (nodes
+// start), settle.ts (nodes end) and graph.ts (the life of the graph).
 
 import type { TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
@@ -13,9 +13,9 @@ import type { SchedulerState } from '../state.js'
 
 /** A node that ran and failed. */
 export interface Failure {
-  /** Its result, in memory of its own. */
+  /** Its result, in its own memory. */
   readonly result: TaskResult
-  /** The error, where it is an object that is stored. */
+  /** The error, if it is a stored object. */
   readonly error: Pick<ObjectEntry, 'type' | 'name' | 'chunks'> | undefined
 }
 
@@ -25,30 +25,30 @@ export class GraphTables {
   readonly client: ClientEntry
   readonly id: TaskId
   readonly nodes: NodeTable = new NodeTable()
-  /** Of succeeded nodes, by their outcome. */
+  /** Values of succeeded nodes, by outcome. */
   readonly values: ValueStore = new ValueStore()
-  /** Of failed nodes, by their outcome minus 1. */
+  /** Failures of failed nodes, by outcome minus 1. */
   readonly failures: Failure[] = []
   /** Invariant: the nodes whose state is ready. */
   readonly ready: ReadySet = new ReadySet()
   /**
-   * Tasks of nodes that have waited since they became one. Invariant: they stand in the queue in
-   * the opposite order, so the last is the first, and comes before each node that is ready.
+   * Queued tasks of nodes that no worker has had yet. Invariant: the queue has them in reverse
+   * order, so the last one is first there, and precedes each ready node.
    */
   readonly queued: TaskEntry[] = []
   /** Objects that its nodes need, or may need. Invariant: each has this graph among its users. */
   readonly objects: Set<ObjectEntry> = new Set()
-  /** Whether more nodes may come. */
+  /** Whether more nodes may arrive. */
   isOpen = true
-  /** Whether it had anything in the queue before. */
+  /** Whether any of its tasks has been queued before. */
   hasBegun = false
-  /** The first of the nodes that have ended, of which others have not been told; a chain. */
+  /** The first finished node whose effects are pending; the head of a chain. */
   ended: number = NONE
-  /** How many nodes have not ended. */
+  /** The number of unfinished nodes. */
   unfinished = 0
-  /** Its client is told nothing before. */
+  /** No result is sent to its client before this time. */
   readonly tellsFrom: InstantMs
-  /** Nodes before this one have been looked at since the graph was closed. */
+  /** Nodes before this one have been swept since the graph was closed. */
   swept = 0
 
   constructor(state: SchedulerState, client: ClientEntry, id: TaskId) {

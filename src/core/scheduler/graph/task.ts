@@ -1,5 +1,5 @@
-// Nodes become tasks. Only the next one of each graph waits in the queue; the others wait here, as
-// numbers, so that a node that is ready late still goes first if it came early.
+// Nodes become tasks. Only the next nodes of each graph are in the queue; the others wait here, as
+// numbers, so that a node that becomes ready late still runs first if it arrived early.
 
 import { assert } from '../../../base/assert.js'
 import { bytesToLatin1, totalBytes } from '../../../base/bytes.js'
@@ -12,12 +12,12 @@ import { endUnstarted, failNode, leaveInputs } from './settle.js'
 import { KEEPS_RESULT, STARTED } from './nodes.js'
 import type { GraphTables } from './tables.js'
 import { publishTask, refusedFields } from '../publication.js'
-import { callClaimant, newTask, statusResult, vacates } from '../task/task.js'
+import { newTask, redeemLease, statusResult, vacates } from '../task/task.js'
 
-/** As many wait in the queue if they can: with one the queue would be empty time and again. */
+/** Minimum number of queued nodes, if enough are ready: with one the queue would often be empty. */
 const MIN_QUEUED = 2
 
-/** Puts the first ready node into the queue, unless one that comes before it is there already. */
+/** Queues ready nodes, unless enough nodes that precede them are already queued. */
 export function fillQueue(graph: GraphTables, owner: GraphEntry): void {
   for (let node = graph.ready.first; node !== NONE; node = graph.ready.first) {
     const front = graph.queued.at(-1)?.node?.index ?? Infinity
@@ -27,7 +27,7 @@ export function fillQueue(graph: GraphTables, owner: GraphEntry): void {
   }
 }
 
-/** The task of a node has left the queue, or will never be in it again. */
+/** Removes the task of a node that has left the queue for good. */
 export function leaveQueue(graph: GraphTables, task: TaskEntry): void {
   if (graph.queued.at(-1) === task) {
     graph.queued.pop()
@@ -43,28 +43,28 @@ function startNode(graph: GraphTables, owner: GraphEntry, node: number): void {
   const known = state.tasks.get(id)
   if (known !== undefined && !vacates(state, known)) {
     const fields = refusedFields(state, client, taskOf(graph, node))
-    state.output.log('warn', 'refused a node of a graph whose id is used by a task', fields)
+    state.output.log('warn', 'refused a graph node whose id is already used by a task', fields)
     endUnstarted(graph, node, 'notFound')
     failNode(graph, node, statusResult(id, 'notFound'))
     return
   }
   const message = taskOf(graph, node)
   const task = newTask(state, client, message)
-  assert(task !== undefined, 'a node was not checked when it came')
+  assert(task !== undefined, 'a node was not validated on arrival')
   task.bytes = encode(message)
   task.node = { graph: owner, index: node, input: largestObject(graph, message.functionArgs) }
   nodes.setState(node, STARTED)
   nodes.releaseArguments(node)
-  // Values travel in the task; objects have to stay until it has ended.
+  // Values are part of the task; objects must stay until it has ended.
   if (task.node.input === undefined) leaveInputs(graph, node)
   state.tasks.set(id, task)
   client.tasks.add(task)
   enqueue(graph, task, node)
   publishTask(state, task, 'inactive')
-  if (state.claims.size > 0) callClaimant(state, task)
+  if (state.leases.size > 0) redeemLease(state, task)
 }
 
-/** What a graph has begun goes on before what its client has sent since. */
+/** Queues a node. A graph that has begun precedes tasks that its client has sent since. */
 function enqueue(graph: GraphTables, task: TaskEntry, node: number): void {
   const { queued } = graph
   const { queue } = graph.state.pools[task.runtime]

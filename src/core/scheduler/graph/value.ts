@@ -1,29 +1,29 @@
-// The results of a graph's nodes, for as long as something needs them: a node that has them as an
-// input, or a client that lost its link and asks again. Small ones are kept here, of large ones the
-// id of the object.
+// The results of a graph's nodes, while they are needed as an input of a node, or by a client that
+// lost its connection and requests them again. Small results are stored here; for large ones, the
+// object id.
 
 import { bytesToLatin1, copyOf, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { identity, type ObjectId, objectIdOf, type TaskId } from '../../../base/ids.js'
 import { PLAIN_RESULT, type TaskResult } from '../../../wire/message.js'
 import { ByteStore } from './store.js'
 
-/** In front of each: bit 0 = an object, then 15 bits and 16 bits of the lengths of what follows. */
+/** The head of each value: bit 0 = an object, then 15 and 16 bits of metadata and worker length. */
 const HEAD_BYTES = 4
 const MAX_METADATA_BYTES = 0x7fff
 const MAX_WORKER_BYTES = 0xffff
 
-/** Results by number, which is never 0. */
+/** Results by handle, which is never 0. */
 export class ValueStore {
   readonly #store = new ByteStore()
 
-  /** How many bytes are allocated. */
+  /** The allocated memory, in bytes. */
   get capacity(): number {
     return this.#store.capacity
   }
 
   /**
-   * Keeps the value of a result with status success. With `isWhole` also what is told about it, so
-   * that `resultOf` gives the same back.
+   * Stores the value of a result with status success. `isWhole`: stores the other fields as well,
+   * so that `resultOf` returns the same result.
    */
   add(result: TaskResult, isWhole: boolean): number {
     const [inline] = result.inlineResults
@@ -46,13 +46,13 @@ export class ValueStore {
     return handle
   }
 
-  /** The value, or the id of the object that has it. The bytes are a view. */
+  /** The value, or the id of its object. The bytes are a view. */
   valueOf(handle: number): { readonly isObject: boolean; readonly data: Buffer } {
     const head = this.#store.head(handle)
     return { isObject: (head & 1) === 1, data: this.#valueOf(handle, head) }
   }
 
-  /** The id of the object; undefined for a value that is kept here. */
+  /** The id of the object; undefined for a value that is stored here. */
   objectIdOf(handle: number): ObjectId | undefined {
     const head = this.#store.head(handle)
     return (head & 1) === 1 ? objectIdOf(this.#valueOf(handle, head)) : undefined
@@ -77,7 +77,7 @@ export class ValueStore {
     }
   }
 
-  /** Nothing needs it any more. */
+  /** Frees a value that is no longer needed. */
   release(handle: number): void {
     this.#store.release(handle)
   }

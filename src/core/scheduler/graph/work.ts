@@ -1,76 +1,76 @@
-// What graphs have to do that may be long: to cancel, fail, free or forget a million nodes; and
-// the objects of a client that leaves (client/peer.ts). It is done a slice at a time, so that no
-// turn of the scheduler is long for it: what one turn leaves over is for the ticks that follow.
+// Long work: cancelling, failing or freeing a million nodes of graphs, and releasing the objects of
+// a client that leaves (client/peer.ts). It is done in slices, so that no turn of the scheduler
+// takes long: the work left over from one turn continues in the next ticks.
 
 import { latin1ToBytes } from '../../../base/bytes.js'
 import { objectIdOf, type ObjectId, type SchedulerId } from '../../../base/ids.js'
 import type { Runtime } from '../entries.js'
 import type { NodeKind } from './nodes.js'
 
-/** What looking at a node or following an edge costs; everything else is in proportion. */
+/** The cost of visiting a node or following an edge; other costs are in proportion. */
 export const STEP_COST = 1
-/** What telling a client or the monitors about a node costs, or freeing an object. */
+/** The cost of a message to a client or the monitors about a node, or of freeing an object. */
 export const MESSAGE_COST = 30
 
-/** How much is done in one turn, unless told otherwise: a few milliseconds. */
+/** Default budget of one turn: a few milliseconds. */
 const STEPS_PER_TURN = 24_000
 
-/** Somebody with long work. */
+/** A piece of long work. */
 export interface Worklist {
-  /** Works until all is done (true) or `GraphWork.left` is used up. */
+  /** Works until all is done (returns true) or `GraphWork.left` is used up. */
   advance(): boolean
 }
 
-/** A graph, as those see it who know nothing of graphs. */
+/** A graph as seen by modules that do not handle nodes. */
 export interface GraphWorklist extends Worklist {
-  /** That of its client. */
+  /** The runtime of its client. */
   readonly runtime: Runtime
-  /** How many of its nodes could run and are not in the queue. */
+  /** The number of ready nodes that are not queued. */
   readonly readyCount: number
-  /** The kinds of its nodes, which say how many have no task yet. */
+  /** The kinds of its nodes, with the numbers of nodes without a task. */
   readonly kinds: readonly NodeKind[]
   /** Throws if its tables disagree. */
   checkInvariants(): void
 }
 
-/** The long work of all graphs of one scheduler. */
+/** The long work of one scheduler. */
 export class GraphWork {
-  /** All graphs, from their first part until they are forgotten. */
+  /** All graphs, from their first part until they are removed. */
   readonly graphs: Set<GraphWorklist> = new Set()
-  /** How much may still be done in this turn; below 0 when the last step was long. */
+  /** The budget left in this turn; negative if the last step exceeded it. */
   left: number
-  /** Those that are not done, whose turn it is first. */
+  /** Unfinished work; the next one is first. */
   readonly #waiting = new Set<Worklist>()
   readonly #perTurn: number
   readonly #idPrefix: Buffer
   #copies = 0
 
-  /** `id`: what makes the ids of copies this scheduler's own. */
+  /** `id`: makes the ids of copies unique to this scheduler. */
   constructor(id: SchedulerId, stepsPerTurn: number = STEPS_PER_TURN) {
     this.#perTurn = stepsPerTurn
     this.left = stepsPerTurn
     this.#idPrefix = Buffer.concat([latin1ToBytes(id), Buffer.alloc(8)]).subarray(0, 8)
   }
 
-  /** How many nodes could run and are not in the queue. */
+  /** The number of ready nodes of all graphs that are not queued. */
   get ready(): number {
     let count = 0
     for (const graph of this.graphs) count += graph.readyCount
     return count
   }
 
-  /** Whether a tick is wanted at once. */
+  /** Whether a tick is due immediately. */
   get isDue(): boolean {
     return this.#waiting.size > 0 || this.left < this.#perTurn / 2
   }
 
-  /** Works now as far as this turn allows, and goes on with the next ticks. */
+  /** Works now as far as the budget allows, and continues in the next ticks. */
   begin(graph: Worklist): void {
     if (this.#waiting.has(graph) || graph.advance()) return
     this.#waiting.add(graph)
   }
 
-  /** A new turn: goes on with what is left, one graph after the other. */
+  /** Starts a new turn: continues the unfinished work, one graph after the other. */
   resume(): void {
     this.left = this.#perTurn
     for (let count = this.#waiting.size; count > 0 && this.left > 0; count -= 1) {
@@ -81,14 +81,14 @@ export class GraphWork {
     }
   }
 
-  /** The id of a copy of an object: 16 bytes that no other object has. */
+  /** A unique id for a copy of an object: 16 bytes. */
   nextCopyId(): ObjectId {
     const number = Buffer.alloc(8)
     number.writeBigUInt64BE(BigInt((this.#copies += 1)))
     return objectIdOf(Buffer.concat([this.#idPrefix, number]))
   }
 
-  /** Throws if a graph that waits is not known, or one disagrees with itself. */
+  /** Throws if a graph is inconsistent. */
   checkInvariants(): void {
     for (const graph of this.graphs) graph.checkInvariants()
   }

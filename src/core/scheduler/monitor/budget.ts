@@ -1,4 +1,4 @@
-// How much is told: what nobody could read is not sent.
+// Limits on event messages: more than a reader could follow is not sent.
 
 import type { InstantMs } from '../../../base/machine.js'
 import type { TaskStatus } from '../../../wire/message.js'
@@ -8,15 +8,15 @@ import { extraOf } from '../task/extra.js'
 /** Messages per millisecond. */
 const RATE = 2
 
-/** So many may come at once after a pause. */
+/** Maximum burst after a pause, in messages. */
 const BURST = 6_000
 
-/** A task that ends as most do is told of so often. */
-const STORY = 3
+/** The number of events of a task with a typical life. */
+const EVENTS_PER_TASK = 3
 
 const UNFINISHED: ReadonlySet<TaskStatus> = new Set(['inactive', 'running', 'canceling'])
 
-/** So much may be told in a time, and some at once after a pause. */
+/** A rate limit that allows a burst after a pause (a token bucket). */
 export class Budget {
   readonly #perMs: number
   readonly #burst: number
@@ -29,40 +29,39 @@ export class Budget {
     this.#left = burst
   }
 
-  /** Whether so much may be told now. */
+  /** Whether the budget allows `count` now. */
   has(count: number, now: InstantMs): boolean {
     this.#left = Math.min(this.#burst, this.#left + (now - this.#at) * this.#perMs)
     this.#at = now
     return this.#left >= count
   }
 
-  /** So much has been told. */
+  /** Takes `count` from the budget. */
   spend(count: number): void {
     this.#left -= count
   }
 }
 
 /**
- * What the subscribers of the monitor address may still be told of tasks. They take everything that
- * comes, and of millions of tasks a second there would be nobody to read it: above a rate some
- * tasks are told of, each from its beginning to its end, and the others are not.
+ * Limits the task events for subscribers of the monitor address, who receive everything that is
+ * published. Above the limit only some tasks are published, each from its beginning to its end.
  * docs/protocol.md#monitor
  */
 export class EventBudget {
   readonly #messages = new Budget(RATE, BURST)
 
-  /** Whether so much may be told now; it counts as told. */
+  /** Takes `count` from the budget, if it allows that now. */
   take(count: number, now: InstantMs): boolean {
     const mayTell = this.#messages.has(count, now)
     if (mayTell) this.#messages.spend(count)
     return mayTell
   }
 
-  /** Whether a step of a task is told: of those that were told of, each. */
+  /** Whether to publish a step of a task. All steps of a published task are published. */
   takeStep(task: TaskEntry, status: TaskStatus, now: InstantMs): boolean {
     if (task.extra?.isPublished === true) return true
     const isUnfinished = UNFINISHED.has(status)
-    if (!this.take(isUnfinished ? STORY : 1, now)) return false
+    if (!this.take(isUnfinished ? EVENTS_PER_TASK : 1, now)) return false
     if (isUnfinished) extraOf(task).isPublished = true
     return true
   }

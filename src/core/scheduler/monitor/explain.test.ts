@@ -1,4 +1,4 @@
-// What a scheduler tells of one task to a client that asks.
+// How a scheduler explains one task to a client that asks.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ import {
   workerHeartbeat,
 } from '../scheduler.kit.js'
 
-/** What client C is told of a task, in short. */
+/** The explanation of a task for client C, in short. */
 function explain(scheduler: TestScheduler, id = 't'): Omit<TaskExplanation, 'kind' | 'taskId'> {
   scheduler.actions()
   scheduler.receive('C', { kind: 'taskInquiry', taskId: taskId(id) })
@@ -26,7 +26,7 @@ function explain(scheduler: TestScheduler, id = 't'): Omit<TaskExplanation, 'kin
   return rest
 }
 
-test('a task waits, is given to a worker, begins, and is known no more once it has ended', () => {
+test('a task waits, is assigned, begins, and is unknown once it has ended', () => {
   const scheduler = withPeers({ clients: ['C'] }).moveTo(1_000)
   scheduler.receive('C', task('t', 'C')).moveTo(1_300)
   const waiting = explain(scheduler)
@@ -47,7 +47,7 @@ test('a task waits, is given to a worker, begins, and is known no more once it h
   assert.deepEqual(explain(scheduler).state, 'unknown')
 })
 
-test('what was tried before is told, and told with the result', () => {
+test('earlier attempts are reported, also with the result', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
   scheduler.receive('C', { ...task('t', 'C'), retries: 1 }).moveTo(100)
   scheduler.receive('V', result('t', 'failed')).moveTo(150)
@@ -64,7 +64,7 @@ test('what was tried before is told, and told with the result', () => {
   assert.deepEqual(action.message.attempts, past)
 })
 
-test('a task that a worker has given back without having begun it was not tried', () => {
+test('a task that a worker gave back without having begun it counts no attempt', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
   scheduler.receive('C', task('t', 'C')).receive('V', result('t', 'canceled'))
   assert.deepEqual(
@@ -82,7 +82,7 @@ test('the last twenty attempts are kept', () => {
   assert.equal(attempts.at(-1)?.outcome, 'unfinished')
 })
 
-test('what needs what nobody offers says what that is, beside others that are only busy', () => {
+test('a task that needs what no worker offers reports that requirement', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
   const capabilities = [{ name: 'gpu', value: 2 }]
   scheduler.receive('C', { ...task('t', 'C'), capabilities })

@@ -1,4 +1,4 @@
-// What is with one task, for a client that asks: where it is, why it waits, who had it.
+// The state of one task, for a client that asks: where it is, why it waits, which workers had it.
 // docs/protocol.md#explanation
 
 import type { Identity, TaskId } from '../../../base/ids.js'
@@ -13,7 +13,7 @@ import type { ClientEntry, PastAttempt, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { extraOf } from '../task/extra.js'
 
-/** So many attempts of a task are remembered, the last ones. */
+/** Maximum number of recorded attempts of a task; the oldest are dropped. */
 const MAX_ATTEMPTS = 19
 
 /** 32 bits. */
@@ -28,7 +28,7 @@ const NOTHING_KNOWN: Omit<TaskExplanation, 'kind' | 'taskId'> = {
   attempts: [],
 }
 
-/** A client wants to know what is with a task. It is always answered. */
+/** A client asks about a task. Always answered. */
 export function onTaskInquiry(
   state: SchedulerState,
   client: ClientEntry,
@@ -40,7 +40,7 @@ export function onTaskInquiry(
   state.output.send(client.identity, { kind: 'taskExplanation', taskId, ...found })
 }
 
-/** The task leaves its worker and has not ended. */
+/** Records an attempt of a task that leaves its worker unfinished. */
 export function rememberAttempt(
   task: TaskEntry,
   worker: Identity,
@@ -52,7 +52,7 @@ export function rememberAttempt(
   attempts.push({ worker, outcome, from: task.changedAt, to: now })
 }
 
-/** The attempts before the last one, for the client of a task. */
+/** The earlier attempts of a task, for its client. */
 export function pastAttempts({ extra }: TaskEntry, now: InstantMs): readonly TaskAttempt[] {
   return extra?.attempts?.map((attempt) => attemptOf(attempt, now)) ?? []
 }
@@ -79,7 +79,7 @@ function explainTask(
   }
 }
 
-/** A node of one of the client's graphs that is no task yet. */
+/** Explains a node of one of the client's graphs that is not a task yet. */
 function explainNode(
   { graphs }: ClientEntry,
   id: TaskId,

@@ -1,4 +1,4 @@
-// What monitors of ours are told, for how much credit, and what subscribers are told.
+// What monitors of this version receive, for how much credit, and what subscribers receive.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ function connect(scheduler: TestScheduler, request: MonitorRequest = ALL, name =
   scheduler.receive(name, { ...clientHeartbeat(), wantsReport: true }).receive(name, request)
 }
 
-/** What a monitor is told, since the last call or the last `actions`. */
+/** The reports to a monitor since the last call or the last `actions`. */
 function told(scheduler: TestScheduler, name = 'M'): readonly MonitorReport[] {
   return scheduler.actions().flatMap((action) => {
     if (action.type !== 'send' || action.to !== name) return []
@@ -54,14 +54,14 @@ function stateOf(scheduler: TestScheduler): MonitorState {
   return state
 }
 
-/** Runs so many tasks to their ends, by worker W for client C. */
+/** Runs this many tasks to completion, by worker W for client C. */
 function run(scheduler: TestScheduler, count: number, first = 0): void {
   for (let index = first; index < first + count; index += 1) {
     scheduler.receive('C', task(`t${index}`, 'C')).receive('W', result(`t${index}`))
   }
 }
 
-test('a monitor is told of each task that ends, with its whole story, soon', () => {
+test('a monitor receives each task that ends, with its full history, soon after', () => {
   const scheduler = withPeers({ clients: ['C'] })
   connect(scheduler)
   scheduler.moveTo(1_000).receive('C', { ...task('t', 'C'), name: 'mine' })
@@ -92,7 +92,7 @@ test('a monitor is told of each task that ends, with its whole story, soon', () 
   assert.deepEqual([message?.lostEvents, message?.failures, message?.states], [0, [], []])
 })
 
-test('what fails is told with what its worker said of the error; what never ran has no start', () => {
+test('failures are reported with their error; tasks that never ran have no start time', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler)
   scheduler.receive('C', task('bad', 'C')).moveTo(10)
@@ -122,7 +122,7 @@ test('what fails is told with what its worker said of the error; what never ran 
   })
 })
 
-test('failures are kept while nobody asks, the last 1,000, and told from where one has got to', () => {
+test('the last 1,000 failures are kept, and sent from the number that a monitor names', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   for (let index = 0; index < 1_100; index += 1) {
     scheduler.receive('C', task(`t${index}`, 'C')).receive('W', result(`t${index}`, 'failed'))
@@ -150,7 +150,7 @@ test('failures are kept while nobody asks, the last 1,000, and told from where o
   assert.deepEqual(told(scheduler.moveTo(30), 'O'), [])
 })
 
-test('a message takes a credit; without credit events wait, and then are lost and counted', () => {
+test('a message takes one credit; without credit, events wait, then are dropped and counted', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler, { ...ALL, credit: 2 })
   run(scheduler, 1_200)
@@ -164,13 +164,13 @@ test('a message takes a credit; without credit events wait, and then are lost an
   assert.deepEqual(told(scheduler.moveTo(3_000)), [])
   scheduler.receive('M', { ...ALL, credit: 1 })
   const [next] = told(scheduler.moveTo(4_000))
-  // 12,200 have ended, 1,000 were told, 10,000 are kept.
+  // 12,200 have ended, 1,000 were sent, 10,000 are kept.
   assert.equal(next?.lostEvents, 1_200)
   assert.equal(next?.events[0]?.taskId, 't2200')
   assert.equal(next?.events.length, 500)
 })
 
-test('credit adds up to a bound', () => {
+test('credit adds up to a limit', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler, { ...NOTHING, credit: 2 ** 32 - 1 })
   for (let index = 0; index < 3; index += 1) scheduler.receive('M', { ...NOTHING, credit: 900 })
@@ -179,7 +179,7 @@ test('credit adds up to a bound', () => {
   assert.equal(told(scheduler).length, 32)
 })
 
-test('nothing is kept or told of tasks that ended before a monitor wanted to know', () => {
+test('events of tasks that ended before a monitor subscribed are not kept or sent', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler, { ...NOTHING, credit: 10 })
   run(scheduler, 3)
@@ -191,7 +191,7 @@ test('nothing is kept or told of tasks that ended before a monitor wanted to kno
     events.map((event) => event.taskId),
     ['t3', 't4'],
   )
-  // It has had enough: others are told all the same.
+  // It unsubscribes; others still receive events.
   scheduler.receive('M', NOTHING)
   connect(scheduler, ALL, 'N')
   run(scheduler, 1, 5)
@@ -202,26 +202,26 @@ test('nothing is kept or told of tasks that ended before a monitor wanted to kno
   assert.deepEqual([to('M'), to('N')], [0, 1])
 })
 
-test('who has not said that it understands, or has gone, is told nothing', () => {
+test('a client without the feature, or that has left, receives nothing', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('stranger', ALL)
   const older = { ...clientHeartbeat(), features: OUR_FEATURES & ~FEATURE_MONITORS }
   scheduler.receive('older', older).receive('older', ALL)
   assert.equal(scheduler.logs().filter((line) => line.startsWith('ignored a monitor')).length, 2)
-  // Whatever its runtime: this one says none, and is taken for Python's.
+  // Whatever its runtime: this one sends none, and is considered Python.
   connect(scheduler)
   scheduler.handle({ type: 'peerDisconnected', peer: peer('M') }).actions()
   run(sample(scheduler), 1)
   const sent = scheduler.moveTo(1_000).actions()
   const kinds = sent.map((action) => (action.type === 'send' ? action.message.kind : action.type))
   assert.ok(!kinds.includes('monitorReport'))
-  // It comes back, and asks anew.
+  // It reconnects, and subscribes again.
   connect(scheduler)
   run(scheduler, 1, 1)
   assert.equal(told(scheduler.moveTo(2_000)).length, 1)
 })
 
-test('there may be a hundred monitors; one that is lost makes room, and the log says so once', () => {
+test('there may be a hundred monitors; a lost one makes room, and refusals are logged once', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   for (let index = 0; index < 100; index += 1) connect(scheduler, ALL, `M${index}`)
   for (let count = 0; count < 5; count += 1) connect(scheduler, ALL, 'late')
@@ -236,7 +236,7 @@ test('there may be a hundred monitors; one that is lost makes room, and the log 
   assert.equal(told(scheduler.moveTo(60_100), 'late').length, 1)
 })
 
-test('failures with long texts are told a part at a time, to all monitors together, each once', () => {
+test('failures with long texts are sent in slices, for all monitors together, each once', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   const error = { name: 'Error', message: 'm'.repeat(1_024), stack: 's'.repeat(4_096) }
   for (let index = 0; index < 200; index += 1) {
@@ -259,14 +259,14 @@ test('failures with long texts are told a part at a time, to all monitors togeth
       characters += failures.length * 5_125
     }
     most = Math.max(most, characters)
-    // What is asked again is not told again, and waits for nothing.
+    // A repeated request does not repeat failures.
     for (const name of names) scheduler.receive(name, NOTHING).receive(name, wish)
   }
   for (const name of names) assert.deepEqual(numbers.get(name), range(1, 200))
-  assert.ok(most > 0 && most < 250_000 + 100_000 + 2 * 5_500, `${most} characters at once`)
+  assert.ok(most > 0 && most < 250_000 + 100_000 + 2 * 5_500, `${most} characters in one turn`)
 })
 
-test('the state counts what there is, what has ended, and by function', () => {
+test('the state counts current and ended tasks, by function as well', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler)
   scheduler.receive('C', instruction('create', 'C', ['g']))
@@ -293,7 +293,7 @@ test('the state counts what there is, what has ended, and by function', () => {
     { reason: 'noCapability', needs: 'tpu=1', function: 'name of f', tasks: 1, forMS: 500 },
   ])
   assert.deepEqual([state.workers, state.workerReports.length], [1, 1])
-  // The monitor is none of the clients.
+  // The monitor is not counted as a client.
   assert.deepEqual(
     [state.clients, state.clientReports.map(({ client, tasks }) => [client, tasks])],
     [1, [['C', 3]]],
@@ -302,7 +302,7 @@ test('the state counts what there is, what has ended, and by function', () => {
   assert.ok(state.objects >= 2 && state.objectBytes >= (bytes[0] ?? 0) + (bytes[1] ?? 0))
 })
 
-test('of many workers and clients each state tells some, and the next one the next', () => {
+test('each state lists some of many workers and clients, in turn', () => {
   const names = range(1, 2_500).map(String)
   const clients = names.map((name) => `C${name}`)
   const scheduler = withPeers({ clients, workers: names.map((name) => `W${name}`) })
@@ -324,7 +324,7 @@ test('of many workers and clients each state tells some, and the next one the ne
   assert.equal(seen[1]?.workerReports[0]?.worker.workerId, 'W1001')
 })
 
-test('counts of what waits follow tasks that go, and clients that go', () => {
+test('counts of waiting tasks are updated when tasks or clients leave', () => {
   const scheduler = withPeers({ clients: ['C', 'D'] })
   connect(scheduler)
   for (const client of ['C', 'D']) {
@@ -369,7 +369,7 @@ test('nodes of graphs that wait for others are counted as such', () => {
   assert.deepEqual(stateOf(scheduler).waitingCounts, [])
 })
 
-test('nodes that could run are counted by function and by what they need', () => {
+test('ready nodes are counted by function and requirement', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler)
   scheduler.receive('C', instruction('create', 'C', ['f', 'g']))
@@ -401,7 +401,7 @@ test('nodes that could run are counted by function and by what they need', () =>
   ])
 })
 
-test('more names of functions than are counted go under one', () => {
+test('function names beyond the limit are counted together', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   connect(scheduler)
   for (const number of range(1, 1_010)) {
@@ -415,7 +415,7 @@ test('more names of functions than are counted go under one', () => {
   assert.deepEqual([functions[0]?.name, functions[0]?.ended], ['(others)', 10])
 })
 
-test('subscribers are told all up to a rate, and above it of some tasks all', () => {
+test('subscribers receive all events up to a rate, and above it all events of some tasks', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.handle({ type: 'subscribersChanged', count: 1 }).actions()
   const published = (): readonly string[] =>
@@ -423,14 +423,14 @@ test('subscribers are told all up to a rate, and above it of some tasks all', ()
   run(scheduler, 5_000)
   const lines = published()
   assert.equal(lines.length, 6_000)
-  const stories = new Map<string, string[]>()
+  const logs = new Map<string, string[]>()
   for (const line of lines) {
     const [, , , id = '', status = ''] = line.split(' ')
-    stories.set(id, [...(stories.get(id) ?? []), status])
+    logs.set(id, [...(logs.get(id) ?? []), status])
   }
-  assert.equal(stories.size, 2_000)
-  for (const story of stories.values()) {
-    assert.deepEqual(story, ['inactive', 'running', 'success'])
+  assert.equal(logs.size, 2_000)
+  for (const log of logs.values()) {
+    assert.deepEqual(log, ['inactive', 'running', 'success'])
   }
   scheduler.moveTo(1_000)
   run(scheduler, 5_000, 5_000)
@@ -438,7 +438,7 @@ test('subscribers are told all up to a rate, and above it of some tasks all', ()
   assert.ok(more <= 2_000 && more > 1_990)
 })
 
-test('a task that was told of is told to its end, however long that takes', () => {
+test('all events of a published task are published, however long it takes', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.handle({ type: 'subscribersChanged', count: 1 })
   scheduler.receive('C', task('long', 'C'))

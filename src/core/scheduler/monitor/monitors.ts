@@ -1,6 +1,6 @@
-// Monitors of ours: clients that want to know what happens. Each is told as much as it has given
-// credit for; what it has no credit for is kept for a while, for all of them together, and then
-// lost. Nothing is built while nobody asks, but the failures, which are few.
+// Monitors of this version: clients that request events. Each receives as many messages as it has
+// given credit for. Events without credit are kept for a while, for all monitors together, and then
+// dropped. Without monitors nothing is recorded except failures, which are few.
 // docs/protocol.md#monitors
 
 import { clippedError } from '../../../base/text.js'
@@ -23,9 +23,9 @@ import type { Output } from '../output.js'
 import { Budget } from './budget.js'
 import { hasFailed, type FunctionTable } from './report.js'
 
-// The last of something: each item has a number, counted from the first one ever.
+// The last items of a sequence: each has a number, counted from the very first one.
 
-/** A list that forgets its oldest items. */
+/** A list that drops its oldest items. */
 class History<T> {
   readonly #capacity: number
   #items: T[] = []
@@ -53,7 +53,7 @@ class History<T> {
     this.#start = Math.max(this.#start, this.#end - this.#capacity)
   }
 
-  /** Items from a number on that is not forgotten. */
+  /** At most `most` items, starting with number `from`, which must not have been dropped. */
   slice(from: number, most: number): readonly T[] {
     const to = Math.min(this.#end, from + most)
     const items: T[] = []
@@ -63,46 +63,46 @@ class History<T> {
     return items
   }
 
-  /** Forgets all items; the next one has the next number. */
+  /** Drops all items; numbering continues. */
   clear(): void {
     this.#items = []
     this.#start = this.#end
   }
 }
 
-/** So many events wait for monitors that are slow. */
+/** Maximum number of events that are kept for slow monitors. */
 const MAX_EVENTS = 10_000
 
 const MAX_FAILURES = 1_000
 const MAX_MONITORS = 100
 
-/** Of messages that one has not read: what waits for it is no more than this. */
+/** Maximum credit of a monitor: the messages that it has not read yet. */
 const MAX_CREDIT = 32
 
-/** In one message. */
+/** Maximum items in one message. */
 const MOST = { events: 500, failures: 50 } as const
 
-/** To one monitor in one turn. */
+/** Maximum messages to one monitor in one turn. */
 const MAX_MESSAGES = 10
 
-/** What has happened is told no later than this. */
+/** Maximum delay of an event. */
 const DELAY_MS = 100
 
-/** Names that tasks come with are cut. */
+/** Longer task names are truncated. */
 const MAX_NAME = 256
 
-/** Failures come with texts, and all that are kept at once: in characters, of all monitors. */
+/** Rate limit for the texts of failures, in characters, for all monitors together. */
 const FAILURE_TEXT = { perMs: 1_000, burst: 250_000 } as const
 
-/** How long a failure is beside its texts, in characters. */
+/** The cost of a failure besides its texts, in characters. */
 const FAILURE_LENGTH = 200
 
-/** That there are too many is said so often. */
+/** Minimum interval between log lines about too many monitors. */
 const REFUSAL_INTERVAL_MS = 60_000
 
 const NOBODY: Identity = identity('')
 
-/** What this needs to know of the scheduler. */
+/** The parts of the scheduler's state that monitors need. */
 interface Circumstances {
   readonly clients: ReadonlyMap<Identity, ClientEntry>
   readonly functions: FunctionTable
@@ -110,13 +110,13 @@ interface Circumstances {
   readonly now: InstantMs
 }
 
-/** Where the rows of a state begin. */
+/** The first rows of a state message. */
 export interface FirstRows {
   readonly firstWorker: number
   readonly firstClient: number
 }
 
-/** What is known of a task that has ended. */
+/** A task that has ended. */
 interface Ended {
   readonly taskId: TaskId
   readonly name: string
@@ -132,38 +132,38 @@ interface Ended {
   readonly error: TaskError | undefined
 }
 
-/** How a task has ended. */
+/** How a task ended. */
 interface TaskEnding {
   readonly result: Pick<TaskResult, 'status' | 'error'>
-  /** The worker that had it, as far as it had one. */
+  /** The worker that had it, if any. */
   readonly worker: WorkerEntry | undefined
   readonly durationMs: number | undefined
 }
 
-/** A client that wants to know. Numbers are those of the next event or failure that it is told. */
+/** A subscribed client. Numbers are those of the next event or failure to send. */
 interface Monitor {
   readonly client: Identity
   credit: number
-  /** Undefined: it does not want events. */
+  /** Undefined if it did not request events. */
   events: number | undefined
   wantsFailures: boolean
-  /** Undefined: it never wanted any. */
+  /** Undefined if it never requested failures. */
   failures: number | undefined
-  /** The rows of its next state begin here. */
+  /** The first rows of its next state message. */
   firstWorker: number
   firstClient: number
 }
 
-/** All monitors that have asked. */
+/** All monitors. */
 export class Monitors {
   readonly #byClient = new Map<ClientEntry, Monitor>()
   readonly #events = new History<Ended>(MAX_EVENTS)
   readonly #failures = new History<Ended>(MAX_FAILURES)
   readonly #failureText = new Budget(FAILURE_TEXT.perMs, FAILURE_TEXT.burst)
   readonly #refusals = new Recurrence(REFUSAL_INTERVAL_MS)
-  /** When something is to be told. */
+  /** When the next message is due. */
   #dueAt: InstantMs | undefined
-  /** Whether events are kept: somebody wants them. */
+  /** Whether events are recorded, because a monitor requested them. */
   wantsEvents = false
 
   /** When `flush` must be called next. */
@@ -171,12 +171,12 @@ export class Monitors {
     return this.#dueAt
   }
 
-  /** A client wants to be told, or to be told more. */
+  /** A client subscribes, changes its subscription, or adds credit. */
   onRequest(state: Circumstances, from: Identity, message: MonitorRequest): void {
     const client = state.clients.get(from)
     if (client === undefined || !hasFeature(client.features, FEATURE_MONITORS)) {
       const fields = { client: from }
-      state.output.log('debug', 'ignored a monitor that has not said what it is', fields)
+      state.output.log('debug', 'ignored a monitor without the feature', fields)
       return
     }
     const known = this.#byClient.get(client)
@@ -188,17 +188,17 @@ export class Monitors {
     monitor.wantsFailures = wantsFailures
     if (wantsFailures) monitor.failures ??= Math.min(failuresAfter, this.#failures.end)
     this.#onWishes()
-    // One that gives a credit for each message is not told of each task in a message of its own.
+    // A monitor that adds one credit per message must not get a message for each task.
     if (known === undefined || this.#hasFullMessage(monitor)) this.#dueAt = state.now
     else this.#dueAt ??= state.now + DELAY_MS
   }
 
-  /** A client has gone, or has lost its connection: it asks anew when it is back. */
+  /** Removes a client that left or disconnected: it subscribes again when it reconnects. */
   leave(client: ClientEntry): void {
     if (this.#byClient.delete(client)) this.#onWishes()
   }
 
-  /** Whether `onEnded` is of any use for a task that ends so. */
+  /** Whether `onEnded` has to be called for a task that ends with this status. */
   wants(status: TaskStatus): boolean {
     return this.wantsEvents || hasFailed(status)
   }
@@ -213,7 +213,7 @@ export class Monitors {
     if (this.#events.end % MOST.events === 0) this.#dueAt = state.now
   }
 
-  /** Tells what is due. Called after each event. */
+  /** Sends what is due. Called after each event. */
   flush(state: Circumstances): void {
     if (this.#dueAt === undefined || state.now < this.#dueAt) return
     this.#dueAt = undefined
@@ -226,7 +226,7 @@ export class Monitors {
     }
   }
 
-  /** Tells all that have credit the state of everything. */
+  /** Sends the state of everything to all monitors that have credit. */
   sendStates(state: Circumstances, stateFor: (first: FirstRows) => MonitorState): void {
     for (const monitor of this.#byClient.values()) {
       if (monitor.credit === 0) continue
@@ -248,7 +248,7 @@ export class Monitors {
     const none = { events: undefined, wantsFailures: false, failures: undefined }
     const monitor: Monitor = { client: id, credit: 0, ...none, firstWorker: 0, firstClient: 0 }
     this.#byClient.set(client, monitor)
-    output.log('debug', 'a client monitors', { client: id })
+    output.log('debug', 'a client subscribed as a monitor', { client: id })
     return monitor
   }
 
@@ -265,7 +265,7 @@ export class Monitors {
     )
   }
 
-  /** Whether there is something to tell, and it may be told now. */
+  /** Whether there is something to send, and it may be sent now. */
   #mayTell(monitor: Monitor, now: InstantMs): boolean {
     const { credit, events } = monitor
     const hasEvents = events !== undefined && events < this.#events.end
@@ -277,12 +277,12 @@ export class Monitors {
     return credit > 0 && wantsFailures && failures !== undefined && failures < this.#failures.end
   }
 
-  /** The next failures of a monitor, as far as they may be told now. */
+  /** The next failures of a monitor, as far as they may be sent now. */
   #nextFailures({ wantsFailures, failures }: Monitor, now: InstantMs): News<Ended> {
     if (!wantsFailures || !this.#failureText.has(FAILURE_LENGTH, now)) return NO_NEWS
     const { items, ...news } = nextOf(this.#failures, failures, MOST.failures)
     let count = 0
-    // The last one may be longer than what is left: the next ones wait for it.
+    // The last one may exceed the budget: the next ones wait until it has recovered.
     while (count < items.length && this.#failureText.has(FAILURE_LENGTH, now)) {
       this.#failureText.spend(lengthOf(items[count]))
       count += 1
@@ -320,7 +320,7 @@ interface News<T> {
 
 const NO_NEWS: News<never> = { items: [], from: 0, to: 0, lost: 0 }
 
-/** What comes next of a history for somebody who has all before `next`. */
+/** The next items of a history for a monitor that has all items before `next`. */
 function nextOf<T>(history: History<T>, next: number | undefined, most: number): News<T> {
   if (next === undefined) return NO_NEWS
   const from = Math.max(next, history.start)
@@ -333,12 +333,12 @@ function lengthOf(failure: Ended | undefined): number {
   return FAILURE_LENGTH + name.length + message.length + stack.length
 }
 
-/** Where the rows of the next message begin. */
+/** The first row of the next message. */
 function nextRow(first: number, told: number, all: number): number {
   return first + told >= all ? 0 : first + told
 }
 
-// No spreads from here on: there may be a hundred thousand events a second.
+// No spreads from here on, because there may be a hundred thousand events a second.
 
 function endedOf(
   state: Circumstances,
@@ -397,7 +397,7 @@ function failureOf(ended: Ended, number: number, now: InstantMs): TaskFailure {
   }
 }
 
-/** 0 is for what is not known. */
+/** Milliseconds since `then`; 0 if unknown. */
 function ago(then: InstantMs | undefined, now: InstantMs): number {
   return then === undefined ? 0 : Math.max(now - then, Number.EPSILON)
 }

@@ -1,4 +1,4 @@
-// What a scheduler tells of itself to a client that asks: docs/protocol.md#report.
+// The scheduler's report about itself for a client that requests it: docs/protocol.md#report.
 
 import { identity, type Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
@@ -23,10 +23,10 @@ import { titleOf } from '../task/extra.js'
 import type { FirstRows } from './monitors.js'
 import { waitingCounts } from './waiting.js'
 
-/** So many workers, and so many clients, are told of one by one. */
+/** Maximum number of workers, and of clients, listed one by one. */
 export const MAX_ROWS = 1_000
 
-/** More than any peer of ours tells: what others tell must not make a report too long to send. */
+/** Limits for data from peers, which must not make a report too long. Ours send less. */
 const MOST = { characters: 256, capabilities: 64, running: 32 } as const
 
 /** 32 bits. */
@@ -34,7 +34,7 @@ const MAX_MS = 2 ** 32 - 1
 
 const NOBODY: Identity = identity('')
 
-/** For a client that has asked. */
+/** The report for a client. */
 export function reportFor(
   state: SchedulerState,
   runtime: Runtime,
@@ -56,7 +56,7 @@ export function reportFor(
   }
 }
 
-/** What is told of workers. */
+/** The reports about workers. */
 export function workerRows(
   state: SchedulerState,
   workers: readonly WorkerEntry[],
@@ -64,7 +64,7 @@ export function workerRows(
   return workers.map((worker) => workerReport(state, worker))
 }
 
-/** What is told of clients. */
+/** The reports about clients. */
 export function clientRows(clients: readonly ClientEntry[]): readonly ClientReport[] {
   return clients.map(clientReport)
 }
@@ -85,7 +85,7 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
   }
 }
 
-/** Of what it has said last, what it has not answered since. */
+/** The running tasks from its last heartbeat that have not finished since. */
 function runningOf(
   state: SchedulerState,
   worker: WorkerEntry,
@@ -110,7 +110,7 @@ function clientReport({ identity: client, ...entry }: ClientEntry): ClientReport
   }
 }
 
-/** What is kept of what a peer tells of itself; undefined: it tells nothing. */
+/** The part of a peer's information that is kept; undefined if it sends none. */
 export function keptInfo([info]: readonly PeerInfo[]): PeerInfo | undefined {
   if (info === undefined) return undefined
   const { name, host, machineId, version, allocation } = info
@@ -128,28 +128,28 @@ function clipped(text: string): string {
   return text.slice(0, MOST.characters)
 }
 
-// What is counted of functions, by name: monitors show it, and what waits is counted by it.
+// Counters by function name: shown by monitors, and used to count waiting tasks.
 
-/** So many names are counted by themselves. */
+/** Maximum number of names that are counted separately. */
 const MAX_NAMES = 1_000
 
-/** What is counted under for all others: no function can have this name. */
+/** The name for all others: no function can have it. */
 const OTHERS = '(others)'
 
-/** Longer names are cut. */
+/** Longer names are truncated. */
 const MAX_NAME_BYTES = 256
 
 /** The functions of all tasks since the start. */
 export class FunctionTable {
   readonly #byName = new Map<string, FunctionCounts>()
 
-  /** What a task with this function is counted under. */
+  /** The counters for a function. */
   of(fn: ObjectEntry | undefined): FunctionCounts {
     if (fn === undefined) return this.#named('')
     return (fn.counts ??= this.#named(spokenName(fn.name, MAX_NAME_BYTES)))
   }
 
-  /** A task has ended. `durationMs`: how long its function took; undefined: that is not known. */
+  /** Counts a finished task. `durationMs`: how long its function took; undefined if unknown. */
   count(fn: ObjectEntry | undefined, status: TaskStatus, durationMs: number | undefined): void {
     const counts = this.of(fn)
     counts.ended += 1
@@ -160,7 +160,7 @@ export class FunctionTable {
     if (durationMs > counts.longestMs) counts.longestMs = durationMs
   }
 
-  /** Those first of which most tasks have ended. */
+  /** At most `most` functions, those with the most finished tasks first. */
   reports(most: number): readonly FunctionReport[] {
     const busiest = [...this.#byName.values()].filter(({ ended }) => ended > 0)
     busiest.sort((a, b) => b.ended - a.ended)
@@ -179,23 +179,23 @@ export class FunctionTable {
   }
 }
 
-/** Whether a status is told as a failure. */
+/** Whether a status is reported as a failure. */
 export function hasFailed(status: TaskStatus): boolean {
   return status === 'failed' || status === 'workerDied'
 }
 
-// The state of everything, as a monitor of ours is told it once a second. Of many workers and
-// clients a message has some, and the next one has the next. docs/protocol.md#monitors
+// The state of everything, sent to monitors of this version once a second. If there are many
+// workers and clients, each message lists some of them in turn. docs/protocol.md#monitors
 
 const MAX_FUNCTIONS = 200
 
-/** What the scheduler's own process uses. */
+/** The resource usage of the scheduler process. */
 interface OwnUse {
   readonly scheduler: Resource
   readonly rssFree: number
 }
 
-/** Costs at most some milliseconds, however much there is. */
+/** The state for a monitor. Takes at most a few milliseconds, whatever its size. */
 export function stateFor(
   state: SchedulerState,
   { scheduler, rssFree }: OwnUse,

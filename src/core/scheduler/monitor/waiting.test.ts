@@ -1,4 +1,4 @@
-// What a scheduler says of tasks that wait for a worker.
+// How a scheduler reports tasks that wait for a worker.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,13 +18,13 @@ import {
 
 const WAIT = 'tasks wait: no connected worker can run them'
 
-/** What the echo says to a client. */
+/** The echo for a client. */
 function echoTo(scheduler: TestScheduler, client: string): string | undefined {
   scheduler.receive(client, clientHeartbeat())
   return scheduler.lines().find((line) => line.startsWith(`${client} <- echo`))
 }
 
-/** Lines of the log about waiting, while time passes. */
+/** The number of log lines about waiting while time passes. */
 function waitUntil(scheduler: TestScheduler, end: number): number {
   let count = 0
   for (let now = scheduler.now + 1_000; now <= end; now += 1_000) {
@@ -39,7 +39,7 @@ function waitUntil(scheduler: TestScheduler, end: number): number {
   return count
 }
 
-test('an echo says that there is no worker, and for how long that has been so', () => {
+test('an echo reports that there is no worker, and for how long', () => {
   const scheduler = withPeers({ clients: ['C', 'D'] })
   assert.equal(echoTo(scheduler, 'C'), 'C <- echo S')
   const { now } = scheduler
@@ -52,7 +52,7 @@ test('an echo says that there is no worker, and for how long that has been so', 
   assert.equal(echoTo(scheduler, 'C'), 'C <- echo S')
 })
 
-test('workers of another runtime are not enough, nor is one that leaves', () => {
+test('workers of another runtime, or leaving ones, do not count', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('P', workerHeartbeat(PYTHON)).receive('C', task('a', 'C'))
   assert.equal(echoTo(scheduler, 'C'), 'C <- echo S noRuntime 1 0')
@@ -62,20 +62,20 @@ test('workers of another runtime are not enough, nor is one that leaves', () => 
   assert.equal(echoTo(scheduler, 'C'), 'C <- echo S noWorker 1 0')
 })
 
-test('an echo says that all workers are busy', () => {
+test('an echo reports that all workers are busy', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   assert.equal(echoTo(scheduler, 'C'), 'C <- echo S allBusy 2 0')
 })
 
-test('an older client is told nothing of it', () => {
+test('an older client receives no such report', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', task('a', 'C')).actions()
   scheduler.receive('C', clientHeartbeat(OLDER))
   assert.deepEqual(scheduler.lines(), ['C <- echo S'])
 })
 
-test('the log says so once after five seconds, and again only when it has been over', () => {
+test('it is logged once after five seconds, and again only after it was resolved', () => {
   const scheduler = withPeers({ clients: ['C'] })
   const start = scheduler.now
   scheduler.receive('C', task('a', 'C'))
@@ -101,11 +101,11 @@ test('the log names the runtime that is missing', () => {
   assert.equal(line?.level, 'warn')
 })
 
-test('a client hears that its task has begun, and that it waits again without its worker', () => {
+test('a client is notified that its task has begun, and that it waits again', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   scheduler.receive('C', task('a', 'C')).actions()
   scheduler.receive('W', update('a', 'running'))
-  assert.ok(!scheduler.lines().some((line) => line.startsWith('C <-')), 'that one does not have it')
+  assert.ok(!scheduler.lines().some((line) => line.startsWith('C <-')), 'W does not have it')
   scheduler.receive('V', update('a', 'running'))
   assert.deepEqual(scheduler.lines(), ['C <- running a 0/0'])
   scheduler.handle({ type: 'peerDisconnected', peer: peer('V') })
@@ -114,7 +114,7 @@ test('a client hears that its task has begun, and that it waits again without it
   assert.deepEqual(scheduler.lines(), [], 'it had not begun there')
 })
 
-test('a client that sends a task again hears that it has begun', () => {
+test('a client that resubmits a task is notified that it has begun', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'running')).actions()
   scheduler.receive('C', task('a', 'C'))
@@ -129,7 +129,7 @@ test('a task that is retried waits again', () => {
   assert.deepEqual(scheduler.lines(), ['C <- queued a 0/0', 'W <- task a'])
 })
 
-test('an older client is not told that a task has begun', () => {
+test('an older client is not notified that a task has begun', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', clientHeartbeat(OLDER)).receive('C', task('a', 'C')).actions()
   scheduler.receive('W', update('a', 'running'))

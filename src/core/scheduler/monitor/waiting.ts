@@ -1,5 +1,5 @@
-// Why tasks wait, and for how long that has been the reason: clients are told in echoes, the log
-// has a line. docs/protocol.md#waiting
+// Why tasks wait, and how long that has been the reason: reported to clients in echoes, and logged.
+// docs/protocol.md#waiting
 
 import type { InstantMs } from '../../../base/machine.js'
 import type { WaitingReason } from '../../../base/waiting-reason.js'
@@ -16,29 +16,29 @@ import type { Lane } from '../worker/lanes.js'
 import type { Deadlock } from '../worker/placement.js'
 import type { WorkerPool } from '../worker/pool.js'
 
-/** So long tasks wait for a worker that could run them before the log says so. */
+/** How long tasks wait for a worker that could run them before that is logged. */
 const PATIENCE_MS = 5_000
 
-/** Between two lines of the log about the same. */
+/** Minimum interval between log lines about the same condition. */
 const LINE_INTERVAL_MS = 60_000
 
-/** Clients are told once so large a share of what may be held is free, not of each task. */
+/** Clients are notified once this fraction of the capacity is free, not for each task. */
 const FREE_SHARE = 8
 
-/** So many lines at once tell of tasks that need what nobody offers; more follow. */
+/** Maximum log lines at a time about requirements that no worker meets; more follow later. */
 const MAX_LINES = 10
 
-/** A client is told of so many such needs. */
+/** Maximum number of such requirements in a report to a client. */
 const MAX_LACKING = 20
 
-/** So long tasks wait for what their ancestors have before the log says so. */
+/** How long tasks wait for units that their ancestors hold before that is logged. */
 const FAMILY_PATIENCE_MS = 3_000
 
 const NOBODY = 'tasks wait: no connected worker can run them'
-const DEADLOCK = 'tasks wait for units that parent tasks hold, which wait themselves'
+const DEADLOCK = 'tasks wait for units that are held by waiting parent tasks'
 const NONE: readonly WaitingTasks[] = []
 
-/** What this needs to know of the scheduler. */
+/** The parts of the scheduler's state that are needed here. */
 interface Circumstances {
   readonly options: SchedulerCoreOptions
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
@@ -46,7 +46,7 @@ interface Circumstances {
   readonly now: InstantMs
 }
 
-/** How many tasks there is room for before clients that hold tasks back are told. */
+/** The minimum room at which clients that hold tasks back are notified. */
 export function leastRoom({ options }: Circumstances, pool: WorkerPool): number {
   const capacity = options.maxNumberOfTasksWaiting + pool.capacity
   return Math.max(1, Math.floor(capacity / FREE_SHARE))
@@ -56,19 +56,19 @@ function elapsed({ now }: Circumstances, since: InstantMs | undefined): number {
   return since === undefined ? 0 : Math.min(Math.floor(now - since), MAX_MS)
 }
 
-/** What the tasks of a lane need, for people. */
+/** The requirement of a lane's tasks, as readable text. */
 function needsOf({ requirement, isServed }: Lane): string {
-  return isServed ? `${requirement.key}, beside what waiting parents hold` : requirement.key
+  return isServed ? `${requirement.key}, besides what waiting parents hold` : requirement.key
 }
 
-/** Something that lasts for a while, of which the log tells once. */
+/** A condition that lasts for a while and is logged once. */
 class Spell {
-  /** Undefined: it is not so. */
+  /** Undefined while the condition is false. */
   since: InstantMs | undefined
   #isTold = false
   #toldAt: InstantMs | undefined
 
-  /** Whether it is so now. */
+  /** Sets whether the condition holds now. */
   update(isSo: boolean, now: InstantMs): void {
     if (isSo) this.since ??= now
     else {
@@ -77,7 +77,7 @@ class Spell {
     }
   }
 
-  /** Whether a line is due; it counts as written. */
+  /** Whether a log line is due; if so, it counts as written. */
   isDue(now: InstantMs, patienceMs: number): boolean {
     if (this.since === undefined || this.#isTold || now - this.since < patienceMs) return false
     if (this.#toldAt !== undefined && now - this.#toldAt < LINE_INTERVAL_MS) return false
@@ -87,9 +87,9 @@ class Spell {
   }
 }
 
-/** What is known of waiting. */
+/** Tracks why tasks wait. */
 export class Waiting {
-  /** Clients that hold tasks back until they are told that there is room, for the longest first. */
+  /** Clients that hold tasks back until they are granted room, in order of waiting. */
   readonly holdingBack: Set<ClientEntry> = new Set()
   readonly #unserved: Readonly<Record<Runtime, Spell>> = {
     javascript: new Spell(),
@@ -102,23 +102,23 @@ export class Waiting {
 
   readonly #lanes = new WeakMap<Lane, Spell>()
 
-  /** Something may have changed. Called after each event. */
+  /** Updates the conditions. Called after each event. */
   update(state: Circumstances): void {
     this.#updateRuntime(state, 'javascript')
     this.#updateRuntime(state, 'python')
   }
 
-  /** There was no room for a task. */
+  /** Records that there was no room for a task. */
   noteFull(state: Circumstances, runtime: Runtime): void {
     const spell = this.#full[runtime]
     spell.update(true, state.now)
     if (!spell.isDue(state.now, 0)) return
     const { maxNumberOfTasksWaiting: limit } = state.options
     const fields = { reason: 'limit', limit, runtime, tasks: state.pools[runtime].waiting }
-    state.output.log('warn', 'the queue is full: no further tasks are taken for now', fields)
+    state.output.log('warn', 'the queue is full: no further tasks are accepted for now', fields)
   }
 
-  /** Writes to the log what has lasted for too long. Called now and then. */
+  /** Logs conditions that have lasted too long. Called about once a second. */
   tell(state: Circumstances): void {
     for (const runtime of ['javascript', 'python'] as const) {
       this.#tellLanes(state, runtime)
@@ -129,7 +129,7 @@ export class Waiting {
     }
   }
 
-  /** Why tasks of a client wait in the scheduler, if any do, or are held back for want of room. */
+  /** Why tasks of a client wait in the scheduler, or are held back for lack of room. */
   of(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
     const { runtime } = client
     const all = state.pools[runtime].waitingOf(client)
@@ -142,7 +142,7 @@ export class Waiting {
     return [...lacking, { reason: waitReasonOf(reason), tasks, forMS, needs: '' }]
   }
 
-  /** Why a task waits that waits in the scheduler. */
+  /** Why a task in the queue waits. */
   reasonOf(
     state: Circumstances,
     { runtime, requirement }: Pick<TaskEntry, 'runtime' | 'requirement'>,
@@ -158,7 +158,7 @@ export class Waiting {
       : { reason: 'noCapability', needs: needsOf(lane) }
   }
 
-  /** What of a client needs what nobody offers, for the longest first. */
+  /** Tasks of a client with requirements that no worker meets, longest waiting first. */
   #lacking(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
     const found: WaitingTasks[] = []
     for (const [lane, spell] of this.#lackingLanes(state, client.runtime)) {
@@ -170,7 +170,7 @@ export class Waiting {
     return found.toSorted((a, b) => b.forMS - a.forMS).slice(0, MAX_LACKING)
   }
 
-  /** What waits for what no worker that is there could ever give. */
+  /** Lanes with tasks that no connected worker could ever run. */
   lackingLanes(state: Circumstances, runtime: Runtime): readonly Lane[] {
     return this.#lackingLanes(state, runtime).map(([lane]) => lane)
   }
@@ -188,7 +188,7 @@ export class Waiting {
     }
   }
 
-  /** Tasks that none of the workers that are there could ever run, and since when that was seen. */
+  /** Lanes with tasks that no connected worker could ever run, and since when. */
   #lackingLanes(
     { pools, now }: Circumstances,
     runtime: Runtime,
@@ -198,8 +198,8 @@ export class Waiting {
     let deadlock: Deadlock | undefined
     const findDeadlock = (): Deadlock => (deadlock ??= pool.queue.deadlock())
     for (const lane of pool.queue.all) {
-      const isHopeless = !lane.isServed || lane.isBlocked(findDeadlock)
-      const isLacking = pool.workerCount > 0 && lane.queue.size > 0 && isHopeless
+      const cannotRun = !lane.isServed || lane.isBlocked(findDeadlock)
+      const isLacking = pool.workerCount > 0 && lane.queue.size > 0 && cannotRun
       let spell = this.#lanes.get(lane)
       if (spell === undefined) {
         if (!isLacking) continue
@@ -223,17 +223,18 @@ export class Waiting {
   }
 }
 
-/** Why tasks for a runtime wait that wait in the scheduler. */
+/** Why queued tasks of a runtime wait. */
 function reasonFor({ pools }: Circumstances, runtime: Runtime): WaitingReason {
   if (pools[runtime].workerCount > 0) return 'all-busy'
   const other = runtime === 'javascript' ? pools.python : pools.javascript
   return other.workerCount > 0 ? 'no-runtime' : 'no-worker'
 }
 
-// Why tasks wait, by reason, requirement and function: for monitors and reports. Counted where they
-// wait (core/scheduler/task/queue.ts); here it is only put together. docs/protocol.md#waiting
+// The number of waiting tasks by reason, requirement and function, for monitors and reports. The
+// queues count them (core/scheduler/task/queue.ts); this adds the counts up.
+// docs/protocol.md#waiting
 
-/** Of so many clients with different functions, and graphs, what waits is put together. */
+/** Maximum number of groups and graphs that are added up. */
 const MAX_LOOKS = 10_000
 
 const MAX_ROWS = 200
@@ -242,7 +243,7 @@ const MAX_ROWS = 200
 const MAX_MS = 2 ** 32 - 1
 const MAX_TASKS = 2 ** 32 - 1
 
-/** Where some tasks wait. */
+/** A queue with the reason why its tasks wait. */
 interface Place extends Pick<WaitingCount, 'reason' | 'needs'> {
   readonly queue: TaskQueue
 }
@@ -253,7 +254,7 @@ interface Row extends Pick<WaitingCount, 'reason' | 'needs'> {
   since: InstantMs
 }
 
-/** Those first that are the most. */
+/** The largest counts first. */
 export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
   const rows = new Map<string, Row>()
   let looks = MAX_LOOKS
@@ -295,7 +296,7 @@ export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
   }))
 }
 
-/** Nodes of a graph that are no tasks yet. How long they have waited is not known. */
+/** Adds nodes of a graph that are not tasks yet. How long they have waited is unknown. */
 function addNodes(
   state: SchedulerState,
   runtime: Runtime,

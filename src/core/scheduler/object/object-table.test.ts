@@ -5,7 +5,7 @@ import type { ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import { ObjectTable } from './table.js'
 import { instruction } from '../scheduler.kit.js'
 
-test('of very many removals, workers are told in several goes', () => {
+test('workers are notified of very many removals in several rounds', () => {
   const count = 50_000
   const table = new ObjectTable()
   const user: ObjectUser = { objects: new Set() }
@@ -23,14 +23,14 @@ test('of very many removals, workers are told in several goes', () => {
       length += removed.length
       for (const id of removed) told.get(worker)?.add(id)
     }
-    assert.ok(length < count, `${length} in one go`)
+    assert.ok(length < count, `${length} in one round`)
   }
   assert.ok(goes > 1)
   for (const seen of told.values()) assert.equal(seen.size, count)
   assert.equal(table.size, 0)
 })
 
-test('an object that has gone leads to no worker any more', () => {
+test('a deleted object has no holders', () => {
   const table = new ObjectTable()
   const user: ObjectUser = { objects: new Set() }
   const worker = { held: new Set<ObjectEntry>() } as unknown as WorkerEntry
@@ -40,6 +40,6 @@ test('an object that has gone leads to no worker any more', () => {
   table.hold(worker, entry)
   table.delete(user, [objectId('o')])
   assert.equal(worker.held.size, 0)
-  // A node of a graph may still know it, and would be given to a worker that is not there.
+  // A node of a graph may still refer to it, and would be assigned to a worker that has left.
   assert.equal(entry.holders.size, 0)
 })

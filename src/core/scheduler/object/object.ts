@@ -1,4 +1,4 @@
-// Objects on request: stored, deleted, delivered. docs/protocol.md#objects
+// Requests to store, delete and deliver objects. docs/protocol.md#objects
 
 import { NO_BYTES, totalBytes } from '../../../base/bytes.js'
 import { hasFeature, FEATURE_INLINE } from '../../../base/features.js'
@@ -8,7 +8,7 @@ import type { ObjectContent, ObjectInstruction, ObjectRequest } from '../../../w
 import type { ObjectEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 
-/** A client, or a worker on behalf of a client, stores or deletes. */
+/** Stores or deletes objects for a client, or for a worker on behalf of a client. */
 export function onObjectInstruction(state: SchedulerState, message: ObjectInstruction): void {
   const user = state.clients.get(message.objectUser)
   if (user === undefined) {
@@ -24,12 +24,12 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
       state.objects.delete(user, message.objectContent.objectIds)
       break
     case 'clear':
-      state.output.log('warn', 'ignored a clear: it has no meaning here', { client: user.identity })
+      state.output.log('warn', 'ignored an unsupported clear', { client: user.identity })
       break
   }
 }
 
-/** Answers with what there is. Which form the answer has depends on what the peer can read. */
+/** Answers with the stored objects, in the form that the peer can read. */
 export function onObjectRequest(
   state: SchedulerState,
   from: Identity,
@@ -40,7 +40,7 @@ export function onObjectRequest(
   const isOurs = hasFeature(features, FEATURE_INLINE)
   const found: ObjectEntry[] = []
   const missing: ObjectId[] = []
-  // A 1.9.9 peer wants its list as it was, doubles and all; for ours each object is sent once.
+  // A 1.9.9 peer expects its list unchanged, with duplicates; ours gets each object once.
   for (const id of isOurs ? new Set(message.objectIds) : message.objectIds) {
     const entry = state.objects.get(id)
     if (entry === undefined) missing.push(id)
@@ -55,7 +55,7 @@ export function onObjectRequest(
   else respond(state, from, paddedContent(state, message.objectIds))
 }
 
-/** Tells workers which objects are gone. */
+/** Notifies workers of deleted objects. */
 export function sendRemovals(state: SchedulerState): void {
   for (const [worker, objectIds] of state.objects.takeRemovals()) {
     state.output.send(worker.identity, {
@@ -67,7 +67,7 @@ export function sendRemovals(state: SchedulerState): void {
   }
 }
 
-/** Most content in one response to one of our peers, in bytes; a single object may be longer. */
+/** Maximum content of a response to a peer of ours, in bytes; one object may be longer. */
 const MAX_RESPONSE_BYTES = 2 ** 30
 
 const NO_CONTENT: ObjectContent = {
@@ -92,7 +92,7 @@ function answerOurs(
   })
 }
 
-/** A message has at most 4 GiB, so what is asked for at once may need several. */
+/** Splits a response: messages are limited to 4 GiB. */
 function* inParts(entries: readonly ObjectEntry[]): Generator<readonly ObjectEntry[]> {
   let part: ObjectEntry[] = []
   let partBytes = 0
@@ -123,9 +123,9 @@ function contentOf(entries: readonly ObjectEntry[]): ObjectContent {
 }
 
 /**
- * For a 1.9.9 worker, which pairs ids and contents by position: a missing object has empty content,
- * which fails its task and nothing else. An empty serializer would kill the processor: it is left
- * out.
+ * For a 1.9.9 worker, which pairs ids and contents by position: a missing object gets empty
+ * content, which fails only its task. A missing serializer is omitted, because an empty one would
+ * crash the processor.
  */
 function paddedContent(state: SchedulerState, ids: readonly ObjectId[]): ObjectContent {
   const listed = ids.filter((id) => state.objects.get(id) !== undefined || !isSerializerId(id))

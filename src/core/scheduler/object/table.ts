@@ -1,6 +1,6 @@
-// The objects that the scheduler stores, who uses them, and which workers may have a copy. An
-// object without users goes, at once or after its retention, and the workers that asked for it are
-// told. docs/protocol.md#objects
+// The objects that the scheduler stores, their users, and the workers that may have a copy. An
+// object without users is deleted, immediately or after its retention, and the workers that
+// requested it are notified. docs/protocol.md#objects
 
 import { assert } from '../../../base/assert.js'
 import { copyOf, NO_BYTES, totalBytes } from '../../../base/bytes.js'
@@ -11,23 +11,22 @@ import { SpreadMap } from '../../../base/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
 import type { ObjectEntry, ObjectUser, RetainedObject, WorkerEntry } from '../entries.js'
 
-// Objects that nobody needs any more and that stay for a while all the same: somebody may ask for
-// them again, or use them, and then they need not travel twice. Apart from the table of objects,
-// which knows who needs what.
+// Unused objects that are kept for a while, so that a client that uses them again need not upload
+// them twice. Separate from the object table, which tracks the users.
 
-/** Objects go together with those that were let go so soon after them, in milliseconds. */
+/** Expiry times are rounded up to this, in milliseconds, so that objects expire in groups. */
 const GRAIN_MS = 100
 
-/** Most objects that go in one turn. */
+/** Maximum number of objects that expire in one turn. */
 const MAX_AT_ONCE = 2_000
 
-/** Objects without users, each until its time is over. Everything takes constant time each. */
+/** Objects without users, until they expire. Each operation takes constant time per object. */
 class RetainedObjects {
   readonly #retentionMs: number
-  /** In the order in which they go. Invariant: each entry names its place here. */
+  /** In order of expiry. Invariant: each entry names its place here. */
   readonly #queue = new Fifo<RetainedObject>()
 
-  /** `retentionMs`: at least so long an object stays; 0 = not at all. */
+  /** `retentionMs`: minimum time that an object is kept; 0 = not at all. */
   constructor(retentionMs: number) {
     this.#retentionMs = retentionMs
   }
@@ -41,7 +40,7 @@ class RetainedObjects {
     return this.#queue.first?.until
   }
 
-  /** Nobody needs the entry from now on. False: nothing is retained. */
+  /** Keeps an unused object. Returns false if objects are not retained. */
   retain(entry: ObjectEntry, now: InstantMs): boolean {
     if (this.#retentionMs === 0) return false
     this.release(entry)
@@ -50,19 +49,19 @@ class RetainedObjects {
     return true
   }
 
-  /** It was asked for: its time begins anew. */
+  /** Restarts the retention of an object that was requested. */
   touch(entry: ObjectEntry, now: InstantMs): void {
     if (entry.retained !== undefined) this.retain(entry, now)
   }
 
-  /** Somebody needs it again, or it goes at once. */
+  /** Removes an object that is used again or deleted. */
   release(entry: ObjectEntry): void {
     if (entry.retained === undefined) return
     this.#queue.remove(entry.retained)
     entry.retained = undefined
   }
 
-  /** Takes those whose time is over, or as many of them as can go without a long turn. */
+  /** Removes and returns expired objects, at most as many as fit into one turn. */
   takeExpired(now: InstantMs): readonly ObjectEntry[] {
     const taken: ObjectEntry[] = []
     for (const { entry, until } of this.#queue) {
@@ -73,33 +72,33 @@ class RetainedObjects {
     return taken
   }
 
-  /** Throws if an object is retained that is needed or gone, or the order is wrong. */
+  /** Throws if a retained object is used or deleted, or the order is wrong. */
   checkInvariants(isStored: (entry: ObjectEntry) => boolean): void {
     let last = -Infinity
     for (const retained of this.#queue) {
       const { entry, until } = retained
-      assert(entry.retained?.item === retained, 'a retained object does not know it')
+      assert(entry.retained?.item === retained, 'a retained object has the wrong place')
       assert(entry.users.size === 0, 'a retained object has users')
-      assert(isStored(entry), 'an object is retained that has gone')
-      assert(until >= last, 'retained objects go out of order')
+      assert(isStored(entry), 'a deleted object is retained')
+      assert(until >= last, 'retained objects are out of order')
       last = until
     }
   }
 }
 
-/** Most ids that workers are told of in one go, all workers together. */
+/** Maximum number of ids in one round of notices, for all workers together. */
 const MAX_REMOVALS = 20_000
 
 /** All stored objects. */
 export class ObjectTable {
   readonly #objects = new SpreadMap<ObjectId, ObjectEntry>()
-  /** What each worker has still to be told to forget. Invariant: no empty lists. */
+  /** Ids that each worker has yet to be notified of. Invariant: no empty lists. */
   readonly #removals = new Map<WorkerEntry, ObjectId[]>()
   readonly #retained: RetainedObjects
   readonly #now: () => InstantMs
   #bytes = 0
 
-  /** `retentionMs`: so long an object stays that nobody needs. `now`: the time of this moment. */
+  /** `retentionMs`: how long an unused object is kept. `now`: returns the current time. */
   constructor(retentionMs = 0, now: () => InstantMs = () => 0) {
     this.#retained = new RetainedObjects(retentionMs)
     this.#now = now
@@ -109,12 +108,12 @@ export class ObjectTable {
     return this.#objects.size
   }
 
-  /** How many bytes all of them have. */
+  /** The total size of all objects. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Whether some worker has to be told of removals. */
+  /** Whether any worker has to be notified of removals. */
   get hasRemovals(): boolean {
     return this.#removals.size > 0
   }
@@ -129,7 +128,7 @@ export class ObjectTable {
   }
 
   /**
-   * Stores (or overwrites) objects for a user. Of lists of unequal length, the shortest counts.
+   * Stores (or overwrites) objects for a user. If the lists differ in length, the shortest counts.
    */
   create(user: ObjectUser, content: ObjectContent): void {
     const { objectIds, objectTypes, objectNames, objectBytes } = content
@@ -145,21 +144,21 @@ export class ObjectTable {
     }
   }
 
-  /** Somebody else needs an object that is stored. */
+  /** Adds a user to a stored object. */
   use(user: ObjectUser, entry: ObjectEntry): void {
     this.#retained.release(entry)
     entry.users.add(user)
     user.objects.add(entry)
   }
 
-  /** Somebody has asked for an object: if nobody needs it, it stays as if it was needed now. */
+  /** An object was requested: if it is unused, its retention restarts. */
   touch(entry: ObjectEntry): void {
     this.#retained.touch(entry, this.#now())
   }
 
   /**
-   * A user deletes some objects: each goes at once, unless somebody else needs it. Ids that it does
-   * not use are skipped.
+   * A user deletes some objects: each is deleted immediately, unless it has other users. Ids that
+   * this user does not use are skipped.
    */
   delete(user: ObjectUser, ids: readonly ObjectId[]): void {
     for (const id of ids) {
@@ -170,19 +169,19 @@ export class ObjectTable {
     }
   }
 
-  /** A user has left that needs an object: it stays for its retention if nobody else does. */
+  /** Removes a user that has left: an object without other users is kept for its retention. */
   release(user: ObjectUser, entry: ObjectEntry): void {
     this.#leave(user, entry)
     if (entry.users.size > 0 || this.#retained.retain(entry, this.#now())) return
     this.#free(entry)
   }
 
-  /** Objects whose retention is over go, as many as can without a long turn. */
+  /** Deletes expired objects, at most as many as fit into one turn. */
   freeExpired(): void {
     for (const entry of this.#retained.takeExpired(this.#now())) this.#free(entry)
   }
 
-  /** Objects that nobody will ask for, whoever uses them: they go at once. */
+  /** Deletes objects that no peer will request, regardless of their users. */
   drop(ids: readonly ObjectId[]): void {
     for (const id of ids) {
       const entry = this.#objects.get(id)
@@ -194,13 +193,13 @@ export class ObjectTable {
     }
   }
 
-  /** A worker asked for an object: it may keep it until it is told otherwise. */
+  /** A worker requested an object: it may cache it until it is notified. */
   hold(worker: WorkerEntry, entry: ObjectEntry): void {
     entry.holders.add(worker)
     worker.held.add(entry)
   }
 
-  /** A worker has left: there is nobody to tell. */
+  /** Removes a worker that has left: it needs no notices. */
   forgetWorker(worker: WorkerEntry): void {
     for (const entry of worker.held) entry.holders.delete(worker)
     worker.held.clear()
@@ -208,8 +207,8 @@ export class ObjectTable {
   }
 
   /**
-   * Takes what is to be told to whom, or as much of it as can be told without a long turn;
-   * `hasRemovals` says whether there is more.
+   * Takes the pending notices, at most as many as fit into one turn; `hasRemovals` tells whether
+   * there are more.
    */
   takeRemovals(): ReadonlyMap<WorkerEntry, readonly ObjectId[]> {
     const taken = new Map<WorkerEntry, readonly ObjectId[]>()
@@ -224,7 +223,7 @@ export class ObjectTable {
     return taken
   }
 
-  /** Throws if the table disagrees with itself. */
+  /** Throws if the table is inconsistent. */
   checkInvariants(): void {
     let bytes = 0
     for (const entry of this.#objects.values()) {
@@ -252,7 +251,7 @@ export class ObjectTable {
       if (ids === undefined) this.#removals.set(worker, [entry.id])
       else ids.push(entry.id)
     }
-    // They do not know the entry any more; a node that waits again may.
+    // The workers dropped the entry, but a node that is queued again may still refer to it.
     entry.holders.clear()
   }
 
@@ -273,7 +272,7 @@ export class ObjectTable {
   }
 }
 
-/** A small part of a large read buffer would keep all of it alive for as long as the object. */
+/** Copies a small part of a large read buffer, which it would keep in memory otherwise. */
 function ownMemory(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength * 2 < bytes.buffer.byteLength ? copyOf(bytes) : bytes
 }

@@ -1,5 +1,5 @@
-// What only some tasks have: options of their own, a parent or children, a past. All of it is
-// behind one field of a task: those without need no memory for it.
+// Fields that few tasks need: options, a parent or children, earlier attempts. They are stored
+// behind one field, so that other tasks need no memory for them.
 
 import { assert } from '../../../base/assert.js'
 import { ProtocolError } from '../../../base/errors.js'
@@ -9,33 +9,33 @@ import { decode, encode, type Task } from '../../../wire/message.js'
 import { spokenName } from '../../../wire/object-content.js'
 import type { ObjectEntry, TaskEntry, TaskExtra } from '../entries.js'
 
-/** So many workers are lost with a task that asks for nothing else: it runs again three times. */
+/** Default number of workers that may be lost with a task: it is rerun three times. */
 const DEFAULT_DEATH_LIMIT = 4
 
-/** The field for it has 32 bits. */
+/** The field in the message has 32 bits. */
 const MAX_ATTEMPT = 2 ** 32 - 1
 
-/** What a task says of itself. */
+/** The fields of a Task that are stored here. */
 type TaskOwn = Pick<Task, 'name' | 'retries' | 'workerDeathLimit' | 'attempt'>
 
-/** What a task has beside the usual; made when it is first needed. */
+/** The rare fields of a task; created on first use. */
 export function extraOf(task: TaskEntry): TaskExtra {
   return (task.extra ??= newExtra({ name: '', retries: 0, workerDeathLimit: 0, attempt: 0 }))
 }
 
-/** The options that a task came with; undefined where it has none. */
+/** The options of a submitted task; undefined if it has none. */
 export function readExtra(message: Task): TaskExtra | undefined {
   const { name, retries, workerDeathLimit, attempt } = message
   const isPlain = name === '' && retries === 0 && workerDeathLimit === 0 && attempt === 0
   return isPlain ? undefined : newExtra(message)
 }
 
-/** How often a task may have been begun before, as its next worker is told. */
+/** How many times a task may have been begun before; sent to its next worker. */
 export function attemptOf(task: TaskEntry): number {
   return task.extra?.attempt ?? 0
 }
 
-/** A task may have been begun: its next worker is told so, and answers so. */
+/** Counts an attempt that may have begun; the next worker receives and reports the number. */
 export function countAttempt(task: TaskEntry): void {
   const message = decode(task.bytes)
   assert(message.kind === 'task', 'a task without a Task')
@@ -43,7 +43,7 @@ export function countAttempt(task: TaskEntry): void {
   try {
     task.bytes = encode({ ...message, attempt, bytes: undefined })
   } catch (error) {
-    // A Task may be written so that it is too long when it is written without tricks.
+    // A compactly encoded Task may exceed the size limit when it is encoded again.
     if (!(error instanceof ProtocolError)) throw error
     return
   }
@@ -74,14 +74,14 @@ function newExtra({ name, retries, workerDeathLimit, attempt }: TaskOwn): TaskEx
   }
 }
 
-// What lines of the log call a task.
+// How log lines name a task.
 
-/** What a line about a task says of it. */
+/** The fields of a log line about a task. */
 export function taskFields(task: TaskEntry): LogFields {
   return taskLogFields(task.id, titleOf(task.extra?.name ?? '', task.function))
 }
 
-/** For people: '' where neither the task nor its function has a name. */
+/** A readable name; '' if neither the task nor its function has one. */
 export function titleOf(name: string, fn: ObjectEntry | undefined): string {
   return name === '' && fn !== undefined ? spokenName(fn.name) : name
 }

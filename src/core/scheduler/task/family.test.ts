@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { identity, taskId } from '../../../base/ids.js'
 import { decode, encode } from '../../../wire/message.js'
 import type { Child, ChildGraph, TaskEntry } from '../entries.js'
-import { adopt, checkFamily, leaveParent, Orphans, releaseChildren } from './family.js'
+import { adopt, checkFamily, leaveParent, OwnerlessTasks, releaseChildren } from './family.js'
 import {
   cancel,
   child,
@@ -15,7 +15,7 @@ import {
   withPeers,
 } from '../scheduler.kit.js'
 
-/** A family: `a` with the children `b` (with a child `d`) and `c`; each with a client of its own. */
+/** A family: `a` with the children `b` (with a child `d`) and `c`; each with its own client. */
 function family(workers: readonly string[]): TestScheduler {
   const scheduler = withPeers({ clients: ['A', 'B', 'C', 'D', 'X'], workers })
   scheduler.receive('A', task('a', 'A')).receive('B', child('b', 'B', 'a'))
@@ -26,7 +26,7 @@ function family(workers: readonly string[]): TestScheduler {
 
 const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
 
-test('with a cancelled task ends all that it began, queued or running', () => {
+test('a cancelled task ends all its children, queued or running', () => {
   const scheduler = family(['W', 'V'])
   // W has a and V has b.
   scheduler.receive('A', cancel('a', true))
@@ -50,7 +50,7 @@ for (const [title, end, others] of [
   ['is given back by its worker', (s) => s.receive('W', result('a', 'canceled')), []],
   ['loses its client', (s) => s.receive('A', leave), ['W <- cancel a by force']],
 ] as readonly [string, (scheduler: TestScheduler) => unknown, readonly string[]][]) {
-  test(`when a task ${title}, all that it began is cancelled`, () => {
+  test(`when a task ${title}, all its children are cancelled`, () => {
     const scheduler = family(['W', 'V'])
     end(scheduler)
     const lines = scheduler.lines().filter((line) => !line.endsWith('task x'))
@@ -59,25 +59,25 @@ for (const [title, end, others] of [
   })
 }
 
-test('a task that gave up waiting for its children and succeeded lets them go on', () => {
+test('the children of a task that succeeded without waiting for them continue', () => {
   const scheduler = family(['W', 'V'])
   scheduler.receive('W', result('a'))
   const lines = scheduler.lines()
   assert.deepEqual(lines, ['A <- result a success', 'W <- task d'], 'the more urgent one first')
   scheduler.receive('A', cancel('a', true)).receive('A', leave)
-  assert.deepEqual(scheduler.lines(), [], 'they are nobody’s now')
+  assert.deepEqual(scheduler.lines(), [], 'they have no parent now')
   scheduler.receive('V', result('b'))
   assert.deepEqual(scheduler.lines(), ['B <- result b success', 'V <- task c'])
 })
 
-test('a child that comes while its parent is being cancelled is not begun', () => {
+test('a child that arrives while its parent is being cancelled is not started', () => {
   const scheduler = withPeers({ clients: ['A', 'B'], workers: ['W', 'V'] })
   scheduler.receive('A', task('a', 'A')).receive('A', cancel('a', true)).actions()
   scheduler.receive('B', child('b', 'B', 'a'))
   assert.deepEqual(scheduler.lines(), ['B <- result b canceled'])
 })
 
-test('a task with an unknown parent, or itself as one, is a task like any other', () => {
+test('a task with an unknown parent, or itself as its parent, is treated like any other', () => {
   const scheduler = withPeers({ clients: ['A'], workers: ['W'] })
   scheduler.receive('A', child('a', 'A', 'gone')).receive('W', result('a'))
   scheduler.receive('A', child('b', 'A', 'b')).receive('A', cancel('b', true))
@@ -89,7 +89,7 @@ test('a task with an unknown parent, or itself as one, is a task like any other'
   ])
 })
 
-test('what is cancelled already is not cancelled by its parent again, but force is added', () => {
+test('a parent does not cancel a cancelled child again, but adds force', () => {
   const scheduler = family(['W', 'V', 'U', 'T', 'S'])
   scheduler.receive('B', cancel('b', true)).receive('C', cancel('c')).actions()
   scheduler.receive('A', cancel('a', true))
@@ -124,9 +124,9 @@ test('a family may be far deeper than the stack', () => {
   say(task('t0', 'A'))
   for (let i = 1; i < depth; i += 1) say(child(`t${i}`, 'A', `t${i - 1}`, i % 8))
   say(cancel('t0'))
-  assert.ok(ended > 100 && ended < depth, 'in parts, so that nobody else has to wait')
+  assert.ok(ended > 100 && ended < depth, 'in slices, so that other work does not wait')
   for (let ticks = 0; machine.deadline === 0; ticks += 1) {
-    assert.ok(ticks < depth, 'ticks change nothing')
+    assert.ok(ticks < depth, 'ticks make no progress')
     machine.handle({ type: 'tick' }, 0, () => (ended += 1))
   }
   assert.equal(ended, depth)
@@ -134,7 +134,7 @@ test('a family may be far deeper than the stack', () => {
   machine.checkInvariants()
 })
 
-/** As much of a task as its family needs. */
+/** A task with only the fields that these tests need. */
 function member(name: string): TaskEntry {
   const { bytes = new Uint8Array(0) } = task(name, 'A')
   return {
@@ -155,33 +155,33 @@ function member(name: string): TaskEntry {
   }
 }
 
-test('graphs are children, too, and whoever cancels one may come back here', () => {
+test('graphs can be children, and cancelling one may re-enter', () => {
   const [parent, node, grandchild] = [member('p'), member('n'), member('g')]
-  const orphans = new Orphans()
+  const ownerless = new OwnerlessTasks()
   const cancelled: Child[] = []
   const cancelAll = (): void =>
-    orphans.drain((orphan) => {
-      cancelled.push(orphan)
-      if ('cancel' in orphan) orphan.cancel()
+    ownerless.drain((child) => {
+      cancelled.push(child)
+      if ('cancel' in child) child.cancel()
     })
   const graph: ChildGraph = {
     parent: undefined,
     cancel: () => {
-      orphans.addChildren(node)
+      ownerless.addChildren(node)
       cancelAll()
-      assert.deepEqual(cancelled, [graph], 'not from inside')
+      assert.deepEqual(cancelled, [graph], 'not from inside `cancel`')
     },
   }
   adopt(parent, graph)
   adopt(node, grandchild)
   assert.equal(graph.parent, parent)
-  orphans.addChildren(parent)
+  ownerless.addChildren(parent)
   cancelAll()
   assert.deepEqual(cancelled, [graph, grandchild])
-  assert.ok(orphans.isEmpty && graph.parent === undefined)
+  assert.ok(ownerless.isEmpty && graph.parent === undefined)
 })
 
-test('who has left a family is not found in it', () => {
+test('a child that has left its parent is no longer linked', () => {
   const [parent, a, b] = [member('p'), member('a'), member('b')]
   adopt(parent, a)
   adopt(parent, b)
@@ -192,7 +192,7 @@ test('who has left a family is not found in it', () => {
   for (const one of members) checkFamily(one, new Map(members.map((task) => [task.id, task])))
   releaseChildren(parent)
   assert.deepEqual([a.extra?.parent, b.extra?.parent], [undefined, undefined])
-  const orphans = new Orphans()
-  orphans.addChildren(parent)
-  assert.ok(orphans.isEmpty)
+  const ownerless = new OwnerlessTasks()
+  ownerless.addChildren(parent)
+  assert.ok(ownerless.isEmpty)
 })

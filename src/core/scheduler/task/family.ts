@@ -1,11 +1,11 @@
-// Who runs inside of whom. What was submitted inside of a task (another task, or a graph) ends with
-// that task, unless it succeeds. The links are kept here; cancelling is task.ts's, and each graph's
-// own. docs/protocol.md#nested
+// Parents and children. A task or graph that was submitted by a task ends with that task, unless
+// the task succeeds. This file keeps the links; task.ts cancels tasks, and each graph cancels
+// itself. docs/protocol.md#nested
 //
-// A tree of tasks may be deeper than the stack, so nothing here follows it: whoever loses its
-// parent goes on a list, and cancelling one only makes the list longer. What a client leaves
-// behind, perhaps a million tasks, goes the same way. The list is worked off in parts: nobody else
-// waits for it.
+// A tree of tasks may be deeper than the stack, so nothing here recurses: children that lose their
+// parent go on a list, and cancelling one may add more. The tasks of a client that has left,
+// perhaps a million, are handled the same way. The list is processed in slices, so that no other
+// work waits for it.
 
 import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
@@ -13,17 +13,17 @@ import type { TaskId } from '../../../base/ids.js'
 import type { Child, TaskEntry } from '../entries.js'
 import { extraOf } from './extra.js'
 
-/** Most orphans that are cancelled in one go: a millisecond or two of work. */
+/** Most ownerless tasks cancelled in one turn: a millisecond or two of work. */
 const MAX_AT_ONCE = 500
 
-/** Makes `child`, which is nobody's yet, end with `parent`. */
+/** Makes `child`, which has no parent yet, end with `parent`. */
 export function adopt(parent: TaskEntry, child: Child): void {
   const children = (extraOf(parent).children ??= new Set())
   children.add(child)
   setParent(child, parent)
 }
 
-/** `child` has ended, or counts no longer: its parent forgets it. Nothing if it has no parent. */
+/** Removes `child`, which has ended or been detached, from its parent, if it has one. */
 export function leaveParent(child: Child): void {
   const parent = parentOf(child)
   if (parent === undefined) return
@@ -31,7 +31,7 @@ export function leaveParent(child: Child): void {
   setParent(child, undefined)
 }
 
-/** `parent` has ended well: what it began goes on without it. */
+/** `parent` has succeeded: its children continue without it. */
 export function releaseChildren(parent: TaskEntry): void {
   const children = parent.extra?.children
   if (children === undefined) return
@@ -39,23 +39,23 @@ export function releaseChildren(parent: TaskEntry): void {
   for (const child of children) setParent(child, undefined)
 }
 
-/** Those whose parent did not end well, or whose client has left, until they are cancelled. */
-export class Orphans {
+/** Children of a failed parent and tasks of a client that left, until they are cancelled. */
+export class OwnerlessTasks {
   readonly #waiting: Child[] = []
-  /** What clients have left behind in the queues. */
-  readonly #estates: Fifo<TaskEntry>[] = []
+  /** The queued tasks of clients that have left. */
+  readonly #queues: Fifo<TaskEntry>[] = []
   #isDraining = false
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0 && this.#estates.length === 0
+    return this.#waiting.length === 0 && this.#queues.length === 0
   }
 
-  /** The client of these tasks has left. They are the callee's from now on. */
+  /** Adds the queued tasks of a client that has left. Takes ownership of `tasks`. */
   addAll(tasks: Fifo<TaskEntry>): void {
-    this.#estates.push(tasks)
+    this.#queues.push(tasks)
   }
 
-  /** `parent` has not ended well, or begins anew: what it began has to end. */
+  /** Adds the children of `parent`, which did not succeed or is restarted. */
   addChildren(parent: TaskEntry): void {
     const children = parent.extra?.children
     if (children === undefined) return
@@ -64,25 +64,25 @@ export class Orphans {
   }
 
   /**
-   * Hands a few hundred of them to `cancel`, those that are added meanwhile included. Those
-   * that are left wait for the next call. Called from inside of `cancel` it returns at once: the
-   * outer call goes on with what was added. Some may have ended since they were added.
+   * Passes a few hundred of them to `cancel`, including those that are added meanwhile. The rest
+   * wait for the next call. A call from inside `cancel` returns immediately: the outer call handles
+   * what was added. Some may have ended since they were added.
    */
   drain(cancel: (child: Child) => void): void {
     if (this.#isDraining) return
     this.#isDraining = true
     for (let count = 0; count < MAX_AT_ONCE; count += 1) {
-      const child = this.#waiting.pop() ?? this.#takeFromEstate()
+      const child = this.#waiting.pop() ?? this.#takeFromQueues()
       if (child === undefined) break
       cancel(child)
     }
     this.#isDraining = false
   }
 
-  #takeFromEstate(): TaskEntry | undefined {
-    const tasks = this.#estates[0]
+  #takeFromQueues(): TaskEntry | undefined {
+    const tasks = this.#queues[0]
     const task = tasks?.shift()
-    if (tasks?.size === 0) this.#estates.shift()
+    if (tasks?.size === 0) this.#queues.shift()
     return task
   }
 }
@@ -93,12 +93,12 @@ export function checkFamily(
   tasks: Pick<ReadonlyMap<TaskId, TaskEntry>, 'get'>,
 ): void {
   for (const child of task.extra?.children ?? []) {
-    assert(parentOf(child) === task, 'a child of somebody else')
+    assert(parentOf(child) === task, 'a child of another parent')
     assert('cancel' in child || tasks.get(child.id) === child, 'a child that has ended')
   }
   const parent = task.extra?.parent
   if (parent === undefined) return
-  assert(parent.extra?.children?.has(task) === true, 'a child that its parent does not know')
+  assert(parent.extra?.children?.has(task) === true, 'a child missing from its parent')
   assert(tasks.get(parent.id) === parent, 'a parent that has ended')
 }
 

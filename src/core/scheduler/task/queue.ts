@@ -1,5 +1,5 @@
-// The tasks that wait for a worker: by priority, then fair between clients, then by age. Clients of
-// one priority take turns, so that a million tasks of one do not delay ten of another.
+// The tasks that wait for a worker: ordered by priority, then shared fairly among clients, then by
+// age. Clients of one priority take turns: a million tasks of one do not delay ten of another.
 //
 //   priority 1 ─ ring of clients: [A: t7 t9] [B: t8]
 //   priority 0 ─ ring of clients: [A: t1 t2 t3 …]
@@ -9,25 +9,25 @@ import { Fifo, type FifoNode } from '../../../base/fifo.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type { ClientEntry, FunctionCounts, TaskEntry } from '../entries.js'
 
-/** Among so many tasks one that fits is looked for. */
+/** Maximum number of tasks to search for one that fits. */
 const MAX_LOOKS = 1000
 
-/** Tasks of one name of function that wait. */
+/** Waiting tasks that share the name of their function. */
 export interface WaitingGroup {
-  /** Undefined: the tasks have no function that is known. */
+  /** Undefined if the function of the tasks is unknown. */
   readonly counts: FunctionCounts | undefined
   tasks: number
-  /** Since when the first of those has waited that wait beside them. */
+  /** Since when the first task of the same client and priority has waited. */
   readonly since: InstantMs
 }
 
-/** What one client has waiting at one priority. Invariant: not empty. */
+/** The waiting tasks of one client at one priority. Invariant: not empty. */
 class Turn {
   readonly client: ClientEntry
   readonly tasks = new Fifo<TaskEntry>()
   /** Its place in the ring; undefined while its client is parked. */
   place: FifoNode<Turn> | undefined
-  /** How many tasks there are of each name of function; none is below 0. */
+  /** The number of tasks for each name of function; never negative. */
   readonly #tallies = new Map<FunctionCounts | undefined, { tasks: number }>()
   #lastCounts: FunctionCounts | undefined
   #last: { tasks: number } | undefined
@@ -36,7 +36,7 @@ class Turn {
     this.client = client
   }
 
-  /** A task has come (1) or gone (-1). */
+  /** Counts a task that was added (1) or removed (-1). */
   tally(task: TaskEntry, change: 1 | -1): void {
     const counts = task.function?.counts
     if (this.#last === undefined || counts !== this.#lastCounts) {
@@ -47,7 +47,7 @@ class Turn {
     this.#last.tasks += change
   }
 
-  /** What waits, by function. */
+  /** The waiting tasks by function. */
   *groups(): Iterable<WaitingGroup> {
     const since = this.tasks.first?.changedAt ?? 0
     for (const [counts, { tasks }] of this.#tallies) {
@@ -77,7 +77,7 @@ class Level {
     return turn
   }
 
-  /** The next turn goes to the next client. */
+  /** Passes the next turn to the next client. */
   rotate(): void {
     const turn = this.ring.size > 1 ? this.ring.shift() : undefined
     if (turn !== undefined) turn.place = this.ring.push(turn)
@@ -86,9 +86,9 @@ class Level {
 
 /** A queue of waiting tasks. Every operation is constant in the number of tasks and clients. */
 export class TaskQueue {
-  /** Highest priority first. There are few: one per nesting depth or configured number. */
+  /** Highest priority first. There are few: one per nesting depth or configured priority. */
   readonly #levels: Level[] = []
-  /** Clients of which nothing is taken. */
+  /** Clients whose tasks are not taken. */
   readonly #parked = new Set<ClientEntry>()
   #size = 0
 
@@ -96,24 +96,24 @@ export class TaskQueue {
     return this.#size
   }
 
-  /** How many tasks of a client there are. */
+  /** The number of tasks of a client. */
   countOf(client: ClientEntry): number {
     let count = 0
     for (const { turns } of this.#levels) count += turns.get(client)?.tasks.size ?? 0
     return count
   }
 
-  /** Adds a task behind all others of its client and priority. */
+  /** Adds a task after all others of its client and priority. */
   push(task: TaskEntry): void {
     task.place = this.#enter(task).tasks.push(task)
   }
 
-  /** Adds a task that was taken before: it goes in front of its client's others. */
+  /** Adds a task that was taken before: it goes before the other tasks of its client. */
   putBack(task: TaskEntry): void {
     task.place = this.#enter(task).tasks.unshift(task)
   }
 
-  /** Adds a task in front of one of the same client that is here. */
+  /** Adds a task before a queued one of the same client. */
   pushBefore(task: TaskEntry, other: TaskEntry): void {
     if (other.place === undefined || other.priority !== task.priority) {
       this.putBack(task)
@@ -122,19 +122,19 @@ export class TaskQueue {
     task.place = this.#enter(task).tasks.insertBefore(task, other.place)
   }
 
-  /** Adds a task behind one of the same client that is here. */
+  /** Adds a task after a queued one of the same client. */
   pushBehind(task: TaskEntry, other: TaskEntry): void {
     const next = other.place?.next
     if (next !== undefined) this.pushBefore(task, next.item)
     else this.push(task)
   }
 
-  /** The task whose turn it is. */
+  /** The next task. */
   get first(): TaskEntry | undefined {
     return this.#firstLevel?.ring.first?.tasks.first
   }
 
-  /** The first task that fits, among the `most` that come next. */
+  /** The first task that fits among the next `most` tasks. */
   find(isFit: (task: TaskEntry) => boolean, most: number = MAX_LOOKS): TaskEntry | undefined {
     let looks = 0
     for (const { ring } of this.#levels) {
@@ -148,7 +148,7 @@ export class TaskQueue {
     return undefined
   }
 
-  /** Takes the task whose turn it is. */
+  /** Takes the next task. */
   take(): TaskEntry | undefined {
     const level = this.#firstLevel
     const task = level?.ring.first?.tasks.first
@@ -158,7 +158,7 @@ export class TaskQueue {
     return task
   }
 
-  /** Nothing of a client is taken from now on; all else goes on. */
+  /** Stops taking tasks of a client; other clients are not affected. */
   park(client: ClientEntry): void {
     this.#parked.add(client)
     for (const { turns, ring } of this.#levels) {
@@ -169,7 +169,7 @@ export class TaskQueue {
     }
   }
 
-  /** A client has its turns again, if it was parked. */
+  /** Takes tasks of a client again, if it was parked. */
   unpark(client: ClientEntry): void {
     if (!this.#parked.delete(client)) return
     for (const { turns, ring } of this.#levels) {
@@ -178,12 +178,12 @@ export class TaskQueue {
     }
   }
 
-  /** Takes one task out. It must be waiting here. */
+  /** Removes one task, which must be in the queue. */
   remove(task: TaskEntry): void {
     assert(this.discard(task), 'a task is not in its queue')
   }
 
-  /** Takes one task out, if it is here. */
+  /** Removes one task if it is in the queue. */
   discard(task: TaskEntry): boolean {
     const level = this.#levels[this.#indexOf(task.priority)]
     const turn = task.client === undefined ? undefined : level?.turns.get(task.client)
@@ -196,11 +196,11 @@ export class TaskQueue {
     return true
   }
 
-  /** Takes out all tasks of a client that has left, at once. They do not learn of it. */
+  /** Removes all tasks of a client that has left, in one step. Their `place` is not reset. */
   drop(client: ClientEntry): readonly Fifo<TaskEntry>[] {
     const dropped: Fifo<TaskEntry>[] = []
     this.#parked.delete(client)
-    // Backwards, because a level that becomes empty goes.
+    // In reverse, because a level that becomes empty is removed.
     for (let index = this.#levels.length - 1; index >= 0; index -= 1) {
       const level = this.#levels[index] as Level
       const turn = level.turns.get(client)
@@ -212,14 +212,14 @@ export class TaskQueue {
     return dropped
   }
 
-  /** What waits, by client, priority and function. */
+  /** The waiting tasks by client, priority and function. */
   *groups(): Iterable<WaitingGroup> {
     for (const { turns } of this.#levels) {
       for (const turn of turns.values()) yield* turn.groups()
     }
   }
 
-  /** Throws if the queue disagrees with itself. */
+  /** Throws if the queue is inconsistent. */
   checkInvariants(): void {
     let count = 0
     for (const level of this.#levels) {
@@ -234,21 +234,21 @@ export class TaskQueue {
         for (const task of turn.tasks) {
           count += 1
           assert(task.state === 'inactive', 'a waiting task is not inactive')
-          assert(task.place?.queue === turn.tasks, 'a waiting task does not know its place')
+          assert(task.place?.queue === turn.tasks, 'a waiting task has the wrong place')
         }
       }
     }
     assert(count === this.#size, 'the task queue miscounts')
   }
 
-  /** The highest level of which something may be taken. */
+  /** The highest level with a task that may be taken. */
   get #firstLevel(): Level | undefined {
     const [highest] = this.#levels
     if (highest === undefined || highest.ring.size > 0) return highest
     return this.#levels.find((level) => level.ring.size > 0)
   }
 
-  /** A task comes in; returns where it belongs. */
+  /** Counts a new task; returns the turn that it belongs to. */
   #enter(task: TaskEntry): Turn {
     assert(task.client !== undefined, 'a task without a client cannot wait')
     const isParked = this.#parked.size > 0 && this.#parked.has(task.client)
@@ -267,7 +267,7 @@ export class TaskQueue {
     return level
   }
 
-  /** Where the level of a priority is, or would be. */
+  /** The index of the level of a priority, or where to insert it. */
   #indexOf(priority: number): number {
     let from = 0
     let to = this.#levels.length

@@ -1,4 +1,4 @@
-// What workers answer: how a task ended, or that it did not and has to wait again.
+// Answers from workers: how a task ended, or that it did not and is requeued.
 // docs/protocol.md#task, docs/protocol.md#return
 
 import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
@@ -17,7 +17,7 @@ import type { TaskCause } from './state.js'
 import { tellQueued } from './update.js'
 import type { WorkerPool } from '../worker/pool.js'
 
-/** A worker tells how a task ended. Only the worker that has the task is listened to. */
+/** A worker reports how a task ended. Reports from other workers are ignored. */
 export function onTaskResult(state: SchedulerState, from: Identity, message: TaskResult): void {
   const task = state.tasks.get(message.taskId)
   const worker = task?.worker
@@ -46,21 +46,21 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   if (cause !== 'gaveUp') measure(pool, task, message.metadata)
   const next = state.lifecycle.next(task.id, task.state, cause)
   if (cause === 'retried') expectLate(worker, task)
-  // What a worker gives back tells nothing of how it gets on.
+  // A task that is given back is not a sign of progress.
   pool.release(task, next === 'inactive' && cause === 'gaveUp' ? worker.movedAt : state.now)
   if (cause === 'retried') retry(state, task, worker, message)
   else if (next === 'inactive') waitInFront(state, task)
   else endTask(state, task, readableResult(state, task, message), worker)
 }
 
-/** Whether a worker answers that it drops a task, or that it does not have or has begun it. */
+/** Whether a worker answers that it drops a task, does not have it, or has begun it. */
 function isGivenUp({ status }: TaskResult): boolean {
   return status === 'canceled' || status === 'notFound'
 }
 
 /**
- * Whether an answer of a worker changes nothing for a task. `notFound` says that it had been begun
- * when its worker was asked to give it back. What has been cancelled since gets a further answer.
+ * Whether a worker's answer leaves a task unchanged. `notFound` means that the task had begun when
+ * the worker was asked to give it back. If it was cancelled since, another answer will follow.
  */
 function goesOn(task: TaskEntry, status: TaskStatus, now: InstantMs): boolean {
   const { extra } = task
@@ -70,7 +70,7 @@ function goesOn(task: TaskEntry, status: TaskStatus, now: InstantMs): boolean {
   return task.state === 'running' || (extra !== undefined && extra.unanswered > 0)
 }
 
-/** Whether a worker tells of a task that is forgotten, under an id that was used again since. */
+/** Whether an answer refers to a forgotten task whose id has been reused since. */
 function takeOwed(worker: WorkerEntry | undefined, message: TaskResult): boolean {
   const owed = worker?.owed?.get(message.taskId)
   if (owed === undefined) return false
@@ -80,7 +80,7 @@ function takeOwed(worker: WorkerEntry | undefined, message: TaskResult): boolean
   return true
 }
 
-/** A task is tried again before its worker has answered all that it was asked of this attempt. */
+/** A task is retried before its worker has answered all requests about this attempt. */
 function expectLate(worker: WorkerEntry, { id, extra }: TaskEntry): void {
   if (extra === undefined || extra.unanswered === 0) return
   worker.late ??= new Map()
@@ -88,8 +88,8 @@ function expectLate(worker: WorkerEntry, { id, extra }: TaskEntry): void {
 }
 
 /**
- * Whether a worker answers that it did not have an attempt any more: it may have another one since.
- * Before any result of that it has answered.
+ * Whether an answer says that an earlier attempt is no longer on the worker, which may have a newer
+ * one since. Such answers arrive before any result of the newer attempt.
  */
 function takeLate(worker: WorkerEntry | undefined, { taskId, status }: TaskResult): boolean {
   const count = worker?.late?.get(taskId)
@@ -99,14 +99,14 @@ function takeLate(worker: WorkerEntry | undefined, { taskId, status }: TaskResul
   return status === 'notFound'
 }
 
-/** Whether a worker that tells attempts tells of another one than it was given. */
+/** Whether a worker that reports attempts reports a different one than it was assigned. */
 function isOutdated(task: TaskEntry, worker: WorkerEntry, message: TaskResult): boolean {
   const { status, attempt } = message
   if (attempt === attemptOf(task) || (status !== 'success' && status !== 'failed')) return false
   return hasFeature(worker.heartbeat.features, FEATURE_RECOVERY)
 }
 
-/** Result objects are made for one result: nobody will ask for these. */
+/** Drops a result with its objects, which no client will request. */
 function ignore(state: SchedulerState, from: Identity, message: TaskResult, text: string): void {
   const { taskId, status, attempt } = message
   const task = state.tasks.get(taskId)
@@ -115,14 +115,14 @@ function ignore(state: SchedulerState, from: Identity, message: TaskResult, text
   state.objects.drop(message.results)
 }
 
-/** What a result means for a task that its worker has. */
+/** The state change that a result causes for an assigned task. */
 function causeOf(task: TaskEntry, status: TaskStatus): TaskCause {
   if (status === 'canceled' || status === 'notFound') return 'gaveUp'
   if (status !== 'failed' || task.state !== 'running') return 'finished'
   return task.extra !== undefined && task.extra.retriesLeft > 0 ? 'retried' : 'finished'
 }
 
-/** The task has failed and may try again: it waits behind its client's others. */
+/** Requeues a failed task that may be retried, after the other tasks of its client. */
 function retry(
   state: SchedulerState,
   task: TaskEntry,
@@ -130,7 +130,7 @@ function retry(
   failure: TaskResult,
 ): void {
   rememberAttempt(task, worker.identity, 'failed', state.now)
-  // Nobody will ask for the error.
+  // No client will request the error.
   state.objects.drop(failure.results)
   cancelChildren(state, task)
   extraOf(task).retriesLeft -= 1
@@ -142,7 +142,7 @@ function retry(
   publishTask(state, task, 'inactive')
 }
 
-/** A result that its client could not read, or would die of, is replaced by one that it can. */
+/** Replaces a malformed result, which its client could not read or would crash on. */
 function readableResult(state: SchedulerState, task: TaskEntry, message: TaskResult): TaskResult {
   const { status, metadata, results, inlineResults } = message
   const hasEnded = status === 'success' || status === 'failed'
@@ -151,11 +151,11 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
   const hasProfile = metadata.byteLength === 0 || metadata.byteLength === 16
   if ((isKnown || status === 'workerDied') && isOne && hasProfile) return message
   const fields = { ...taskFields(task), status, results: results.length }
-  state.output.log('warn', 'a worker sent a result that is none', fields)
+  state.output.log('warn', 'a worker sent a malformed result', fields)
   return statusResult(task.id, 'canceled')
 }
 
-/** The duration is the first thing in a result's metadata. docs/protocol.md#profile */
+/** Records the duration, the first field of a result's metadata. docs/protocol.md#profile */
 function measure(pool: WorkerPool, task: TaskEntry, metadata: Uint8Array): void {
   const durationMs = durationMsOf(metadata)
   if (durationMs !== undefined) pool.measure(task, durationMs / 1000)

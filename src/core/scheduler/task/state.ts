@@ -1,10 +1,11 @@
 // The life of a task in the scheduler, as a table: from a state and a cause to the next state. The
-// names of the states are those of the wire (docs/protocol.md#task).
+// state names are those of the wire protocol (docs/protocol.md#task).
 
 import type { Transitions } from '../../../base/lifecycle.js'
 
 /**
- * `inactive`: waits for a worker. `running`: a worker has it. `canceling`: that worker was told.
+ * `inactive`: waits for a worker. `running`: assigned to a worker. `canceling`: that worker was
+ * asked to cancel it.
  */
 export type TaskState = 'inactive' | 'running' | 'canceling'
 
@@ -14,20 +15,20 @@ export type TaskCause =
   | 'assigned'
   /** Its worker sent success or failed. */
   | 'finished'
-  /** Its worker sent failed, and it may be run again. */
+  /** Its worker sent failed, and it may be retried. */
   | 'retried'
   /** Its worker sent canceled or notFound. */
   | 'gaveUp'
   /** Its worker left, was lost or timed out. */
   | 'workerLost'
-  /** Its worker was lost or timed out, and so were too many before. */
+  /** Its worker was lost or timed out, and its limit of lost workers is reached. */
   | 'wornOut'
-  /** Its client asked, or left. */
+  /** Its client cancelled it, or left. */
   | 'cancelled'
 
 /**
- * What comes after each state. Giving up what nobody cancelled means "take it back": the task
- * waits again.
+ * The transitions between states. If a worker gives up a task that was not cancelled, the task is
+ * requeued.
  */
 export const TASK_TRANSITIONS: Transitions<TaskState, TaskCause> = {
   inactive: {

@@ -17,7 +17,7 @@ import {
 
 const DEPTH = 300
 
-test('a worker whose task waits for its children gets another, until the first goes on', () => {
+test('a worker whose task waits for its children gets another one, until the first resumes', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   assert.deepEqual(scheduler.lines(), ['W <- task a'])
@@ -50,10 +50,10 @@ test('a worker whose task waits counts as idle among the others', () => {
   assert.deepEqual(scheduler.lines(), ['W <- task c'])
 })
 
-test('of workers that have nothing to run, one comes first on which nothing waits either', () => {
+test('among idle workers, one without waiting tasks comes first', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   scheduler.receive('C', task('parent', 'C')).receive('V', update('parent', 'waiting')).actions()
-  // It may end its process: the parent can look after it only from another one.
+  // The child may end its process: its parent survives only in another one.
   for (const id of ['first', 'second']) {
     scheduler.receive('C', child(id, 'C', 'parent'))
     assert.deepEqual(scheduler.lines(), [`W <- task ${id}`])
@@ -61,22 +61,22 @@ test('of workers that have nothing to run, one comes first on which nothing wait
   }
   scheduler.receive('W', result('parent')).receive('V', result('parent')).actions()
   scheduler.receive('C', task('next', 'C'))
-  assert.deepEqual(scheduler.lines(), ['V <- task next'], 'nothing waits there any more')
+  assert.deepEqual(scheduler.lines(), ['V <- task next'], 'nothing waits there anymore')
 })
 
-test('children of a task that has lost its process go to other workers, if there are any', () => {
+test('the children of a task that lost its process go to other workers, if there are any', () => {
   const scheduler = withPeers({ clients: ['C', 'D'], workers: ['V', 'W'] })
   scheduler.receive('C', task('parent', 'C')).receive('C', task('busy', 'C')).actions()
   scheduler.receive('V', update('parent', 'waiting', 1)).receive('C', child('a', 'C', 'parent'))
   assert.deepEqual(scheduler.lines(), [], 'only the worker of the parent has room')
   scheduler.receive('D', task('d', 'D')).receive('V', result('d'))
-  assert.deepEqual(scheduler.lines(), ['V <- task d', 'D <- result d success'], 'others wait not')
-  // Its own client has more, too.
+  assert.deepEqual(scheduler.lines(), ['V <- task d', 'D <- result d success'], 'no other waits')
+  // Its own client has more tasks as well.
   scheduler.receive('C', task('c', 'C')).receive('V', result('c'))
   assert.deepEqual(scheduler.lines(), ['V <- task c', 'C <- result c success'])
   scheduler.receive('W', result('busy'))
   assert.deepEqual(scheduler.lines(), ['C <- result busy success', 'W <- task a'])
-  // Others are not kept from it.
+  // Other tasks may use that worker.
   scheduler.receive('C', task('other', 'C'))
   assert.deepEqual(scheduler.lines(), ['V <- task other'])
   scheduler
@@ -84,10 +84,10 @@ test('children of a task that has lost its process go to other workers, if there
     .receive('C', child('b', 'C', 'parent'))
     .actions()
   scheduler.handle({ type: 'peerDisconnected', peer: peer('W') })
-  assert.deepEqual(scheduler.lines(), ['V <- task a'], 'there is no other any more')
+  assert.deepEqual(scheduler.lines(), ['V <- task a'], 'there is no other worker anymore')
 })
 
-test('where other workers have no room for long, a child joins its parent after all', () => {
+test('a child joins its parent if other workers have no room for a long time', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V', 'W'] })
   scheduler.receive('C', task('parent', 'C')).receive('C', task('endless', 'C')).actions()
   scheduler.receive('V', update('parent', 'waiting', 1)).receive('C', child('a', 'C', 'parent'))
@@ -98,7 +98,7 @@ test('where other workers have no room for long, a child joins its parent after 
   assert.deepEqual(scheduler.lines(), ['V <- task a'])
 })
 
-test('waiting is no room that a limit on waiting tasks would count', () => {
+test('the limit on waiting tasks does not count waiting parents as room', () => {
   const limits = { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 }
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, limits)
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))
@@ -106,7 +106,7 @@ test('waiting is no room that a limit on waiting tasks would count', () => {
   assert.deepEqual(scheduler.lines(), ['W <- task a', 'W <- task b', 'C <- result c noWorker'])
 })
 
-test('a task that says twice that it waits, or goes on, has said it once', () => {
+test('a repeated update that a task waits, or resumes, has no effect', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C')).actions()
   scheduler.receive('W', update('a', 'resumed'))
@@ -117,7 +117,7 @@ test('a task that says twice that it waits, or goes on, has said it once', () =>
   assert.deepEqual(scheduler.lines().at(-1), 'W <- task c')
 })
 
-test('only the worker that has a task speaks for it', () => {
+test('only updates from the worker that has a task count', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   scheduler.actions()
@@ -141,12 +141,12 @@ test('a task that ends, is cancelled or loses its worker while it waits leaves n
     scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))
     end(scheduler)
     scheduler.receive('D', { kind: 'clientDisconnect', disconnectType: 'disconnect' })
-    // The kit checks after each event that load and counts of the worker are those of its tasks.
+    // The kit checks after each event that the load and counts of the worker match its tasks.
     scheduler.receive('W', update('a', 'resumed')).receive('W', result('a'))
   }
 })
 
-test('how long a task took that has waited says nothing of its function', () => {
+test('the duration of a task that has waited is not measured for its function', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))
   scheduler.receive('W', update('a', 'resumed')).receive('W', result('a', 'success', 0.000_01))
@@ -158,7 +158,7 @@ test('how long a task took that has waited says nothing of its function', () => 
   assert.deepEqual(sent, ['W <- task c', 'W <- task d'])
 })
 
-test('progress reaches the client as it came, while it still waits for the task', () => {
+test('progress is forwarded to the client unchanged, while it waits for the task', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).actions()
   scheduler.receive('W', update('a', 'progress', 3, 10))
@@ -168,7 +168,7 @@ test('progress reaches the client as it came, while it still waits for the task'
   assert.deepEqual(scheduler.lines(), [])
 })
 
-test('progress is kept from clients that do not know it, and from those that have left', () => {
+test('progress is not sent to clients without the feature, or that have left', () => {
   const scheduler = withPeers({ clients: [], workers: ['W'] })
   scheduler.receive('C', clientHeartbeat({ ...OURS, features: FEATURE_INLINE }))
   scheduler
@@ -181,12 +181,12 @@ test('progress is kept from clients that do not know it, and from those that hav
   assert.deepEqual(scheduler.lines(), ['W <- cancel a by force'])
 })
 
-test(`one worker takes tasks that wait for each other ${DEPTH} deep`, () => {
+test(`one worker accepts tasks that wait for each other ${DEPTH} deep`, () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, { perWorkerQueueSize: 3 })
   scheduler.receive('C', task('t0', 'C'))
   for (let depth = 1; depth <= DEPTH; depth += 1) {
     assert.deepEqual(scheduler.lines(), [`W <- task t${depth - 1}`])
-    // Either may come first: they take different ways.
+    // Either may come first, because they take different paths.
     const said = () => scheduler.receive('W', update(`t${depth - 1}`, 'waiting'))
     if (depth % 2 === 0) said()
     scheduler.receive('C', child(`t${depth}`, 'C', `t${depth - 1}`, depth))

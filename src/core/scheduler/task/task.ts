@@ -1,5 +1,5 @@
-// What happens to tasks: they arrive, are assigned, end, are taken back or cancelled. What workers
-// answer is in result.ts. docs/protocol.md#task, docs/protocol.md#cancel
+// The life of tasks: they arrive, are assigned, finish, are taken back or cancelled. Answers from
+// workers are handled in result.ts. docs/protocol.md#task, docs/protocol.md#cancel
 
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
@@ -23,15 +23,15 @@ import { countAttempt, extraOf, readExtra } from './extra.js'
 import { tellAgain, tellQueued } from './update.js'
 import type { WorkerPool } from '../worker/pool.js'
 
-/** A client submits a task. One that it has already submitted is ignored: it was sent again. */
+/** A client submits a task. A task that it has already submitted is ignored as a repeat. */
 export function onTask(state: SchedulerState, client: ClientEntry, message: Task): void {
   const known = state.tasks.get(message.taskId)
   spendRoom(state, client)
   if (known !== undefined && !givesWay(state, known, client, message)) return
   const pool = state.pools[client.runtime]
   const parent = message.parentTaskId === '' ? undefined : state.tasks.get(message.parentTaskId)
-  // One that a worker has is no more work, but less; one that another waits for ends that.
-  const isNew = parent === undefined && !state.claims.has(message.taskId)
+  // Neither a task that a worker already has nor one that a parent waits for adds to the load.
+  const isNew = parent === undefined && !state.leases.has(message.taskId)
   if (isNew && !takesMore(state, client)) {
     sendStatus(state, client, message.taskId, 'noWorker')
     return
@@ -45,16 +45,16 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   }
   state.tasks.set(task.id, task)
   client.tasks.add(task)
-  if (message.mayHaveRun && state.isNew && !state.claims.has(task.id)) pool.held.push(task)
+  if (message.mayHaveRun && state.isNew && !state.leases.has(task.id)) pool.held.push(task)
   else pool.queue.push(task)
   publishTask(state, task, 'inactive')
-  if (state.claims.size > 0) callClaimant(state, task)
+  if (state.leases.size > 0) redeemLease(state, task)
   if (parent !== undefined) adopt(parent, task)
-  // What a task submits while it is being cancelled has no chance.
+  // A task submitted by a parent that is being cancelled is cancelled with it.
   if (parent?.state === 'canceling') cancelTask(state, task, true)
 }
 
-/** Whether a task of the same id goes, so that `client` can submit it. */
+/** Whether the known task of the same id is removed, so that `client` can submit it. */
 function givesWay(
   state: SchedulerState,
   known: TaskEntry,
@@ -71,8 +71,8 @@ function givesWay(
 }
 
 /**
- * Takes the id away from a task whose client had been given up, and is back before its tasks have
- * been cancelled. False: its client is there.
+ * Frees the id of a task whose client was given up and reconnected before its tasks were cancelled.
+ * Returns false if the client of the task is still registered.
  */
 export function vacates(state: SchedulerState, task: TaskEntry): boolean {
   if (task.client === undefined) forget(state, task)
@@ -81,7 +81,7 @@ export function vacates(state: SchedulerState, task: TaskEntry): boolean {
   return true
 }
 
-/** A client wants a task cancelled. For an unknown task there is no answer. */
+/** A client cancels a task. The cancellation of an unknown task is not answered. */
 export function onTaskCancel(
   state: SchedulerState,
   client: ClientEntry,
@@ -98,7 +98,7 @@ export function onTaskCancel(
   cancelTask(state, task, message.flags.force)
 }
 
-/** Whether the client has a graph of which this is a target, which it then does not want. */
+/** Cancels a target of one of the client's graphs. Returns false if there is no such target. */
 function cancelTarget(client: ClientEntry, task: TaskEntry | undefined, id: TaskId): boolean {
   if (task?.node !== undefined) return task.client === client && task.node.graph.cancelTarget(id)
   if (task !== undefined) return false
@@ -109,14 +109,14 @@ function cancelTarget(client: ClientEntry, task: TaskEntry | undefined, id: Task
 }
 
 /**
- * Cancels a task for its client, and all that runs inside of it: at once if it waits, else its
- * worker is asked. May be called again, to add force.
+ * Cancels a task with all tasks that it submitted: immediately if it is queued, otherwise through
+ * its worker. May be called again to add force.
  */
 export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolean): void {
   const { worker, state: before } = task
   const next = state.lifecycle.next(task.id, before, 'cancelled')
   if (next === 'ended') {
-    // The queue has dropped what belongs to a client that has left.
+    // The queue has already dropped the tasks of a client that has left.
     if (task.client?.hasLeft === true) task.place = undefined
     else state.pools[task.runtime].withdraw(task)
     endTask(state, task, statusResult(task.id, 'canceled'))
@@ -136,8 +136,8 @@ export function cancelTask(state: SchedulerState, task: TaskEntry, force: boolea
 }
 
 /**
- * The worker of some tasks is gone: they wait again, in front of all others. `isLost`: it went
- * without a word, perhaps because of one of them: a task may do so only a few times.
+ * Requeues the tasks of a worker that has left, before all others. `isLost`: it disappeared without
+ * notice, perhaps because of one of its tasks, so each task may lose only a few workers.
  */
 export function takeTasksBack(
   state: SchedulerState,
@@ -145,9 +145,9 @@ export function takeTasksBack(
   worker: WorkerEntry,
   isLost: boolean,
 ): void {
-  // Backwards, because each goes in front: in the end they stand as they were assigned.
+  // In reverse, because each goes to the front: this restores the order of assignment.
   for (const task of tasks.toReversed()) {
-    // A client inside of the worker has gone with it.
+    // A client nested in the worker has left with it.
     if (task.client?.hasLeft === true) cancelTask(state, task, true)
     const isWornOut = isLost && task.state === 'running' && hasWornOut(task, worker)
     const cause = isWornOut ? 'wornOut' : 'workerLost'
@@ -169,7 +169,7 @@ export function takeTasksBack(
   }
 }
 
-/** Counts a lost worker. True: that was one too many. */
+/** Counts a lost worker. Returns true if the task has reached its limit. */
 function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
   const extra = extraOf(task)
   extra.deaths += 1
@@ -177,38 +177,38 @@ function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
   return extra.deaths >= extra.deathLimit
 }
 
-/** Sends out tasks for as long as some wait and some worker has room. Called after each event. */
+/** Assigns tasks while any are queued and a worker has room. Called after each event. */
 export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
   for (;;) {
-    giveClaimed(state)
+    assignLeased(state)
     const choice = pool.next(state.now)
     if (choice === undefined) return
     assign(state, choice.task, choice.worker)
   }
 }
 
-/** Gives a task that waits to a worker that has begun it before, whatever else that has. */
+/** Assigns a queued task to a worker that had begun it before, whatever its load. */
 export function giveTo(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   state.pools[task.runtime].withdraw(task)
   assign(state, task, worker)
 }
 
-/** Ends what a worker has of a task that is not its own (any more). */
+/** Stops a task on a worker to which it is not, or no longer, assigned. */
 export function stopAt(state: SchedulerState, worker: WorkerEntry, id: TaskId): void {
   const flags = { force: true, retrieveTaskObject: false }
   state.output.send(worker.identity, { kind: 'taskCancel', taskId: id, flags })
 }
 
-/** A task is in the queue that a worker may have claimed: it gets it once the event is handled. */
-export function callClaimant(state: SchedulerState, task: TaskEntry): void {
-  const worker = state.claims.take(task.id)
+/** If a worker holds a lease for this waiting task, it gets the task after the event. */
+export function redeemLease(state: SchedulerState, task: TaskEntry): void {
+  const worker = state.leases.take(task.id)
   if (worker === undefined) return
-  if (worker.runtime === task.runtime) state.claims.put({ task, worker })
+  if (worker.runtime === task.runtime) state.leases.put({ task, worker })
   else stopAt(state, worker, task.id)
 }
 
-function giveClaimed(state: SchedulerState): void {
-  for (let next = state.claims.next(); next !== undefined; next = state.claims.next()) {
+function assignLeased(state: SchedulerState): void {
+  for (let next = state.leases.next(); next !== undefined; next = state.leases.next()) {
     const { task, worker } = next
     if (state.workers.get(worker.identity) !== worker) continue
     const isWaiting = task.state === 'inactive' && state.tasks.get(task.id) === task
@@ -228,7 +228,7 @@ function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): vo
   publishTask(state, task, 'running')
 }
 
-/** Tells a client how a task of its ended that has no other result. */
+/** Sends a client a task result that consists only of a status. */
 export function sendStatus(
   state: SchedulerState,
   client: ClientEntry,
@@ -239,7 +239,7 @@ export function sendStatus(
   state.output.send(client.identity, statusResult(id, status))
 }
 
-/** Undefined when the flags are malformed, which would bring a 1.9.9 worker down, and the like. */
+/** Undefined for invalid tasks, such as malformed flags, which would crash a 1.9.9 worker. */
 export function newTask(
   state: SchedulerState,
   client: ClientEntry,
@@ -279,7 +279,7 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
   }
 }
 
-/** The task did not come to its end: it waits in front of its client's others. */
+/** Requeues an unfinished task before the other tasks of its client. */
 export function waitInFront(state: SchedulerState, task: TaskEntry): void {
   cancelChildren(state, task)
   task.state = 'inactive'
@@ -289,22 +289,22 @@ export function waitInFront(state: SchedulerState, task: TaskEntry): void {
   publishTask(state, task, 'inactive')
 }
 
-/** What was submitted inside of a task, and inside of that and so on, has to end. */
+/** Cancels the descendants of a task. */
 export function cancelChildren(state: SchedulerState, task: TaskEntry): void {
   if (task.extra?.children === undefined) return
-  state.orphans.addChildren(task)
-  cancelOrphans(state)
+  state.ownerless.addChildren(task)
+  cancelOwnerless(state)
 }
 
-/** Cancels some of those that have to end; `state.orphans` has what is left. */
-export function cancelOrphans(state: SchedulerState): void {
-  state.orphans.drain((child) => {
+/** Cancels some of the ownerless tasks; the rest stay in `state.ownerless`. */
+export function cancelOwnerless(state: SchedulerState): void {
+  state.ownerless.drain((child) => {
     if ('cancel' in child) child.cancel()
     else if (state.tasks.get(child.id) === child) cancelTask(state, child, true)
   })
 }
 
-/** The task has left the tables: its children go on if it has succeeded, and only then. */
+/** The task has left the tables: its children continue only if it succeeded. */
 function leaveFamily(state: SchedulerState, task: TaskEntry, status: TaskStatus): void {
   leaveParent(task)
   if (status === 'success') releaseChildren(task)
@@ -312,7 +312,8 @@ function leaveFamily(state: SchedulerState, task: TaskEntry, status: TaskStatus)
 }
 
 /**
- * The task leaves the tables; its client, if it is still there, gets the result. `worker` had it.
+ * Removes a finished task from the tables, and sends the result to its client if that has not left.
+ * `worker`: the worker that had it.
  */
 export function endTask(
   state: SchedulerState,
@@ -345,7 +346,7 @@ function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): voi
   else state.output.forward(client.identity, 'taskResult', result.bytes)
 }
 
-/** The task leaves the tables and nobody is told. */
+/** Removes a task from the tables without notifying its client. */
 function forget(state: SchedulerState, task: TaskEntry): void {
   const { worker, extra } = task
   if (worker !== undefined && extra !== undefined && extra.unanswered > 0) {
@@ -375,7 +376,7 @@ export function statusResult(taskId: TaskId, status: TaskStatus): TaskResult {
   }
 }
 
-/** Counts a task that has ended, for the monitors. */
+/** Counts a finished task, for the monitors. */
 export function count(state: SchedulerState, status: TaskStatus): void {
   state.ended.set(status, (state.ended.get(status) ?? 0) + 1)
 }

@@ -1,5 +1,5 @@
-// What a task that runs says of itself: that it only waits for its own tasks, that it goes on, how
-// far it is. docs/protocol.md#task-updates
+// Updates from running tasks: that they wait for their child tasks, that they resume, and their
+// progress. docs/protocol.md#task-updates
 
 import { unreachable } from '../../../base/assert.js'
 import {
@@ -14,13 +14,13 @@ import type { TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { extraOf, taskFields } from './extra.js'
 
-/** A worker tells what a task is doing. Only the worker that has the task is listened to. */
+/** A worker reports what a task is doing. Reports from other workers are ignored. */
 export function onTaskUpdate(state: SchedulerState, from: Identity, message: TaskUpdate): void {
   const task = state.tasks.get(message.taskId)
   if (task?.worker === undefined || task.worker.identity !== from) {
     const about = task === undefined ? { task: idToHex(message.taskId) } : taskFields(task)
     const fields = { ...about, worker: from, update: message.update }
-    state.output.log('debug', 'ignored news of a task that this worker does not have', fields)
+    state.output.log('debug', 'ignored an update for a task that this worker does not have', fields)
     return
   }
   const pool = state.pools[task.runtime]
@@ -48,12 +48,12 @@ export function onTaskUpdate(state: SchedulerState, from: Identity, message: Tas
   }
 }
 
-/** A client that has sent a task again has to hear once more that it has begun, if it has. */
+/** Notifies a client that resubmitted a task again that the task has begun, if it has. */
 export function tellAgain(state: SchedulerState, task: TaskEntry): void {
   if (task.extra?.isBegun === true) tell(state, task, 'running')
 }
 
-/** A task that had begun waits for a worker again, or for a processor. */
+/** Notifies the client of a begun task that it waits for a worker or processor again. */
 export function tellQueued(state: SchedulerState, task: TaskEntry): void {
   if (task.extra?.isBegun !== true) return
   task.extra.isBegun = false
@@ -70,7 +70,7 @@ function tell(
   output.send(client.identity, { kind: 'taskUpdate', taskId: id, update, done: 0, total: 0 })
 }
 
-/** To the task's client, unless it has cancelled the task or does not know such messages. */
+/** Forwards to the task's client, unless it cancelled the task or lacks the feature. */
 function passOn(
   state: SchedulerState,
   task: TaskEntry,
@@ -84,11 +84,11 @@ function passOn(
   else state.output.forward(client.identity, 'taskUpdate', message.bytes)
 }
 
-// What tasks print goes to the clients that have asked for it. docs/protocol.md#output
+// The output of tasks goes to the clients that requested it. docs/protocol.md#output
 
 /**
- * A worker passes on what a task has printed. The task need not be known: the last of it may come
- * when it has ended.
+ * A worker sends the output of a task. The task may be unknown: the last output may arrive after
+ * its end.
  */
 export function onTaskOutput(state: SchedulerState, from: Identity, message: TaskOutput): void {
   if (!state.workers.has(from)) return

@@ -1,5 +1,5 @@
-// Random fleets and random work, of which nobody knows how long it takes: no worker idles for long
-// while another has tasks to begin, each task runs once, and little is moved for it.
+// Random fleets and random work of unknown duration: no worker idles for long while another has
+// tasks to begin, each task runs once, and few tasks are moved.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,10 +12,10 @@ import { instruction, task } from '../scheduler.kit.js'
 const LATENCY_MS = 1
 const BALANCE_MS = 100
 
-/** Until a worker counts as slow, then further looks and the ways to and fro. */
+/** Until a worker counts as slow, plus further checks and round trips. */
 const MAX_WASTE_MS = 1.5 * BALANCE_MS
 
-/** Some of the same function take a hundred thousand times as long as others. */
+/** Some tasks of a function take a hundred thousand times as long as others. */
 const work = fc.record({
   name: fc.constantFrom('f', 'g', 'h'),
   ms: fc.constantFrom(0.02, 0.02, 0.02, 0.5, 4, 15, 60, 400, 3000),
@@ -30,7 +30,7 @@ interface Work {
   readonly priority: number
 }
 
-/** Runs some work on workers that join when they do. */
+/** Runs some work on workers that join at the given times. */
 function fleetOf(works: readonly Work[], joins: readonly number[]): Fleet {
   const durations = works.map(({ ms }) => ms)
   const durationOf = (id: string): number => durations[Number(id)] as number
@@ -57,7 +57,7 @@ const joins = fc
   .array(fc.nat(2000), { maxLength: 7, size: 'max' })
   .map((later) => [0, ...later.map((at) => (at < 1000 ? 0 : at))])
 
-test('property: nobody idles for long beside work, and balancing comes to an end', () => {
+test('property: no worker idles for long while tasks wait, and balancing settles', () => {
   fc.assert(
     fc.property(works, joins, (some, times) => {
       const fleet = fleetOf(some, times)
@@ -71,7 +71,7 @@ test('property: nobody idles for long beside work, and balancing comes to an end
       assert.ok(total <= 2 * some.length, `${total} recalls of ${some.length} tasks`)
       assert.ok(Math.max(0, ...recalls) <= 5, `${Math.max(...recalls)} recalls of one task`)
       assert.ok(fleet.longestWasteMs <= MAX_WASTE_MS, `idle for ${fleet.longestWasteMs} ms`)
-      // A few for each task and recall, and a look at the peers each second.
+      // A few for each task and recall, and a check of the peers each second.
       const mostSteps = 20 + 4 * (some.length + total + times.length) + fleet.now / 500
       assert.ok(fleet.steps <= mostSteps, `${fleet.steps} events, more than ${mostSteps}`)
       fleet.scheduler.machine.checkInvariants()
@@ -89,7 +89,7 @@ test('with more workers than tasks, each task has its own and nothing is moved',
   assert.deepEqual([fleet.now <= 510, fleet.recalls.size], [true, 0])
 })
 
-test('a worker dies at every moment between a recall and its answer: nothing is lost', () => {
+test('when a worker dies at any moment between a recall and its answer, nothing is lost', () => {
   const count = 40
   let asked = 0
   for (let ms = 0; ms < 200; ms += 1) {
@@ -113,7 +113,7 @@ test('a worker dies at every moment between a recall and its answer: nothing is 
   assert.ok(asked > 190, 'it died as a worker that was asked for tasks')
 })
 
-test('what a worker has takes so long that nobody else idles: nothing is moved', () => {
+test('no task is moved while all workers are busy', () => {
   const some = Array.from({ length: 30 }, () => ({ name: 'f', ms: 50, at: 0, priority: 0 }))
   assert.equal(fleetOf(some, [0, 0, 0]).recalls.size, 0)
 })

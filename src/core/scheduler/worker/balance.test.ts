@@ -33,19 +33,19 @@ function withStuck(count: number, others: readonly string[] = ['X']): TestSchedu
   return scheduler
 }
 
-/** The tasks that workers are asked for within `ms`. */
+/** The tasks that are recalled from workers within `ms`. */
 function recalled(scheduler: TestScheduler, ms = 100): readonly string[] {
   const lines = scheduler.moveTo(scheduler.now + ms).lines()
   return lines.flatMap((line) => /^[VWXYQ] <- cancel (\S+)$/.exec(line)?.[1] ?? [])
 }
 
-test('a worker from which nothing comes is asked for its youngest tasks, not for its first', () => {
+test('a worker without progress is asked for its newest tasks, not for its first', () => {
   const scheduler = withStuck(8)
   assert.deepEqual(recalled(scheduler, 99), [], 'not before it is stuck')
   assert.deepEqual(recalled(scheduler, 1), ['h', 'g', 'f'])
 })
 
-test('so many are taken back that all workers hold alike, and one for each that idles', () => {
+test('recalls even out the workers, with at least one task for each idle worker', () => {
   const table: readonly (readonly [counts: readonly number[], shares: readonly number[]])[] = [
     [[8, 0], [3]],
     [[8, 0, 0, 0, 0, 0, 0, 0], [7]],
@@ -77,7 +77,7 @@ test('so many are taken back that all workers hold alike, and one for each that 
   }
 })
 
-test('what is taken back goes one by one to workers that have nothing, the rest waits', () => {
+test('recalled tasks go one by one to idle workers; the rest waits', () => {
   const scheduler = withStuck(8, ['X', 'Y'])
   assert.deepEqual(recalled(scheduler), ['h', 'g', 'f', 'e'])
   for (const id of ['h', 'g', 'f', 'e']) scheduler.receive('W', result(id, 'canceled'))
@@ -86,7 +86,7 @@ test('what is taken back goes one by one to workers that have nothing, the rest 
   assert.deepEqual(scheduler.lines(), ['C <- result h success', 'X <- task e'])
 })
 
-test('a stuck worker gets nothing back, nor anything new, although its tasks were thought tiny', () => {
+test('a stuck worker gets no tasks back and no new ones', () => {
   const scheduler = withStuck(3)
   scheduler.receive('D', instruction('create', 'D', ['g'])).actions()
   recalled(scheduler)
@@ -99,7 +99,7 @@ test('a stuck worker gets nothing back, nor anything new, although its tasks wer
   assert.deepEqual(scheduler.lines(), ['C <- result c success', 'X <- task o'])
 })
 
-test('a worker that gets new work, or is done in time, is not asked', () => {
+test('a worker that gets new work, or finishes in time, is not asked', () => {
   const scheduler = withStuck(8)
   assert.deepEqual(recalled(scheduler, 90), [])
   for (let i = 0; i < 7; i += 1) {
@@ -108,23 +108,23 @@ test('a worker that gets new work, or is done in time, is not asked', () => {
   assert.deepEqual(recalled(scheduler, 5000), [])
 })
 
-test('a worker that gets on, but far more slowly than was thought, is asked', () => {
+test('a worker that progresses far more slowly than expected is asked', () => {
   const scheduler = withStuck(8)
   recalled(scheduler, 60)
   scheduler.receive('W', result('a', 'success', 0.06)).actions()
   assert.deepEqual(recalled(scheduler, 40), ['h', 'g', 'f'])
   for (const id of ['h', 'g', 'f']) scheduler.receive('W', result(id, 'canceled'))
-  assert.deepEqual(scheduler.lines(), ['X <- task h'], 'it takes 40 ms at least: one at a time')
+  assert.deepEqual(scheduler.lines(), ['X <- task h'], 'it takes at least 40 ms, so one at a time')
 })
 
-test('nothing is taken back while nobody idles, or while others wait for the one who does', () => {
+test('no task is recalled while no worker idles, or while other tasks wait for the idle one', () => {
   const scheduler = withStuck(4, [])
   assert.deepEqual(recalled(scheduler, 5000), [])
   scheduler.receive('X', workerHeartbeat()).actions()
-  assert.deepEqual(recalled(scheduler, 1), ['d'], 'at once: W has been stuck for long')
+  assert.deepEqual(recalled(scheduler, 1), ['d'], 'immediately: W has been stuck for long')
 })
 
-test('with an interval of 0 nothing is ever taken back', () => {
+test('with an interval of 0 no task is ever recalled', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, { loadBalanceMs: 0 })
   scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
@@ -132,11 +132,11 @@ test('with an interval of 0 nothing is ever taken back', () => {
   assert.deepEqual(recalled(scheduler, 5000), [])
 })
 
-test('a balance recall that meets "not found" strands no task: it goes on where it is', () => {
+test('a balance recall that meets "not found" strands no task: it continues where it is', () => {
   const scheduler = withStuck(2)
   assert.deepEqual(recalled(scheduler), ['b'])
   scheduler.receive('W', result('b', 'notFound'))
-  assert.deepEqual(recalled(scheduler, 150), ['a'], 'so a may not be, and b is left alone')
+  assert.deepEqual(recalled(scheduler, 150), ['a'], 'so a may not have begun, and b is left alone')
   scheduler.receive('W', result('a', 'notFound'))
   assert.deepEqual(recalled(scheduler, 40), [])
   scheduler.receive('W', result('b')).receive('W', result('a'))
@@ -144,7 +144,7 @@ test('a balance recall that meets "not found" strands no task: it goes on where 
   assert.equal(scheduler.machine.counts.tasks, 0)
 })
 
-/** As `withStuck(2)`, but W has begun both of its tasks and has said so. */
+/** Like `withStuck(2)`, but W has begun both of its tasks and has reported that. */
 function withRefused(loadBalanceTriggerTimes?: number): TestScheduler {
   const options = loadBalanceTriggerTimes === undefined ? {} : { loadBalanceTriggerTimes }
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, options)
@@ -159,23 +159,23 @@ function withRefused(loadBalanceTriggerTimes?: number): TestScheduler {
 }
 
 for (const times of [undefined, 1, 5]) {
-  test(`what was not given back is asked for again after ${times ?? 'two'} such times`, () => {
+  test(`a refused task is recalled again after ${times ?? 'two'} intervals`, () => {
     const scheduler = withRefused(times)
     const againAt = scheduler.now + (times ?? 2) * 100 - 100
     const before = recalled(scheduler, againAt - 1 - scheduler.now)
-    assert.deepEqual(before, [], 'it has most likely begun')
+    assert.deepEqual(before, [], 'it has probably begun')
     assert.deepEqual(recalled(scheduler, 201), ['b'])
     scheduler.receive('W', result('b', 'canceled'))
     assert.deepEqual(scheduler.lines(), ['X <- task b'])
   })
 }
 
-test('what may be given back is asked for before what was refused, however long ago', () => {
+test('tasks that may be given back are recalled before refused ones, however old', () => {
   const scheduler = withStuck(3)
   assert.deepEqual(recalled(scheduler), ['c'])
   scheduler.receive('W', result('c', 'notFound')).receive('C', task('n', 'C'))
   assert.deepEqual(scheduler.lines(), ['X <- task n'])
-  assert.deepEqual(recalled(scheduler, 2_000), [], 'nobody idles')
+  assert.deepEqual(recalled(scheduler, 2_000), [], 'no worker idles')
   scheduler.receive('X', result('n')).actions()
   assert.deepEqual(recalled(scheduler, 100), ['b'])
 })
@@ -191,7 +191,7 @@ test('a result that crosses a balance recall counts, and the answer to the recal
   assert.equal(scheduler.machine.counts.tasks, 0)
 })
 
-test('a failure that crosses a recall is tried again, and "not found" does not take it away', () => {
+test('a task whose failure crosses a recall is retried, and "not found" does not end it', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))
   scheduler.receive('C', task('a', 'C')).receive('C', { ...task('b', 'C'), retries: 1 })
@@ -221,13 +221,13 @@ test('a cancel of the client during a balance recall ends the task once, as canc
   }
 })
 
-test('the answer to a recall of an attempt that failed says nothing of the next attempt', () => {
+test('the answer to a recall of a failed attempt does not affect the next attempt', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))
   for (const id of ['a', 'b']) scheduler.receive('C', { ...task(id, 'C'), retries: 1 })
   scheduler.receive('X', workerHeartbeat()).actions()
   assert.deepEqual(recalled(scheduler), ['b'])
-  // It had begun when it was asked for, and fails before the worker hears of that.
+  // It had begun before the recall, and fails before the recall reaches the worker.
   scheduler.receive('X', { kind: 'disconnectRequest', worker: peer('X') }).actions()
   scheduler.receive('W', result('a')).receive('W', result('b', 'failed'))
   assert.deepEqual(scheduler.lines(), ['C <- result a success', 'W <- task b'])
@@ -238,7 +238,7 @@ test('the answer to a recall of an attempt that failed says nothing of the next 
   assert.deepEqual(scheduler.lines(), ['C <- result b canceled'])
 })
 
-test('a child whose parent ends during a balance recall is cancelled, and told so', () => {
+test('a child whose parent ends during a balance recall is cancelled', () => {
   const scheduler = withPeers({ clients: ['C', 'N'], workers: ['W'] })
   scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))
   scheduler.receive('C', task('p', 'C')).receive('N', child('n', 'N', 'p', 0))
@@ -286,7 +286,7 @@ test('a worker that does not answer a recall is not asked again', () => {
   assert.deepEqual(recalled(scheduler, 4000), [])
 })
 
-test('a worker that has answered is asked for more at once, for as long as others idle', () => {
+test('a worker that has answered is asked for more immediately, while others idle', () => {
   const scheduler = withStuck(8)
   assert.equal(recalled(scheduler).length, 3)
   for (const id of ['h', 'g', 'f']) scheduler.receive('W', result(id, 'canceled'))
@@ -295,7 +295,7 @@ test('a worker that has answered is asked for more at once, for as long as other
   assert.deepEqual(recalled(scheduler, 10), ['e', 'd'])
 })
 
-test('what a worker cannot give, because it has begun all that it has, another one gives', () => {
+test('if a worker has begun all its tasks, another one is asked', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'V'] })
   scheduler.receive('C', task('z', 'C')).receive('W', result('z', 'success', TINY_SECONDS))
   for (const id of ['a', 'b', 'c', 'd']) scheduler.receive('C', task(id, 'C'))
@@ -309,7 +309,7 @@ test('what a worker cannot give, because it has begun all that it has, another o
   assert.deepEqual(asked, ['c', 'a', 'd'])
 })
 
-test('a parent that goes on gives what came in its place to another worker, and stays itself', () => {
+test('when a parent resumes, tasks assigned in its place move to another worker', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting'))
   scheduler.receive('C', task('b', 'C')).receive('W', update('a', 'resumed'))
@@ -318,7 +318,7 @@ test('a parent that goes on gives what came in its place to another worker, and 
   assert.deepEqual(scheduler.receive('W', result('b', 'canceled')).lines(), ['X <- task b'])
 })
 
-test('tasks that only wait are not asked for, and nothing is that has waited', () => {
+test('tasks that wait for others, or have waited, are not recalled', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   for (const id of ['a', 'b', 'c']) {
     scheduler.receive('C', task(id, 'C')).receive('W', update(id, 'waiting'))
@@ -329,10 +329,10 @@ test('tasks that only wait are not asked for, and nothing is that has waited', (
   assert.deepEqual(recalled(scheduler, 1000), [])
 })
 
-test('what a worker got first is taken back as well, once it is known to have begun another', () => {
+test('the first task of a worker is recalled if another one is known to have begun', () => {
   const scheduler = withStuck(3)
   assert.deepEqual(recalled(scheduler), ['c'])
-  // It waits for its objects, and c had its own sooner.
+  // It waits for its objects, and c received its own sooner.
   scheduler.receive('W', result('c', 'notFound'))
   assert.deepEqual(recalled(scheduler), ['b'])
   scheduler.receive('W', result('b', 'canceled')).receive('X', result('b')).actions()
@@ -340,13 +340,13 @@ test('what a worker got first is taken back as well, once it is known to have be
   assert.deepEqual(scheduler.receive('W', result('a', 'canceled')).lines(), ['X <- task a'])
 })
 
-test('what is being cancelled is not asked for', () => {
+test('tasks that are being cancelled are not recalled', () => {
   const scheduler = withStuck(2)
   scheduler.receive('C', cancel('b', true)).actions()
   assert.deepEqual(recalled(scheduler, 1000), [])
 })
 
-test('1.9.9 workers with many nested tasks give some to one that has none, though they get on', () => {
+test('1.9.9 workers with many nested tasks give some to an idle one, despite progress', () => {
   const scheduler = new TestScheduler()
   scheduler.receive('P', clientHeartbeat(PYTHON)).receive('Q', workerHeartbeat(PYTHON))
   for (let i = 0; i < 40; i += 1) scheduler.receive('P', task(`t${i}`, 'P', 1))
@@ -358,13 +358,13 @@ test('1.9.9 workers with many nested tasks give some to one that has none, thoug
   assert.equal(recalled(scheduler, 1).length, 17)
 })
 
-test('tasks of one runtime are never taken back for workers of another', () => {
+test('tasks are never recalled for workers of another runtime', () => {
   const scheduler = withStuck(8, [])
   scheduler.receive('Q', workerHeartbeat(PYTHON)).actions()
   assert.deepEqual(recalled(scheduler, 1000), [])
 })
 
-test('monitors are told what is taken back, and from whom', () => {
+test('monitors receive which tasks are recalled, and from which worker', () => {
   const scheduler = withStuck(3)
   scheduler.handle({ type: 'subscribersChanged', count: 1 }).moveTo(100)
   const advice = scheduler.actions().flatMap((action) => {
@@ -375,7 +375,7 @@ test('monitors are told what is taken back, and from whom', () => {
   assert.deepEqual(advice, [{ kind: 'stateBalanceAdvice', workerId: 'W', taskIds: ['c'] }])
 })
 
-test('a worker that joins gets queued work at once', () => {
+test('a worker that joins gets queued work immediately', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   assert.deepEqual(scheduler.lines(), ['W <- task a'])

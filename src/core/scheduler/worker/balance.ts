@@ -1,12 +1,12 @@
 // Takes tasks back from workers that are stuck with them while others idle. A worker holds little
-// (pool.ts), but what was thought to be short may be long, a parent may go on where others
-// had come in its place, and 1.9.9 workers hold many nested tasks. docs/protocol.md#balance
+// work (pool.ts), but tasks may take longer than expected, a parent may resume after others were
+// assigned in its place, and 1.9.9 workers hold many nested tasks. docs/protocol.md#balance
 //
-// A worker is asked, never forced: what it has begun stays. What it runs counts as long from then
-// on: nothing goes back to it, and more of the same goes one by one to workers that have nothing.
-// So a task moves again only when a worker is found stuck anew. What a worker did not give back it
-// is asked for again some times later, and only when it has nothing else to give: its processor may
-// have ended since, and what had begun waits again.
+// A worker is asked, never forced: tasks that have begun stay. The function that it runs counts as
+// long from then on: no task goes back to that worker, and further tasks of the function go one by
+// one to idle workers. A task therefore moves again only if another worker gets stuck. A worker is
+// asked again for a refused task a few intervals later, and only if it has nothing else to give:
+// its processor may have exited since, and the task may be queued again.
 
 import { earliest, type InstantMs } from '../../../base/machine.js'
 import type { Runtime, TaskEntry, TaskExtra, WorkerEntry } from '../entries.js'
@@ -15,42 +15,42 @@ import { extraOf } from '../task/extra.js'
 import { activeCount } from './load.js'
 import type { WorkerPool } from './pool.js'
 
-/** Most tasks that are asked for in one turn. */
+/** Maximum number of tasks recalled in one turn. */
 const MAX_AT_ONCE = 1000
 
-/** At most so many tasks of a worker are looked at, beyond those that are asked for. */
+/** Maximum number of tasks of a worker that are checked, beyond those that are recalled. */
 const MAX_LOOKS = 1000
 
-/** A task that was not given back is asked for again after so many of the usual times. */
+/** Default number of intervals after which a worker is asked again for a refused task. */
 const DEFAULT_TRIGGER_TIMES = 2
 
-/** Where a look has led to something, the next one is due after this part of the usual time. */
+/** After a successful check, the next one follows after this fraction of the interval. */
 const EAGERNESS = 10
 
-/** What one look at the workers of a runtime has found. */
+/** The result of one check of the workers of a runtime. */
 export interface Survey {
   /** Workers that may get tasks. */
   count: number
   idleCount: number
-  /** Tasks that are not the first of their worker, and were not asked for. */
+  /** Tasks that are not the first of their worker, and were not recalled. */
   queuedCount: number
-  /** Those that have too many, in order of registration. */
+  /** Workers with too many tasks, in order of registration. */
   readonly givers: WorkerEntry[]
-  /** When the next one will have. */
+  /** When the next worker will have too many. */
   nextAt: InstantMs | undefined
 }
 
-/** Decides when to look for stuck workers: not at each event, but without delay where it counts. */
+/** Decides when to check for stuck workers: not at each event, but without needless delay. */
 export class Balancer {
   #lookAt: InstantMs | undefined
   #notBefore: InstantMs = -Infinity
 
-  /** When the next event must have come. */
+  /** When `update` must be called next. */
   get deadline(): InstantMs | undefined {
     return this.#lookAt
   }
 
-  /** To be called after each event, once all that can be given out was. */
+  /** Call after each event, once all possible tasks are assigned. */
   update(state: SchedulerState): void {
     const { now, options, pools } = state
     const { loadBalanceMs } = options
@@ -69,7 +69,7 @@ export class Balancer {
       if (!state.pools[runtime].isLopsided) continue
       const survey = surveyOf(state, runtime)
       asked += askBack(state, survey)
-      // What those have that gave nothing, they may be asked for again.
+      // Givers that gave nothing may be asked again.
       const againAt = survey.givers.length > 0 ? now + loadBalanceMs : undefined
       nextAt = earliest(nextAt, earliest(survey.nextAt, againAt))
     }
@@ -78,7 +78,7 @@ export class Balancer {
   }
 }
 
-/** The worker of a task that was asked for has begun it. */
+/** Records that a worker refused to give back a task because it has begun. */
 export function keepRecalled({ worker, extra }: TaskEntry, now: InstantMs): void {
   if (worker === undefined || extra?.recall !== 'asked') return
   worker.recalledCount -= 1
@@ -86,7 +86,7 @@ export function keepRecalled({ worker, extra }: TaskEntry, now: InstantMs): void
   extra.refusedAt = now
 }
 
-/** Looks at each worker, and at none of its tasks. */
+/** Checks each worker without iterating over its tasks. */
 function surveyOf(state: SchedulerState, runtime: Runtime): Survey {
   const survey: Survey = {
     count: 0,
@@ -102,7 +102,7 @@ function surveyOf(state: SchedulerState, runtime: Runtime): Survey {
     if (active === 0) survey.idleCount += 1
     if (active < 2) continue
     survey.queuedCount += Math.max(0, active - 1 - worker.recalledCount)
-    // While it has not answered, who knows what it has.
+    // Until it has answered, its tasks are uncertain.
     if (worker.recalledCount > 0) continue
     const dueAt = dueAtOf(state, worker)
     if (dueAt <= state.now) survey.givers.push(worker)
@@ -112,7 +112,8 @@ function surveyOf(state: SchedulerState, runtime: Runtime): Survey {
 }
 
 /**
- * When a worker has too many: it was given much work, or what was little has not ended for long.
+ * When a worker has too many tasks: immediately if it has much work, otherwise once none of its
+ * tasks has finished for an interval.
  */
 function dueAtOf({ options }: SchedulerState, worker: WorkerEntry): InstantMs {
   const { loadBalanceMs } = options
@@ -120,7 +121,7 @@ function dueAtOf({ options }: SchedulerState, worker: WorkerEntry): InstantMs {
   return holdsMuch ? worker.filledAt : worker.filledAt + loadBalanceMs
 }
 
-/** Asks for tasks, so many that the workers come to hold alike. Returns how many. */
+/** Recalls enough tasks to even out the workers. Returns how many. */
 function askBack(state: SchedulerState, { givers, ...all }: Survey): number {
   let asked = 0
   for (const worker of givers) prolongFirst(state, worker)
@@ -128,7 +129,7 @@ function askBack(state: SchedulerState, { givers, ...all }: Survey): number {
   for (const [index, worker] of givers.entries()) {
     asked += askOne(state, worker, Math.min(shares[index] as number, MAX_AT_ONCE - asked))
   }
-  // What some cannot give, because they have begun all that they have, others may.
+  // If some workers cannot give tasks, because all have begun, others may.
   for (const worker of givers) {
     if (worker.recalledCount > 0) continue
     asked += askOne(state, worker, Math.min(all.idleCount, MAX_AT_ONCE) - asked)
@@ -136,7 +137,7 @@ function askBack(state: SchedulerState, { givers, ...all }: Survey): number {
   return asked
 }
 
-/** Asks one worker for so many tasks, as far as it has them. Returns how many that are. */
+/** Recalls at most `wanted` tasks from one worker. Returns how many. */
 function askOne(state: SchedulerState, worker: WorkerEntry, wanted: number): number {
   if (wanted <= 0) return 0
   const pool = state.pools[worker.runtime]
@@ -147,9 +148,8 @@ function askOne(state: SchedulerState, worker: WorkerEntry, wanted: number): num
 }
 
 /**
- * How many tasks each of some workers shall give, which have `counts`: what each has above the
- * average of all, and together at least one for each that idles, as far as they have them. The
- * first task of a worker is left out everywhere.
+ * How many tasks each worker with `counts` should give: all above the average, and together at
+ * least one for each idle worker, if they have them. The first task of a worker is never counted.
  */
 export function sharesOf(
   counts: readonly number[],
@@ -167,7 +167,7 @@ export function sharesOf(
   return shares
 }
 
-/** What a worker did not give back, and may be asked for again. */
+/** Refused tasks for which a worker may be asked again. */
 function askedBefore(
   { now, options, pools }: SchedulerState,
   worker: WorkerEntry,
@@ -180,7 +180,7 @@ function askedBefore(
   })
 }
 
-/** What a worker has had for longest runs at least since something last happened there. */
+/** Prolongs the oldest task of a worker, which has run at least since its last progress. */
 function prolongFirst({ now, pools }: SchedulerState, worker: WorkerEntry): void {
   let looks = MAX_LOOKS
   for (const task of worker.assigned) {
@@ -192,9 +192,10 @@ function prolongFirst({ now, pools }: SchedulerState, worker: WorkerEntry): void
 }
 
 /**
- * The tasks that a worker got last and, as far as is known, has not begun. The first of all is
- * taken for begun, unless another one is known to be: that had its objects sooner, or was more
- * urgent. `isRefused`: it has said so, and is believed. What no other worker could run stays.
+ * The newest tasks of a worker that have not begun, as far as is known. The oldest is assumed to
+ * have begun, unless another one is known to have: that had its objects sooner, or a higher
+ * priority. `isRefused`: the worker answered that a task has begun. Excludes tasks that no other
+ * worker can run.
  */
 function youngestOf(
   pool: WorkerPool,

@@ -1,6 +1,6 @@
-// The tasks that wait for the workers of one runtime, a queue for each requirement: a task that
-// fits nobody holds up nobody. A lane knows the workers that could ever run its tasks, in the order
-// in which they get the next one.
+// The tasks that wait for the workers of one runtime, with a queue for each requirement: a task
+// that fits no worker does not delay others. A lane keeps the workers that could ever run its
+// tasks, in the order in which they get the next one.
 
 import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
@@ -17,32 +17,32 @@ import {
 } from './placement.js'
 import { TaskQueue } from '../task/queue.js'
 
-/** So many lanes are kept; of more, those in which nothing waits are not. */
+/** When there are this many lanes, empty ones are removed. */
 const MAX_LANES = 256
 
-/** So many tasks of a lane are looked at to see why nothing of it runs. */
+/** Maximum number of tasks of a lane that are checked for why none of them runs. */
 const MAX_LOOKS = 20
 
-/** The place of a worker in a lane. */
+/** A worker in a lane. */
 export interface Seat extends HeapItem {
   readonly worker: WorkerEntry
   readonly lane: Lane
-  /** What a task of the lane takes of the units of its agent. */
+  /** The units of its agent that a task of the lane takes. */
   readonly takes: readonly Take[]
-  /** Its agent has too few units left. */
+  /** Its agent has too few free units. */
   isShort: boolean
 }
 
 const NO_SEATS: readonly Seat[] = []
 
-/** Which of two workers gets the next task. */
+/** Whether worker `a` gets the next task before worker `b`. */
 type Ranking = (a: WorkerEntry, b: WorkerEntry) => boolean
 
 /** Tasks with one requirement. */
 export class Lane {
   readonly requirement: Requirement
   readonly queue: TaskQueue = new TaskQueue()
-  /** When it had a turn last, as a number that grows. */
+  /** The number of its last turn; increases with each turn of any lane. */
   turn = 0
   readonly #seats: IndexedHeap<Seat>
 
@@ -53,14 +53,14 @@ export class Lane {
     })
   }
 
-  /** Whether a worker is there that could ever run its tasks. */
+  /** Whether any worker could ever run its tasks. */
   get isServed(): boolean {
     return this.#seats.size > 0
   }
 
   /**
-   * Whether what comes next can never run as things are, although workers are there for it.
-   * `deadlock`: what is in one.
+   * Whether the next tasks can never run, although there are workers that fit. `deadlock`: returns
+   * the tasks in a deadlock.
    */
   isBlocked(deadlock: () => Deadlock): boolean {
     const { first, isServed, requirement } = this
@@ -76,14 +76,14 @@ export class Lane {
     return workerOn(this.#seats.first)
   }
 
-  /** The same without that one. */
+  /** The worker after that. */
   get second(): WorkerEntry | undefined {
     return workerOn(this.#seats.second)
   }
 
   /**
-   * Whether a worker that has nothing to do could take a task of this lane from the worker that has
-   * it, units included.
+   * Whether an idle worker could take a task of this lane, with its units, from the worker that has
+   * it.
    */
   couldTake({ worker: from }: TaskEntry): boolean {
     const seat = this.#seats.first
@@ -92,7 +92,7 @@ export class Lane {
     return (!seat.isShort || isNear) && seat.worker.assigned.size === seat.worker.waitingCount
   }
 
-  /** A worker that may get tasks has come. */
+  /** Adds a worker, if it could ever run tasks of the lane. */
   offer(worker: WorkerEntry): Seat | undefined {
     if (!offers(worker, this.requirement)) return undefined
     const takes = takesOf(worker, this.requirement)
@@ -102,32 +102,32 @@ export class Lane {
     return seat
   }
 
-  /** The rank of a worker has changed. */
+  /** Updates the rank of a worker. */
   update(seat: Seat): void {
     seat.isShort = !haveUnits(seat.takes)
     this.#seats.update(seat)
   }
 
-  /** A worker gets nothing more. */
+  /** Removes a worker. */
   remove(seat: Seat): void {
     this.#seats.remove(seat)
   }
 
-  /** Throws if the lane disagrees with itself. */
+  /** Throws if the lane is inconsistent. */
   checkInvariants(): void {
     this.queue.checkInvariants()
     this.#seats.checkInvariants()
   }
 }
 
-/** All that waits. As a `TaskQueue` for whoever only puts something in. */
+/** All waiting tasks. Has the methods of `TaskQueue` that add tasks. */
 export class Lanes {
-  /** What needs nothing. */
+  /** Tasks without requirements. */
   readonly plain: TaskQueue = new TaskQueue()
   readonly #byKey = new Map<string, Lane>()
-  /** The places of workers. Invariant: none is empty. */
+  /** The seats of each worker. Invariant: none is empty. */
   readonly #seats = new Map<WorkerEntry, Seat[]>()
-  /** Lanes in which a task may have found a worker. */
+  /** Lanes with a task that may now fit a worker. */
   readonly #ready = new Set<Lane>()
   readonly #parked = new Set<ClientEntry>()
   readonly #ranksBefore: Ranking
@@ -146,22 +146,22 @@ export class Lanes {
     return size
   }
 
-  /** All lanes in which something waits, or has waited. */
+  /** All lanes in which tasks wait or have waited. */
   get all(): Iterable<Lane> {
     return this.#byKey.values()
   }
 
-  /** The tasks that keep units that they wait for. */
+  /** The tasks that are deadlocked. */
   deadlock(): Deadlock {
     return deadlockOf([...this.#workers()])
   }
 
-  /** Those in which a task may have found a worker. Who finds none says so with `settle`. */
+  /** Lanes with a task that may now fit a worker. Call `settle` if none fits. */
   get ready(): Iterable<Lane> {
     return this.#ready
   }
 
-  /** Whether anything but the plain tasks has to be looked at. */
+  /** Whether any lane needs to be checked, besides the plain tasks. */
   get isReady(): boolean {
     return this.#ready.size > 0
   }
@@ -217,13 +217,13 @@ export class Lanes {
     return [...this.plain.drop(client), ...lanes]
   }
 
-  /** The lane of a task that is known to have one. */
+  /** The lane of a task; undefined for a plain one. */
   laneOf(task: TaskEntry): Lane | undefined {
     const requirement = task.requirement
     return requirement === undefined ? undefined : this.#byKey.get(requirement.key)
   }
 
-  /** A worker has come that may get tasks. */
+  /** Adds a worker that may get tasks. */
   onWorker(worker: WorkerEntry): void {
     if (worker.offer === undefined) return
     for (const lane of this.#byKey.values()) {
@@ -232,7 +232,7 @@ export class Lanes {
     }
   }
 
-  /** A worker has more to do, or less. */
+  /** The load of a worker has changed. */
   onMoved(worker: WorkerEntry): void {
     for (const seat of this.#seatsOf(worker)) {
       seat.lane.update(seat)
@@ -240,7 +240,7 @@ export class Lanes {
     }
   }
 
-  /** The agent of a worker has more units left, or fewer. */
+  /** The free units of a worker's agent have changed. */
   onUnits({ offer }: WorkerEntry): void {
     for (const worker of offer?.supply.workers ?? []) {
       for (const seat of this.#seatsOf(worker)) {
@@ -251,30 +251,30 @@ export class Lanes {
     }
   }
 
-  /** A worker gets nothing more. */
+  /** Removes a worker. */
   onGone(worker: WorkerEntry): void {
     for (const seat of this.#seatsOf(worker)) seat.lane.remove(seat)
     this.#seats.delete(worker)
   }
 
-  /** Durations were unknown, and are known: more may have room. */
+  /** A function was measured for the first time: more workers may have room. */
   onMeasured(): void {
     for (const lane of this.#byKey.values()) this.#note(lane)
   }
 
-  /** Nobody has room for the next task of a lane, until something changes. */
+  /** Records that no worker has room for the next task of a lane until something changes. */
   settle(lane: Lane): void {
     this.#ready.delete(lane)
   }
 
-  /** Throws if a lane disagrees with itself, or is not looked at though it should be. */
+  /** Throws if a lane is inconsistent, or has outdated units. */
   checkInvariants(): void {
     this.plain.checkInvariants()
     for (const lane of this.#byKey.values()) lane.checkInvariants()
     for (const worker of this.#workers()) {
       for (const seat of this.#seatsOf(worker)) {
         const isKnown = seat.isShort === !haveUnits(seat.takes)
-        assert(isKnown, 'a lane does not know the units that are left')
+        assert(isKnown, 'a lane has outdated units')
       }
     }
   }

@@ -1,5 +1,5 @@
-// How many tasks wait may be limited. A client that can do so holds back what there is no room for,
-// and is told how many it may send once there is; any other one is refused.
+// The limit on waiting tasks. A client with that feature holds back tasks that exceed it, and is
+// notified how many it may send once there is room; tasks of other clients are refused.
 // docs/protocol.md#room
 
 import { assert } from '../../../base/assert.js'
@@ -8,7 +8,7 @@ import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { leastRoom } from '../monitor/waiting.js'
 import type { SchedulerState } from '../state.js'
 
-/** A client has sent a task or a graph, whatever comes of it. */
+/** Counts a task or graph that a client has sent, whether or not it is accepted. */
 export function spendRoom(state: SchedulerState, client: ClientEntry): void {
   if (client.allowance === undefined || client.allowance === 0) return
   client.allowance -= 1
@@ -16,8 +16,8 @@ export function spendRoom(state: SchedulerState, client: ClientEntry): void {
 }
 
 /**
- * Whether there is room for something new of a client. If not, and it is one that holds tasks back,
- * it will be told when there is.
+ * Whether there is room for another task of a client. If not, a client that holds tasks back will
+ * be notified when there is.
  */
 export function takesMore(state: SchedulerState, client: ClientEntry): boolean {
   const { waiting } = state
@@ -31,12 +31,12 @@ export function takesMore(state: SchedulerState, client: ClientEntry): boolean {
   return false
 }
 
-/** Whether a client holds back what it is refused. */
+/** Whether a client holds back refused tasks. */
 export function holdsBack({ features }: ClientEntry): boolean {
   return hasFeature(features, FEATURE_WAITING)
 }
 
-/** Tells clients that hold tasks back how many they may send. Called after each event. */
+/** Grants room to clients that hold tasks back. Called after each event. */
 export function giveRoom(state: SchedulerState): void {
   const { holdingBack } = state.waiting
   if (holdingBack.size === 0) return
@@ -54,20 +54,20 @@ export function giveRoom(state: SchedulerState): void {
   }
 }
 
-/** A client that comes back knows nothing of what it was told. */
+/** Resets the allowance of a client that left or disconnected. */
 export function forgetRoom(state: SchedulerState, client: ClientEntry): void {
   state.waiting.holdingBack.delete(client)
   client.allowance = undefined
 }
 
-// What a worker has of tasks, as numbers.
+// The number of tasks of a worker, and their load.
 
-/** How many tasks a worker has to run; not those that only wait for others. */
+/** The number of tasks that a worker has to run, without those that wait for others. */
 export function activeCount(worker: WorkerEntry): number {
   return worker.assigned.size - worker.waitingCount
 }
 
-/** Throws if a worker's sums are not those of its tasks. */
+/** Throws if a worker's counts and load disagree with its tasks. */
 export function checkLoad(worker: WorkerEntry): void {
   let waitingCount = 0
   let recalledCount = 0
@@ -78,11 +78,11 @@ export function checkLoad(worker: WorkerEntry): void {
     else load += task.expectedSeconds
   }
   assert(waitingCount === worker.waitingCount, 'a worker miscounts its waiting tasks')
-  assert(recalledCount === worker.recalledCount, 'a worker miscounts what it was asked for')
-  assert(Math.abs(load - worker.load) < 1e-6, 'a worker has another load than its tasks')
+  assert(recalledCount === worker.recalledCount, 'a worker miscounts its recalled tasks')
+  assert(Math.abs(load - worker.load) < 1e-6, 'a worker has the wrong load')
 }
 
-/** A worker has a task no longer. */
+/** Removes a task from its worker. */
 export function leave(worker: WorkerEntry, task: TaskEntry): void {
   const wasThere = task.place !== undefined && worker.assigned.remove(task.place)
   assert(wasThere, 'a worker forgot a task')
@@ -90,7 +90,7 @@ export function leave(worker: WorkerEntry, task: TaskEntry): void {
   task.place = undefined
 }
 
-/** Where a task runs next, it has not waited yet, and nobody wants it back. */
+/** Resets the state of a task that applies only to the worker it had. */
 export function forgetStay(worker: WorkerEntry, { extra }: TaskEntry): void {
   if (extra === undefined) return
   if (extra.recall === 'asked') worker.recalledCount -= 1

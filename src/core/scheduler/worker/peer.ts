@@ -1,4 +1,5 @@
-// Workers: how they come, stay and go. docs/protocol.md#heartbeat, docs/protocol.md#disconnect
+// Workers: how they register, stay alive and leave. docs/protocol.md#heartbeat,
+// docs/protocol.md#disconnect
 
 import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
 import { Fifo } from '../../../base/fifo.js'
@@ -15,30 +16,30 @@ import { taskFields } from '../task/extra.js'
 import { takeTasksBack } from '../task/task.js'
 import { onReturn } from './return.js'
 
-// How long a worker may be silent before it is taken for gone: soon enough to lose little time, but
-// never before three times the longest silence from which it has come back lately. So a slow link
-// or a machine with too much to do costs patience, not workers.
+// How long a worker may be silent before it is considered lost: short enough to lose little time,
+// but at least three times its longest recent pause. A slow link or an overloaded machine delays
+// the detection instead of losing workers.
 
-/** So many times its longest silence is a worker waited for. */
+/** A worker may be silent for this many times its longest pause. */
 const PATIENCE = 3
 
-/** After so long the longest silence counts half. */
+/** Time after which the longest pause counts half. */
 const HALF_LIFE_MS = 30_000
 
-/** The bounds of the patience with a worker, in milliseconds. */
+/** The limits for the silence of a worker, in milliseconds. */
 interface SilenceBounds {
-  /** What a worker may always be silent for. */
+  /** The silence that is always allowed. */
   readonly leastMs: number
-  /** What none may be silent for. Where it is less than the other, it counts. */
+  /** The silence that is never exceeded. Takes precedence over `leastMs`. */
   readonly mostMs: number
 }
 
-/** Follows the signs of life of one worker. */
+/** Tracks the silence of one worker. */
 export class Silence {
   #lastHeard: InstantMs
-  /** The longest silence of this half-life. */
+  /** The longest pause in the current half-life. */
   #longestMs = 0
-  /** That of those before, of which the older count less. */
+  /** The longest earlier pause; older ones count less. */
   #earlierMs = 0
   #turnsAt: InstantMs
 
@@ -47,7 +48,7 @@ export class Silence {
     this.#turnsAt = now + HALF_LIFE_MS
   }
 
-  /** Anything has come from the worker. */
+  /** A message arrived from the worker. */
   heard(now: InstantMs): void {
     const silenceMs = now - this.#lastHeard
     if (silenceMs > this.#longestMs) this.#longestMs = silenceMs
@@ -55,7 +56,7 @@ export class Silence {
     if (now >= this.#turnsAt) this.#turn(now)
   }
 
-  /** For so long the scheduler itself has read nothing: that was no silence of the worker. */
+  /** The scheduler itself was stalled this long, which does not count as silence. */
   forgive(ms: number, now: InstantMs): void {
     this.#lastHeard = Math.min(now, this.#lastHeard + ms)
   }
@@ -78,14 +79,14 @@ export class Silence {
   }
 }
 
-/** Registers or refreshes a worker, and answers: always, or it falls silent for good. */
+/** Registers or refreshes a worker. Always answers: without an echo it stops sending. */
 export function onWorkerHeartbeat(
   state: SchedulerState,
   from: Identity,
   message: WorkerHeartbeat,
   now: InstantMs,
 ): void {
-  // Before its first task: a 1.9.9 worker takes both in any order, ours learns the features first.
+  // Sent before the first task, so that the worker has the features. 1.9.9 accepts any order.
   state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
   const worker = state.workers.get(from) ?? addWorker(state, from, message, now)
   worker.heartbeat = withoutRest(message)
@@ -99,7 +100,7 @@ export function onWorkerHeartbeat(
   if (message.tasks.length > 0) onReturn(state, worker, message.tasks)
 }
 
-/** A worker leaves in good order. The message, not the sender, says which. */
+/** A worker leaves gracefully. The message, not the sender, identifies it. */
 export function onDisconnectRequest(
   state: SchedulerState,
   from: Identity,
@@ -110,10 +111,10 @@ export function onDisconnectRequest(
   state.output.send(from, { kind: 'disconnectResponse', worker: message.worker })
 }
 
-/** How a worker goes: in good order (the first two), or lost, perhaps because of a task. */
+/** How a worker ends: gracefully (the first two), or lost, perhaps because of a task. */
 type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | 'timed out'
 
-/** Forgets a worker, with the clients inside of it, and lets its tasks wait for another. */
+/** Removes a worker with its nested clients, and requeues its tasks. */
 export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
   const isLost = end === 'lost its connection' || end === 'timed out'
   const { first: oldest } = worker.assigned
@@ -126,12 +127,12 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   const tasks = state.pools[worker.runtime].remove(worker)
   state.supplies.leave(worker, agentOf(worker.identity, worker.heartbeat))
   state.objects.forgetWorker(worker)
-  state.claims.forget(worker)
+  state.leases.forget(worker)
   publishWorker(state, worker, false)
-  for (const guest of worker.guests) {
-    removeClient(state, guest, 'lost its worker')
-    // Where it lives on, it finds out, and begins anew. (At the end of all, it will in any case.)
-    if (end !== 'shut down') state.output.disconnect(guest.identity, 'its worker has gone')
+  for (const client of worker.nestedClients) {
+    removeClient(state, client, 'lost its worker')
+    // If it is still alive, it notices and registers again. At a shutdown it exits anyway.
+    if (end !== 'shut down') state.output.disconnect(client.identity, 'its worker has left')
   }
   takeTasksBack(state, tasks, worker, isLost)
 }
@@ -145,7 +146,7 @@ export function dropSilentWorkers(state: SchedulerState, now: InstantMs): void {
   }
 }
 
-/** Only a worker that can come back with what it has is given up soon. */
+/** Only a worker that can return with its tasks has the shorter limit. */
 function silenceBounds(state: SchedulerState, { heartbeat }: WorkerEntry): SilenceBounds {
   const { workerSilenceMs, workerTimeoutMs } = state.options
   const canReturn = hasFeature(heartbeat.features, FEATURE_RECOVERY)
@@ -179,7 +180,7 @@ function addWorker(
     owed: undefined,
     late: undefined,
     offer: state.supplies.offerOf(agentOf(identity, message), message.capabilities),
-    guests: new Set(),
+    nestedClients: new Set(),
   }
   state.nextWorkerSequence += 1
   state.workers.set(identity, worker)
@@ -190,12 +191,12 @@ function addWorker(
   return worker
 }
 
-/** Workers that do not say whose they are have their units to themselves. */
+/** A worker that names no agent has its own units. */
 function agentOf(worker: Identity, { agentId }: WorkerHeartbeat): string {
   return agentId === '' ? worker : agentId
 }
 
-/** What is kept of a heartbeat must not keep the read buffer that it came in, nor long lists. */
+/** A copy to keep: without the reference to the read buffer, and without long lists. */
 function withoutRest(message: WorkerHeartbeat): WorkerHeartbeat {
   return { ...message, tasks: [], info: [], bytes: undefined }
 }

@@ -1,4 +1,4 @@
-// Tasks that need what not all workers have.
+// Tasks that need capabilities which not all workers have.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ function join(scheduler: TestScheduler, name: string, amounts: Amounts): TestSch
   return scheduler.receive(name, { ...workerHeartbeat(), agentId: name.charAt(0), capabilities })
 }
 
-/** Who was given what: `A1:t`. */
+/** The assignments: `A1:t`. */
 function given(scheduler: TestScheduler): string[] {
   const lines = scheduler
     .lines()
@@ -48,7 +48,7 @@ function given(scheduler: TestScheduler): string[] {
   return pairs
 }
 
-test('a task goes to a worker that has what it needs, whoever else idles', () => {
+test('a task goes to a worker with the capability, even if others idle', () => {
   const scheduler = cluster({ A1: {}, B1: { linux: -1 }, C1: { linux: -1, gpu: 1 } })
   scheduler.receive('C', needing('x', { linux: -1, gpu: 1 }))
   assert.deepEqual(given(scheduler), ['C1:x'])
@@ -62,7 +62,7 @@ test('units belong to the agent, however many workers it has', () => {
   for (const id of ['a', 'b', 'c', 'd']) scheduler.receive('C', needing(id, { gpu: 1 }))
   assert.deepEqual(given(scheduler), ['A1:a', 'A2:b'])
   for (const id of ['p', 'q', 'r']) scheduler.receive('C', task(id, 'C'))
-  assert.deepEqual(given(scheduler), ['A3:p', 'A4:q'], 'plain tasks pass them')
+  assert.deepEqual(given(scheduler), ['A3:p', 'A4:q'], 'plain tasks overtake them')
   scheduler.receive('A2', result('b'))
   assert.deepEqual(given(scheduler), ['A2:c'])
   scheduler.receive('A4', result('q'))
@@ -79,19 +79,19 @@ test('a task that needs several units waits for all of them', () => {
   assert.deepEqual(given(scheduler), ['A1:b'])
 })
 
-test('a name needs the name, and uses no units', () => {
+test('a capability without units uses no units', () => {
   const scheduler = cluster({ A1: { gpu: 1 }, A2: { gpu: 1 } })
   scheduler.receive('C', needing('a', { gpu: 1 })).receive('C', needing('b', { gpu: -1 }))
   assert.deepEqual(given(scheduler), ['A1:a', 'A2:b'])
 })
 
-test('a worker that offers no number has any', () => {
+test('a capability that is offered without a number is unlimited', () => {
   const scheduler = cluster({ A1: { gpu: -1 }, A2: { gpu: -1 } })
   scheduler.receive('C', needing('a', { gpu: 8 })).receive('C', needing('b', { gpu: 8 }))
   assert.deepEqual(given(scheduler), ['A1:a', 'A2:b'])
 })
 
-test('workers that do not say whose they are have their units to themselves', () => {
+test('workers that name no agent have their own units', () => {
   const scheduler = withPeers({ clients: ['C'] })
   for (const name of ['W', 'X']) {
     scheduler.receive(name, { ...workerHeartbeat(), capabilities: listOf({ gpu: 1 }) })
@@ -100,7 +100,7 @@ test('workers that do not say whose they are have their units to themselves', ()
   assert.deepEqual(given(scheduler), ['W:a', 'X:b'])
 })
 
-test('what nobody has blocks nobody, is told, and runs when somebody comes who has it', () => {
+test('a task that no worker fits delays no others, is reported, and runs once a worker fits', () => {
   const scheduler = cluster({ A1: { gpu: 1 } })
   scheduler.receive('C', needing('x', { tpu: 1, linux: -1 })).receive('C', needing('y', { gpu: 2 }))
   scheduler.receive('C', task('z', 'C'))
@@ -125,7 +125,7 @@ test('what nobody has blocks nobody, is told, and runs when somebody comes who h
   assert.deepEqual(given(scheduler), ['B1:x'])
 })
 
-test('units come back once, whatever ends their task', () => {
+test('units are returned once, however their task ends', () => {
   const scheduler = cluster({ A1: { gpu: 1 }, A2: { gpu: 1 } })
   scheduler.receive('C', needing('a', { gpu: 1 })).receive('C', needing('b', { gpu: 1 }))
   assert.deepEqual(given(scheduler), ['A1:a'])
@@ -137,7 +137,7 @@ test('units come back once, whatever ends their task', () => {
   assert.deepEqual(given(scheduler), ['A2:b'])
 })
 
-test('a parent that waits keeps its units', () => {
+test('a waiting parent keeps its units', () => {
   const scheduler = cluster({ A1: { gpu: 2 }, A2: { gpu: 2 } })
   scheduler.receive('C', needing('p', { gpu: 1 })).receive('A1', update('p', 'waiting'))
   const inner = (id: string): Task => ({ ...child(id, 'C', 'p'), capabilities: listOf({ gpu: 1 }) })
@@ -147,7 +147,7 @@ test('a parent that waits keeps its units', () => {
   assert.deepEqual(given(scheduler), ['A2:y'])
 })
 
-test('what only its own ancestors block is told within five seconds, and runs once they let go', () => {
+test('a task blocked only by its ancestors is reported within five seconds, and runs later', () => {
   const scheduler = cluster({ A1: { gpu: 1 }, A2: { gpu: 1 } })
   scheduler.receive('C', needing('p', { gpu: 1 })).receive('A1', update('p', 'waiting'))
   const inner = { ...child('x', 'C', 'p'), capabilities: listOf({ gpu: 1 }) }
@@ -160,16 +160,16 @@ test('what only its own ancestors block is told within five seconds, and runs on
     logged.push(...lines.map(({ text, fields }) => [text, fields['task']]))
     scheduler.actions()
   }
-  const text = 'tasks wait for units that parent tasks hold, which wait themselves'
+  const text = 'tasks wait for units that are held by waiting parent tasks'
   assert.deepEqual(logged, [[text, '78']])
   scheduler.receive('C', clientHeartbeat())
   const echo = scheduler.lines().findLast((line) => line.startsWith('C <- echo')) ?? ''
-  assert.match(echo, /noCapability 1 \d+ \(gpu=1, beside what waiting parents hold\)$/)
+  assert.match(echo, /noCapability 1 \d+ \(gpu=1, besides what waiting parents hold\)$/)
   join(scheduler, 'B1', { gpu: 1 })
   assert.deepEqual(given(scheduler), ['B1:x'])
 })
 
-test('parents that wait for what each of them has are told, and whatever else wants it', () => {
+test('parents that wait for units of each other are reported', () => {
   const scheduler = cluster({ A1: { gpu: 2 }, A2: { gpu: 2 }, A3: { gpu: 2 }, A4: { gpu: 2 } })
   const inner = (id: string, parent: string): Task => {
     return { ...child(id, 'C', parent), capabilities: listOf({ gpu: 1 }) }
@@ -181,17 +181,17 @@ test('parents that wait for what each of them has are told, and whatever else wa
   scheduler.receive('C', needing('p', { gpu: 1 })).receive('A1', update('p', 'waiting'))
   scheduler.receive('C', needing('q', { gpu: 1 }))
   scheduler.receive('C', inner('x', 'p')).receive('C', needing('outside', { gpu: 1 }))
-  // One of the two still runs: it may end, and then there is a unit.
+  // One of the two still runs: it may finish and free a unit.
   assert.match(echo(), /allBusy 2 0$/)
   scheduler.receive('C', inner('y', 'q')).receive('A2', update('q', 'waiting'))
-  assert.match(echo(), /noCapability 3 \d+ \(gpu=1, beside what waiting parents hold\)$/)
-  // A child of it that runs, too, and ends with it.
+  assert.match(echo(), /noCapability 3 \d+ \(gpu=1, besides what waiting parents hold\)$/)
+  // A child of it that is running and ends with it.
   scheduler.receive('C', child('plain', 'C', 'q'))
   assert.match(echo(), /allBusy 3 0$/)
   scheduler.actions()
 })
 
-test('tasks that wait for others than their ancestors are not said to be stuck', () => {
+test('tasks that wait for tasks other than their ancestors are not reported as stuck', () => {
   const scheduler = cluster({ A1: { gpu: 2 }, A2: { gpu: 2 }, A3: { gpu: 2 } })
   scheduler.receive('C', needing('p', { gpu: 1 })).receive('A1', update('p', 'waiting'))
   scheduler.receive('C', needing('q', { gpu: 1 }))
@@ -202,7 +202,7 @@ test('tasks that wait for others than their ancestors are not said to be stuck',
   assert.equal(echo, 'C <- echo S allBusy 1 0')
 })
 
-test('a task that a worker comes back with has its units, also where others have them', () => {
+test('a task that a worker returns with has its units, even if other tasks hold them', () => {
   const scheduler = cluster({ A1: { gpu: 1 }, A2: { gpu: 1 } })
   scheduler.receive('C', needing('a', { gpu: 1 })).receive('C', needing('b', { gpu: 1 }))
   scheduler.handle({ type: 'peerDisconnected', peer: peer('A1') })
@@ -216,7 +216,7 @@ test('a task that a worker comes back with has its units, also where others have
   assert.equal(scheduler.machine.counts.tasks, 0)
 })
 
-test('tasks of several needs take turns with plain ones, and urgent ones come first', () => {
+test('tasks with different requirements take turns with plain ones, by priority', () => {
   const scheduler = cluster({ A1: { gpu: 1, tpu: 1 } })
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   for (const id of ['g', 'h']) scheduler.receive('C', needing(id, { gpu: 1 }))
@@ -232,7 +232,7 @@ test('tasks of several needs take turns with plain ones, and urgent ones come fi
   assert.deepEqual(order, ['a', 'first', 'g', 't', 'b', 'h', 'u', 'c'])
 })
 
-test('more requirements than anybody needs cost nothing but their turn', () => {
+test('very many requirements cost nothing but their turn', () => {
   const scheduler = cluster({ A1: {} })
   for (let index = 0; index < 2_000; index += 1) {
     scheduler.receive('C', needing(`n${index}`, { [`shard-${index}`]: -1 }))

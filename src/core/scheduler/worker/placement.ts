@@ -1,33 +1,33 @@
-// What workers offer, and whether one fits a task: the only place where that is decided. Units
-// belong to the agent of a host and are shared by its workers. docs/protocol.md#capabilities
+// The capabilities of workers, and whether a worker fits a task: the only place that decides this.
+// Units belong to the agent of a host and are shared by its workers. docs/protocol.md#capabilities
 
 import { assert } from '../../../base/assert.js'
 import type { TaskCapability } from '../../../wire/message.js'
 import type { Offer, Stock, Supply, Take, TaskEntry, WorkerEntry } from '../entries.js'
 
-/** Of what a worker offers more than so many names count for nothing. */
+/** Maximum number of capabilities of a worker; more are ignored. */
 const MAX_NAMES = 1000
 
-/** Among more tasks that wait for others, no deadlock is looked for. */
+/** Deadlocks are not searched for among more waiting tasks than this. */
 const MAX_WAITING = 1000
 
-/** So many children of a task are looked at. */
+/** Maximum number of children of a task that are checked. */
 const MAX_CHILDREN = 20
 
-/** So often what may be a deadlock is made smaller; if it is still not sure then, none is told. */
+/** Maximum rounds that narrow down a possible deadlock; if it stays unproven, none is found. */
 const MAX_ROUNDS = 20
 
-/** Whether a stock has so many units that no task has. */
+/** Whether a stock has enough free units. */
 function has({ stock, units }: Take): boolean {
   return stock.total - stock.used >= units
 }
 
-/** Whether somebody may be short of a stock once `units` more are taken from it. */
+/** Whether a task may lack units of a stock once `units` more are taken from it. */
 function isScarce({ total, used, largest }: Stock, units: number): boolean {
   return total - used - units < largest
 }
 
-/** Throws unless the tasks of the workers have what counts as used. */
+/** Throws if the used units disagree with the tasks of the workers. */
 function checkSupply(supply: Supply): void {
   const counted = new Map<Stock, number>()
   for (const worker of supply.workers) {
@@ -47,7 +47,7 @@ function checkSupply(supply: Supply): void {
 export class Supplies {
   readonly #byAgent = new Map<string, Supply>()
 
-  /** What a worker offers that comes; undefined: nothing. `agent`: the same for all of a host. */
+  /** The offer of a new worker; undefined: none. `agent`: shared by all workers of a host. */
   offerOf(agent: string, capabilities: readonly TaskCapability[]): Offer | undefined {
     if (capabilities.length === 0) return undefined
     let supply = this.#byAgent.get(agent)
@@ -70,7 +70,7 @@ export class Supplies {
     worker.offer?.supply.workers.add(worker)
   }
 
-  /** A worker without tasks has gone. The last one of an agent takes its units along. */
+  /** Removes a worker without tasks. The units of an agent go with its last worker. */
   leave(worker: WorkerEntry, agent: string): void {
     const supply = worker.offer?.supply
     supply?.workers.delete(worker)
@@ -79,7 +79,7 @@ export class Supplies {
     }
   }
 
-  /** Throws if a supply disagrees with the tasks that have its units. */
+  /** Throws if a supply disagrees with the tasks that hold its units. */
   checkInvariants(): void {
     for (const supply of this.#byAgent.values()) {
       assert(supply.workers.size > 0, 'a supply without workers')
@@ -88,7 +88,7 @@ export class Supplies {
   }
 }
 
-/** Whether a worker could ever run what needs this. A name without a number has all numbers. */
+/** Whether a worker could ever meet a requirement. Uncounted capabilities have no limit. */
 export function offers(worker: WorkerEntry, { needs }: Requirement): boolean {
   const { offer } = worker
   if (offer === undefined) return false
@@ -98,28 +98,28 @@ export function offers(worker: WorkerEntry, { needs }: Requirement): boolean {
   })
 }
 
-/** Whether there are units left for all of these. */
+/** Whether enough units are free for all of these. */
 export function haveUnits(takes: readonly Take[]): boolean {
   return takes.every(has)
 }
 
-/** Whether a task may be given to a worker now, if that has room for it. */
+/** Whether a worker that has room can take a task now. */
 export function fits(worker: WorkerEntry, task: TaskEntry): boolean {
   const requirement = task.requirement
   if (requirement === undefined) return true
   return offers(worker, requirement) && haveUnits(takesOf(worker, requirement))
 }
 
-/** What can never go on as things are. */
+/** Tasks that can never continue without outside change. */
 export interface Deadlock {
   readonly tasks: ReadonlySet<TaskEntry>
-  /** What they have. */
+  /** The units that they hold. */
   readonly held: ReadonlyMap<Stock, number>
 }
 
 /**
- * The tasks that can never go on as things are: each waits for tasks of its own, and these for
- * units that such tasks have. Nothing where many wait: that is not looked at.
+ * The tasks that are deadlocked: each waits for its children, and these for units that such tasks
+ * hold. Empty if too many tasks wait to be checked.
  */
 export function deadlockOf(workers: readonly WorkerEntry[]): Deadlock {
   const tasks = new Set<TaskEntry>()
@@ -149,7 +149,7 @@ function hold(held: Map<Stock, number>, task: TaskEntry, sign: 1 | -1): void {
   }
 }
 
-/** Of very many children the first ones tell of all. */
+/** Whether a task is stuck. Of very many children only the first ones are checked. */
 function waitsForever(
   { extra }: TaskEntry,
   tasks: ReadonlySet<TaskEntry>,
@@ -157,7 +157,7 @@ function waitsForever(
 ): boolean {
   let looks = 0
   for (const child of extra?.children ?? []) {
-    // Of a graph it is not known.
+    // Unknown for a graph.
     if ('cancel' in child) return false
     const isStuck =
       child.worker === undefined
@@ -170,12 +170,12 @@ function waitsForever(
   return looks > 0
 }
 
-/** Tells whether no worker could have what is needed beside what is held. */
+/** Returns a check whether no worker could meet a requirement, given the held units. */
 function shortageOf(
   workers: readonly WorkerEntry[],
   held: ReadonlyMap<Stock, number>,
 ): (requirement: Requirement) => boolean {
-  // Many children need the same.
+  // Many children share a requirement.
   const known = new Map<Requirement, boolean>()
   return (requirement) => {
     let isShort = known.get(requirement)
@@ -193,8 +193,7 @@ function shortageOf(
 }
 
 /**
- * Whether a task can never run as things are: what those have inside of which it was submitted, and
- * what is in a deadlock, leaves too few units.
+ * Whether a task can never run because its ancestors and deadlocked tasks hold too many units.
  */
 export function isBlocked(
   task: TaskEntry,
@@ -214,8 +213,8 @@ function parentOf({ extra, node }: TaskEntry): TaskEntry | undefined {
 }
 
 /**
- * A task has its units from now on, even if they are not there: it runs already. Whether others may
- * be short of them now.
+ * Takes the units of a task, even if too few are free, because it already runs. Returns whether
+ * other tasks may lack units now.
  */
 export function takeUnits(worker: WorkerEntry, { requirement }: TaskEntry): boolean {
   let isScarcer = false
@@ -226,20 +225,20 @@ export function takeUnits(worker: WorkerEntry, { requirement }: TaskEntry): bool
   return isScarcer
 }
 
-/** The opposite of `takeUnits`. Whether others may have been short of them. */
+/** Undoes `takeUnits`. Returns whether other tasks may have lacked the units. */
 export function giveUnitsBack(worker: WorkerEntry, { requirement }: TaskEntry): boolean {
   let wasScarce = false
   for (const { stock, units } of takesOf(worker, requirement)) {
     if (isScarce(stock, 0)) wasScarce = true
     stock.used -= units
-    assert(stock.used >= 0, 'units were given back that nobody had')
+    assert(stock.used >= 0, 'units were given back that were not taken')
   }
   return wasScarce
 }
 
 const NONE: readonly Take[] = []
 
-/** What a task that needs this takes of the units of a worker's agent. */
+/** The units of a worker's agent that a task with this requirement takes. */
 export function takesOf(
   { offer }: WorkerEntry,
   requirement: Requirement | undefined,
@@ -256,40 +255,40 @@ export function takesOf(
   return takes
 }
 
-// What a task needs of a worker beside its runtime. Tasks that need the same have the same object.
+// What a task requires of a worker besides its runtime. Tasks with equal needs share one object.
 
-/** Tasks that need more than so many capabilities are refused: nobody means that. */
+/** Maximum number of capabilities that a task may need; tasks with more are refused. */
 const MAX_NEEDS = 64
 
-/** When there are more requirements, those that are known are forgotten. */
+/** Maximum number of cached requirements; the cache is cleared when it is full. */
 const MAX_KNOWN = 10_000
 
 /** A capability that the worker must offer. */
 interface Need {
   readonly name: string
-  /** So many units the task has to itself while it has a worker; 0: the name is enough. */
+  /** Units reserved for the task while it has a worker; 0: the capability alone suffices. */
   readonly units: number
 }
 
-/** What some tasks need. */
+/** The capabilities that a task needs. */
 export interface Requirement {
-  /** The needs in one text, for people, too: `gpu=1, linux`. Equal only for equal requirements. */
+  /** The needs as readable text: `gpu=1, linux`. Equal only for equal requirements. */
   readonly key: string
-  /** By name. Invariant: not empty, no name twice. */
+  /** Sorted by name. Invariant: not empty, and names are unique. */
   readonly needs: readonly Need[]
   /** Whether it needs units. */
   readonly isCounted: boolean
 }
 
-/** Makes and knows requirements. */
+/** Creates and caches requirements. */
 export class Requirements {
   readonly #known = new Map<string, Requirement>()
-  /** What was asked for last, and what that is: the next task mostly asks for the same. */
+  /** The last lookup and its result: the next task usually asks for the same. */
   #last: { readonly asked: readonly TaskCapability[]; readonly found: Requirement } | undefined
 
   /**
-   * What a Task asks for; undefined if that is nothing. A name that stands there twice is needed
-   * with the sum of its units. `'refused'`: there are too many.
+   * The requirement of a Task; undefined if it has none. The units of a repeated name are added up.
+   * `'refused'`: there are too many.
    */
   of(capabilities: readonly TaskCapability[]): Requirement | 'refused' | undefined {
     if (capabilities.length === 0) return undefined
@@ -327,7 +326,7 @@ function areSame(some: readonly TaskCapability[], others: readonly TaskCapabilit
   )
 }
 
-/** Names may hold anything: two requirements must not have one text. */
+/** Quotes names where necessary: different requirements must have different texts. */
 function textOf({ name, units }: Need): string {
   const shown = /^[^\s,="\p{C}]+$/u.test(name) ? name : JSON.stringify(name)
   return units === 0 ? shown : `${shown}=${units}`

@@ -1,10 +1,10 @@
-// Workers of one runtime and the tasks that wait for them: which worker gets the next task. Pure
-// bookkeeping; sending and state changes are the scheduler's.
+// Workers of one runtime and their queued tasks: decides which worker gets the next task. Only
+// bookkeeping; the scheduler sends messages and changes states.
 //
-// A worker holds some 20 ms of work, as measured for each function from the durations in results.
-// Tiny tasks so never wait for a round trip. A task that takes longer, or whose function was never
-// measured, goes only to a worker that has nothing: it is not stuck behind another, nor is another
-// stuck behind it, while a worker idles.
+// A worker holds about 20 ms of work, as measured for each function from the durations in results.
+// Tiny tasks therefore never wait for a round trip. A task that takes longer, or whose function was
+// never measured, is assigned only to an idle worker: neither it nor another task waits behind a
+// long one while a worker idles.
 
 import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
@@ -17,25 +17,25 @@ import { fits, giveUnitsBack, takeUnits } from './placement.js'
 import { TaskQueue } from '../task/queue.js'
 import { activeCount, forgetStay, leave } from './load.js'
 
-/** How much measured work a worker holds, in seconds. */
+/** The measured work that a worker holds, in seconds. */
 const WINDOW_SECONDS = 0.02
 
-/** No task counts for less, in seconds: rounding must not make thousands of them nothing. */
+/** Minimum for one task, in seconds: the sum of thousands must not round to zero. */
 const MIN_TASK_SECONDS = 1e-6
 
-/** No task counts for more, in seconds: sums stay exact, whatever a worker says. */
+/** Maximum for one task, in seconds: sums stay exact, whatever workers report. */
 const MAX_TASK_SECONDS = 1e6
 
-/** Among how many workers that have an object the best is looked for. */
+/** Maximum number of holders of an object that are compared. */
 const MAX_HOLDERS = 16
 
-/** So long a task waits for another worker than its parent's: those may be busy for ever. */
+/** How long a task waits for a worker other than its parent's, which may all stay busy. */
 const PATIENCE_MS = 2000
 
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
 
-/** The next task, and who shall have it. */
+/** The next task and its worker. */
 interface Choice {
   readonly task: TaskEntry
   readonly worker: WorkerEntry
@@ -46,27 +46,27 @@ interface Choice {
 /** The workers of one runtime. Choosing costs O(log workers). */
 export class WorkerPool {
   readonly queue: Lanes
-  /** Tasks that are not for anybody yet: a worker may come back that has them (return.ts). */
+  /** Tasks that are not assigned yet: a worker may return with them (return.ts). */
   readonly held: TaskQueue = new TaskQueue()
-  /** Those that may get tasks: not those that leave. */
+  /** Workers that may get tasks; excludes those that are leaving. */
   readonly #workers: IndexedHeap<WorkerEntry>
   readonly #maxTasks: number
   readonly #nestedPass: boolean
-  /** How many tasks they have to run. */
+  /** The number of tasks that these workers have to run. */
   #assignedCount = 0
   #now: InstantMs = 0
-  /** The first task, if it has not got the worker that had room, and since when. */
+  /** The first task, if it was denied the worker with room, and since when. */
   #stalled: { readonly task: TaskEntry; readonly since: InstantMs } | undefined
-  /** How many of them have two or more. */
+  /** The number of these workers with two or more tasks. */
   #crowdedCount = 0
-  /** How often a task was chosen, and when that was a plain one last. */
+  /** The number of tasks chosen, and its value at the last plain task. */
   #turns = 0
   #plainTurn = 0
 
   /**
-   * `nestedPass`: tasks of a priority above 0 are children of tasks that wait for them, and are not
-   * held up by the window, which their parents may fill. So it is with 1.9.9 workers, which suspend
-   * a parent for its children; how many they hold is bounded by `perWorkerQueueSize` alone.
+   * `nestedPass`: tasks of a priority above 0 are children of waiting tasks, and ignore the window,
+   * which their parents may fill. This is for 1.9.9 workers, which suspend a parent for its
+   * children; only `perWorkerQueueSize` limits how many tasks they hold.
    */
   constructor(perWorkerQueueSize: number, nestedPass: boolean) {
     this.#maxTasks = perWorkerQueueSize
@@ -79,34 +79,34 @@ export class WorkerPool {
   }
 
   /**
-   * How many tasks there are beyond what the workers may hold; below 0 while they may hold more.
-   * (Tasks that a worker may hold mostly wait here, until it is their turn to be sent.)
+   * The number of tasks beyond what the workers may hold; negative while they may hold more. (Most
+   * of the tasks that a worker may hold are queued here until they are sent.)
    */
   get overflow(): number {
     return this.waiting + this.#assignedCount - this.capacity
   }
 
-  /** How many tasks the workers may hold together. */
+  /** The number of tasks that all workers together may hold. */
   get capacity(): number {
     return this.#workers.size * this.#maxTasks
   }
 
-  /** How many workers may get tasks. */
+  /** The number of workers that may get tasks. */
   get workerCount(): number {
     return this.#workers.size
   }
 
-  /** How many tasks of a client wait for a worker. */
+  /** The number of waiting tasks of a client. */
   waitingOf(client: ClientEntry): number {
     return this.queue.countOf(client) + this.held.countOf(client)
   }
 
-  /** How many tasks wait for a worker. */
+  /** The number of waiting tasks. */
   get waiting(): number {
     return this.queue.size + this.held.size
   }
 
-  /** Whether a worker has nothing to do, nor anything to come, while another has several tasks. */
+  /** Whether a worker is idle, with no task queued, while another worker has several tasks. */
   get isLopsided(): boolean {
     const { first } = this.#workers
     if (this.#crowdedCount === 0 || first === undefined) return false
@@ -119,14 +119,14 @@ export class WorkerPool {
     this.queue.onWorker(worker)
   }
 
-  /** A worker gets nothing new from now on. */
+  /** Stops assigning tasks to a worker. */
   retire(worker: WorkerEntry): void {
     if (worker.isLeaving) return
     this.#exclude(worker)
     worker.isLeaving = true
   }
 
-  /** Takes a worker out. What it had, in order of assignment, is the caller's to put back. */
+  /** Removes a worker. Returns its tasks in order of assignment, for the caller to requeue. */
   remove(worker: WorkerEntry): readonly TaskEntry[] {
     if (!worker.isLeaving) this.#exclude(worker)
     const tasks = [...worker.assigned]
@@ -138,18 +138,18 @@ export class WorkerPool {
     return tasks
   }
 
-  /** Takes a task out of those that wait. */
+  /** Removes a waiting task. */
   withdraw(task: TaskEntry): void {
     if (this.held.size === 0 || !this.held.discard(task)) this.queue.remove(task)
   }
 
-  /** Takes out all that waits of a client that has left, at once. The tasks do not learn of it. */
+  /** Removes all waiting tasks of a client that has left. Their `place` is not reset. */
   drop(client: ClientEntry): readonly Fifo<TaskEntry>[] {
     return [...this.queue.drop(client), ...this.held.drop(client)]
   }
 
-  /** Nobody has come for some of the tasks that were held: they wait like others from now on. */
-  letGo(count: number): void {
+  /** Moves at most `count` held tasks, whose worker did not return, to the queue. */
+  releaseHeld(count: number): void {
     for (let left = count; left > 0; left -= 1) {
       const task = this.held.take()
       if (task === undefined) return
@@ -157,7 +157,7 @@ export class WorkerPool {
     }
   }
 
-  /** The next task and who shall have it; undefined while there is no task or no room. */
+  /** The next task and its worker; undefined while there is no task or no room. */
   next(now: InstantMs): Choice | undefined {
     const { plain } = this.queue
     const { first } = plain
@@ -179,14 +179,14 @@ export class WorkerPool {
     return best
   }
 
-  /** Whether a worker that has nothing to do could take a task from the one that has it. */
+  /** Whether an idle worker could take a task from the worker that has it. */
   mayMove(task: TaskEntry): boolean {
     return task.requirement === undefined || this.queue.laneOf(task)?.couldTake(task) === true
   }
 
-  /** Notes that a worker has got a task. */
+  /** Records that a task was assigned to a worker. */
   assign(task: TaskEntry, worker: WorkerEntry, now: InstantMs): void {
-    // While all ranks are as the lanes have them: these move several workers, one by one.
+    // Before any rank changes: the lanes update several workers, one by one.
     if (takeUnits(worker, task)) this.queue.onUnits(worker)
     task.worker = worker
     task.place = worker.assigned.push(task)
@@ -194,10 +194,10 @@ export class WorkerPool {
     this.#load(worker, task, now)
   }
 
-  /** Notes that a worker no longer has its task. `now`: since when it goes on with others. */
+  /** Records that a worker lost a task. `now`: since when it works on its other tasks. */
   release(task: TaskEntry, now: InstantMs): void {
     const { worker } = task
-    assert(worker !== undefined, 'a task is not with its worker')
+    assert(worker !== undefined, 'a released task has no worker')
     if (giveUnitsBack(worker, task)) this.queue.onUnits(worker)
     leave(worker, task)
     if (task.extra?.isWaiting === true) {
@@ -207,7 +207,7 @@ export class WorkerPool {
     forgetStay(worker, task)
   }
 
-  /** A task only waits for tasks of its own: it counts for nothing until it is resumed. */
+  /** A task only waits for its child tasks: it takes no capacity until it resumes. */
   suspend(task: TaskEntry, now: InstantMs): void {
     const { worker } = task
     const extra = extraOf(task)
@@ -219,7 +219,7 @@ export class WorkerPool {
     this.#unload(worker, task, now)
   }
 
-  /** The task goes on, even where its worker has got others meanwhile. */
+  /** The task resumes, even if its worker received other tasks meanwhile. */
   resume(task: TaskEntry, now: InstantMs): void {
     const { worker, extra } = task
     if (worker === undefined || extra?.isWaiting !== true) return
@@ -229,8 +229,8 @@ export class WorkerPool {
   }
 
   /**
-   * A task has not ended although it has taken so long, in seconds: so long at least its function
-   * takes, and its worker has no room until it has ended.
+   * A task is still running after `seconds`: its function takes at least that long, and its worker
+   * has no room until it finishes.
    */
   prolong(task: TaskEntry, seconds: number): void {
     const { worker, function: entry, extra } = task
@@ -246,8 +246,8 @@ export class WorkerPool {
   }
 
   /**
-   * Follows the durations of a function's tasks, in seconds. Those of tasks that have waited for
-   * others say nothing of the function.
+   * Updates the average duration of a function, in seconds. Durations of tasks that have waited for
+   * others are ignored.
    */
   measure(task: TaskEntry, seconds: number): void {
     const entry = task.function
@@ -258,7 +258,7 @@ export class WorkerPool {
     entry.averageSeconds = average + NEWEST_WEIGHT * (newest - average)
   }
 
-  /** Throws if the pool disagrees with itself. */
+  /** Throws if the pool is inconsistent. */
   checkInvariants(): void {
     this.#workers.checkInvariants()
     this.queue.checkInvariants()
@@ -267,16 +267,16 @@ export class WorkerPool {
     for (const lane of this.queue.all) {
       const isStuck = lane.queue.first !== undefined && lane.first !== undefined
       const isIdle = lane.first !== undefined && activeCount(lane.first) === 0
-      assert(!isStuck || !isIdle, 'a task waits while a worker that fits has nothing to do')
+      assert(!isStuck || !isIdle, 'a task waits while a worker that fits is idle')
     }
   }
 
-  /** Throws if `workers`, which are all of this runtime, are not what the pool counts. */
+  /** Throws if the counts disagree with `workers`, all workers of this runtime. */
   checkCounts(workers: Iterable<WorkerEntry>): void {
     const candidates = [...workers].filter((worker) => !worker.isLeaving)
     const counts = candidates.map(activeCount)
     const assigned = counts.reduce((sum, count) => sum + count, 0)
-    assert(candidates.length === this.#workers.size, 'a pool has other workers')
+    assert(candidates.length === this.#workers.size, 'a pool has the wrong workers')
     assert(assigned === this.#assignedCount, 'a pool miscounts its tasks')
     const crowded = counts.filter((count) => count >= 2).length
     assert(crowded === this.#crowdedCount, 'a pool miscounts its crowded workers')
@@ -309,7 +309,7 @@ export class WorkerPool {
   /** A worker has one task less to run. */
   #unload(worker: WorkerEntry, task: TaskEntry, now: InstantMs): void {
     const count = activeCount(worker)
-    // An empty sum is none: rounding errors do not stay.
+    // Without tasks the sum is exactly 0: rounding errors do not accumulate.
     worker.load = count === 0 ? 0 : Math.max(0, worker.load - task.expectedSeconds)
     worker.movedAt = now
     if (worker.isLeaving) return
@@ -327,8 +327,8 @@ export class WorkerPool {
   }
 
   /**
-   * The same where the first task shall not share the first worker with its parent. If nobody else
-   * has room for it, it waits for a while, and others do not: that worker gets what comes next.
+   * The same if the first task should not share the first worker with its parent. If no other
+   * worker has room for it, it waits for a while, and that worker gets the next other task.
    */
   #choiceBeside(task: TaskEntry, avoided: WorkerEntry): Choice | undefined {
     const second = this.#hasWaitedInVain(task) ? undefined : this.#workers.second
@@ -339,7 +339,7 @@ export class WorkerPool {
     return this.#hasRoom(avoided, other) ? { task: other, worker: avoided } : undefined
   }
 
-  /** The same among the tasks that need something, too: by priority, then one of each in turn. */
+  /** The best choice, including tasks with requirements: by priority, then lanes in turn. */
   #bestOf(plain: Choice | undefined): Choice | undefined {
     let best = plain
     let turn = this.#plainTurn
@@ -358,7 +358,7 @@ export class WorkerPool {
     return best
   }
 
-  /** Who shall have the next task of a lane: rather not the worker of its parent. */
+  /** The worker for the next task of a lane, preferably not the worker of its parent. */
   #workerIn(lane: Lane, task: TaskEntry): WorkerEntry | undefined {
     const { first } = lane
     if (first === undefined) return undefined
@@ -367,7 +367,7 @@ export class WorkerPool {
     return this.#hasRoom(first, task) ? this.#nearest(task, first) : undefined
   }
 
-  /** Whether the worker that would have room is that of its parent. */
+  /** Whether the only worker with room is the worker of the task's parent. */
   #isKept(task: TaskEntry): boolean {
     const { first } = this.#workers
     return first !== undefined && avoidedBy(task) === first && this.#hasRoom(first, task)
@@ -379,8 +379,8 @@ export class WorkerPool {
   }
 
   /**
-   * For a node of a graph: a worker that has the largest of its objects, if that has room, too, and
-   * nobody idles for it. `first` is the one that ranks first.
+   * For a node of a graph: a worker with the largest of its objects, if that has room and no other
+   * worker idles instead. `first`: the worker that ranks first.
    */
   #nearest(task: TaskEntry, first: WorkerEntry): WorkerEntry {
     const input = task.node?.input
@@ -408,8 +408,8 @@ export class WorkerPool {
   }
 
   /**
-   * Those that are full last; then least work, fewest tasks, fewest that wait for their own (what
-   * runs beside those may end their process), order of registration.
+   * Full workers last; then by least work, fewest tasks, fewest waiting tasks (a task that runs
+   * beside those may end their process), and order of registration.
    */
   #ranksBefore(a: WorkerEntry, b: WorkerEntry): boolean {
     const countA = activeCount(a)
@@ -425,15 +425,15 @@ export class WorkerPool {
 }
 
 /**
- * The worker of a parent that has lost its process before while others ran there: most likely to
- * what it submits. If there is another, that runs elsewhere, so that the parent sees how it ends.
+ * The worker of a parent that lost its process before while other tasks ran there, probably because
+ * of its children. If possible, they run elsewhere, so that the parent sees how they end.
  */
 function avoidedBy({ extra, node }: TaskEntry): WorkerEntry | undefined {
   const parent = node === undefined ? extra?.parent : node.graph.parent
   return parent?.extra?.isFragile === true ? parent.worker : undefined
 }
 
-/** A function that was never measured is taken to fill a window. */
+/** A function that was never measured is assumed to fill the window. */
 function expectedSeconds(task: TaskEntry): number {
   return Math.max(task.function?.averageSeconds ?? WINDOW_SECONDS, MIN_TASK_SECONDS)
 }

@@ -19,12 +19,12 @@ import {
 
 const leave = { kind: 'clientDisconnect', disconnectType: 'disconnect' } as const
 
-/** The first heartbeat of a worker that has tasks from before. */
+/** The first heartbeat of a worker that returns with tasks. */
 function back(...tasks: readonly string[]): ReturnType<typeof workerHeartbeat> {
   return { ...workerHeartbeat(), tasks: tasks.map(taskId) }
 }
 
-/** A task that a client sends again to another scheduler than before. */
+/** A task that a client resubmits to a new scheduler. */
 function again(id: string, client = 'C'): ReturnType<typeof task> {
   return { ...task(id, client), mayHaveRun: true }
 }
@@ -33,7 +33,7 @@ function lose(scheduler: TestScheduler, worker: string): TestScheduler {
   return scheduler.handle({ type: 'peerDisconnected', peer: peer(worker) })
 }
 
-test('a worker that comes back gets the tasks that it has at once, beside all that it has', () => {
+test('a returning worker is assigned the tasks that it still has, whatever its load', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('C', task('b', 'C')).actions()
   lose(scheduler, 'W').receive('W', back('a'))
@@ -42,26 +42,26 @@ test('a worker that comes back gets the tasks that it has at once, beside all th
   assert.deepEqual(scheduler.lines(), ['C <- result a success', 'W <- task b'])
 })
 
-test('a task that waits behind others goes to the worker that comes back with it', () => {
+test('a task that waits behind others goes to the worker that returns with it', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
   for (const id of ['a', 'b', 'c', 'd']) scheduler.receive('C', task(id, 'C'))
   scheduler.receive('W', back('c', 'd'))
   assert.deepEqual(scheduler.lines(), ['V <- task a', 'W <- echo S', 'W <- task c', 'W <- task d'])
 })
 
-test('what another worker has by then is cancelled where it came back', () => {
+test('a task that another worker has by then is cancelled on the returning worker', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W', 'X'] })
   scheduler.receive('C', task('a', 'C'))
   lose(scheduler, 'W').actions()
   scheduler.receive('W', back('a'))
   assert.deepEqual(scheduler.lines(), ['W <- echo S', 'W <- cancel a by force'])
-  // What it may have sent before it knew is of an earlier attempt, and not its to answer.
+  // A result that it sent before the cancel belongs to an earlier attempt, and is ignored.
   scheduler.receiveAsIs('W', result('a')).receive('W', result('a', 'canceled'))
   assert.deepEqual(scheduler.lines(), [])
   assert.deepEqual(scheduler.receive('X', result('a')).lines(), ['C <- result a success'])
 })
 
-test('what a worker says twice that it has, it has once', () => {
+test('a task that a worker reports twice is assigned once', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler
     .receive('C', task('a', 'C'))
@@ -72,7 +72,7 @@ test('what a worker says twice that it has, it has once', () => {
   assert.deepEqual(scheduler.receive('W', result('a')).lines(), ['C <- result a success'])
 })
 
-test('after a restart, a worker gets what it has as soon as its client has sent it', () => {
+test('after a restart, a worker gets its tasks back as soon as their client resubmits them', () => {
   const scheduler = withPeers({ workers: ['V'] })
   scheduler.receive('W', back('a', 'b')).receive('C', clientHeartbeat()).actions()
   scheduler.receive('C', again('b')).receive('C', again('a'))
@@ -82,7 +82,7 @@ test('after a restart, a worker gets what it has as soon as its client has sent 
   assert.deepEqual(scheduler.moveTo(10_000).lines(), [])
 })
 
-test('a claimed task is its worker’s whatever the limit on waiting tasks', () => {
+test('a leased task is assigned to its worker despite the limit on waiting tasks', () => {
   const scheduler = withPeers(
     { clients: ['C'] },
     { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 },
@@ -92,7 +92,7 @@ test('a claimed task is its worker’s whatever the limit on waiting tasks', () 
   assert.deepEqual(scheduler.lines(), ['W <- task a', 'W <- task b', 'C <- result c noWorker'])
 })
 
-test('what nobody comes for is cancelled by force after five seconds', () => {
+test('a leased task that no client resubmits is cancelled by force after five seconds', () => {
   const scheduler = withPeers({})
   scheduler.receive('W', back('a', 'b')).actions()
   assert.deepEqual(scheduler.moveTo(4999).lines(), [])
@@ -104,7 +104,7 @@ test('what nobody comes for is cancelled by force after five seconds', () => {
   assert.deepEqual(scheduler.moveTo(20_000).lines(), [])
 })
 
-test('many claims that nobody comes for end a part at a time', () => {
+test('many leases expire in slices', () => {
   const scheduler = withPeers({})
   const ids = Array.from({ length: 5000 }, (_, index) => `t${index}`)
   scheduler.receive('W', back(...ids)).actions()
@@ -117,7 +117,7 @@ test('many claims that nobody comes for end a part at a time', () => {
   assert.deepEqual(counts, [2000, 2000, 1000])
 })
 
-test('a worker may claim only so much', () => {
+test('the number of leases of a worker is limited', () => {
   const scheduler = withPeers({ clients: ['C'] })
   const ids = Array.from({ length: 100_001 }, (_, index) => taskId(`t${index}`))
   scheduler.machine.handle(
@@ -134,7 +134,7 @@ test('a worker may claim only so much', () => {
   assert.deepEqual(scheduler.lines(), ['W <- task t99999', 'X <- task t100000'])
 })
 
-test('claims go with their worker', () => {
+test('leases are removed with their worker', () => {
   const scheduler = withPeers({ clients: ['C'] })
   lose(scheduler.receive('W', back('a')), 'W')
   scheduler.receive('X', workerHeartbeat()).actions()
@@ -142,7 +142,7 @@ test('claims go with their worker', () => {
   assert.deepEqual(scheduler.moveTo(10_000).lines(), [])
 })
 
-test('of two workers that claim the same, the first is believed', () => {
+test('of two workers that report the same task, the first gets the lease', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('W', back('a')).receive('X', back('a'))
   assert.deepEqual(scheduler.lines(), ['W <- echo S', 'X <- echo S', 'X <- cancel a by force'])
@@ -162,7 +162,7 @@ test('a worker of another runtime cannot have a task', () => {
   ])
 })
 
-test('a node of a graph goes to the worker that came back with it', () => {
+test('a node of a graph goes to the worker that returned with it', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
   scheduler.receive('W', back('n2', 'n3', 'n4')).actions()
   const nodes = ['n1', 'n2', 'n3', 'n4', 'n5'].map((id) => node(id))
@@ -175,7 +175,7 @@ test('a node of a graph goes to the worker that came back with it', () => {
   ])
 })
 
-test('a hundred thousand claimed nodes of one graph need no stack', () => {
+test('a hundred thousand leased nodes of one graph do not overflow the stack', () => {
   const count = 20_000
   const ids = Array.from({ length: count }, (_, index) => `n${index}`)
   const scheduler = withPeers({ clients: ['C'] })
@@ -191,7 +191,7 @@ test('a hundred thousand claimed nodes of one graph need no stack', () => {
   assert.equal(scheduler.lines().length, count)
 })
 
-test('a claimed task that has ended before it could go to its worker is cancelled there', () => {
+test('a leased task that ended before it could be assigned is cancelled on its worker', () => {
   const scheduler = withPeers({ clients: ['C', 'N'], workers: ['V'] })
   scheduler.receive('C', task('p', 'C')).receive('C', cancel('p')).receive('W', back('n'))
   scheduler.actions()
@@ -199,7 +199,7 @@ test('a claimed task that has ended before it could go to its worker is cancelle
   assert.deepEqual(scheduler.lines(), ['N <- result n canceled', 'W <- cancel n by force'])
 })
 
-test('a task whose client has left is cancelled at the worker that comes back with it', () => {
+test('a task whose client has left is cancelled on the worker that returns with it', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', task('a', 'C')).receive('C', leave).actions()
   scheduler.receive('W', back('a')).moveTo(6000)
@@ -207,7 +207,7 @@ test('a task whose client has left is cancelled at the worker that comes back wi
   assert.deepEqual(lines, ['W <- cancel a by force'])
 })
 
-test('a task that waits for its children says so again when it goes on, and counts as nothing', () => {
+test('a returned task that waits for its children reports that again, and takes no capacity', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', task('a', 'C')).receive('W', update('a', 'waiting')).actions()
   lose(scheduler, 'W').receive('W', back('a')).receive('C', task('b', 'C'))
@@ -215,7 +215,7 @@ test('a task that waits for its children says so again when it goes on, and coun
   assert.deepEqual(scheduler.receive('W', update('a', 'waiting')).lines(), ['W <- task b'])
 })
 
-test('a worker that comes back with a task has not died of it, however often its link is cut', () => {
+test('a worker that returns with a task does not count as lost, however often it disconnects', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
   scheduler.receive('C', { ...task('a', 'C'), workerDeathLimit: 2 }).actions()
   for (let cut = 0; cut < 10; cut += 1) {
@@ -239,16 +239,16 @@ test('after a restart, tasks that may have run wait for their workers, and other
   assert.deepEqual(scheduler.moveTo(1500).lines(), ['V <- task a'])
 })
 
-test('once the scheduler is some time old, what may have run waits like anything else', () => {
+test('some time after the start, tasks that may have run are queued like any other', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['V'] })
   scheduler.moveTo(1500).receive('C', again('a'))
   assert.deepEqual(scheduler.lines(), ['V <- task a'])
 })
 
-test('many tasks that nobody came back with are let go a part at a time', () => {
+test('many held tasks are released in slices', () => {
   const scheduler = withPeers({ clients: ['C'] })
   for (let i = 0; i < 4500; i += 1) {
-    // Without the kit, which checks everything after each event.
+    // Without the kit, which checks all invariants after each event.
     const event = { type: 'messageReceived', from: peer('C'), message: again(`t${i}`) } as const
     scheduler.machine.handle(event, 0, () => {})
   }
@@ -258,7 +258,7 @@ test('many tasks that nobody came back with are let go a part at a time', () => 
   assert.equal(ticks, 3)
 })
 
-test('what is held can be cancelled, or left behind by its client', () => {
+test('a held task can be cancelled, also when its client leaves', () => {
   const scheduler = withPeers({ clients: ['C', 'D'], workers: ['V'] })
   scheduler.receive('C', again('a')).receive('C', again('b')).receive('D', again('d', 'D'))
   scheduler.receive('C', cancel('a'))
@@ -273,12 +273,12 @@ test('a late result of an earlier attempt is ignored, and its object is not kept
   scheduler.receive('C', task('a', 'C'))
   lose(scheduler, 'W').receive('W', workerHeartbeat()).actions()
   scheduler.receiveAsIs('W', result('a')).receiveAsIs('W', result('a', 'failed'))
-  assert.deepEqual(scheduler.lines(), [], 'it was given attempt 1')
+  assert.deepEqual(scheduler.lines(), [], 'its current attempt is 1')
   scheduler.receiveAsIs('W', { ...result('a'), attempt: 1 })
   assert.deepEqual(scheduler.lines(), ['C <- result a success'])
 })
 
-test('workers that know no attempts are believed without', () => {
+test('results of workers that do not report attempts are accepted', () => {
   const scheduler = withPeers({ clients: ['C'] })
   const older = workerHeartbeat({ ...OURS, features: 7 })
   scheduler.receive('W', older).receive('C', task('a', 'C'))
@@ -287,7 +287,7 @@ test('workers that know no attempts are believed without', () => {
   assert.deepEqual(scheduler.lines(), ['C <- result a success'])
 })
 
-test('a frozen worker that was given up cannot end a task that another has by then', () => {
+test('a frozen worker that was given up cannot end a task that another worker has by then', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, { workerSilenceMs: 5000 })
   scheduler.receive('C', task('a', 'C')).actions()
   for (let now = 2000; now <= 8000; now += 2000) {

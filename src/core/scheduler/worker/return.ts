@@ -1,5 +1,5 @@
-// Workers that come back after a lost connection with tasks that they have begun, or whose results
-// they could not deliver: what can go on there does. docs/protocol.md#return
+// Workers that reconnect with tasks that they had begun, or whose results they could not deliver:
+// these tasks continue there where possible. docs/protocol.md#return
 
 import { assert } from '../../../base/assert.js'
 import type { TaskId } from '../../../base/ids.js'
@@ -8,90 +8,90 @@ import type { TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { giveTo, stopAt } from '../task/task.js'
 
-// Tasks that workers have brought along from before a lost connection, and that this scheduler does
-// not know (yet): it may be a new process, whose clients are still on their way.
+// Tasks of returning workers that this scheduler does not know yet: it may be a new process whose
+// clients have not reconnected. The worker holds a lease until the task is submitted again.
 // docs/protocol.md#return
 
-/** How long a claim is kept. Clients are back within a second; their tasks take a while. */
-const CLAIM_MS = 5000
+/** Duration of a lease. Clients reconnect within a second, but resubmit tasks more slowly. */
+const LEASE_MS = 5000
 
-/** What one worker claims. Invariant: each id leads back to the worker. */
-interface Claim {
+/** The leases of one worker. Invariant: `#holders` maps each id to the worker. */
+interface Lease {
   readonly ids: Set<TaskId>
   until: InstantMs
 }
 
-/** A task that has come, and the worker that has claimed it. */
-interface Claimed {
+/** A task that was submitted, and the worker that holds its lease. */
+interface LeasedTask {
   readonly task: TaskEntry
   readonly worker: WorkerEntry
 }
 
-/** Who claims what. Memory: some 100 bytes for each id, of which the caller bounds the number. */
-export class Claims {
-  readonly #claimants = new Map<TaskId, WorkerEntry>()
-  /** In the order in which they end. Invariant: none is empty. */
-  readonly #claims = new Map<WorkerEntry, Claim>()
-  /** Tasks that were claimed and are to be given to their claimants. */
-  readonly #due: Claimed[] = []
+/** The leases of all workers. Uses about 100 bytes per id; the caller limits their number. */
+export class Leases {
+  readonly #holders = new Map<TaskId, WorkerEntry>()
+  /** In order of expiry. Invariant: none is empty. */
+  readonly #leases = new Map<WorkerEntry, Lease>()
+  /** Submitted tasks that are to be assigned to their holders. */
+  readonly #due: LeasedTask[] = []
 
-  /** How many tasks are claimed that have not come. */
+  /** The number of leased tasks that have not been submitted. */
   get size(): number {
-    return this.#claimants.size
+    return this.#holders.size
   }
 
   /** When `expire` must be called next. */
   get deadline(): InstantMs | undefined {
-    if (this.#claims.size === 0) return undefined
-    const [claim] = this.#claims.values()
-    return claim?.until
+    if (this.#leases.size === 0) return undefined
+    const [lease] = this.#leases.values()
+    return lease?.until
   }
 
-  /** Notes that a worker has a task that nobody knows. False: another claims the same. */
+  /** Leases an unknown task to a worker. Returns false if another worker holds the lease. */
   add(worker: WorkerEntry, id: TaskId, now: InstantMs): boolean {
-    const claimant = this.#claimants.get(id)
-    if (claimant !== undefined) return claimant === worker
-    let claim = this.#claims.get(worker)
-    if (claim === undefined) {
-      claim = { ids: new Set(), until: now + CLAIM_MS }
-      this.#claims.set(worker, claim)
+    const holder = this.#holders.get(id)
+    if (holder !== undefined) return holder === worker
+    let lease = this.#leases.get(worker)
+    if (lease === undefined) {
+      lease = { ids: new Set(), until: now + LEASE_MS }
+      this.#leases.set(worker, lease)
     }
-    claim.ids.add(id)
-    this.#claimants.set(id, worker)
+    lease.ids.add(id)
+    this.#holders.set(id, worker)
     return true
   }
 
   has(id: TaskId): boolean {
-    return this.#claimants.has(id)
+    return this.#holders.has(id)
   }
 
-  /** A task has come: the worker that claims it claims it no longer. */
+  /** Ends the lease of a submitted task, and returns its holder. */
   take(id: TaskId): WorkerEntry | undefined {
-    const worker = this.#claimants.get(id)
+    const worker = this.#holders.get(id)
     if (worker !== undefined) this.#remove(worker, id)
     return worker
   }
 
-  /** A task that was claimed is in the queue: it is to be given to its claimant. */
-  put(claimed: Claimed): void {
-    this.#due.push(claimed)
+  /** Adds a queued task that is to be assigned to its holder. */
+  put(leased: LeasedTask): void {
+    this.#due.push(leased)
   }
 
-  /** The next task that is to be given to its claimant. */
-  next(): Claimed | undefined {
+  /** The next task that is to be assigned to its holder. */
+  next(): LeasedTask | undefined {
     return this.#due.length === 0 ? undefined : this.#due.pop()
   }
 
-  /** A worker has gone. */
+  /** Removes a worker that has left. */
   forget(worker: WorkerEntry): void {
-    for (const id of this.#claims.get(worker)?.ids ?? []) this.#claimants.delete(id)
-    this.#claims.delete(worker)
+    for (const id of this.#leases.get(worker)?.ids ?? []) this.#holders.delete(id)
+    this.#leases.delete(worker)
   }
 
-  /** Takes up to `most` claims that have lasted too long, and hands them to `end`. */
+  /** Removes at most `most` expired leases, and passes each to `end`. */
   expire(now: InstantMs, most: number, end: (worker: WorkerEntry, id: TaskId) => void): void {
     let left = most
-    for (const [worker, { ids, until }] of this.#claims) {
+    for (const [worker, { ids, until }] of this.#leases) {
       if (until > now) return
       for (const id of ids) {
         if ((left -= 1) < 0) return
@@ -101,59 +101,59 @@ export class Claims {
     }
   }
 
-  /** Throws if the table disagrees with itself, or a worker in it has gone. */
+  /** Throws if the table is inconsistent, or a worker in it has left. */
   checkInvariants(isThere: (worker: WorkerEntry) => boolean): void {
     let count = 0
-    for (const [worker, { ids }] of this.#claims) {
-      assert(ids.size > 0, 'an empty claim')
-      assert(isThere(worker), 'a claim of a worker that has gone')
-      for (const id of ids) assert(this.#claimants.get(id) === worker, 'a claim of two workers')
+    for (const [worker, { ids }] of this.#leases) {
+      assert(ids.size > 0, 'an empty lease')
+      assert(isThere(worker), 'a lease of a worker that has left')
+      for (const id of ids) assert(this.#holders.get(id) === worker, 'a lease of two workers')
       count += ids.size
     }
-    assert(count === this.#claimants.size, 'a claim without a worker')
-    assert(this.#due.length === 0, 'a claimed task waits')
+    assert(count === this.#holders.size, 'a lease without a worker')
+    assert(this.#due.length === 0, 'a leased task waits')
   }
 
   #remove(worker: WorkerEntry, id: TaskId): void {
-    const claim = this.#claims.get(worker)
-    this.#claimants.delete(id)
-    claim?.ids.delete(id)
-    if (claim?.ids.size === 0) this.#claims.delete(worker)
+    const lease = this.#leases.get(worker)
+    this.#holders.delete(id)
+    lease?.ids.delete(id)
+    if (lease?.ids.size === 0) this.#leases.delete(worker)
   }
 }
 
-/** So many tasks a worker may bring along: it is only believed, not checked. */
+/** Maximum number of tasks accepted from a returning worker. Its list is not verified. */
 const MAX_TASKS = 100_000
 
-/** Most claims that end in one turn. */
+/** Maximum number of leases that expire in one turn. */
 const MAX_AT_ONCE = 2000
 
-/** A worker says what it still has. */
+/** A returning worker reports the tasks that it still has. */
 export function onReturn(
   state: SchedulerState,
   worker: WorkerEntry,
   tasks: readonly TaskId[],
 ): void {
-  state.output.log('info', 'worker came back with tasks', {
+  state.output.log('info', 'worker returned with tasks', {
     worker: worker.identity,
     tasks: tasks.length,
   })
   if (tasks.length > MAX_TASKS) {
     const fields = { worker: worker.identity, ignored: tasks.length - MAX_TASKS }
-    state.output.log('warn', 'ignored some of the tasks that a worker came back with', fields)
+    state.output.log('warn', 'ignored some tasks of a returning worker', fields)
   }
   for (const id of tasks.slice(0, MAX_TASKS)) settle(state, worker, id)
 }
 
-/** What nobody has come for ends, a part of it at a time. */
-export function expireClaims(state: SchedulerState): void {
-  state.claims.expire(state.now, MAX_AT_ONCE, (worker, id) => stopAt(state, worker, id))
+/** Stops leased tasks that were not submitted in time, a slice per turn. */
+export function expireLeases(state: SchedulerState): void {
+  state.leases.expire(state.now, MAX_AT_ONCE, (worker, id) => stopAt(state, worker, id))
 }
 
 function settle(state: SchedulerState, worker: WorkerEntry, id: TaskId): void {
   const task = state.tasks.get(id)
   if (task === undefined) {
-    if (!state.claims.add(worker, id, state.now)) stopAt(state, worker, id)
+    if (!state.leases.add(worker, id, state.now)) stopAt(state, worker, id)
   } else if (isFor(task, worker)) {
     forgive(task, worker)
     giveTo(state, task, worker)
@@ -165,7 +165,7 @@ function isFor(task: TaskEntry, worker: WorkerEntry): boolean {
   return isWaiting && task.runtime === worker.runtime
 }
 
-/** The worker that was lost with the task was not lost because of it. */
+/** Uncounts the loss of a worker that has returned: the task was not the cause. */
 function forgive(task: TaskEntry, worker: WorkerEntry): void {
   const { extra } = task
   if (extra?.lostWith !== worker.identity) return

@@ -1,4 +1,4 @@
-// What a scheduler does with more tasks than it may have waiting.
+// How a scheduler handles more tasks than may wait.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,20 +23,20 @@ function submit(scheduler: TestScheduler, client: string, ...ids: string[]): rea
   return scheduler.lines()
 }
 
-test('a client is told that there is room again once a task has ended', () => {
+test('a client is notified of room once a task has ended', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, TWO)
   const refused = ['C <- result c noWorker', 'C <- result d noWorker']
   assert.deepEqual(submit(scheduler, 'C', 'a', 'b', 'c', 'd'), ['W <- task a', ...refused])
   scheduler.receive('W', result('a'))
   assert.deepEqual(scheduler.lines(), ['C <- result a success', 'W <- task b', 'C <- room 1'])
   assert.deepEqual(submit(scheduler, 'C', 'c'), [])
-  // It may send no more, and is told as soon as it may.
+  // It may send no more, and is notified as soon as it may.
   scheduler.receive('W', result('b'))
   assert.deepEqual(scheduler.lines(), ['C <- result b success', 'W <- task c', 'C <- room 1'])
   assert.deepEqual(submit(scheduler, 'C', 'd', 'e'), ['C <- result e noWorker'])
 })
 
-test('clients that hold tasks back are told in turn', () => {
+test('clients that hold tasks back are notified in turn', () => {
   const limits = { maxNumberOfTasksWaiting: 8, perWorkerQueueSize: 1 }
   const scheduler = withPeers({ clients: ['C', 'D'] }, limits)
   const ids = Array.from({ length: 8 }, (_, index) => `c${index}`)
@@ -47,7 +47,7 @@ test('clients that hold tasks back are told in turn', () => {
   assert.deepEqual(told, ['C <- room 1', 'D <- room 2'])
 })
 
-test('a client that does not hold tasks back is refused, as ever', () => {
+test('a client that does not hold tasks back is refused', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, TWO)
   scheduler.receive('C', clientHeartbeat(OLDER)).actions()
   assert.deepEqual(submit(scheduler, 'C', 'a', 'b', 'c').slice(1), ['C <- result c noWorker'])
@@ -55,7 +55,7 @@ test('a client that does not hold tasks back is refused, as ever', () => {
   assert.ok(!scheduler.lines().some((line) => line.includes('room')))
 })
 
-test('what is submitted inside of a task is always taken', () => {
+test('child tasks are always accepted', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, TWO)
   submit(scheduler, 'C', 'a', 'b')
   const child = { ...task('c', 'C'), parentTaskId: taskId('a') }
@@ -63,7 +63,7 @@ test('what is submitted inside of a task is always taken', () => {
   assert.deepEqual(scheduler.lines(), [])
 })
 
-test('a graph is taken, and the client holds back the next one', () => {
+test('a graph is accepted, and the client holds back the next one', () => {
   const scheduler = withPeers({ clients: ['C'] }, { maxNumberOfTasksWaiting: 1 })
   submit(scheduler, 'C', 'a')
   scheduler.receive('C', graph('g', ['n'], [node('n')]))
@@ -72,7 +72,7 @@ test('a graph is taken, and the client holds back the next one', () => {
   assert.ok(scheduler.lines().some((line) => line.startsWith('C <- room')))
 })
 
-test('a client that comes back may send what it has', () => {
+test('a client that reconnects may send all its tasks', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, TWO)
   submit(scheduler, 'C', 'a', 'b', 'c')
   scheduler.handle({ type: 'peerDisconnected', peer: peer('C') })
@@ -85,7 +85,7 @@ test('a client that comes back may send what it has', () => {
   assert.deepEqual(submit(scheduler, 'C', 'c', 'd'), ['C <- result d noWorker'])
 })
 
-test('a client that leaves waits for room no longer', () => {
+test('a client that leaves no longer waits for room', () => {
   const scheduler = withPeers({ clients: ['C', 'D'], workers: ['W'] }, TWO)
   submit(scheduler, 'C', 'a', 'b', 'c')
   submit(scheduler, 'D', 'd')
@@ -94,7 +94,7 @@ test('a client that leaves waits for room no longer', () => {
   assert.ok(scheduler.lines().includes('D <- room 1'))
 })
 
-test('that the queue is full is in the log once, and not again within a minute', () => {
+test('a full queue is logged once, and not again within a minute', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, TWO)
   const lineCount = (): number => {
     const count = scheduler.logs().filter((line) => line.startsWith('the queue is full')).length

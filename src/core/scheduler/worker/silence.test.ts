@@ -12,7 +12,7 @@ test('a worker that vanishes is given up within seconds', () => {
   assert.equal(silence.isTooLong(26_001, BOUNDS), true, 'three heartbeats')
 })
 
-test('a worker that came back from a long silence is waited for three times as long', () => {
+test('after a long pause, a worker may be silent three times as long', () => {
   const silence = new Silence(0)
   silence.heard(4000)
   assert.equal(silence.patienceMs(BOUNDS), 12_000)
@@ -21,14 +21,14 @@ test('a worker that came back from a long silence is waited for three times as l
   assert.equal(silence.isTooLong(17_001, BOUNDS), true)
 })
 
-test('no silence is longer than the most, however long one has been before', () => {
+test('the maximum silence applies, however long earlier pauses were', () => {
   const silence = new Silence(0)
   silence.heard(50_000)
   assert.equal(silence.patienceMs(BOUNDS), 60_000)
   assert.equal(silence.patienceMs({ leastMs: 5000, mostMs: 3000 }), 3000)
 })
 
-test('a long silence is forgotten by and by', () => {
+test('a long pause is gradually forgotten', () => {
   const silence = new Silence(0)
   silence.heard(8000)
   const seen: number[] = []
@@ -39,16 +39,16 @@ test('a long silence is forgotten by and by', () => {
   assert.deepEqual(seen, [24_000, 12_000, 6000, 5000])
 })
 
-test('time in which the scheduler itself stood still is no silence', () => {
+test('time in which the scheduler itself was stalled does not count as silence', () => {
   const silence = new Silence(0)
   silence.heard(1000)
   silence.forgive(20_000, 22_000)
   assert.equal(silence.isTooLong(26_000, BOUNDS), false)
   silence.heard(26_500)
-  assert.equal(silence.patienceMs(BOUNDS), 5500 * 3, 'nor is it remembered as one')
+  assert.equal(silence.patienceMs(BOUNDS), 5500 * 3, 'nor is it remembered as a pause')
 })
 
-test('property: heartbeats every 2 s with a jitter of up to 1.5 s never cry wolf', () => {
+test('property: heartbeats every 2 s with a jitter of up to 1.5 s cause no false alarm', () => {
   const jitter = fc.array(fc.double({ min: 0, max: 1500, noNaN: true }), { maxLength: 100 })
   fc.assert(
     fc.property(jitter, fc.integer({ min: 1, max: 1000 }), (delays, sweepMs) => {
@@ -59,14 +59,14 @@ test('property: heartbeats every 2 s with a jitter of up to 1.5 s never cry wolf
         for (; sweep < at; sweep += sweepMs) assert.equal(silence.isTooLong(sweep, BOUNDS), false)
         silence.heard(at)
       }
-      // When it vanishes, it is found within three times its longest gap, and a sweep.
+      // When it vanishes, that is detected within three times its longest pause plus a sweep.
       const last = delays.length * 2000 + (delays.at(-1) ?? 0)
       assert.equal(silence.isTooLong(last + 3 * 3500 + 1, BOUNDS), true)
     }),
   )
 })
 
-test('property: gaps that grow by less than three times from one to the next are all survived', () => {
+test('property: a worker survives pauses that each grow by less than three times', () => {
   const factors = fc.array(fc.double({ min: 0.2, max: 2.9, noNaN: true }), { maxLength: 60 })
   fc.assert(
     fc.property(factors, (list) => {

@@ -10,7 +10,7 @@ import { describeTask, type TaskTable, type WorkerTask } from '../task/task.js'
 /**
  * So often a task is given back without suspicion by processors that ended while they ran nothing.
  */
-const MAX_UNSUSPECTED_DEATHS = 3
+const MAX_UNATTRIBUTED_DEATHS = 3
 
 /** So often a task is tried again that each time may have been the cause, and never certainly. */
 const MAX_UNCERTAIN_DEATHS = 6
@@ -37,33 +37,33 @@ const HEADLINE = /^(?:\[?[\w$]*(?:Error|Exception|Rejection)\b|Uncaught\b)/
 const NATIVE_STACK = '----- Native stack trace -----'
 
 /** What becomes of the tasks that a processor left unanswered. */
-interface Verdict {
+interface Attribution {
   /** The task that ended it, if that is certain. */
-  readonly culprit: WorkerTask | undefined
+  readonly cause: WorkerTask | undefined
   /** Those of which each may have been it. They run again, one by one, and then it shows. */
-  readonly suspects: ReadonlySet<WorkerTask>
+  readonly candidates: ReadonlySet<WorkerTask>
 }
 
 const NO_TASKS: ReadonlySet<WorkerTask> = new Set()
 
 /** For a processor that was ended on purpose. */
-export const NOBODY_TO_BLAME: Verdict = { culprit: undefined, suspects: NO_TASKS }
+export const NO_CAUSE: Attribution = { cause: undefined, candidates: NO_TASKS }
 
 /**
- * Judges by what the processor could still tell. Where it could not, one task is certain to be the
- * culprit and of several each may be that did not wait for others.
+ * Finds the task that ended a processor, from what the processor reported last. Without a report, a
+ * single task is certainly the cause; of several, each one that did not wait for others may be.
  */
-export function judge(unanswered: readonly WorkerTask[], lastRun: LastRun): Verdict {
-  if (lastRun === 'retired') return NOBODY_TO_BLAME
-  if (lastRun === 'nothing') return judgeIdle(unanswered)
-  if (lastRun === 'unknown') return judgeCrash(unanswered)
+export function attributeDeath(unanswered: readonly WorkerTask[], lastRun: LastRun): Attribution {
+  if (lastRun === 'retired') return NO_CAUSE
+  if (lastRun === 'nothing') return attributeIdleDeath(unanswered)
+  if (lastRun === 'unknown') return attributeCrash(unanswered)
   const { taskIds } = lastRun
   const noted = unanswered.filter(({ id }) => taskIds.includes(id))
   return taskIds.length === 1 ? certainly(noted[0]) : possibly(noted)
 }
 
 /** Whether a task is given up that may have ended so many processors. */
-function isHopeless({ deaths }: WorkerTask): boolean {
+function retriesExhausted({ deaths }: WorkerTask): boolean {
   return deaths >= MAX_UNCERTAIN_DEATHS
 }
 
@@ -72,9 +72,9 @@ function hasDeadlyChildren({ deaths }: WorkerTask): boolean {
   return deaths >= MAX_DEATHS_BY_CHILDREN
 }
 
-/** Whether a task is given up because it lost its processor while it waited. */
-function isUnlucky({ lossCount }: WorkerTask): boolean {
-  return lossCount >= MAX_LOSSES
+/** Whether a task that lost its processor while it waited may run again. */
+function isRetriable({ lossCount }: WorkerTask): boolean {
+  return lossCount < MAX_LOSSES
 }
 
 /** One line: how the processor of a task ended, and what it wrote last. */
@@ -132,37 +132,37 @@ export function kindOf(death: ProcessorDeath): string {
 }
 
 /** It ran none of them. But what it cannot even start must not come back for ever. */
-function judgeIdle(unanswered: readonly WorkerTask[]): Verdict {
+function attributeIdleDeath(unanswered: readonly WorkerTask[]): Attribution {
   const only = onlyOf(unanswered)
-  if (only?.isSuspect === true) return certainly(only)
-  return { culprit: undefined, suspects: oftenLost(unanswered) }
+  if (only?.isCandidate === true) return certainly(only)
+  return { cause: undefined, candidates: oftenLost(unanswered) }
 }
 
 /**
  * It said nothing. One that runs beside waiting ones is most likely it, but one of these may have
  * gone on unnoticed just before: it has to do it twice.
  */
-function judgeCrash(unanswered: readonly WorkerTask[]): Verdict {
+function attributeCrash(unanswered: readonly WorkerTask[]): Attribution {
   const only = onlyOf(unanswered)
   if (only !== undefined) return certainly(only)
   const active = unanswered.filter(({ isWaiting }) => !isWaiting)
   const lone = onlyOf(active)
-  if (lone?.isSuspect === true) return certainly(lone)
+  if (lone?.isCandidate === true) return certainly(lone)
   return active.length > 0
     ? possibly(active)
-    : { culprit: undefined, suspects: oftenLost(unanswered) }
+    : { cause: undefined, candidates: oftenLost(unanswered) }
 }
 
-function certainly(culprit: WorkerTask | undefined): Verdict {
-  return { culprit, suspects: NO_TASKS }
+function certainly(cause: WorkerTask | undefined): Attribution {
+  return { cause, candidates: NO_TASKS }
 }
 
-function possibly(tasks: readonly WorkerTask[]): Verdict {
-  return { culprit: undefined, suspects: new Set(tasks) }
+function possibly(tasks: readonly WorkerTask[]): Attribution {
+  return { cause: undefined, candidates: new Set(tasks) }
 }
 
 function oftenLost(tasks: readonly WorkerTask[]): ReadonlySet<WorkerTask> {
-  return new Set(tasks.filter(({ deaths }) => deaths >= MAX_UNSUSPECTED_DEATHS))
+  return new Set(tasks.filter(({ deaths }) => deaths >= MAX_UNATTRIBUTED_DEATHS))
 }
 
 function onlyOf(tasks: readonly WorkerTask[]): WorkerTask | undefined {
@@ -173,7 +173,7 @@ function onlyOf(tasks: readonly WorkerTask[]): WorkerTask | undefined {
 // the others run again in the next.
 
 /** How a processor ended, and who has done it. */
-interface Aftermath extends Verdict {
+interface Aftermath extends Attribution {
   readonly death: ProcessorDeath
   /** It was ended by us, so it counts for nobody. */
   readonly isOnPurpose: boolean
@@ -181,7 +181,7 @@ interface Aftermath extends Verdict {
 }
 
 /** Sorts out the tasks of processors that have ended. */
-export class Survivors {
+export class RequeuedTasks {
   readonly #tasks: TaskTable
   readonly #answers: Answers
 
@@ -192,36 +192,36 @@ export class Survivors {
 
   /** Ends or gives back all that a processor had left unanswered. */
   sort(unanswered: readonly WorkerTask[], aftermath: Aftermath): void {
-    const { culprit, isOnPurpose } = aftermath
+    const { cause, isOnPurpose } = aftermath
     this.#answers.outputs.onProcessorExited(unanswered)
     // Who had to be ended by force is as deadly to what waits for it as who ends its process.
     const ended = isOnPurpose ? unanswered.filter(({ state }) => state === 'canceling') : []
     for (const task of unanswered) {
       if (task.isWaiting) task.lossCount += 1
-      if (!isOnPurpose && culprit === undefined) task.deaths += 1
-      if (task === culprit) this.#blame(task, describeDeath(task, aftermath.death), aftermath)
+      if (!isOnPurpose && cause === undefined) task.deaths += 1
+      if (task === cause) this.#blame(task, describeDeath(task, aftermath.death), aftermath)
       else this.#giveBack(task, aftermath)
       task.isWaiting = false
     }
     const lost = new Set(unanswered)
-    for (const task of culprit === undefined ? ended : [culprit]) {
+    for (const task of cause === undefined ? ended : [cause]) {
       this.#blameAncestors(task, lost, aftermath)
     }
   }
 
   /** The task is run again by the next processor, if anybody still waits for it. */
   #giveBack(task: WorkerTask, aftermath: Aftermath): void {
-    const isSuspect = aftermath.suspects.has(task)
-    if (isSuspect && isHopeless(task)) {
+    const isCandidate = aftermath.candidates.has(task)
+    if (isCandidate && retriesExhausted(task)) {
       this.#blame(task, describeDeath(task, aftermath.death), aftermath)
       return
     }
-    if (isUnlucky(task)) {
+    if (!isRetriable(task)) {
       this.#blame(task, describeLoss(task, aftermath.death), aftermath)
       return
     }
     if (this.#tasks.change(task, 'requeued') !== 'fetching') return
-    if (isSuspect) this.#tasks.suspect(task)
+    if (isCandidate) this.#tasks.markCandidate(task)
     // Where it runs again it has not waited yet: it counts again for what it is.
     if (task.isWaiting) this.#answers.resumes(task)
     this.#answers.requeues(task)
@@ -229,19 +229,19 @@ export class Survivors {
 
   /**
    * What submits the same deadly task again whenever it is run again would do so for ever: it ends
-   * after some times. One that was not in the processor (`lost`) has lost nothing: the culprit is a
+   * after some times. One that was not in the processor (`lost`) has lost nothing: the cause is a
    * child of an earlier run of it. One that has several such children has lost it once: who has
    * been counted is no longer among the lost.
    */
-  #blameAncestors(culprit: WorkerTask, lost: Set<WorkerTask>, aftermath: Aftermath): void {
+  #blameAncestors(cause: WorkerTask, lost: Set<WorkerTask>, aftermath: Aftermath): void {
     const seen = new Set<WorkerTask>()
-    let task = this.#tasks.get(culprit.parentId)
+    let task = this.#tasks.get(cause.parentId)
     for (; task !== undefined && !seen.has(task); task = this.#tasks.get(task.parentId)) {
       seen.add(task)
       if (!lost.delete(task)) continue
       task.deaths += 1
       if (!hasDeadlyChildren(task)) continue
-      this.#blame(task, describeDeathByChild(task, culprit, aftermath.death), aftermath)
+      this.#blame(task, describeDeathByChild(task, cause, aftermath.death), aftermath)
     }
   }
 

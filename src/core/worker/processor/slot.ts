@@ -157,14 +157,14 @@ const REST_MS = 500
 /** What holds much memory for good is not looked at more often than this, in milliseconds. */
 const TRIM_INTERVAL_MS = 5_000
 
-/** What a tidying is told to do; 0 = never. */
-export interface TidyingOptions {
+/** When an idle processor collects garbage; 0 = never. */
+export interface IdleCollectionOptions {
   readonly garbageCollectIntervalMs: number
   readonly trimMemoryThresholdBytes: number
 }
 
-/** One thing that is done now and then. */
-interface Chore {
+/** One periodic job. */
+interface IdleJob {
   readonly intervalMs: number
   lastAt: InstantMs
   /** Whether tasks have run since. */
@@ -172,43 +172,43 @@ interface Chore {
 }
 
 /** Follows one worker's processor, one after the other. */
-export class Tidying {
+export class IdleCollection {
   readonly #output: Output
   readonly #thresholdBytes: number
-  readonly #collection: Chore
-  readonly #trim: Chore
+  readonly #collection: IdleJob
+  readonly #trim: IdleJob
   /** Since when the processor has nothing to do; undefined while it has. */
   #restsSince: InstantMs | undefined
 
-  constructor(output: Output, options: TidyingOptions) {
+  constructor(output: Output, options: IdleCollectionOptions) {
     const { garbageCollectIntervalMs, trimMemoryThresholdBytes } = options
-    const newChore = (intervalMs: number): Chore => {
+    const newJob = (intervalMs: number): IdleJob => {
       return { intervalMs, lastAt: -Infinity, isWanted: false }
     }
     this.#output = output
     this.#thresholdBytes = trimMemoryThresholdBytes
-    this.#collection = newChore(garbageCollectIntervalMs)
-    this.#trim = newChore(trimMemoryThresholdBytes > 0 ? TRIM_INTERVAL_MS : 0)
+    this.#collection = newJob(garbageCollectIntervalMs)
+    this.#trim = newJob(trimMemoryThresholdBytes > 0 ? TRIM_INTERVAL_MS : 0)
   }
 
-  /** When `tidy` must be called next. */
+  /** When `run` must be called next. */
   get deadline(): InstantMs | undefined {
     if (this.#restsSince === undefined) return undefined
     const dueAt = earliest(dueAtOf(this.#collection), dueAtOf(this.#trim))
     return dueAt === undefined ? undefined : Math.max(dueAt, this.#restsSince + REST_MS)
   }
 
-  /** Another processor was started: that has nothing to tidy up, and its interval begins. */
+  /** Another processor was started: it has nothing to collect, and its interval begins. */
   onProcessorStarted(now: InstantMs): void {
     this.#collection.lastAt = now
-    for (const chore of [this.#collection, this.#trim]) chore.isWanted = false
+    for (const job of [this.#collection, this.#trim]) job.isWanted = false
   }
 
   /**
    * To be called after each event. `isResting`: the processor is there, and nothing runs in it,
    * waits in it or waits for it.
    */
-  tidy(isResting: boolean, now: InstantMs): void {
+  run(isResting: boolean, now: InstantMs): void {
     if (!isResting) {
       this.#restsSince = undefined
       this.#collection.isWanted = true
@@ -226,11 +226,11 @@ export class Tidying {
   }
 }
 
-function dueAtOf({ intervalMs, lastAt, isWanted }: Chore): InstantMs | undefined {
+function dueAtOf({ intervalMs, lastAt, isWanted }: IdleJob): InstantMs | undefined {
   return intervalMs > 0 && isWanted ? lastAt + intervalMs : undefined
 }
 
-function finish(chore: Chore, now: InstantMs): void {
-  chore.lastAt = now
-  chore.isWanted = false
+function finish(job: IdleJob, now: InstantMs): void {
+  job.lastAt = now
+  job.isWanted = false
 }

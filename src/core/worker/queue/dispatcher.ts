@@ -104,17 +104,17 @@ class DispatchWindow {
   }
 }
 
-/** So long a suspect that waits has the processor for itself and what it waits for. */
-const SUSPECT_PATIENCE_MS = 2_000
+/** So long a candidate that waits has the processor for itself and what it waits for. */
+const CANDIDATE_PATIENCE_MS = 2_000
 
 /** Orders tasks into the processor. It does not know why a task may not go: its owner does. */
 export class Dispatcher {
-  /** Invariant: the tasks in state `queued` that are not suspect. */
+  /** Invariant: the tasks in state `queued` that are not candidates. */
   readonly #queue = new IndexedHeap<WorkerTask>(runsBefore)
   /** Invariant: those that are. */
-  readonly #suspects = new IndexedHeap<WorkerTask>(runsBefore)
-  /** Tasks that were suspect when the processor got them. */
-  readonly #suspectsOut = new Set<WorkerTask>()
+  readonly #candidates = new IndexedHeap<WorkerTask>(runsBefore)
+  /** Tasks that were candidates when the processor got them. */
+  readonly #candidatesOut = new Set<WorkerTask>()
   /** What the processor has, in the order in which it got it. */
   readonly #unanswered = new Map<TaskId, WorkerTask>()
   /** Invariant: the unanswered tasks that do not wait. */
@@ -129,7 +129,7 @@ export class Dispatcher {
 
   /** How many tasks wait for their turn. */
   get queuedCount(): number {
-    return this.#queue.size + this.#suspects.size
+    return this.#queue.size + this.#candidates.size
   }
 
   /** How many tasks the processor has that do not wait for others. */
@@ -169,20 +169,20 @@ export class Dispatcher {
 
   /** When `next` may have another answer, though nothing happens. */
   get deadline(): InstantMs | undefined {
-    const suspect = this.#suspects.first
-    if (suspect === undefined || !this.hasRoomFor(suspect, true)) return undefined
-    const turnAt = this.#suspectsTurnAt
+    const candidate = this.#candidates.first
+    if (candidate === undefined || !this.hasRoomFor(candidate, true)) return undefined
+    const turnAt = this.#candidatesTurnAt
     return turnAt === -Infinity ? undefined : turnAt
   }
 
   /**
-   * The task whose turn it is. One suspect at a time: while it waits, it is for others, that came
+   * The task whose turn it is. One candidate at a time: while it waits, it is for others, that came
    * later and are none. But these may not come before this worker has done all that it has.
    */
   nextAt(now: InstantMs): WorkerTask | undefined {
-    const suspect = this.#suspects.first
-    if (suspect === undefined || now < this.#suspectsTurnAt) return this.#queue.first
-    return suspect
+    const candidate = this.#candidates.first
+    if (candidate === undefined || now < this.#candidatesTurnAt) return this.#queue.first
+    return candidate
   }
 
   /**
@@ -213,7 +213,7 @@ export class Dispatcher {
   /** The processor gets the task, which is `next`. */
   handOver(task: WorkerTask, now: InstantMs): void {
     this.remove(task)
-    if (task.isSuspect) this.#suspectsOut.add(task)
+    if (task.isCandidate) this.#candidatesOut.add(task)
     task.dispatchNumber = this.#dispatchCount
     this.#dispatchCount += 1
     task.dispatchedAt = now
@@ -243,7 +243,7 @@ export class Dispatcher {
   take(task: WorkerTask): void {
     this.#unanswered.delete(task.id)
     this.#giveUnitsBack(task)
-    this.#suspectsOut.delete(task)
+    this.#candidatesOut.delete(task)
     if (!task.isWaiting) this.#window.remove(task)
     task.isWaiting = false
   }
@@ -269,7 +269,7 @@ export class Dispatcher {
     const tasks = [...this.#unanswered.values()]
     for (const task of tasks) this.#giveUnitsBack(task)
     this.#unanswered.clear()
-    this.#suspectsOut.clear()
+    this.#candidatesOut.clear()
     this.#window.clear()
     this.#dispatchCount = 0
     return tasks
@@ -278,7 +278,7 @@ export class Dispatcher {
   /** Throws if queue, window and states disagree. */
   checkInvariants(): void {
     this.#queue.checkInvariants()
-    this.#suspects.checkInvariants()
+    this.#candidates.checkInvariants()
     this.#window.checkInvariants([...this.#unanswered.values()].filter((task) => !task.isWaiting))
     let last = -1
     for (const [id, task] of this.#unanswered) {
@@ -292,16 +292,16 @@ export class Dispatcher {
     assert(last < this.#dispatchCount, 'a task was handed over that was not counted')
   }
 
-  /** When the next suspect may go; those that the processor has keep it back. */
-  get #suspectsTurnAt(): InstantMs {
+  /** When the next candidate may go; those that the processor has keep it back. */
+  get #candidatesTurnAt(): InstantMs {
     let turnAt = -Infinity
-    for (const { isWaiting, waitsSince } of this.#suspectsOut) {
-      turnAt = Math.max(turnAt, isWaiting ? waitsSince + SUSPECT_PATIENCE_MS : Infinity)
+    for (const { isWaiting, waitsSince } of this.#candidatesOut) {
+      turnAt = Math.max(turnAt, isWaiting ? waitsSince + CANDIDATE_PATIENCE_MS : Infinity)
     }
     return turnAt
   }
 
-  #heapOf({ isSuspect }: WorkerTask): IndexedHeap<WorkerTask> {
-    return isSuspect ? this.#suspects : this.#queue
+  #heapOf({ isCandidate }: WorkerTask): IndexedHeap<WorkerTask> {
+    return isCandidate ? this.#candidates : this.#queue
   }
 }

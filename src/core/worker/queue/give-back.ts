@@ -135,7 +135,7 @@ export class GiveBack {
   /** The scheduler wants a task back. What may have ended a processor stays where that is known. */
   recall(task: WorkerTask, now: InstantMs): void {
     const isHere = task.state === 'queued' || task.state === 'fetching'
-    if (isHere && task.deaths === 0 && !task.isSuspect) this.#giveBack(task)
+    if (isHere && task.deaths === 0 && !task.isCandidate) this.#giveBack(task)
     else if (task.state === 'dispatched' && this.#mayBeRetracted(task)) {
       const recall = this.#recalls.get(task)
       if (recall === undefined) this.#recalls.set(task, { since: now, count: 1 })

@@ -22,7 +22,7 @@ import type { LastRun, RunStatus, StopReason, WorkerCoreOptions } from '../event
 import { Fetcher, SerializerIds } from '../objects.js'
 import { GiveBack } from '../queue/give-back.js'
 import type { Output } from '../output.js'
-import { judge, kindOf, NOBODY_TO_BLAME, Survivors } from '../processor/death.js'
+import { attributeDeath, kindOf, NO_CAUSE, RequeuedTasks } from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
 import { fieldsOf, renew, TaskTable, type WorkerTask, workerTaskOf } from './task.js'
 import { TaskWatch } from './watch.js'
@@ -62,7 +62,7 @@ export class TaskFlow {
   readonly #fetcher: Fetcher
   readonly #watch: TaskWatch
   readonly #ends: TaskEnds
-  readonly #survivors: Survivors
+  readonly #requeued: RequeuedTasks
   readonly #giveBack: GiveBack
   readonly #beginnings: Beginnings
   readonly #taskTimeoutMs: number
@@ -73,8 +73,8 @@ export class TaskFlow {
   #killed: { readonly task: WorkerTask; readonly reason: StopReason } | undefined
   /** Whether the processor may have tasks that nobody waits for. */
   #mayHaveAbandoned = false
-  /** Until then such tasks may still be claimed. Undefined: they may not. */
-  #claimableUntil: InstantMs | undefined
+  /** Until then such tasks may still be recovered. Undefined: they may not. */
+  #recoverableUntil: InstantMs | undefined
 
   constructor({ options, output, answers, slot }: TaskFlowParts) {
     this.#output = output
@@ -96,7 +96,7 @@ export class TaskFlow {
     })
     const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.#fetcher]
     this.#ends = new TaskEnds({ tasks, dispatcher, fetcher, answers })
-    this.#survivors = new Survivors(this.#tasks, answers)
+    this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ output, answers, slot, tasks, dispatcher })
     this.#beginnings = new Beginnings({ output, answers, dispatcher })
   }
@@ -143,7 +143,7 @@ export class TaskFlow {
   }
 
   /** What a scheduler that has not sent it yet may want: what runs, and results. */
-  get claimableIds(): readonly TaskId[] {
+  get recoverableIds(): readonly TaskId[] {
     const ids = [...this.#answers.keptIds]
     for (const { id, state } of this.#tasks.values()) if (state === 'abandoned') ids.push(id)
     return ids
@@ -196,9 +196,9 @@ export class TaskFlow {
     this.#giveBack.leave()
   }
 
-  /** The scheduler was told what it may claim. With `isClaimed` it will say what it wants. */
-  onTold(isClaimed: boolean, now: InstantMs): void {
-    this.#claimableUntil = isClaimed ? now + ABANDONED_MS : undefined
+  /** The scheduler has the list of recoverable tasks. If it `canRecover`, it decides on each. */
+  onTold(canRecover: boolean, now: InstantMs): void {
+    this.#recoverableUntil = canRecover ? now + ABANDONED_MS : undefined
   }
 
   /** Objects have come, or do not exist. */
@@ -220,7 +220,7 @@ export class TaskFlow {
   onDisconnected(): void {
     this.#isCongested = false
     this.#mayHaveAbandoned = true
-    this.#claimableUntil = Infinity
+    this.#recoverableUntil = Infinity
     this.#giveBack.onDisconnected()
     for (const task of this.#tasks.values()) {
       if (task.state === 'queued') this.#dispatcher.remove(task)
@@ -296,11 +296,11 @@ export class TaskFlow {
     this.#loseObjects()
     const killed = this.#killed
     const isOnPurpose = killed !== undefined || lastRun === 'retired'
-    const verdict = isOnPurpose ? NOBODY_TO_BLAME : judge(unanswered, lastRun)
-    const [culprit = killed?.task] = [verdict.culprit, ...verdict.suspects]
+    const attribution = isOnPurpose ? NO_CAUSE : attributeDeath(unanswered, lastRun)
+    const [causingTask = killed?.task] = [attribution.cause, ...attribution.candidates]
     const cause = isOnPurpose ? KILL_CAUSES[killed?.reason ?? 'givenUp'] : kindOf(death)
-    const fields = { ...(culprit === undefined ? {} : fieldsOf(culprit)), cause }
-    this.#survivors.sort(unanswered, { ...verdict, isOnPurpose, death, now })
+    const fields = { ...(causingTask === undefined ? {} : fieldsOf(causingTask)), cause }
+    this.#requeued.sort(unanswered, { ...attribution, isOnPurpose, death, now })
     this.#giveBack.giveBackWaiting()
     return fields
   }
@@ -320,7 +320,7 @@ export class TaskFlow {
       const task = this.#dispatcher.nextAt(now)
       if (task === undefined) return
       if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
-      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasSuspects)) {
+      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasCandidates)) {
         if (this.#mayHaveAbandoned) this.#cancelAbandoned(now)
         return
       } else if (this.#dispatcher.takeUnits(task)) this.#handOver(task, now)
@@ -406,7 +406,7 @@ export class TaskFlow {
 
   /** What runs for nobody is ended when it is in the way of what somebody waits for. */
   #cancelAbandoned(now: InstantMs): void {
-    if (this.#claimableUntil !== undefined && now < this.#claimableUntil) return
+    if (this.#recoverableUntil !== undefined && now < this.#recoverableUntil) return
     this.#mayHaveAbandoned = false
     for (const task of this.#dispatcher.unanswered()) {
       if (task.state !== 'abandoned') continue

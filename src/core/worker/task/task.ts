@@ -125,7 +125,7 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   /** How often it waited in a processor that ended. */
   lossCount: number
   /** May have ended a processor: runs with nothing else beside it. */
-  isSuspect: boolean
+  isCandidate: boolean
 }
 
 /** What is said of a task that its message does not say. */
@@ -175,7 +175,7 @@ export function workerTaskOf(task: Task, facts: TaskFacts): WorkerTask {
     hasWaited: false,
     deaths: 0,
     lossCount: 0,
-    isSuspect: false,
+    isCandidate: false,
     heapIndex: -1,
   }
 }
@@ -260,7 +260,7 @@ export class TaskTable {
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
   readonly #output: Output
   readonly #tellsTasks: boolean
-  #suspectCount = 0
+  #candidateCount = 0
 
   constructor(output: Output, tellsTasks: boolean) {
     this.#output = output
@@ -273,8 +273,8 @@ export class TaskTable {
   }
 
   /** Whether some task may have ended a processor. */
-  get hasSuspects(): boolean {
-    return this.#suspectCount > 0
+  get hasCandidates(): boolean {
+    return this.#candidateCount > 0
   }
 
   /** The task of this id, unless it is unknown or was cancelled. */
@@ -304,21 +304,21 @@ export class TaskTable {
   }
 
   /** From now on the task runs with nothing else beside it. */
-  suspect(task: WorkerTask): void {
-    if (task.isSuspect) return
-    task.isSuspect = true
-    this.#suspectCount += 1
+  markCandidate(task: WorkerTask): void {
+    if (task.isCandidate) return
+    task.isCandidate = true
+    this.#candidateCount += 1
   }
 
-  /** Throws if a task is here that should not be, or suspects are miscounted. */
+  /** Throws if a task is here that should not be, or candidates are miscounted. */
   checkInvariants(): void {
-    let suspects = 0
+    let candidates = 0
     for (const [id, task] of this.#tasks) {
       assert(task.id === id, 'a task is kept under the id of another')
       assert(task.state !== 'ended' && task.state !== 'canceling', 'a task is kept too long')
-      if (task.isSuspect) suspects += 1
+      if (task.isCandidate) candidates += 1
     }
-    assert(suspects === this.#suspectCount, 'the suspects are miscounted')
+    assert(candidates === this.#candidateCount, 'the candidates are miscounted')
   }
 
   #tell(task: WorkerTask, text: string): void {
@@ -328,8 +328,8 @@ export class TaskTable {
   /** A cancelled task has left already when its processor is done with it. */
   #forget(task: WorkerTask): void {
     if (this.#tasks.get(task.id) === task) this.#tasks.delete(task.id)
-    if (!task.isSuspect) return
-    task.isSuspect = false
-    this.#suspectCount -= 1
+    if (!task.isCandidate) return
+    task.isCandidate = false
+    this.#candidateCount -= 1
   }
 }

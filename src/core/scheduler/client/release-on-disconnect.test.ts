@@ -7,7 +7,7 @@ import { instruction, withPeers } from '../scheduler.kit.js'
 const COUNT = 1000
 const IDS: readonly string[] = Array.from({ length: COUNT }, (_, index) => `o${index}`)
 
-test('the objects of a client that has left go a few at a time, those of others stay', () => {
+test('the objects of a client that has left are released in slices; those of others stay', () => {
   const options = { graphStepsPerTurn: 300 }
   const scheduler = withPeers({ clients: ['A', 'B'], workers: ['W'] }, options)
   scheduler.receive('A', instruction('create', 'A', IDS))

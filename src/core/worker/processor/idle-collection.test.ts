@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { WorkerCoreOptions } from '../events.js'
 import { Output } from '../output.js'
 import { ScriptedWorker, resultOf, taskOf } from '../scripted-worker.test.js'
-import { Tidying, type TidyingOptions } from './slot.js'
+import { IdleCollection, type IdleCollectionOptions } from './slot.js'
 
 const REST_MS = 500
 const GIB = 2 ** 30
@@ -13,42 +13,42 @@ const GIB = 2 ** 30
 /** Heartbeats, and what scripted schedulers do not answer, are not in the way. */
 const QUIET = { heartbeatIntervalMs: 3_600_000, deathTimeoutMs: 86_400_000 }
 
-/** A tidying, its time, and what it has asked for: above how many bytes. */
+/** An idle collection, its clock, and the thresholds in bytes of its requests. */
 class Fixture {
-  readonly tidying: Tidying
+  readonly collection: IdleCollection
   now = 0
   readonly #asked: number[] = []
 
-  constructor(options: Partial<TidyingOptions>) {
+  constructor(options: Partial<IdleCollectionOptions>) {
     const output = new Output()
     output.direct((action) => {
       if (action.type === 'collectGarbage') this.#asked.push(action.aboveBytes)
     })
     const never = { garbageCollectIntervalMs: 0, trimMemoryThresholdBytes: 0 }
-    this.tidying = new Tidying(output, { ...never, ...options })
-    this.tidying.onProcessorStarted(0)
-    this.tidying.tidy(true, 0)
+    this.collection = new IdleCollection(output, { ...never, ...options })
+    this.collection.onProcessorStarted(0)
+    this.collection.run(true, 0)
   }
 
   /** What is asked for while the processor rests for so long. */
   rest(ms: number): number[] {
     const end = this.now + ms
-    this.tidying.tidy(true, this.now)
+    this.collection.run(true, this.now)
     for (
-      let at = this.tidying.deadline;
+      let at = this.collection.deadline;
       at !== undefined && at <= end;
-      at = this.tidying.deadline
+      at = this.collection.deadline
     ) {
       this.now = Math.max(this.now, at)
-      this.tidying.tidy(true, this.now)
+      this.collection.run(true, this.now)
     }
     this.now = end
     return this.#asked.splice(0)
   }
 
   work(ms: number): void {
-    this.tidying.tidy(false, this.now)
-    assert.equal(this.tidying.deadline, undefined, 'never while it works')
+    this.collection.run(false, this.now)
+    assert.equal(this.collection.deadline, undefined, 'never while it works')
     this.now += ms
   }
 }
@@ -71,7 +71,7 @@ test('the interval begins with the processor, which has nothing to collect befor
   assert.deepEqual(fixture.rest(9_998), [])
   assert.deepEqual(fixture.rest(1), [0])
   fixture.work(10)
-  fixture.tidying.onProcessorStarted(fixture.now)
+  fixture.collection.onProcessorStarted(fixture.now)
   assert.deepEqual(fixture.rest(3_600_000), [], 'this one has not worked')
 })
 
@@ -97,17 +97,17 @@ test('what holds much memory may be asked sooner, but not all the time', () => {
 test('with 0 neither is ever done', () => {
   const fixture = new Fixture({})
   fixture.work(100)
-  assert.equal(fixture.tidying.deadline, undefined)
+  assert.equal(fixture.collection.deadline, undefined)
   assert.deepEqual(fixture.rest(3_600_000), [])
 })
 
 /** A worker that collects garbage each second. */
-function tidyWorker(options: Partial<WorkerCoreOptions> = {}): ScriptedWorker {
+function collectingWorker(options: Partial<WorkerCoreOptions> = {}): ScriptedWorker {
   return ScriptedWorker.ready({ ...QUIET, garbageCollectIntervalMs: 1_000, ...options })
 }
 
 test('a worker asks its processor when no task is left', () => {
-  const worker = tidyWorker()
+  const worker = collectingWorker()
   worker.pass(10_000)
   worker.run('a')
   assert.deepEqual(worker.pass(10_000), [], 'a runs')
@@ -118,7 +118,7 @@ test('a worker asks its processor when no task is left', () => {
 })
 
 test('a worker leaves its processor alone while a task waits for others', () => {
-  const worker = tidyWorker()
+  const worker = collectingWorker()
   worker.run('a')
   worker.update('a', 'waiting')
   assert.deepEqual(worker.pass(60_000), [])
@@ -128,7 +128,7 @@ test('a worker leaves its processor alone while a task waits for others', () => 
 })
 
 test('a worker leaves its processor alone while a task fetches what it needs', () => {
-  const worker = tidyWorker()
+  const worker = collectingWorker()
   worker.run('a')
   worker.answer(resultOf('a'))
   worker.receive(taskOf('b', { fn: 'another' }))
@@ -136,7 +136,7 @@ test('a worker leaves its processor alone while a task fetches what it needs', (
 })
 
 test('a task that comes when garbage was due goes first', () => {
-  const worker = tidyWorker()
+  const worker = collectingWorker()
   worker.run('a')
   worker.answer(resultOf('a'))
   worker.now += 10_000
