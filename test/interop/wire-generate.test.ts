@@ -53,7 +53,7 @@ describe('npm run generate', () => {
       assert.equal(check.status, 1)
       assert.match(
         check.stderr,
-        /^generate-wire: src\/wire\/generated\/status\.ts is not .*\ngenerate-wire: docs\/protocol\.md is not .*\n$/,
+        /^generate-wire: src\/wire\/generated\/status\.ts is out of date; .*\ngenerate-wire: docs\/protocol\.md is out of date; .*\n$/,
       )
       assert.equal(generate([]).status, 0)
       assert.deepEqual([readFileSync(code, 'utf8'), readFileSync(document, 'utf8')], before)
