@@ -27,7 +27,7 @@ test('small files share a batch, large files are cut, and nothing is lost', () =
       end += piece.bytes
     }
     assert.equal(end, file.bytes)
-    assert.ok(pieces.length > 0, 'an empty file is a piece, too')
+    assert.ok(pieces.length > 0, 'an empty file is also a piece')
   }
 })
 
@@ -39,11 +39,11 @@ test('a batch has a bounded number of files', () => {
   )
 })
 
-test('no files are no batches', () => {
+test('without files there are no batches', () => {
   assert.deepEqual(toBatches([], 10), [])
 })
 
-test('files of all folders are found in a stable order, symbolic links are not followed', async (t) => {
+test('files in all folders are found in a stable order; symbolic links are not followed', async (t) => {
   const folder = await newFolder(t)
   await mkdir(join(folder, 'b'))
   await writeFile(join(folder, 'b', 'x'), 'xx')
@@ -57,7 +57,7 @@ test('files of all folders are found in a stable order, symbolic links are not f
   assert.equal(unreadable.size, 0)
 })
 
-test('pieces of a file are read where they begin', async (t) => {
+test('each piece of a file is read from its start position', async (t) => {
   const path = join(await newFolder(t), 'file')
   await writeFile(path, '0123456789')
   const pieces = [
@@ -71,7 +71,7 @@ test('pieces of a file are read where they begin', async (t) => {
   )
 })
 
-test('what cannot be read is noted and left out; a file that has shrunk is read as it is', async (t) => {
+test('an unreadable file is recorded and skipped; a file that has shrunk is read as it is', async (t) => {
   const folder = await newFolder(t)
   const path = join(folder, 'file')
   const gone = join(folder, 'gone')
@@ -89,7 +89,7 @@ test('what cannot be read is noted and left out; a file that has shrunk is read 
   assert.deepEqual([...unreadable], [[gone, 'ENOENT']])
 })
 
-test('a folder that cannot be read is noted', async (t) => {
+test('an unreadable folder is recorded', async (t) => {
   const gone = join(await newFolder(t), 'gone')
   const unreadable = new Map<string, string>()
   assert.deepEqual(await listFiles(gone, unreadable), [])

@@ -1,5 +1,5 @@
-// What there is to compress, cut into tasks of similar size: small files together, large files in
-// pieces. A task then takes some hundred milliseconds at most, and a worker's share is fair.
+// Divides the files into tasks of similar size: small files together, large files in pieces. A
+// task then takes at most a few hundred milliseconds, and the load on workers is even.
 
 import { lstat, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export interface SizedFile {
   readonly bytes: number
 }
 
-/** What could not be read, by path, and why. Filled while the work goes on. */
+/** Paths that could not be read, and why. Filled while the work continues. */
 export type Unreadable = Map<string, string>
 
 /** All files below a folder, in a stable order. Symbolic links are not followed. */
@@ -76,7 +76,7 @@ export function toBatches(files: readonly SizedFile[], maxBytes: number, maxPiec
   return batches
 }
 
-/** The contents of a batch; what cannot be read is left out and noted. */
+/** Reads the contents of a batch; unreadable files are recorded and skipped. */
 export async function readBatch(batch: Batch, unreadable: Unreadable): Promise<Uint8Array[]> {
   const contents: Uint8Array[] = []
   for (const piece of batch.pieces) {
@@ -90,7 +90,7 @@ export async function readBatch(batch: Batch, unreadable: Unreadable): Promise<U
   return contents
 }
 
-/** Shorter than planned when the file has shrunk meanwhile. */
+/** The result is shorter than planned if the file has shrunk meanwhile. */
 async function readPiece({ path, start, bytes }: Piece): Promise<Uint8Array> {
   const file = await open(path)
   try {

@@ -1,10 +1,10 @@
-// The demo: compresses files below a folder as well as brotli can, first in this process and then
-// on a cluster, and says how much faster that was. `npm run demo -- --help` tells the options.
+// The demo: compresses the files in a folder with brotli, first in this process and then
+// on a cluster, and prints the speed-up. `npm run demo -- --help` lists the options.
 //
-// Both do the same work with the same function. How much it is, the first decides: as much as this
-// process can do in some seconds, taken from all over the folder. The files are read here and their
-// bytes travel to the workers and back compressed, although local workers could read them by path:
-// that is the same program for workers on other machines.
+// Both runs do the same work with the same function. The first run sets the amount: whatever this
+// process can compress in a few seconds, sampled from the whole folder. This process reads the
+// files; their bytes travel to the workers and return compressed. Local workers could read the
+// files by path, but this way the same program works with workers on other machines.
 
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -15,7 +15,7 @@ import { Client, ConfigError } from 'scaler-ts'
 import { listFiles, readBatch, toBatches, type Batch, type Unreadable } from './batches.js'
 import { Progress, formatBytes, formatSeconds } from './progress.js'
 
-/** What one task gets, and gives back piece by piece. */
+/** The input of one task. Its result has one compressed piece for each content. */
 interface Input {
   readonly contents: readonly Uint8Array[]
   readonly quality: number
@@ -28,7 +28,7 @@ interface Options {
   readonly quality: number
 }
 
-/** What was done, in how long. */
+/** The work that was done, and how long it took. */
 interface Work {
   readonly batches: readonly Batch[]
   readonly bytesIn: number
@@ -36,15 +36,15 @@ interface Work {
   readonly seconds: number
 }
 
-/** Small enough for some fifty tasks in ten seconds, so that all workers end together. */
+/** Small enough for about fifty tasks in ten seconds, so that all workers finish together. */
 const BATCH_BYTES = 64_000
-/** Tasks under way at a time: bounds the memory that this process and the scheduler need. */
+/** Tasks in flight: bounds the memory that this process and the scheduler need. */
 const CONCURRENCY = 32
 const NAMED_FILES = 5
 
 /**
- * The task: each content in all modes of brotli, of which the smallest result is kept. It uses its
- * argument and what it imports itself, nothing from this file.
+ * The task: compresses each content in all modes of brotli and keeps the smallest result. It uses
+ * only its argument and its own import, nothing else from this file.
  */
 async function compress(input: Input): Promise<Uint8Array[]> {
   const { brotliCompressSync, constants } = await import('node:zlib')
@@ -66,7 +66,7 @@ async function compress(input: Input): Promise<Uint8Array[]> {
   })
 }
 
-/** Compresses batches from all over in this process, for some seconds or until all are done. */
+/** Compresses sampled batches in this process, until the time is up or all are done. */
 async function compressHere(
   all: readonly Batch[],
   options: Options,
@@ -81,7 +81,7 @@ async function compressHere(
     bytesOut += sizeOf(await compress({ contents, quality: options.quality }))
     batches.push(batch)
     ms = performance.now() - start
-    // Signals are noticed only in between.
+    // Signals are handled only between two batches.
     await new Promise(setImmediate)
     job.interruption.throwIfAborted()
     if (ms >= options.seconds * 1_000) break
@@ -112,7 +112,7 @@ async function compressThere(client: Client, work: Work, options: Options): Prom
   return { ...work, bytesOut, seconds: (performance.now() - start) / 1_000 }
 }
 
-/** The same in another order, such that any first part of it comes evenly from everywhere. */
+/** The same batches in an order in which any prefix is an even sample of the whole. */
 function scattered(batches: readonly Batch[]): Batch[] {
   const golden = (Math.sqrt(5) - 1) / 2
   return batches
@@ -143,7 +143,7 @@ async function main(): Promise<number> {
     return 0
   }
   try {
-    console.log(`in this process, for ${formatSeconds(options.seconds)} at most; then on a cluster`)
+    console.log(`in this process, for at most ${formatSeconds(options.seconds)}; then on a cluster`)
     const here = await compressHere(batches, options, { unreadable, interruption })
     console.log(`work           ${workText(here)}`)
     console.log(`one process    ${speedText(here)}`)
@@ -157,7 +157,7 @@ async function main(): Promise<number> {
     console.log(`speed-up       ${(here.seconds / there.seconds).toFixed(2)} times`)
     printUnreadable(unreadable)
     if (there.bytesOut === here.bytesOut) return 0
-    console.error('demo: the cluster has compressed something else: did files change meanwhile?')
+    console.error('demo: the cluster returned a different result; did files change meanwhile?')
     return 1
   } catch (error) {
     if (interruption.aborted) return interruption.reason as number
@@ -173,15 +173,15 @@ function openClient({ address, workers }: Options): Promise<Client> {
 }
 
 /**
- * The first Ctrl-C ends the work and the cluster, a second one just this process; while the cluster
- * is starting, the first does, and the cluster ends with it. The reason of the returned signal is
- * the exit code.
+ * The first Ctrl-C stops the work and the cluster, a second one only this process. While the
+ * cluster is starting, the first Ctrl-C stops this process, and the cluster exits with it. The
+ * reason of the returned signal is the exit code.
  */
 function endOnSignal(close: () => Promise<void> | undefined): AbortSignal {
   const interruption = new AbortController()
   for (const [signal, exitCode] of Object.entries({ SIGINT: 130, SIGTERM: 143 })) {
     process.once(signal, () => {
-      console.error('ending')
+      console.error('shutting down')
       interruption.abort(exitCode)
       if (close() === undefined) process.exit(exitCode)
     })
@@ -192,11 +192,16 @@ function endOnSignal(close: () => Promise<void> | undefined): AbortSignal {
 function commandLine(): { folder: string; options: Options } {
   const nodeModules = fileURLToPath(new URL('../../node_modules', import.meta.url))
   const command = new Command('npm run demo --')
-    .description('Compress files below a folder, in one process and on a cluster.')
-    .argument('[folder]', 'what to compress', nodeModules)
-    .option('--address <address>', 'use this scheduler instead of a cluster of this machine')
-    .option('--workers <number>', 'workers of the own cluster', atLeast(1), availableParallelism())
-    .option('--seconds <number>', 'as much work as one process can do in this time', atLeast(1), 10)
+    .description('Compress the files in a folder, in one process and on a cluster.')
+    .argument('[folder]', 'the folder to compress', nodeModules)
+    .option('--address <address>', 'use this scheduler instead of a local cluster')
+    .option(
+      '--workers <number>',
+      'workers of the local cluster',
+      atLeast(1),
+      availableParallelism(),
+    )
+    .option('--seconds <number>', 'how long to compress in one process', atLeast(1), 10)
     .option('--quality <number>', "brotli's quality, 0 to 11", atLeast(0, 11), 11)
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
     .parse()
@@ -214,7 +219,7 @@ function atLeast(min: number, max = Infinity): (text: string) => number {
 
 function workText({ batches, bytesIn, bytesOut }: Work): string {
   const sizes = `${formatBytes(bytesIn)} to ${formatBytes(bytesOut)}`
-  return `${counted(batches.length, 'task')}, from all over: ${sizes}`
+  return `${counted(batches.length, 'task')}, sampled from the whole folder: ${sizes}`
 }
 
 function speedText({ bytesIn, seconds }: Work): string {

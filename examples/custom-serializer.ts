@@ -1,10 +1,10 @@
-// A serializer of one's own: integers take 4 bytes, tables travel column by column, and everything
-// else is left to the default one. It travels to the workers like any function, so that nothing has
+// A custom serializer: integers take 4 bytes, tables travel column by column, and the default
+// serializer handles everything else. It travels to the workers like any function, so nothing has
 // to be installed there. Run it: `npm run build && node build/examples/custom-serializer.js`.
 
 import { Client, defaultSerializer, type Serializer } from 'scaler-ts'
 
-/** What a value is, in its first byte. */
+// The first byte says which kind of value follows.
 const GENERAL = 0x47
 const INTEGER = 0x49
 const TABLE = 0x54
@@ -24,7 +24,7 @@ class Table {
   }
 }
 
-/** The names as JSON behind their length, then the bytes of each column. */
+/** The length of the names, the names as JSON, then the bytes of each column. */
 function tableToBytes(table: Table): Uint8Array {
   const columns = [...table.columns.values()]
   const names = Buffer.from(JSON.stringify([...table.columns.keys()]))
@@ -76,7 +76,7 @@ const serializer: Serializer = {
 
 const add = (a: number, b: number): number => a + b
 
-/** The table with one column more: the product of two that it has. */
+/** The table with one more column: the product of two others. */
 function withProduct(table: Table, one: string, other: string): Table {
   const factors = table.column(other)
   const product = table.column(one).map((value, index) => value * (factors[index] ?? NaN))
@@ -100,9 +100,9 @@ async function main(): Promise<void> {
   ])
   console.log(`a table of 2 columns and 3 rows takes ${serializer.serialize(table).length} bytes`)
   const product = await client.submit(withProduct, table, 'price', 'count')
-  console.log(`what comes back is a ${product instanceof Table ? 'table' : 'mystery'}:`)
+  console.log(`the result is a ${product instanceof Table ? 'table' : 'plain object'}:`)
   for (const [name, column] of product.columns) console.log(`  ${name}: ${column.join(', ')}`)
-  console.log('totals, counted on a worker:', await client.submit(describe, product))
+  console.log('totals, computed on a worker:', await client.submit(describe, product))
 }
 
 await main()

@@ -1,4 +1,4 @@
-// How a client lets go: of what it owns, of the scheduler, or of the whole cluster. Run it:
+// Three ways to clean up: clear a client, disconnect it, or shut down the whole cluster. Run it:
 // `npm run build && node build/examples/disconnect.js`.
 
 import { Client, ClientClosedError, ProtectedModeError, SchedulerClusterCombo } from 'scaler-ts'
@@ -6,18 +6,18 @@ import { Client, ClientClosedError, ProtectedModeError, SchedulerClusterCombo } 
 await using cluster = await SchedulerClusterCombo.start({ workers: 1 })
 const client = await Client.connect(cluster.address)
 
-// All unfinished tasks are cancelled, all objects deleted. The client can go on.
+// Cancels all unfinished tasks and deletes all objects. The client stays usable.
 await client.clear()
 console.log(await client.submit(Math.sqrt, 16)) // 4
 
-// Clients may stop the cluster only where its scheduler is not protected. A combo's is.
+// Clients can stop a cluster only if its scheduler is not protected. That of a combo is protected.
 try {
   await client.shutdown()
 } catch (error) {
   console.log(error instanceof ProtectedModeError) // true
 }
 
-// The end of this client. The scheduler and its workers live on, for others.
+// Closes this client. The scheduler and its workers keep running.
 await client.disconnect()
 try {
   await client.submit(Math.sqrt, 16)
@@ -28,4 +28,4 @@ try {
 await using open = await SchedulerClusterCombo.start({ workers: 1, protected: false })
 const last = await Client.connect(open.address)
 await last.shutdown()
-console.log('the second cluster has ended') // the second cluster has ended
+console.log('the second cluster has stopped') // the second cluster has stopped

@@ -1,11 +1,11 @@
-// A graph that is built inside of a task, when only the task knows what there is to compute. Run
+// A graph that is built inside a task, because only the task knows what to compute. Run
 // it: `npm run build && node build/examples/dynamic-graph.js`.
 
 import { Client } from 'scaler-ts'
 
 const minus = (a: number, b: number): number => a - b
 
-/** Shows what can be done, not what should be: a subtraction is no work for a task. */
+/** For illustration only: a subtraction is too little work for a task. */
 const fibonacci = async (client: Client, n: number): Promise<number> => {
   if (n < 2) return n
   const graph = { n, one: 1, two: 2, last: [minus, 'n', 'one'], beforeLast: [minus, 'n', 'two'] }

@@ -1,5 +1,5 @@
-// Calls that need each other's results: what is computed from what, and who computes it where is
-// the cluster's business. Run it: `npm run build && node build/examples/graph.js`.
+// Calls that depend on each other's results. The graph says what to compute; the cluster decides
+// when and where. Run it: `npm run build && node build/examples/graph.js`.
 
 import { Client } from 'scaler-ts'
 
@@ -20,7 +20,7 @@ const graph = {
 
 await using client = await Client.local({ workers: 1 })
 
-// Only what was requested comes back, and only what that needs is computed.
+// Only the requested nodes are returned, and only what they need is computed.
 const { e } = await client.get(graph, ['e'])
 console.log(e) // 1
 console.log(await client.get(graph, ['a', 'b', 'c', 'd', 'e', 'f']))

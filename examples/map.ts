@@ -4,14 +4,14 @@ import { Client } from 'scaler-ts'
 
 await using client = await Client.local({ workers: 2 })
 
-// In input order, however they finish. Inputs may come from any iterable, asynchronous ones, too.
+// Results are in input order. Inputs may come from any iterable, including asynchronous ones.
 const roots = await client.map(Math.sqrt, Array(100).keys())
 console.log(roots.reduce((sum, root) => sum + root, 0).toFixed(2)) // 661.46
 
-// One by one as they are there, in input order.
+// One by one as they become available, in input order.
 for await (const root of client.map(Math.sqrt, [1, 4, 9])) console.log(root) // 1, 2, 3
 
-// As they finish, with their position.
+// As they finish, with their index.
 const cubes = new Map<number, number>()
 const cube = (x: number): number => x ** 3
 for await (const [index, value] of client.map(cube, [1, 2, 3], { ordered: false })) {

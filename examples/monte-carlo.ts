@@ -1,16 +1,16 @@
-// π by throwing points at a square: how many of them hit the circle inside? A thousand million
-// points in a hundred tasks, and how much faster that is than one process. Run it:
-// `npm run build && node build/examples/monte-carlo.js`, with the number of points behind it if
-// that takes too long.
+// Estimates π from random points in a square: how many of them are inside the circle? Computes a
+// billion points in a hundred tasks, and prints the speed-up over one process. Run it:
+// `npm run build && node build/examples/monte-carlo.js`. If that takes too long, add the number
+// of points.
 
 import { availableParallelism } from 'node:os'
 import { Client } from 'scaler-ts'
 
 const TASKS = 100
-/** One process alone does so many, from which its time for all is computed. */
+/** One process runs only this many; its time for all tasks is extrapolated from them. */
 const SAMPLE_TASKS = 5
 
-/** How many of the points hit. Each seed gives another sequence of random numbers. */
+/** How many points are inside the circle. Each seed gives a different random sequence. */
 function countHits(seed: number, points: number): number {
   let state = Math.imul(seed + 1, 0x9e3779b1)
   const random = (): number => {
@@ -54,6 +54,6 @@ console.log(
 )
 console.log(`${seconds.toFixed(2)} s on the cluster`)
 console.log(
-  `${aloneSeconds.toFixed(2)} s in one process, computed from ${SAMPLE_TASKS} of the tasks`,
+  `${aloneSeconds.toFixed(2)} s in one process, extrapolated from ${SAMPLE_TASKS} of the tasks`,
 )
 console.log(`speed-up ${(aloneSeconds / seconds).toFixed(2)}`)

@@ -1,12 +1,12 @@
-// A graph whose calls have graphs of their own: each waits for its own while the worker goes on
-// with others, so that one worker is enough for any depth. Run it:
+// A graph whose calls compute further graphs. While a call waits for its graph, the worker runs
+// other calls, so one worker is enough for any depth. Run it:
 // `npm run build && node build/examples/nested-graph.js`.
 
 import { Client, currentClient } from 'scaler-ts'
 
 const add = (a: number, b: number): number => a + b
 
-/** The graph of one number has calls of this same function in it. */
+/** The graph for one number contains calls of this function. */
 const fibonacci = async (n: number): Promise<number> => {
   if (n < 2) return n
   const graph = { a: [fibonacci, n - 1], b: [fibonacci, n - 2], sum: [add, 'a', 'b'] }

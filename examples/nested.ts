@@ -1,10 +1,10 @@
-// Tasks that submit tasks, to any depth, on any number of workers: one is enough here, because a
-// worker runs other tasks while one waits for its own. Run it:
+// Tasks that submit tasks, to any depth, on any number of workers: one is enough, because a
+// worker runs other tasks while one waits for its children. Run it:
 // `npm run build && node build/examples/nested.js`.
 
 import { Client, currentClient } from 'scaler-ts'
 
-/** A client is an argument like others: in the task it is a client of the same scheduler. */
+/** A client can be passed as an argument: in the task, it is a client of the same scheduler. */
 const fibonacci = async (client: Client, n: number): Promise<number> => {
   if (n < 2) return n
   const a = client.submit(fibonacci, client, n - 1)
@@ -12,7 +12,7 @@ const fibonacci = async (client: Client, n: number): Promise<number> => {
   return (await a) + (await b)
 }
 
-/** The same without passing it on. */
+/** The same without passing a client. */
 const fibonacciToo = async (n: number): Promise<number> => {
   if (n < 2) return n
   const results = await currentClient().map(fibonacciToo, [n - 1, n - 2])

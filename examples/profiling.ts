@@ -1,4 +1,4 @@
-// What a task has cost: time, processor time, memory. Run it:
+// What a task cost: time, CPU time, memory. Run it:
 // `npm run build && node build/examples/profiling.js`.
 
 import { Client } from 'scaler-ts'
@@ -11,15 +11,15 @@ const calculate = (megabytes: number): number => {
 
 await using client = await Client.local({ workers: 1 })
 
-// All tasks of this view are profiled; `profiling: true` among the options of a client does the
-// same for all that it submits.
+// All tasks of this view are profiled. The client option `profiling: true` does the same for all
+// tasks of a client.
 const future = client.with({ profiling: true }).submit(calculate, 64)
 console.log(await future) // 67108864
 
-// There once the future has ended.
+// Available once the future has settled.
 const { profile } = future
-if (profile === undefined) throw new Error('a task that has ended has a profile')
-console.log(`it took ${profile.durationMs} ms`)
-console.log(`of which the processor worked ${profile.cpuTimeMs} ms,`)
-console.log(`and needed ${((profile.peakMemoryBytes ?? 0) / 1024 ** 2).toFixed(0)} MiB`)
-console.log(`on worker ${profile.worker}`)
+if (profile === undefined) throw new Error('a finished task has a profile')
+console.log(`duration: ${profile.durationMs} ms`)
+console.log(`CPU time: ${profile.cpuTimeMs} ms`)
+console.log(`peak memory: ${((profile.peakMemoryBytes ?? 0) / 1024 ** 2).toFixed(0)} MiB`)
+console.log(`worker: ${profile.worker}`)

@@ -7,7 +7,7 @@ function terminal(isTTY: boolean, columns = 80): Terminal & { readonly texts: st
   return { isTTY, columns, texts, write: (text) => texts.push(text) }
 }
 
-test('the bar shows share, rate and remaining time, and goes away', () => {
+test('the bar shows share, rate and remaining time, and is cleared', () => {
   const target = terminal(true)
   const progress = new Progress(1_000, target)
   progress.add(500)
@@ -27,7 +27,7 @@ test('no line is longer than the terminal is wide', () => {
   }
 })
 
-test('nothing is written where there is no terminal', () => {
+test('nothing is written without a terminal', () => {
   const target = terminal(false)
   const progress = new Progress(1_000, target)
   progress.add(500)
@@ -35,7 +35,7 @@ test('nothing is written where there is no terminal', () => {
   assert.deepEqual(target.texts, [])
 })
 
-test('sizes and times read well', () => {
+test('sizes and times are formatted with units', () => {
   const sizes = [0, 999, 1_000, 999_949, 999_950, 12_345_678]
   assert.deepEqual(sizes.map(formatBytes), [
     '0 B',

@@ -1,5 +1,5 @@
-// A progress bar in the last line of a terminal: share, rate and remaining time. Off a terminal it
-// writes nothing, so that logs stay clean.
+// A progress bar in the last line of a terminal: share, rate and remaining time. Without a
+// terminal it writes nothing, so that logs stay clean.
 
 /** The part of `process.stderr` that is needed. */
 export interface Terminal {
@@ -24,7 +24,7 @@ export class Progress {
     this.#terminal = terminal
   }
 
-  /** Counts `bytes` more as done, and redraws now and then. */
+  /** Counts `bytes` more as done, and redraws at most every `REDRAW_MS`. */
   add(bytes: number): void {
     this.#doneBytes += bytes
     const now = performance.now()
@@ -33,7 +33,7 @@ export class Progress {
     this.#terminal.write(CLEAR_LINE + this.#line(now - this.#start))
   }
 
-  /** Takes the bar away. */
+  /** Clears the bar. */
   clear(): void {
     if (this.#terminal.isTTY === true) this.#terminal.write(CLEAR_LINE)
   }
@@ -43,7 +43,7 @@ export class Progress {
     const rate = this.#doneBytes / (elapsedMs / 1_000)
     const left = rate === 0 ? 0 : (this.#totalBytes - this.#doneBytes) / rate
     const text = ` ${percent(share)}  ${formatBytes(rate)}/s  ${formatSeconds(left)} left`
-    // Some terminals say that they have no columns at all.
+    // Some terminals report zero columns.
     const columns = this.#terminal.columns || 80
     const width = Math.max(0, Math.min(40, columns - text.length - 3))
     const filled = Math.round(share * width)

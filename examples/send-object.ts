@@ -1,5 +1,5 @@
-// A large value that many tasks need: it goes to the cluster once, and to each worker once. Run it:
-// `npm run build && node build/examples/send-object.js`.
+// A large value that many tasks need: it is sent to the cluster once, and to each worker once. Run
+// it: `npm run build && node build/examples/send-object.js`.
 
 import { Client } from 'scaler-ts'
 
@@ -9,12 +9,12 @@ const query = (values: readonly number[], index: number): number | undefined => 
 
 await using client = await Client.local({ workers: 1 })
 
-// The name is for people, and may be left out. The reference takes the place of the value wherever
-// an argument of a task is asked for.
+// The name is optional and only for display. The reference can be passed wherever a task takes an
+// argument.
 const reference = client.sendObject(largeObject, { name: 'large object' })
 
 console.log(await client.submit(query, reference, 0)) // 1
 console.log(await client.submit(query, reference, 1)) // 2
 
-// It is deleted when the reference is collected as garbage; or at once:
+// The object is deleted when the reference is garbage-collected, or immediately:
 reference.release()

@@ -4,8 +4,8 @@ import { Client } from 'scaler-ts'
 
 const square = (value: number): number => value * value
 
-// A scheduler and one worker on this machine, which end with the client. To use a cluster that
-// runs already: `new Client('tcp://127.0.0.1:2345')`.
+// A scheduler and one worker on this machine, which stop with the client. To use an existing
+// cluster: `new Client('tcp://127.0.0.1:2345')`.
 await using client = await Client.local({ workers: 1 })
 
 const future = client.submit(square, 4)

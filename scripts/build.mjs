@@ -1,4 +1,4 @@
-// Compiles everything, from a fresh clone too: what `tsc --build` does, and the commands are made
+// Compiles everything, also from a fresh clone: runs `tsc --build` and makes the commands
 // executable.
 
 import { build } from './prepare.mjs'

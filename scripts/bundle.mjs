@@ -1,32 +1,32 @@
-// Writes `dist/`: the package as few files, for what takes time when a process starts is the number
-// of its modules. Each entry point, command and process that the library starts is one file, and
-// what several of them have in common is in files beside them, so that a process has one instance
-// of everything. `dist/commonjs.cjs` is the library once more, as one CommonJS file, for programs
-// whose `require` is not Node's own and cannot load ES modules, such as tests in Jest; processes
-// that it starts run the ES modules.
+// Writes `dist/`: the package as few files, because the start-up time of a process depends on the
+// number of its modules. Each entry point, command and process started by the library is one file;
+// what several of them share is in files beside them, so that a process has one instance of
+// everything. `dist/commonjs.cjs` is the library again, as one CommonJS file, for programs whose
+// `require` is not Node's own and cannot load ES modules, such as tests in Jest; the processes it
+// starts run the ES modules.
 
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { posix, join, relative } from 'node:path'
 import { ROOT, filesUnder } from './paths.mjs'
 
-/** What the compiler writes, a file for each source. */
+/** The compiler's output, one file per source. */
 const COMPILED = join(ROOT, 'lib')
 const DIST = join(ROOT, 'dist')
-/** The compiler writes it whenever a source has changed. */
+/** Written by the compiler whenever a source has changed. */
 const BUILD_INFO = join(COMPILED, 'tsconfig.tsbuildinfo')
 const COMMONJS = join(DIST, 'commonjs.cjs')
-/** Says what the files export that a bundle is made of; is loaded with the library. */
+/** Contains the exports of the files in a bundle; loaded with the library. */
 const OWN_EXPORTS = 'own-exports'
-/** Says where `dist` is: files take what they know of their own place from it. */
+/** Contains the location of `dist`: files derive their own location from it. */
 const PLACE = 'dist-url'
 
 const LIBRARY = ['index', 'protocol']
-/** Processes and threads that the library starts, by the files that say so. */
+/** Processes and threads that the library starts, with the files that name them. */
 const PROGRAMS = ['worker/processor-main', 'worker/guardian', 'cluster/embedded-main']
 
 /**
- * Files that are chunks of their own, with what they import. V8 looks at all variables of a module
- * for each function on the stack where a debugger stops (inspect/variables.ts).
+ * Files that are chunks of their own, with their imports. Where a debugger stops, V8 examines all
+ * variables of a module for each function on the stack (inspect/variables.ts).
  */
 const SEAMS = [
   'serializer/inspect/inspector',
@@ -37,16 +37,16 @@ const SEAMS = [
   'serializer/serializer',
 ]
 
-/** Writes the bundles if they are missing or older than what they are made of. */
+/** Writes the bundles if they are missing or older than their sources. */
 export async function writeBundles() {
   if (isNew()) return
-  // Not at the top: `npm ci` may still have to install them.
+  // Not at the top: `npm ci` may still have to install esbuild.
   const { build } = await import('esbuild')
   const { parse } = await import('acorn')
   const { metafile } = await build({ ...cjs([]), write: false, metafile: true })
   const exported = exportsOf(metafile, parse)
   await writeModules(build, exported)
-  // The last: by its date it is seen whether they are new.
+  // Written last: its date shows whether the bundles are up to date.
   await build({ ...cjs(exported), outfile: COMMONJS })
 }
 
@@ -61,7 +61,7 @@ async function writeModules(build, exported) {
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const commands = Object.values(bin).map((path) => path.replace(/^dist\/|\.js$/g, ''))
   const entries = [...LIBRARY, ...PROGRAMS, ...SEAMS, ...new Set(commands)]
-  // Another bundler may leave nothing of it: then it matters no more (refuse-bundling.ts).
+  // Another bundler may remove it; it is not needed then (refuse-bundling.ts).
   const url = `import { pathToFileURL } from 'node:url'
     export const distUrl = pathToFileURL(import.meta.dirname ?? '/').href`
   const { metafile } = await build({
@@ -75,13 +75,13 @@ async function writeModules(build, exported) {
   })
   const outputs = Object.entries(metafile.outputs)
   const [place] = outputs.find(([, { inputs }]) => Object.keys(inputs).some(isPlace))
-  if (posix.dirname(place) !== 'dist') throw new Error(`${place} does not say where dist is`)
+  if (posix.dirname(place) !== 'dist') throw new Error(`${place} does not locate dist`)
   const loaded = new Set(outputs.flatMap(([, { imports }]) => imports.map(({ path }) => path)))
   for (const [path, { entryPoint }] of outputs) {
     const isSeam = SEAMS.some((name) => entryPoint === `lib/${name}.js`)
     if (!isSeam) loaded.add(path)
   }
-  // Of an earlier build; and those of seams have nothing but the name of a chunk in them.
+  // Left by an earlier build; files of seams contain nothing but the name of a chunk.
   for (const path of filesUnder('dist', (name) => name.endsWith('.js'))) {
     if (!loaded.has(path)) rmSync(join(ROOT, path))
   }
@@ -101,7 +101,7 @@ function cjs(exported) {
   }
 }
 
-/** `exported` is what the bundle can find by the name of its file; `url` is the code of PLACE. */
+/** `exported`: what the bundle finds by file name; `url`: the code of PLACE. */
 function options(exported, url) {
   return {
     absWorkingDir: ROOT,
@@ -109,7 +109,7 @@ function options(exported, url) {
     platform: 'node',
     target: 'node20.19',
     packages: 'external',
-    // `sideEffects` is meant for others, and says nothing of the files that the compiler writes.
+    // `sideEffects` is for other bundlers, and does not apply to the compiler's output.
     ignoreAnnotations: true,
     legalComments: 'none',
     logLevel: 'warning',
@@ -119,7 +119,7 @@ function options(exported, url) {
   }
 }
 
-/** Keeps what the files say of their own place, and writes down what each of them exports. */
+/** Keeps the files' references to their own location, and records what each of them exports. */
 function placesOf(exported, url) {
   return {
     name: 'places',
@@ -145,8 +145,8 @@ function placesOf(exported, url) {
 }
 
 /**
- * What the files export that are loaded with the library, as `[file, names]`: not those that are
- * loaded when they are needed, and would be loaded with it if they were named.
+ * The exports of the files loaded with the library, as `[file, names]`: not of those loaded on
+ * demand, since naming them would load them with it.
  */
 function exportsOf({ inputs }, parse) {
   const files = new Set()
@@ -168,7 +168,7 @@ const PARSING = { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: tr
 
 function exportedNames(statements) {
   return statements.flatMap(({ type, declaration, specifiers }) => {
-    if (type === 'ExportAllDeclaration') throw new Error('name what is exported')
+    if (type === 'ExportAllDeclaration') throw new Error('name exports individually')
     if (type !== 'ExportNamedDeclaration') return []
     if (declaration === null) return specifiers.map(({ exported }) => exported.name)
     const declared = declaration.declarations ?? [declaration]

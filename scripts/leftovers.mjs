@@ -15,7 +15,7 @@ const POLL_MS = 50
 export function beginRun() {
   // Short, because the path of a Unix socket is limited to about 100 bytes.
   const folder = mkdtempSync(join(tmpdir(), 'sc-'))
-  // Some tests run commands as a user without rights.
+  // Some tests run commands as an unprivileged user.
   chmodSync(folder, 0o755)
   return { folder, env: { [MARK]: folder, TMPDIR: folder, TEMP: folder, TMP: folder } }
 }

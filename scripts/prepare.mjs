@@ -1,5 +1,5 @@
-// From a fresh clone to something that runs: installs the packages when they are not those of the
-// lock file, and compiles what has changed.
+// Prepares a fresh clone: installs the packages if they differ from the lock file, and compiles
+// what has changed.
 
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { removeOrphans } from './orphans.mjs'
 import { ROOT } from './paths.mjs'
 import { runNode, runOrExit } from './process.mjs'
 
-/** Installs when needed. Says so, for it takes a while; says nothing otherwise. */
+/** Installs packages if needed, and says so, because it takes a while. */
 export async function ensureInstalled() {
   if (isInstalled()) return
   console.log('installing packages (npm ci)')
   await runOrExit('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
 }
 
-/** Compiles everything that has changed. Exits with the compiler's messages when it cannot. */
+/** Compiles everything that has changed. If that fails, exits with the compiler's messages. */
 export async function build() {
   await ensureInstalled()
   if (!existsSync(join(ROOT, 'dist/index.js'))) console.log('compiling')
@@ -29,10 +29,10 @@ export async function compile() {
   const result = await runNode(['node_modules/typescript/bin/tsc', '--build'], { capture: true })
   if (result.code === 0) {
     removeOrphans()
-    // Not before the packages are installed: it is made with the compiler.
+    // Only once the packages are installed: it uses the compiler.
     const { writeBundles } = await import('./bundle.mjs')
     await writeBundles()
-    // They load what is in `dist` by then.
+    // The entries load what is in `dist` by then.
     const { writeRequireEntries } = await import('./require-entry.mjs')
     writeRequireEntries()
     makeCommandsExecutable()
@@ -40,7 +40,7 @@ export async function compile() {
   return result
 }
 
-/** Whether node_modules holds what the lock file names: the same packages in the same versions. */
+/** Whether node_modules matches the lock file: the same packages in the same versions. */
 function isInstalled() {
   const installedPath = join(ROOT, 'node_modules/.package-lock.json')
   if (!existsSync(installedPath)) return false
@@ -52,7 +52,7 @@ function isInstalled() {
   })
 }
 
-/** The compiler writes plain files; the commands are to be started by name, too. */
+/** The compiler writes plain files, but the commands must be executable by name. */
 function makeCommandsExecutable() {
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   for (const path of Object.values(bin)) {

@@ -48,7 +48,7 @@ async function findPython() {
       const { code } = await run(command, ['-c', IS_NEW_ENOUGH], { capture: true })
       if (code === 0) return command
     } catch {
-      // There is no such command.
+      // The command does not exist.
     }
   }
   return undefined

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { typesText } from './require-entry.mjs'
 
-/** The lines for an entry point that only consists of `part.d.ts`. */
+/** The lines for an entry point that consists only of `part.d.ts`. */
 function linesFor(t, part, entry) {
   const folder = mkdtempSync(join(tmpdir(), 'entry-'))
   t.after(() => rmSync(folder, { recursive: true }))

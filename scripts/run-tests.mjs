@@ -1,6 +1,6 @@
 // Runs test files with Node's runner: several at a time, each test with a time limit. Finally
-// prints the slowest files and one line of what was left out; on CI, a skipped test is a failure,
-// too. Started by scripts/test.mjs in a process group of its own.
+// prints the slowest files and one line of what was left out; on CI, a skipped test also fails.
+// Started by scripts/test.mjs in a process group of its own.
 
 import { relative, resolve } from 'node:path'
 import { run } from 'node:test'
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { isCi } from './ci.mjs'
 import { ROOT, sourcePath } from './paths.mjs'
 
-/** Number of concurrent test files: most start processes of their own, and many of them wait. */
+/** The number of concurrent test files: most start processes of their own, and many are waiting. */
 const CONCURRENCY = { whole: 3, short: 4 }
 /** The time limit of a test; on Node 20, of a whole file. Generous. */
 const TIMEOUT_MS = 300_000
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 300_000
 const SLOWEST = 10
 
 const { values, positionals } = parseArgs({
-  // What is left out on purpose.
+  // What is left out intentionally.
   options: { 'left-out': { type: 'string', multiple: true, default: [] } },
   allowPositionals: true,
 })
@@ -36,7 +36,7 @@ events.on('test:fail', ({ todo }) => {
   if (todo === undefined) hasFailed = true
 })
 events.on('test:complete', ({ name, details }) => {
-  // A file is a test, too, and its name is its path.
+  // A file is a test as well, and its name is its path.
   const path = resolve(name)
   if (files.has(path)) durations.push({ path, ms: details.duration_ms })
 })

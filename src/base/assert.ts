@@ -1,7 +1,7 @@
-// For what cannot be wrong unless this program is: tables that disagree, branches that cannot be
-// reached. Never for what a peer, a user or the machine did.
+// For conditions that fail only if this program has a bug: tables that disagree, branches that
+// cannot be reached. Never for the actions of a peer, a user or the machine.
 
-/** A mistake in this program. A process that meets one ends with its own exit status. */
+/** A bug in this program. A process that hits one exits with its own exit status. */
 export class AssertionError extends Error {
   override readonly name = 'AssertionError'
 }

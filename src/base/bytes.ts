@@ -1,6 +1,6 @@
-// Bytes to strings and back. Ids and identities live in memory as strings with one character per
-// byte (latin1): they compare, hash and print quickly, and a `Map` can be keyed by them. Only this
-// file knows how the two forms are turned into each other.
+// Bytes to strings and back. Ids and identities are held in memory as strings with one character
+// per byte (latin1): they compare, hash and print quickly, and can be keys of a `Map`. Only this
+// file converts between the two forms.
 
 /**
  * Node's `Buffer` has this faster sibling of `toString('latin1', …)`, which its types leave out.
@@ -10,10 +10,10 @@ interface Latin1Buffer extends Buffer {
   latin1Write(text: string, offset: number, length: number): number
 }
 
-/** Nothing. Shared: an empty array has no content that anyone could change. */
+/** Empty bytes. Shared: an empty array has no content that could be changed. */
 export const NO_BYTES: Uint8Array = new Uint8Array(0)
 
-/** The same memory as a `Buffer`. Costs nothing when it is one already. */
+/** The same memory as a `Buffer`. Free if it is one already. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer
     ? bytes
@@ -48,8 +48,8 @@ export function latin1ToHex(text: string): string {
 }
 
 /**
- * A copy in memory of its own (small ones share pooled 8 KiB slabs), so that keeping it keeps
- * nothing else alive: a view of a socket's read buffer would keep up to 64 KiB.
+ * A copy in its own memory (small ones share pooled 8 KiB slabs), so that keeping it keeps nothing
+ * else alive: a view of a socket's read buffer would keep up to 64 KiB.
  */
 export function copyOf(bytes: Uint8Array): Buffer {
   const copy = Buffer.allocUnsafe(bytes.byteLength)
@@ -57,14 +57,14 @@ export function copyOf(bytes: Uint8Array): Buffer {
   return copy
 }
 
-/** The total size of some pieces, in bytes. */
+/** The total size of the pieces, in bytes. */
 export function totalBytes(pieces: readonly Uint8Array[]): number {
   let total = 0
   for (const piece of pieces) total += piece.byteLength
   return total
 }
 
-/** The pieces as one array; the only piece itself where there is just one. */
+/** The pieces as one array; a single piece is returned itself. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const [first] = pieces
   if (first === undefined) return NO_BYTES

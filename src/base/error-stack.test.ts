@@ -37,14 +37,14 @@ test('a rewritten stack is hidden, as before, and can be changed', () => {
   assert.deepEqual(Object.keys(shown), ['stack'])
 })
 
-test('a stack that stays the same is not touched', () => {
+test('a stack that stays the same is not changed', () => {
   const error = new Error('x')
   const before = Object.getOwnPropertyDescriptor(error, 'stack')
   rewriteStacks(error, (stack) => stack)
   assert.deepEqual(Object.getOwnPropertyDescriptor(error, 'stack'), before)
 })
 
-test('what is no error, frozen, or has a stack of its own making, stays', () => {
+test('a value that is not an error, is frozen, or has a custom stack, stays', () => {
   const frozen = Object.freeze(new Error('frozen'))
   const { stack } = frozen
   rewriteStacks(frozen, shout)
@@ -61,7 +61,7 @@ test('what is no error, frozen, or has a stack of its own making, stays', () => 
   for (const thrown of [undefined, null, 5, 'text', Symbol('s')]) rewriteStacks(thrown, shout)
 })
 
-test('accessors of the user’s are not called, and proxies that throw do no harm', () => {
+test('a user’s accessors are not called, and proxies that throw do no harm', () => {
   const error = new Error('x')
   for (const key of ['cause', 'errors']) {
     Object.defineProperty(error, key, { get: () => assert.fail('called') })
@@ -77,7 +77,7 @@ test('accessors of the user’s are not called, and proxies that throw do no har
   rewriteStacks(new Error('c', { cause: new Proxy(new Error('p'), traps) }), shout)
 })
 
-test('a chain of any length comes to an end', () => {
+test('a chain of any length is processed in finite time', () => {
   let error = new Error('last')
   for (let depth = 0; depth < 5_000; depth += 1) error = new Error('x', { cause: error })
   let count = 0

@@ -1,16 +1,16 @@
-// Rewrites the stacks of an error and of the errors inside it. Errors of users can be anything:
-// frozen, proxies, with accessors of their own. Where in doubt they stay as they are.
+// Rewrites the stacks of an error and of the errors inside it. Users' errors can be anything:
+// frozen, proxies, with accessors of their own. In doubt they stay unchanged.
 
-/** More errors inside one another are not looked at. */
+/** The most nested errors that are rewritten. */
 const MAX_ERRORS = 1_000
 
-/** In newer engines every error has this accessor of its own; before, a plain property. */
+/** In newer engines every error has this own accessor; in older ones, a plain property. */
 const nativeStack: PropertyDescriptor | undefined = stackProperty(new Error())
 
 /**
- * Gives an error, and all that it has in `cause` and `errors`, the stack that `rewrite` makes of
- * it. Whatever is no error, or has a stack that is not an engine's, stays. Never throws unless
- * `rewrite` does.
+ * Replaces the stacks of an error, and of everything in its `cause` and `errors`, with the result
+ * of `rewrite`. Values that are not errors, or whose stack is not the engine's, stay unchanged.
+ * Never throws unless `rewrite` does.
  */
 export function rewriteStacks(thrown: unknown, rewrite: (stack: string) => string): void {
   const seen = new Set<unknown>()
@@ -26,12 +26,12 @@ export function rewriteStacks(thrown: unknown, rewrite: (stack: string) => strin
 }
 
 /**
- * Makes errors that have no frames: those of the library lead nowhere, and taking them is most of
- * the work. Nor does Node print, above an error that nobody catches, the line that made it.
+ * Creates errors without frames: frames inside the library are no help, and capturing them is most
+ * of the cost. Node also prints no source line above such an error when it is uncaught.
  */
 export function withoutFrames<R>(make: () => R): R {
   const { stackTraceLimit } = Error
-  // Not an assignment: it would throw where the classes of the language are frozen.
+  // Not an assignment: that would throw where the built-in classes are frozen.
   Reflect.set(Error, 'stackTraceLimit', 0)
   try {
     return make()
@@ -40,7 +40,7 @@ export function withoutFrames<R>(make: () => R): R {
   }
 }
 
-/** Takes the frames from an error that has some, and with them the line that Node would print. */
+/** Removes the frames from an error, and with them the source line that Node would print. */
 export function dropFrames(error: Error): void {
   withoutFrames(() => {
     try {
@@ -85,11 +85,11 @@ function setStack(error: Error, before: string, after: string): void {
       enumerable: isEnumerable,
     })
   } catch {
-    // Only the trap of a proxy throws.
+    // Only a proxy's trap throws.
   }
 }
 
-/** Only what is stored: an accessor of the user's is not called. */
+/** Only stored values: a user's accessor is not called. */
 function innerErrors(error: Error): unknown[] {
   try {
     const cause: unknown = Object.getOwnPropertyDescriptor(error, 'cause')?.value

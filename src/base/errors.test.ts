@@ -36,13 +36,13 @@ test('every error has the name of its class, a stable code, and is a ScalerError
   assert.equal(new Set(all.map((error) => error.code)).size, all.length)
 })
 
-test('an error passes its cause on, and has none where none was given', () => {
+test('an error passes its cause on, and has none if none was given', () => {
   const cause = new Error('first')
   assert.equal(new errors.ConnectError('x', { cause }).cause, cause)
   assert.ok(!('cause' in new errors.ConnectError('x')))
 })
 
-test('a dead processor leaves its exit code or signal and its last words', () => {
+test('a dead processor reports its exit code or signal and its last output', () => {
   const error = new errors.ProcessorDiedError('x', death)
   assert.equal(error.exitCode, 3)
   assert.equal(error.signal, undefined)

@@ -1,9 +1,9 @@
-// Every error that a user of the library can meet. Each has a stable `code`; the class names follow
-// those of the system its users know.
+// Every error that users of the library can see. Each has a stable `code`; the class names follow
+// those of the system that users know.
 
 import type { WaitingReason } from './waiting-reason.js'
 
-/** So many keys of a long cycle are printed at each end. */
+/** How many keys of a long cycle are printed at each end. */
 const CYCLE_ENDS = 10
 
 /** Ids and causes that errors carry. */
@@ -11,9 +11,9 @@ export interface ScalerErrorOptions {
   readonly cause?: unknown
 }
 
-/** What errors carry that are about something that waits. */
+/** Options of errors about something that waits. */
 export interface WaitingErrorOptions extends ScalerErrorOptions {
-  /** Why it waits, or has waited; undefined if nobody knows. */
+  /** Why it waits, or has waited; undefined if unknown. */
   readonly reason?: WaitingReason | undefined
 }
 
@@ -51,31 +51,31 @@ export class TaskTimeoutError extends ScalerError {
   }
 }
 
-/** The scheduler does not know the task. */
+/** The scheduler has no record of the task. */
 export class TaskNotFoundError extends ScalerError {
   constructor(message: string, options?: ScalerErrorOptions) {
     super('ERR_SCALER_TASK_NOT_FOUND', message, options)
   }
 }
 
-/** The task took down too many workers. */
+/** The task was running on too many workers that died. */
 export class WorkerDiedError extends ScalerError {
   constructor(message: string, options?: ScalerErrorOptions) {
     super('ERR_SCALER_WORKER_DIED', message, options)
   }
 }
 
-/** How a processor process ended, and its last words. */
+/** How a processor process died, and its last output. */
 export interface ProcessorDeath {
   /** Exit code, or undefined when a signal ended it. */
   readonly exitCode?: number | undefined
-  /** For example `'SIGKILL'`, or undefined when it exited by itself. */
+  /** For example `'SIGKILL'`, or undefined when it exited on its own. */
   readonly signal?: string | undefined
   /** The last lines that it wrote to stderr, at most 4 KiB. */
   readonly stderr: string
 }
 
-/** The process that ran the task ended: it crashed, called `process.exit()`, or was killed. */
+/** The process that ran the task died: it crashed, called `process.exit()`, or was killed. */
 export class ProcessorDiedError extends ScalerError {
   readonly exitCode: number | undefined
   readonly signal: string | undefined
@@ -89,7 +89,7 @@ export class ProcessorDiedError extends ScalerError {
   }
 }
 
-/** A 1.9.9 scheduler was told not to let more tasks wait, and no worker has room. */
+/** A 1.9.9 scheduler was configured not to queue more tasks, and no worker has room. */
 export class NoWorkerError extends ScalerError {
   constructor(message: string, options?: ScalerErrorOptions) {
     super('ERR_SCALER_NO_WORKER', message, options)
@@ -98,7 +98,7 @@ export class NoWorkerError extends ScalerError {
 
 /** The scheduler could not be reached, or did not answer, for `timeoutMs`. */
 export class DisconnectedError extends ScalerError {
-  /** `'no-scheduler'` if it did not answer for so long; else undefined. */
+  /** `'no-scheduler'` if it did not answer within the time limit; otherwise undefined. */
   readonly reason: WaitingReason | undefined
 
   constructor(message: string, options?: WaitingErrorOptions) {
@@ -114,16 +114,16 @@ export class ClientShutdownError extends ScalerError {
   }
 }
 
-/** The client was closed before, or while, it was used. */
+/** The client was closed before or during its use. */
 export class ClientClosedError extends ScalerError {
   constructor(message = 'the client is closed', options?: ScalerErrorOptions) {
     super('ERR_SCALER_CLIENT_CLOSED', message, options)
   }
 }
 
-/** `Client.connect` got no answer from a scheduler: says what was tried and what came back. */
+/** `Client.connect` got no answer from a scheduler: says what was tried and what was received. */
 export class ConnectError extends ScalerError {
-  /** `'no-scheduler'`, the word that warnings have for it. */
+  /** `'no-scheduler'`, the same word as in warnings. */
   readonly reason: WaitingReason | undefined
 
   constructor(message: string, options?: WaitingErrorOptions) {
@@ -140,15 +140,16 @@ export class ProtectedModeError extends ScalerError {
 }
 
 /**
- * Where in a value the trouble is, outermost step first: `['argument 1', 'options', 'callback']`.
+ * The location of the problem in a value, outermost step first: `['argument 1', 'options',
+ * 'callback']`.
  */
 export interface SerializeErrorOptions extends ScalerErrorOptions {
   readonly path?: readonly string[]
 }
 
-/** A function or value cannot travel. The message has the path to it, why, and a way out. */
+/** A function or value cannot be sent. The message has the path to it, the reason, and a remedy. */
 export class SerializeError extends ScalerError {
-  /** The steps from the value that was serialized to the one that cannot travel. */
+  /** The steps from the serialized value to the part that cannot be sent. */
   readonly path: readonly string[]
 
   constructor(message: string, options?: SerializeErrorOptions) {
@@ -164,7 +165,7 @@ export class DeserializeError extends ScalerError {
   }
 }
 
-/** The task needs an object that the scheduler does not have (any more). */
+/** The task needs an object that the scheduler does not have, or no longer has. */
 export class MissingObjectError extends ScalerError {
   constructor(message: string, options?: ScalerErrorOptions) {
     super('ERR_SCALER_MISSING_OBJECT', message, options)
@@ -173,7 +174,7 @@ export class MissingObjectError extends ScalerError {
 
 /** A graph has no node with a key that was requested, or that another node needs. */
 export class GraphKeyError extends ScalerError {
-  /** The key that is missing. */
+  /** The missing key. */
   readonly key: string
   /** The key of the node that needs it; undefined if it was requested. */
   readonly neededBy: string | undefined
@@ -186,9 +187,9 @@ export class GraphKeyError extends ScalerError {
   }
 }
 
-/** Nodes of a graph that need each other: none of them can be computed. */
+/** The nodes of a graph depend on each other: none of them can be computed. */
 export class GraphCycleError extends ScalerError {
-  /** The keys of the nodes, each needing the next; the last one is the first one. */
+  /** The keys of the nodes, each depending on the next; the last one equals the first. */
   readonly cycle: readonly string[]
 
   constructor(cycle: readonly string[], options?: ScalerErrorOptions) {
@@ -212,9 +213,9 @@ export class ProtocolError extends ScalerError {
   }
 }
 
-/** A wait with a time limit ended without a result; what was waited for goes on. */
+/** A wait with a time limit ended without a result; the operation itself continues. */
 export class TimeoutError extends ScalerError {
-  /** Why it waits; undefined if it does not, or nobody knows. */
+  /** Why it waits; undefined if it does not, or the reason is unknown. */
   readonly reason: WaitingReason | undefined
 
   constructor(message: string, options?: WaitingErrorOptions) {
@@ -227,7 +228,7 @@ function quote(key: string): string {
   return JSON.stringify(key)
 }
 
-/** What fits on a line of the middle of a long cycle. */
+/** The keys that are printed for a long cycle. */
 function shorten(cycle: readonly string[]): readonly string[] {
   const left = cycle.length - 2 * CYCLE_ENDS
   if (left <= 1) return cycle

@@ -1,5 +1,5 @@
-// What a peer of ours can do beyond 1.9.9, as the bits of the `features` field of heartbeats and
-// echoes (docs/protocol.md#features). A peer that shows no bits is a 1.9.9 peer.
+// What our peers support beyond 1.9.9, as the bits of the `features` field of heartbeats and echoes
+// (docs/protocol.md#features). A peer without any bits is a 1.9.9 peer.
 
 /** Bit 0: small arguments and results travel inside Task and TaskResult. */
 export const FEATURE_INLINE = 1
@@ -11,24 +11,24 @@ export const FEATURE_TASK_UPDATES = 2
 export const FEATURE_GRAPHS = 4
 
 /**
- * Bit 3: workers that leave in good order, tell what they have from before a connection was lost,
- * and answer with the attempt of the task.
+ * Bit 3: workers that leave gracefully, report what they still hold after a lost connection, and
+ * answer with the attempt of the task.
  */
 export const FEATURE_RECOVERY = 8
 
-/** Bit 4: TaskOutput, what tasks print. */
+/** Bit 4: TaskOutput, the output of tasks. */
 export const FEATURE_OUTPUT = 16
 
-/** Bit 5: why tasks wait, when they begin, and clients that hold tasks back (TaskRoom). */
+/** Bit 5: why tasks wait, when they start, and clients that hold tasks back (TaskRoom). */
 export const FEATURE_WAITING = 32
 
-/** Bit 6: what peers tell of themselves (PeerInfo), and what workers run. */
+/** Bit 6: what peers report about themselves (PeerInfo), and what workers run. */
 export const FEATURE_PEERS = 64
 
 /** Bit 7: MonitorRequest, MonitorReport, and errors of results as text. */
 export const FEATURE_MONITORS = 128
 
-/** All that this version understands. */
+/** All features that this version supports. */
 export const OUR_FEATURES: number =
   FEATURE_INLINE |
   FEATURE_TASK_UPDATES |

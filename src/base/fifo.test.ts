@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fifo, type FifoNode } from './fifo.js'
 
-test('a queue gives items in order of arrival, and what was put in front first', () => {
+test('a queue gives items in order of arrival, and what was put at the front first', () => {
   const queue = new Fifo<string>()
   queue.push('b')
   queue.push('c')
@@ -28,7 +28,7 @@ test('an item leaves once: removing it again changes nothing', () => {
   assert.equal(other.size, 1)
 })
 
-test('items may be removed while the queue is walked', () => {
+test('items may be removed while the queue is iterated', () => {
   const queue = new Fifo<number>()
   const nodes = [1, 2, 3, 4].map((item) => queue.push(item))
   const seen: number[] = []
@@ -40,7 +40,7 @@ test('items may be removed while the queue is walked', () => {
   assert.equal(queue.size, 0)
 })
 
-test('a queue can be walked from its newest item, which may be removed on the way', () => {
+test('a queue can be iterated from its newest item, which may be removed meanwhile', () => {
   const queue = new Fifo<number>()
   const nodes = [1, 2, 3].map((item) => queue.push(item))
   const seen: number[] = []

@@ -45,7 +45,7 @@ export class Fifo<T> {
     return node
   }
 
-  /** Adds in front of an item that is in this queue. */
+  /** Adds before an item that is in this queue. */
   insertBefore(item: T, next: FifoNode<T>): FifoNode<T> {
     const { previous } = next
     if (previous === undefined) return this.unshift(item)
@@ -56,7 +56,7 @@ export class Fifo<T> {
     return node
   }
 
-  /** Takes the item that has waited longest. */
+  /** Removes and returns the item that has waited longest. */
   shift(): T | undefined {
     const node = this.#first
     if (node === undefined) return undefined
@@ -64,7 +64,7 @@ export class Fifo<T> {
     return node.item
   }
 
-  /** Takes one item out. Returns false if it had left already. */
+  /** Removes one item. Returns false if it had left already. */
   remove(node: FifoNode<T>): boolean {
     if (node.queue !== this) return false
     if (node.previous === undefined) this.#first = node.next

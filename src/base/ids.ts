@@ -1,5 +1,5 @@
-// The names of things on the wire. All are byte strings of any length, held as latin1 strings (see
-// bytes.ts); the brands only keep one kind from being passed for another.
+// Identifiers on the wire. All are byte strings of any length, held as latin1 strings (see
+// bytes.ts); the brands only prevent one kind from being passed for another.
 
 import { bytesToLatin1, latin1ToHex } from './bytes.js'
 import type { LogFields } from './logger.js'
@@ -14,10 +14,10 @@ export type TaskId = string & { readonly [kind]: 'task' }
  */
 export type ObjectId = string & { readonly [kind]: 'object' }
 
-/** The routing id of a client or worker: one per incarnation, never used again. */
+/** The routing id of a client or worker: one per incarnation, never reused. */
 export type Identity = string & { readonly [kind]: 'identity' }
 
-/** The random id of one scheduler process; empty for a 1.9.9 scheduler, which has none. */
+/** The random id of one scheduler process; empty for a 1.9.9 scheduler, which has no id. */
 export type SchedulerId = string & { readonly [kind]: 'scheduler' }
 
 /** Brands a latin1 string. */
@@ -45,7 +45,7 @@ export function objectIdOf(bytes: Uint8Array): ObjectId {
   return bytesToLatin1(bytes) as ObjectId
 }
 
-/** Any id as hex, for people. */
+/** Any id in hex, for people. */
 export function idToHex(id: TaskId | ObjectId | SchedulerId): string {
   return latin1ToHex(id)
 }
@@ -55,7 +55,7 @@ export function taskPhrase(id: TaskId, name: string): string {
   return `task ${idToHex(id)}${name === '' ? '' : ` (${name})`}`
 }
 
-/** The same as fields of a log line: without a name there is none. */
+/** The same as fields of a log line; the name is left out if empty. */
 export function taskLogFields(id: TaskId, name: string): LogFields {
   return { task: idToHex(id), ...(name === '' ? {} : { name }) }
 }

@@ -1,4 +1,4 @@
-// A binary heap that knows where each item is, so that an item's rank can change in O(log n).
+// A binary heap that tracks the position of each item, so that a rank can change in O(log n).
 
 /** A place in a heap. The heap writes `index`; -1 = not in a heap. */
 export interface HeapItem {
@@ -19,7 +19,7 @@ export class IndexedHeap<T extends HeapItem> {
     return this.#items.length
   }
 
-  /** All items, in no order that means anything. */
+  /** All items, in no meaningful order. */
   get items(): readonly T[] {
     return this.#items
   }
@@ -29,7 +29,7 @@ export class IndexedHeap<T extends HeapItem> {
     return this.#items[0]
   }
 
-  /** The item that would rank first without that one. */
+  /** The item that would rank first without the first one. */
   get second(): T | undefined {
     const [, left, right] = this.#items
     if (left === undefined || right === undefined) return left
@@ -49,7 +49,7 @@ export class IndexedHeap<T extends HeapItem> {
     this.#down(item.heapIndex)
   }
 
-  /** Takes an item out. */
+  /** Removes an item. */
   remove(item: T): void {
     const index = item.heapIndex
     const last = this.#items.pop()

@@ -11,7 +11,7 @@ test('a list grows and keeps its numbers', () => {
   assert.equal(list.at(999), -999)
 })
 
-test('a list of numbers of 32 bits keeps them to the last bit', () => {
+test('a list keeps all 32 bits of its numbers', () => {
   const list = new IntList()
   for (const number of [2 ** 31 - 1, -(2 ** 31), ~7]) list.push(number)
   assert.deepEqual([...list.toArray()], [2 ** 31 - 1, -(2 ** 31), -8])
@@ -21,7 +21,7 @@ test('there is nothing before the first number', () => {
   assert.deepEqual([...new IntList().toArray()], [])
 })
 
-test('a trimmed list goes on as before', () => {
+test('a trimmed list works as before', () => {
   const list = new IntList()
   list.trim()
   for (let i = 0; i < 100; i += 1) list.push(i)

@@ -1,9 +1,9 @@
-// A list of whole numbers that grows: a graph of a million nodes has several of them, and an array
-// of numbers would take more than twice as much and be copied more often.
+// A growing list of integers: a graph of a million nodes has several of them, and an array of
+// numbers would take more than twice the memory and be copied more often.
 
 const FIRST_CAPACITY = 64
 
-/** Whole numbers of 32 bits, with their sign. */
+/** Signed 32-bit integers. */
 export class IntList {
   #items: Int32Array = new Int32Array(FIRST_CAPACITY)
   #length = 0
@@ -18,17 +18,17 @@ export class IntList {
     this.#length += 1
   }
 
-  /** The item at an index that is there; 0 elsewhere. */
+  /** The item at an index; 0 outside the list. */
   at(index: number): number {
     return this.#items[index] ?? 0
   }
 
-  /** Gives back the room that was kept for more. */
+  /** Releases the memory reserved for more items. */
   trim(): void {
     this.#items = this.toArray()
   }
 
-  /** All items, in an array of just that length. */
+  /** All items, in an array of exactly that length. */
   toArray(): Int32Array {
     return this.#items.slice(0, this.#length)
   }

@@ -1,11 +1,12 @@
-// The life of a task as a table: from a state and a cause to the next state. The compiler wants the
-// table complete; a transition that it calls impossible is a bug, told with the task's last steps.
+// The life of a task as a table: from a state and a cause to the next state. The compiler requires
+// the table to be complete; an impossible transition is a bug, reported with the task's last
+// transitions.
 
 import { AssertionError } from './assert.js'
 import { idToHex, type TaskId } from './ids.js'
 
-// What happened to a task lately, for the message of an assertion that fails. One ring for a whole
-// machine: a log per task would cost memory for every task that waits.
+// The recent history of a task, for the message of a failed assertion. One ring for a whole
+// machine: a log per task would cost memory for every waiting task.
 
 /** One transition of one task. */
 interface Transition {
@@ -46,7 +47,7 @@ export class TransitionLog {
   }
 }
 
-/** What comes after each state for each cause. `ended`: the task leaves the tables. */
+/** The next state for each state and cause. `ended`: the task leaves the tables. */
 export type Transitions<State extends string, Cause extends string> = Readonly<
   Record<State, Readonly<Record<Cause, State | 'ended' | 'impossible'>>>
 >
@@ -60,7 +61,7 @@ export class Lifecycle<State extends string, Cause extends string> {
     this.#transitions = transitions
   }
 
-  /** The state after `cause`. Throws `AssertionError` if the table calls it impossible. */
+  /** The state after `cause`. Throws `AssertionError` if the table marks it as impossible. */
   next(id: TaskId, state: State, cause: Cause): State | 'ended' {
     const next: State | 'ended' | 'impossible' = this.#transitions[state][cause]
     if (isImpossible(next)) {

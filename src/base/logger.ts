@@ -1,13 +1,13 @@
-// What the parts of the engine may say. A library is silent unless its user passes a logger; the
+// The logger of all parts of the engine. A library is silent unless its user passes a logger; the
 // commands pass one that writes lines (runtime/log/open.ts).
 
 /** Extra facts of a log line: ids, addresses, counts. Never a user's values. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** How much a line matters. */
+/** The severity of a line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-/** Where log lines go. `console` does not fit by accident: fields are a second argument. */
+/** Where log lines go. `console` does not fit, by chance: fields are a second argument. */
 export interface Logger {
   debug(text: string, fields?: LogFields): void
   info(text: string, fields?: LogFields): void
@@ -15,15 +15,15 @@ export interface Logger {
   error(text: string, fields?: LogFields): void
   /**
    * Whether lines of a level are written. A client, scheduler or worker asks for `'debug'` when it
-   * starts: if the answer is false, it makes no line for each step of each task. Default: all are
-   * written. Loggers of pino and winston have this method.
+   * starts: if the answer is false, it creates no line for each step of each task. Default: all are
+   * written. Loggers from pino and winston have this method.
    */
   isLevelEnabled?(level: LogLevel): boolean
 }
 
 const ignore = (): void => {}
 
-/** Says nothing: the default of the library. */
+/** Discards everything: the default of the library. */
 export const silentLogger: Logger = {
   debug: ignore,
   info: ignore,
@@ -32,7 +32,7 @@ export const silentLogger: Logger = {
   isLevelEnabled: () => false,
 }
 
-/** Whether the life of each task is to be logged. */
+/** Whether each step of each task is to be logged. */
 export function logsTasks(logger: Logger): boolean {
   return logger.isLevelEnabled?.('debug') ?? true
 }

@@ -1,10 +1,10 @@
-// The one shape in which this project makes decisions. A machine is told facts and the time, and
-// answers with actions; it never touches the world, so that a test, the simulator and a shell can
-// drive the same code.
+// The interface of all code that makes decisions. A machine receives facts and the time, and
+// answers with actions; it has no side effects, so that a test, the simulator and a shell can drive
+// the same code.
 
-// What is due first.
+// Deadlines.
 
-/** The earlier of two instants; undefined stands for never. */
+/** The earlier of two instants; undefined means never. */
 export function earliest(
   a: InstantMs | undefined,
   b: InstantMs | undefined,
@@ -13,13 +13,13 @@ export function earliest(
   return b === undefined ? a : Math.min(a, b)
 }
 
-/** A point in time in milliseconds, from any clock that never goes back. Not a date. */
+/** A point in time in milliseconds, from a monotonic clock. Not a date. */
 export type InstantMs = number
 
-/** A state machine: the only shape in which this project makes decisions. */
+/** A state machine: in this project, every decision is made by one. */
 export interface Machine<Event, Action> {
   /**
-   * Applies one event. Never waits, never reads a clock, never throws because of what a peer sent.
+   * Applies one event. Never blocks, never reads a clock, never throws because of a peer's message.
    */
   handle(event: Event, now: InstantMs, act: (action: Action) => void): void
   /** When a `tick` must be handled next, or undefined while there is nothing to wait for. */

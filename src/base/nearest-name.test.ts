@@ -12,7 +12,7 @@ const NAMES = [
   'n',
 ]
 
-test('a slip of a key or two leads to the name that was meant', () => {
+test('one or two typing errors lead to the intended name', () => {
   const slips: readonly (readonly [string, string])[] = [
     ['workerTimeoutsMs', 'workerTimeoutMs'],
     ['workrTimeoutMs', 'workerTimeoutMs'],
@@ -25,23 +25,23 @@ test('a slip of a key or two leads to the name that was meant', () => {
   for (const [name, meant] of slips) assert.equal(nearestName(name, NAMES), meant, name)
 })
 
-test('case, dashes and underscores make no other name', () => {
+test('case, dashes and underscores make no difference', () => {
   for (const name of ['worker-timeout-ms', 'WORKER_TIMEOUT_MS', 'workertimeoutms']) {
     assert.equal(nearestName(name, NAMES), 'workerTimeoutMs')
   }
 })
 
-test('a name that begins as another does leads to that', () => {
+test('a name with the same beginning as another leads to that', () => {
   assert.equal(nearestName('clientTimeout', NAMES), 'clientTimeoutMs')
   assert.equal(nearestName('protectedMode', NAMES), 'protected')
 })
 
-test('two letters that changed places are one slip: a short name is found by it', () => {
+test('two transposed letters are one error: a short name is still found', () => {
   assert.equal(nearestName('ab', ['ba', 'xy']), 'ba')
   assert.equal(nearestName('abc', ['bac']), 'bac')
 })
 
-test('a slip in the first words of a name leads to it', () => {
+test('a typing error in the first words of a name leads to it', () => {
   const flags = ['--scheduler-only', '--timeout-seconds', '--json']
   assert.equal(nearestName('--tiemout', flags), '--timeout-seconds')
   assert.equal(nearestName('--shceduler', flags), '--scheduler-only')
@@ -50,7 +50,7 @@ test('a slip in the first words of a name leads to it', () => {
   assert.equal(nearestName('--seconds', flags), undefined)
 })
 
-test('a slip in a word that some names have leads to those', () => {
+test('a typing error in a word that some names share leads to those', () => {
   const known = ['--client-timeout-seconds', '--worker-timeout-seconds', '--protected']
   const both = '; there are --client-timeout-seconds, --worker-timeout-seconds'
   assert.equal(hintAt('--tiemout', known), both)
@@ -60,12 +60,12 @@ test('a slip in a word that some names have leads to those', () => {
   assert.equal(hintAt('--seconds', many), '')
 })
 
-test('of names that are equally near the first is taken, of others the nearest', () => {
+test('the nearest name is taken, the first of equally near ones', () => {
   assert.equal(nearestName('aTimeoutMs', ['cTimeoutMs', 'bTimeoutMs']), 'cTimeoutMs')
   assert.equal(nearestName('workerTimeout', ['workerTimesMs', 'workerTimeouts']), 'workerTimeouts')
 })
 
-test('where none is near there is none', () => {
+test('without a near name there is no suggestion', () => {
   for (const name of ['colour', '', '--', 'x', 'toString', 'workerQuerySize']) {
     assert.equal(nearestName(name, NAMES.slice(0, 5)), undefined, name)
   }

@@ -1,19 +1,21 @@
-// The nearest of the names that exist to one that does not: most unknown names are slips.
+// Finds the existing name closest to an unknown one: most unknown names are typing errors.
 
-/** So many changes make another word, for a name of this length. */
+/** The most edits between a typing error and the name meant, for a name of this length. */
 const distanceLimit = (name: string): number => Math.max(1, Math.floor(name.length / 3))
 
-/** A slip in one word of a name, `--tiemout` of `--timeout-seconds`: from this length on. */
+/**
+ * The minimum length for a typing error in one word of a name: `--tiemout` of `--timeout-seconds`.
+ */
 const MIN_WORD_LENGTH = 5
 
 const WORD_END = /[^-_](?=[-_])|[a-z\d](?=[A-Z])/g
 
-/** More names than this that have a word in common are no hint. */
+/** If more names than this share a word, they are not suggested. */
 const MAX_SHARERS = 4
 
 /**
- * `; is it loadBalanceMs?`, for the end of an error, or, where only a word in some names is near,
- * `; there are clientTimeoutMs, workerTimeoutMs`. Nothing if no name is near.
+ * `; is it loadBalanceMs?`, for the end of an error, or, if only one word of some names is close,
+ * `; there are clientTimeoutMs, workerTimeoutMs`. Empty if no name is close.
  */
 export function hintAt(name: string, known: readonly string[]): string {
   const near = nearestName(name, known)
@@ -25,10 +27,10 @@ export function hintAt(name: string, known: readonly string[]): string {
 }
 
 /**
- * The one of `known` that `name` was most likely meant to be: the same but for case, dashes and
- * underscores, else the one that is the fewest changes of a character away, else the one of which
- * the first words are, else one that begins so or that `name` begins with. Undefined if none is
- * near. The first of equals.
+ * The one of `known` that `name` was most likely meant to be: the same except for case, dashes and
+ * underscores; otherwise the one with the fewest edits; otherwise the one whose first words match;
+ * otherwise one of which `name` is a beginning, or that is a beginning of `name`. Undefined if none
+ * is close. The first of equals.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const plain = plainName(name)
@@ -82,8 +84,8 @@ function plainName(name: string): string {
 }
 
 /**
- * How many characters must be inserted, left out, replaced or swapped with their neighbour to make
- * `b` of `a`; `limit` if it is not less.
+ * The edit distance from `a` to `b`: inserted, deleted, replaced or transposed characters; `limit`
+ * if it is not less.
  */
 function changesBetween(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit

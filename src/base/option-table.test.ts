@@ -23,7 +23,7 @@ interface Options {
 }
 
 const TABLE: OptionTable<Options> = {
-  count: { type: { kind: 'integer', min: 1, max: 9 }, description: 'how many', default: 3 },
+  count: { type: { kind: 'integer', min: 1, max: 9 }, description: 'the count', default: 3 },
   waitMs: { type: { kind: 'duration', min: 0, max: 1_000 }, description: 'how long', default: 5 },
   isOn: { type: { kind: 'boolean' }, description: 'whether', default: false },
   title: { type: { kind: 'text' }, description: 'what it is called' },
@@ -42,12 +42,12 @@ const DEFAULTS = {
   logger: undefined,
 }
 
-test('what is left out, or undefined, has its default, or stays undefined', () => {
+test('an option left out or undefined has its default, or stays undefined', () => {
   assert.deepEqual(checkOptions('test', TABLE, {}), DEFAULTS)
   assert.deepEqual(checkOptions('test', TABLE, { count: undefined, title: undefined }), DEFAULTS)
 })
 
-test('what is given is taken as it is', () => {
+test('given values are taken unchanged', () => {
   const given: Options = {
     count: 9,
     waitMs: 0,
@@ -83,8 +83,8 @@ test('a value that is not allowed is refused: the option, the bound, and what wa
     ['mode', 'quick', 'expected fast, slow or off, got "quick"'],
     ['mode', 'slwo', 'expected fast, slow or off, got "slwo"; is it slow?'],
     ['mode', {}, 'expected fast, slow or off, got an object'],
-    ['items', 'a,b', 'expected a list of texts, got "a,b"'],
-    ['items', ['a', 1], 'expected a list of texts, got a list with 1'],
+    ['items', 'a,b', 'expected a list of strings, got "a,b"'],
+    ['items', ['a', 1], 'expected a list of strings, got a list with 1'],
   ]
   for (const [name, value, why] of bad) {
     assert.throws(() => checkOptions('test', TABLE, { [name]: value }), {
@@ -95,20 +95,20 @@ test('a value that is not allowed is refused: the option, the bound, and what wa
   }
 })
 
-test('an unknown name is refused, with the nearest one or all that there are', () => {
+test('an unknown name is refused, with the nearest one or all names', () => {
   const check = (name: string) => () => checkOptions('test', TABLE, { [name]: 1 })
   assert.throws(check('coutn'), { message: 'unknown test option coutn; is it count?' })
   assert.throws(check('wait'), { message: 'unknown test option wait; is it waitMs?' })
   const all = 'count, waitMs, isOn, title, mode, items, logger'
   assert.throws(check('xyz'), { message: `unknown test option xyz; there are ${all}` })
   for (const name of ['toString', 'constructor', 'hasOwnProperty']) {
-    assert.throws(check(name), ConfigError, `${name} is no option though all objects have it`)
+    assert.throws(check(name), ConfigError, `${name} is not an option although all objects have it`)
   }
   const own = JSON.parse('{"__proto__": 1}') as Options
   assert.throws(() => checkOptions('test', TABLE, own), /unknown test option __proto__/)
 })
 
-test('options that are no object are refused', () => {
+test('options that are not an object are refused', () => {
   for (const given of [null, 'fast', 5, true] as unknown as readonly Options[]) {
     assert.throws(() => checkOptions('test', TABLE, given), {
       message: /^test options: expected an object, got /,
@@ -116,7 +116,7 @@ test('options that are no object are refused', () => {
   }
 })
 
-test('each kind of option is checked by itself, too; objects are for their owner to check', () => {
+test('each kind of option can be checked alone; objects are checked by their owner', () => {
   const type: OptionType = { kind: 'integer', min: 1, max: 9 }
   assert.equal(checkValue('--count', type, 4, 7), 4)
   assert.equal(checkValue('--count', type, undefined, 7), 7)
@@ -130,7 +130,7 @@ test('of many values, those of a table can be picked', () => {
   assert.deepEqual(optionsIn(TABLE, values), { count: 1 })
 })
 
-test('names are checked by themselves, too', () => {
+test('names can be checked alone', () => {
   checkNames('test', TABLE, { count: 'anything' })
   assert.throws(() => checkNames('test', TABLE, { cuont: 1 }), /is it count\?/)
 })

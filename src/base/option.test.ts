@@ -5,7 +5,7 @@ import { booleanOption, loggerOption, numberOption, show } from './option.js'
 
 const bounds = { min: 1, max: 10 }
 
-test('a number option has its default when it is left out, and else its value', () => {
+test('a number option has its default when left out, otherwise its value', () => {
   assert.equal(numberOption('size', undefined, 7, bounds), 7)
   assert.equal(numberOption('size', 1, 7, bounds), 1)
   assert.equal(numberOption('size', 10, 7, bounds), 10)
@@ -26,7 +26,7 @@ test('a bad number names the option, the bounds and what was given', () => {
   }
 })
 
-test('a switch is true or false and nothing like it', () => {
+test('a switch is exactly true or false', () => {
   assert.equal(booleanOption('on', undefined, true), true)
   assert.equal(booleanOption('on', false, true), false)
   for (const value of [0, 'true', 1, {}]) {
@@ -34,7 +34,7 @@ test('a switch is true or false and nothing like it', () => {
   }
 })
 
-test('a logger is what has all that a logger has', () => {
+test('a logger has all methods of a logger', () => {
   const logger = { debug() {}, info() {}, warn() {}, error() {} }
   assert.equal(loggerOption('logger', undefined), undefined)
   assert.equal(loggerOption('logger', logger), logger)

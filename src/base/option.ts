@@ -1,4 +1,4 @@
-// Checks of what users configure. One clear error that names the option, the value and the bound.
+// Checks of what users configure: one clear error that names the option, the value and the bound.
 
 import { ConfigError } from './errors.js'
 import type { Logger } from './logger.js'
@@ -35,7 +35,7 @@ export function booleanOption(name: string, value: unknown, fallback: boolean): 
   throw new ConfigError(`option ${name}: expected true or false, got ${show(value)}`)
 }
 
-/** The logger given, or none. Throws `ConfigError` unless it has what a logger has. */
+/** The given logger, if any. Throws `ConfigError` unless it has all methods of a logger. */
 export function loggerOption(name: string, value: unknown): Logger | undefined {
   if (value === undefined) return undefined
   const methods = value as Readonly<Record<string, unknown>> | null
@@ -44,7 +44,7 @@ export function loggerOption(name: string, value: unknown): Logger | undefined {
   throw new ConfigError(`option ${name}: expected an object with debug, info, warn and error`)
 }
 
-/** How a value is shown in an error: one short line, whatever it is. */
+/** How a value is shown in an error: one short line for any value. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'object' && value !== null)
@@ -52,55 +52,57 @@ export function show(value: unknown): string {
   return typeof value === 'function' ? 'a function' : String(value)
 }
 
-// Tables of options: one description of each option, from which code, command lines, environment,
-// configuration files, help texts, completion and documents are fed. A table is data; this file
-// says what it may hold, and checks what was given against it.
+// Tables of options: one description of each option, used for code, command lines, environment,
+// configuration files, help texts, completion and documents. A table is data; this file defines its
+// structure and checks values against it.
 
-/** `isRecord`: in code also names with whole numbers; -1 for a name alone. `['a', 'b=2']` then. */
+/**
+ * `isRecord`: in code, also an object from names to integers; -1 for a name alone: `['a', 'b=2']`.
+ */
 interface ListType {
   readonly kind: 'list'
   readonly separator: 'commas' | 'words'
   readonly isRecord?: boolean
 }
 
-/** What an option takes. */
+/** The type of an option's value. */
 export type OptionType =
   /** A whole number. */
   | { readonly kind: 'integer'; readonly min: number; readonly max: number }
-  /** Whole milliseconds in code; seconds, with fractions, wherever text is read. Bounds in ms. */
+  /** Whole milliseconds in code; seconds, with fractions, in text. Bounds in ms. */
   | { readonly kind: 'duration'; readonly min: number; readonly max: number }
   /** True or false; a switch on command lines. */
   | { readonly kind: 'boolean' }
   | { readonly kind: 'text' }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
-  /** Texts: separated by commas (`'commas'`), or as words of a command line (`'words'`). */
+  /** Strings: separated by commas (`'commas'`), or as words of a command line (`'words'`). */
   | ListType
-  /** What only code can give: a function, an object. The owner of the table checks it. */
+  /** Available only in code: a function or object. The owner of the table checks it. */
   | { readonly kind: 'object' }
 
-/** What a table's entry can have as its value. */
+/** The possible values of a table's entry. */
 export type OptionValue = number | boolean | string | readonly string[]
 
 /** One option. `Value` is its type in code. */
 export interface OptionSpec<Value = unknown> {
   readonly type: OptionType
-  /** One line for help, completion and documents: what it does, without its default and bounds. */
+  /** One line for help, completion and documents: its effect, without default and bounds. */
   readonly description: string
-  /** In code and, unless `commandDefault` says otherwise, in commands. Undefined: there is none. */
+  /** In code and, without a `commandDefault`, in commands. Undefined: there is no default. */
   readonly default?: Value
-  /** The default of commands where it is another. */
+  /** The default of commands if it differs. */
   readonly commandDefault?: Value
-  /** How help and documents tell a default that is no constant: `port + 2`. */
+  /** How help and documents show a default that is not a constant: `port + 2`. */
   readonly defaultText?: string
-  /** The long flag without dashes, also the key in files. Absent: for code only. */
+  /** The long flag without dashes, also the key in files. Absent: only for code. */
   readonly flag?: string
   /** Short flags with their dash, as users of the system know them: `-wt`. */
   readonly short?: readonly string[]
-  /** Accepted for the sake of those who know it, without effect; this is why, as one log line. */
+  /** Accepted for compatibility, without effect; the reason, as one log line. */
   readonly unnecessary?: string
 }
 
-/** The table of an options type: one entry for each of its names; the compiler wants all. */
+/** The table of an options type: one entry for each name, enforced by the compiler. */
 export type OptionTable<Options> = {
   readonly [Name in keyof Options]-?: OptionSpec<Exclude<Options[Name], undefined>>
 }
@@ -108,13 +110,13 @@ export type OptionTable<Options> = {
 /** Any table, its entries by name. */
 export type AnyOptionTable = Readonly<Record<string, OptionSpec>>
 
-/** Options of which those that have a default are filled in. */
+/** Options whose defaults are filled in. */
 type Checked<Options> = { readonly [Name in keyof Options]-?: Options[Name] }
 
 /**
- * The options given, with the table's defaults; `undefined` stays where there is none. `owner` is
- * who has them, as the error shall say it (`'scheduler'`). Throws `ConfigError` for an unknown
- * name, with the nearest known one, and for a value that the table does not allow, with its bound.
+ * The given options, with the table's defaults; `undefined` stays where there is no default.
+ * `owner` is the component named in errors (`'scheduler'`). Throws `ConfigError` for an unknown
+ * name, with the closest known one, and for a value that the table does not allow, with its bound.
  */
 export function checkOptions<Options extends object>(
   owner: string,
@@ -131,7 +133,7 @@ export function checkOptions<Options extends object>(
   return Object.fromEntries(checked) as Checked<Options>
 }
 
-/** Throws `ConfigError` for a name that a table does not have, as `checkOptions` does. */
+/** Throws `ConfigError` for a name that is not in a table, like `checkOptions`. */
 export function checkNames(owner: string, table: object, given: object): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new ConfigError(`${owner} options: expected an object, got ${show(given)}`)
@@ -142,7 +144,7 @@ export function checkNames(owner: string, table: object, given: object): void {
   }
 }
 
-/** Those of the values given that a table has, and that are not undefined. */
+/** The given values that are in a table and not undefined. */
 export function optionsIn<Options>(table: OptionTable<Options>, values: object): Options {
   const entries = Object.entries(values).filter(([name, value]) => {
     return value !== undefined && Object.hasOwn(table, name)
@@ -150,14 +152,14 @@ export function optionsIn<Options>(table: OptionTable<Options>, values: object):
   return Object.fromEntries(entries) as Options
 }
 
-/** `; is it loadBalanceMs?`, or the names there are when none is near. */
+/** `; is it loadBalanceMs?`, or all known names if none is close. */
 export function nearestHint(name: string, known: readonly string[]): string {
   return hintAt(name, known) || `; there are ${known.join(', ')}`
 }
 
 /**
- * `value`, or `fallback` where it is undefined. Throws `ConfigError`, which names the option as
- * `name`, for what its type does not allow.
+ * `value`, or `fallback` where it is undefined. Throws a `ConfigError` that names the option as
+ * `name` for a value that its type does not allow.
  */
 export function checkValue(
   name: string,
@@ -184,7 +186,7 @@ export function checkValue(
     case 'list':
       if (type.isRecord === true && isRecord(value)) return textsOf(name, value)
       if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return [...value]
-      throw new ConfigError(`option ${name}: expected a list of texts, got ${shownList(value)}`)
+      throw new ConfigError(`option ${name}: expected a list of strings, got ${shownList(value)}`)
     case 'object':
       return value
   }
@@ -204,7 +206,7 @@ function textsOf(option: string, record: Readonly<Record<string, unknown>>): rea
   })
 }
 
-/** Of a list the first that does not belong there. */
+/** The first element of a list that does not belong there. */
 function shownList(value: unknown): string {
   if (!Array.isArray(value)) return show(value)
   const wrong: unknown = value.find((item) => typeof item !== 'string')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Recurrence } from './recurrence.js'
 
-test('the first is told at once, the others once per interval with their number', () => {
+test('the first is reported immediately, the others once per interval with a count', () => {
   const recurrence = new Recurrence(100)
   assert.equal(recurrence.note(5), 1)
   assert.equal(recurrence.note(6), 0)
@@ -11,7 +11,7 @@ test('the first is told at once, the others once per interval with their number'
   assert.equal(recurrence.note(300), 1)
 })
 
-test('what was not told is told when somebody looks, and then is told', () => {
+test('unreported occurrences are reported by the next look, once', () => {
   const recurrence = new Recurrence(100)
   assert.equal(recurrence.look(0), 0)
   recurrence.note(0)

@@ -1,9 +1,9 @@
-// Something that may happen over and over is told at a bounded rate: the first time at once, then
-// once per interval, with how often it was. About time alone.
+// Reports a recurring event at a bounded rate: the first occurrence immediately, then once per
+// interval with the number of occurrences. About time alone.
 
 import type { InstantMs } from './machine.js'
 
-/** Counts one kind of thing that happens. */
+/** Counts the occurrences of one event. */
 export class Recurrence {
   readonly #intervalMs: number
   #toldAt: InstantMs = -Infinity
@@ -13,13 +13,13 @@ export class Recurrence {
     this.#intervalMs = intervalMs
   }
 
-  /** It has happened. Returns how often since it was told last if it is to be told now, else 0. */
+  /** Records an occurrence. Returns the count since the last report if a report is due, else 0. */
   note(now: InstantMs): number {
     this.#untold += 1
     return now - this.#toldAt < this.#intervalMs ? 0 : this.#tell(now)
   }
 
-  /** As `note`, when it has not happened: 0 if there is nothing to tell, or it is too early. */
+  /** Like `note`, without an occurrence: 0 if there is nothing to report, or it is too early. */
   look(now: InstantMs): number {
     const isDue = this.#untold > 0 && now - this.#toldAt >= this.#intervalMs
     return isDue ? this.#tell(now) : 0

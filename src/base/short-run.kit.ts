@@ -1,9 +1,10 @@
-// `npm test` does less of the same where `npm test -- --all` takes minutes (scripts/test-scope.mjs).
+// `npm test` runs a reduced amount of the tests that take minutes with `npm test -- --all`
+// (scripts/test-scope.mjs).
 
-/** Whether this run is not for all there is. */
+/** Whether this is a reduced run. */
 export const isShort: boolean = process.env['TEST_SHORT'] === '1'
 
-/** `whole` where all is tried, `short` else. */
+/** `whole` in a complete run, otherwise `short`. */
 export function sized<T>(whole: T, short: T): T {
   return isShort ? short : whole
 }

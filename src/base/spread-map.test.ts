@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { SpreadMap } from './spread.js'
 
-test('property: it holds what a map holds', () => {
+test('property: it behaves like a Map', () => {
   const key = fc.oneof(
     fc.nat(30).map((number) => `${number}`),
     fc.string({ maxLength: 3 }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SpreadSet } from './spread.js'
 
-test('it has an item and not another one of the same id', () => {
+test('it has an item, but not another one with the same id', () => {
   const set = new SpreadSet<{ readonly id: string }>()
   const [one, other, third] = [{ id: 'a' }, { id: 'a' }, { id: 'b' }]
   set.add(one)

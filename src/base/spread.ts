@@ -1,14 +1,16 @@
-// A map from ids that may have a million entries. A `Map` stands still for a tenth of a second when
-// the millionth makes it grow, and again when it shrinks; this one is many small ones, and grows by
-// one of them at a time (linear hashing).
+// A map from ids that may have a million entries. A `Map` blocks for a tenth of a second when the
+// millionth entry makes it grow, and again when it shrinks; this one consists of many small maps,
+// and grows by one of them at a time (linear hashing).
 
-/** On average a part has no more entries, and when a part is divided no more than twice as many. */
+/**
+ * The average number of entries in a part, at most; a part that is split has at most twice as many.
+ */
 const PART_ENTRIES = 512
 
-/** A map from strings whose ends differ. What is set meanwhile may be met by an iteration. */
+/** A map from strings whose ends differ. An iteration may include entries set meanwhile. */
 export class SpreadMap<K extends string, V> {
   readonly #parts: Map<K, V>[] = [new Map<K, V>()]
-  /** A power of 2: that many parts there were when the last doubling began. */
+  /** A power of 2: the number of parts when the last doubling began. */
   #level = 1
   #size = 0
 
@@ -24,7 +26,7 @@ export class SpreadMap<K extends string, V> {
     return this.#partOf(key).has(key)
   }
 
-  /** Adds an entry, or replaces the value of one that is there. */
+  /** Adds an entry, or replaces the value of an existing one. */
   set(key: K, value: V): void {
     const part = this.#partOf(key)
     const before = part.size
@@ -33,7 +35,7 @@ export class SpreadMap<K extends string, V> {
     if (this.#size > this.#parts.length * PART_ENTRIES) this.#split()
   }
 
-  /** Returns whether the entry was there. */
+  /** Returns whether the entry existed. */
   delete(key: K): boolean {
     const wasThere = this.#partOf(key).delete(key)
     if (wasThere) this.#size -= 1
@@ -52,7 +54,7 @@ export class SpreadMap<K extends string, V> {
     return this.#parts[index] as Map<K, V>
   }
 
-  /** Divides a part into two. Both are made anew: taking entries out of a `Map` costs more. */
+  /** Splits a part into two new maps: removing entries from a `Map` costs more. */
   #split(): void {
     const index = this.#parts.length - this.#level
     const whole = this.#parts[index] as Map<K, V>
@@ -63,7 +65,7 @@ export class SpreadMap<K extends string, V> {
   }
 }
 
-/** Of the last four characters: in ids that are counted these are the number. */
+/** Hashes the last four characters: in ids with a counter these are its lowest bytes. */
 function hashOf(key: string): number {
   const { length } = key
   let hash = length
@@ -73,9 +75,9 @@ function hashOf(key: string): number {
   return hash >>> 8
 }
 
-// A set of things that have ids and may be a million: as spread.ts, and for the same reason.
+// A set of items with ids, possibly a million: as spread.ts, and for the same reason.
 
-/** A set of things whose ids differ. What is added meanwhile may be met by an iteration. */
+/** A set of items whose ids differ. An iteration may include items added meanwhile. */
 export class SpreadSet<T extends { readonly id: string }> {
   readonly #items = new SpreadMap<string, T>()
 
@@ -87,12 +89,12 @@ export class SpreadSet<T extends { readonly id: string }> {
     return this.#items.get(item.id) === item
   }
 
-  /** Adds an item; another one of the same id leaves. */
+  /** Adds an item; it replaces another one with the same id. */
   add(item: T): void {
     this.#items.set(item.id, item)
   }
 
-  /** Returns whether the item was there. */
+  /** Returns whether the item was in the set. */
   delete(item: T): boolean {
     return this.has(item) && this.#items.delete(item.id)
   }

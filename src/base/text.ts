@@ -1,22 +1,22 @@
-// What an error says as text, for people who look after a cluster: whatever was thrown, and without
-// running into what it may have for traps.
+// Errors as text, for the operators of a cluster: for any thrown value, without running into traps
+// in it.
 
-/** What an error says. */
+/** The text of an error. */
 export interface ErrorText {
   readonly name: string
   readonly message: string
-  /** With name and message, as the engine writes it; '' where there is none. */
+  /** With name and message, as the engine formats it; '' if there is none. */
   readonly stack: string
 }
 
-/** Longer texts are cut, in characters. */
+/** Maximum lengths, in characters. */
 const MOST_OF_ERROR: Readonly<Record<keyof ErrorText, number>> = {
   name: 256,
   message: 1_024,
   stack: 4_096,
 }
 
-/** Never throws, whatever was thrown. */
+/** The text of any thrown value. Never throws. */
 export function errorTextOf(thrown: unknown): ErrorText {
   try {
     if (!(thrown instanceof Error))
@@ -32,7 +32,7 @@ export function errorTextOf(thrown: unknown): ErrorText {
   }
 }
 
-/** The same, no longer than it may be. */
+/** The same, cut to the maximum lengths. */
 export function clippedError({ name, message, stack }: ErrorText): ErrorText {
   return {
     name: name.slice(0, MOST_OF_ERROR.name),

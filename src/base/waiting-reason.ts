@@ -1,15 +1,15 @@
-// Why something waits: one list of words for warnings, errors, progress, status and logs.
+// Why something waits: one vocabulary for warnings, errors, progress, status and logs.
 
 /**
- * Why tasks wait, the reason that keeps them longest first.
+ * Why tasks wait, the longest-lasting reason first.
  *
  * - `no-scheduler`: no scheduler answers.
- * - `no-worker`: the scheduler has no worker that takes tasks.
+ * - `no-worker`: the scheduler has no worker that accepts tasks.
  * - `no-runtime`: its workers run another language than the client.
  * - `no-capability`: none of its workers offers what the task needs.
- * - `all-busy`: every worker that could run it has enough to do.
- * - `limit`: the scheduler has as many tasks waiting as it may have.
- * - `dependency`: it needs the result of another task, which has not ended.
+ * - `all-busy`: every worker that could run it is fully loaded.
+ * - `limit`: the scheduler's queue is at its configured limit.
+ * - `dependency`: it needs the result of another task, which has not finished.
  */
 export const WAITING_REASONS = [
   'no-scheduler',

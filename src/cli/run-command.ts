@@ -59,7 +59,7 @@ function startLog({ logger, description }: OpenedLog, given: readonly Setting[])
   }
 }
 
-/** `--event-loop uvloop is unnecessary: the event loop of Node is libuv, as that of uvloop`. */
+/** `--event-loop uvloop is unnecessary: Node has the same event loop as uvloop: libuv`. */
 function unnecessaryLines(given: readonly Setting[]): readonly string[] {
   return given.flatMap(({ flag, value, origin }) => {
     const why = flag.spec.unnecessary

@@ -67,7 +67,7 @@ interface TravellingClient {
  */
 export function clientOfTask<C>(clientClass: ClientClass<C>): C {
   const scope = taskScopes.current
-  if (scope === undefined) throw new TaskNotFoundError('currentClient: this code runs in no task')
+  if (scope === undefined) throw new TaskNotFoundError('currentClient: this code is not in a task')
   const { host, serializer } = scope
   const known = host.clients.get(serializer)
   if (clientClass.isClient(known) && !clientClass.isClosed(known)) return known

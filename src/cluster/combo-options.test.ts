@@ -144,7 +144,7 @@ test('the error for a wrong value names the option', () => {
     [{ workers: -1 }, /^option workers: .*got -1$/],
     [{ workers: 1, workerNames: ['a', 'b'] }, /^option workerNames: .*2 names for 1 worker$/],
     [{ workers: 2, workerNames: ['a'] }, /^option workerNames: .*1 name for 2 workers$/],
-    [{ workerNames: 'a,b' }, /^option workerNames: expected a list of texts, got "a,b"$/],
+    [{ workerNames: 'a,b' }, /^option workerNames: expected a list of strings, got "a,b"$/],
     [{ address: 'nonsense' }, /^address "nonsense": expected tcp/],
     [{ address: 'tcp://127.0.0.1:70000' }, /port must be a number from 0 to 65535/],
     [{ monitorAddress: 'udp://x:1' }, /^address "udp:\/\/x:1": udp/],

@@ -37,7 +37,7 @@ test('the frames of an error made inside the library are replaced', () => {
   assert.match(error.stack ?? '', /call-site\.test/)
 })
 
-test('what has no stack, or one that cannot be changed, stays as it is', () => {
+test('a value without a stack, or with one that cannot be changed, stays unchanged', () => {
   const frozen = Object.freeze(new Error('frozen'))
   const { stack } = frozen
   addSite(frozen, publicMethod())

@@ -1,19 +1,19 @@
-// Where the user's program has called this library, for the stack of the error that it gets: the
-// library's own frames, and those of a worker, do not lead back to the program.
+// Where the user's program called this library, for the stack of the error that it gets: the frames
+// of the library and of a worker do not lead back to the program.
 
 import { dropFrames } from '../base/error-stack.js'
 import { ScalerError } from '../base/errors.js'
 
-/** A stack, formatted only when it is read, and what the task is called. */
+/** A stack, formatted only when it is read, and the name of the task. */
 export interface CallSite {
   readonly stack?: string | undefined
-  /** So many of the first frames are the library's. */
+  /** How many of the first frames belong to the library. */
   readonly ownFrames: number
-  /** Empty: nobody has said. */
+  /** Empty if none was given. */
   readonly taskName: string
 }
 
-/** What separates the two halves of the stack of an error that came from a worker. */
+/** Separates the two halves of the stack of an error that came from a worker. */
 export const REMOTE_SEPARATOR = '    --- on the worker ---'
 
 const FIRST_FRAME = /\n {4}at /
@@ -22,8 +22,8 @@ const FIRST_FRAME = /\n {4}at /
 export const OWN_FRAMES = 2
 
 /**
- * Where the user's program called a method of the library, `ownFrames` above the caller of this:
- * usually that of the client that calls it.
+ * The place where the user's program called a method of the library, `ownFrames` above the caller
+ * of this function: usually the client that calls it.
  */
 export function captureSite(ownFrames: number = OWN_FRAMES, taskName = ''): CallSite {
   const site: CallSite = { ownFrames, taskName }
@@ -32,8 +32,8 @@ export function captureSite(ownFrames: number = OWN_FRAMES, taskName = ''): Call
 }
 
 /**
- * An error of this library about what a call was given: from now on its stack begins where the
- * user's program has made the call. Others stay as they are.
+ * Makes the stack of a library error about a call's arguments begin where the user's program made
+ * the call. Other errors stay unchanged.
  */
 export function blameCaller(error: unknown, site: CallSite): unknown {
   if (error instanceof ScalerError) {
@@ -44,9 +44,8 @@ export function blameCaller(error: unknown, site: CallSite): unknown {
 }
 
 /**
- * Runs what the user's program has called. An error of this library, also one with which the
- * promise rejects, has a stack that begins where the call was made; so Node prints no line of the
- * library above one that nobody catches.
+ * Runs what the user's program has called. A library error, thrown or rejected, gets a stack that
+ * begins where the call was made; so Node prints no line of the library above an uncaught error.
  */
 export async function asCalled<R>(site: CallSite, run: () => R | PromiseLike<R>): Promise<R> {
   try {
@@ -56,22 +55,20 @@ export async function asCalled<R>(site: CallSite, run: () => R | PromiseLike<R>)
   }
 }
 
-/** Shows in the stack of an error where the task was submitted; `isLocal`: it was made here. */
+/** Adds to an error's stack where the task was submitted; `isLocal`: it was created here. */
 export function placeError(error: unknown, site: CallSite, isLocal: boolean): void {
   if (isLocal) moveToSite(error, site)
   else addSite(error, site)
 }
 
-/** Puts the frames of `site` above those that a remote error brought along. */
+/** Puts the frames of `site` above those of a remote error. */
 export function addSite(error: unknown, site: CallSite): void {
   replaceStack(error, site, (header, frames, remote) =>
     remote === '' ? `${header}\n${frames}` : `${header}\n${frames}\n${REMOTE_SEPARATOR}\n${remote}`,
   )
 }
 
-/**
- * Puts the frames of `site` in place of those of an error that was made deep inside the library.
- */
+/** Replaces the frames of an error created deep inside the library with those of `site`. */
 export function moveToSite(error: unknown, site: CallSite): void {
   replaceStack(error, site, (header, frames) => `${header}\n${frames}`)
 }
@@ -87,7 +84,7 @@ function replaceStack(
   if (frames.length === 0) return
   const own = split(error.stack)
   const value = build(own.header, frames.join('\n'), own.frames)
-  // A user's error may be frozen or have an accessor: then it stays as it is.
+  // A user's error may be frozen or have an accessor: then it stays unchanged.
   Reflect.defineProperty(error, 'stack', { value, configurable: true, writable: true })
 }
 

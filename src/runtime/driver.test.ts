@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { InstantMs, Machine } from '../base/machine.js'
 import { type Clock, Driver } from './driver.js'
 
-/** Time that stands still until it is moved. */
+/** Time that is moved by the test. */
 class HandClock implements Clock {
   #now = 0
   #timers: { readonly at: number; readonly callback: () => void }[] = []
@@ -67,7 +67,7 @@ function setUp(): {
   return { driver, clock, actions, faults }
 }
 
-test('a machine gets its tick when its deadline has come, not before', () => {
+test('a machine gets its tick at its deadline, not before', () => {
   const { driver, clock, actions } = setUp()
   driver.handle('start')
   clock.moveTo(9)
@@ -76,7 +76,7 @@ test('a machine gets its tick when its deadline has come, not before', () => {
   assert.deepEqual(actions, ['start@0', 'tick@10'])
 })
 
-test('a deadline that moves later is met later; one that goes away is not met', () => {
+test('a deadline that moves later fires later; one that is removed does not fire', () => {
   const { driver, clock, actions } = setUp()
   driver.handle('start')
   driver.handle('later')
@@ -90,7 +90,7 @@ test('a deadline that moves later is met later; one that goes away is not met', 
   assert.deepEqual(actions.slice(3), ['start@20', 'never@20'])
 })
 
-test('a machine that throws is stopped and told of', () => {
+test('a machine that throws is stopped and reported', () => {
   const { driver, clock, actions, faults } = setUp()
   driver.handle('start')
   driver.handle('fail')

@@ -1,19 +1,21 @@
-// Runs a machine: hands it events with the time, has its actions performed, and arms one timer for
-// its deadline. The only place where a machine meets a clock.
+// Runs a machine: passes it events with the time, performs its actions, and arms one timer for its
+// deadline. The only place where a machine meets a clock.
 
 import type { InstantMs, Machine } from '../base/machine.js'
 
-// Time for the shells. Machines never see it: they are told the time with each event.
+// Time for the shells. Machines have no clock: they receive the time with each event.
 
-/** A source of instants and timers; tests pass one that they move by hand. */
+/** A source of instants and timers; tests pass one that they move manually. */
 export interface Clock {
-  /** Milliseconds since some point; never goes back, whatever happens to the date. */
+  /** Milliseconds since some point; monotonic, unaffected by clock adjustments. */
   now(): InstantMs
-  /** Calls `callback` once, not before `delayMs` from now. Returns how to take that back. */
+  /**
+   * Calls `callback` once, no sooner than `delayMs` from now. Returns a function that cancels it.
+   */
   after(delayMs: number, callback: () => void): () => void
 }
 
-/** The longest delay that Node's timers take; a longer one is waited for in steps by the driver. */
+/** The longest delay that Node's timers support; the driver waits for longer ones in steps. */
 const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** The machine's monotonic clock. Its timers do not keep the process alive. */
@@ -26,18 +28,18 @@ export const systemClock: Clock = {
   },
 }
 
-/** What a driver needs beside the machine. */
+/** What a driver needs in addition to the machine. */
 interface DriverOptions<Event, Action> {
   readonly machine: Machine<Event, Action>
-  /** The event that a machine gets when its deadline has come. */
+  /** The event passed to the machine when its deadline is reached. */
   readonly tick: Event
-  /** Carries one action out. Must not call `handle`: what it causes comes back as a later event. */
+  /** Performs one action. Must not call `handle`: consequences return as later events. */
   readonly perform: (action: Action) => void
   /**
-   * Called when the machine threw, which is a bug of ours. The machine must not be used after it.
+   * Called when the machine threw, which is a bug of ours. The machine must not be used afterwards.
    */
   readonly onFault: (error: unknown) => void
-  /** Called when the deadline has come; must lead to `handle(tick)`. Default: that itself. */
+  /** Called when the deadline is reached; must lead to `handle(tick)`. Default: just that. */
   readonly onDue?: () => void
   readonly clock?: Clock
 }
@@ -63,7 +65,7 @@ export class Driver<Event, Action> {
     this.#clock = options.clock ?? systemClock
   }
 
-  /** Applies one event now and performs what the machine answers. Ignored after `stop`. */
+  /** Applies one event now and performs the resulting actions. Ignored after `stop`. */
   handle(event: Event): void {
     if (this.#isStopped) return
     try {
@@ -76,7 +78,7 @@ export class Driver<Event, Action> {
     this.#arm()
   }
 
-  /** Ends: no more events, actions or timers. Safe to call twice. */
+  /** Stops: no more events, actions or timers. Safe to call twice. */
   stop(): void {
     this.#isStopped = true
     this.#disarm?.()
@@ -85,7 +87,8 @@ export class Driver<Event, Action> {
   }
 
   /**
-   * A timer that is armed too early is left alone: firing early costs less than re-arming always.
+   * A timer that is armed too early is left alone: firing early costs less than re-arming each
+   * time.
    */
   #arm(): void {
     const deadline = this.#machine.deadline

@@ -19,7 +19,7 @@ async function read(t: TestContext, text: string): Promise<LogDescription> {
   return readLoggingFile(await fileWith(t, text), 'option loggingConfigFile')
 }
 
-test('a file describes outputs, each with its level and form, and fields of all lines', async (t) => {
+test('a file describes outputs, each with level and format, and fields of all lines', async (t) => {
   const text = `
     level = "warning"
     fields = { site = "east", rack = 7, spare = false }
@@ -39,7 +39,7 @@ test('a file describes outputs, each with its level and form, and fields of all 
   })
 })
 
-test('an empty file is the default log; an empty list of outputs is none', async (t) => {
+test('an empty file means the default log; an empty list of outputs none', async (t) => {
   assert.deepEqual(await read(t, ''), {
     outputs: [{ path: '/dev/stdout', level: 'info', format: 'auto' }],
     fields: {},
@@ -47,13 +47,13 @@ test('an empty file is the default log; an empty list of outputs is none', async
   assert.deepEqual((await read(t, 'output = []')).outputs, [])
 })
 
-test('what is wrong is told in one line, with its place and what may be there', async (t) => {
+test('an error is one line, with its position and what is allowed', async (t) => {
   const cases: readonly (readonly [text: string, message: string])[] = [
-    ['levl = "INFO"', '1:1: levl: there is no such key; is it level?'],
-    ['\n[[outputs]]\npath = "a"', '2:1: outputs: there is no such key; is it output?'],
+    ['levl = "INFO"', '1:1: levl: unknown key; is it level?'],
+    ['\n[[outputs]]\npath = "a"', '2:1: outputs: unknown key; is it output?'],
     [
       '[[output]]\npath = "a"\n[[output]]\npath = "b"\n  levels = 1',
-      '5:3: [[output]] levels: there is no such key; is it level?',
+      '5:3: [[output]] levels: unknown key; is it level?',
     ],
     [
       '[[output]]\npath = "a"\nlevel = "INFOO"',
@@ -72,7 +72,7 @@ test('what is wrong is told in one line, with its place and what may be there', 
       '[fields]\na = "b"\nx = [1]',
       '3:1: fields.x: expected text, a number or a boolean, got an array',
     ],
-    ['[fields]\ntime = 1', '2:1: fields.time: every line has its own; expected another name'],
+    ['[fields]\ntime = 1', '2:1: fields.time: this name is reserved; expected another'],
   ]
   for (const [text, message] of cases) {
     const path = await fileWith(t, text)
@@ -84,7 +84,7 @@ test('what is wrong is told in one line, with its place and what may be there', 
   }
 })
 
-test('a syntax error is told with line and column', async (t) => {
+test('a syntax error is reported with line and column', async (t) => {
   const path = await fileWith(t, 'level = "INFO"\nfields = {\n')
   await assert.rejects(readLoggingFile(path, 'x'), (error) => {
     assert.ok(error instanceof ConfigError)
@@ -93,7 +93,7 @@ test('a syntax error is told with line and column', async (t) => {
   })
 })
 
-test('a file that cannot be read is told with the option that named it', async (t) => {
+test('a file that cannot be read is reported with the option that named it', async (t) => {
   const missing = join(tmpdir(), 'scaler-no-such-folder', 'log.toml')
   await assert.rejects(openLogger({ loggingConfigFile: missing }), {
     name: 'ConfigError',

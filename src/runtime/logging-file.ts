@@ -1,7 +1,7 @@
 // The file that describes a log (docs/configuration.md#logging): several outputs, each with its own
-// level and form, and fields for every line. TOML:
+// level and format, and fields for every line. TOML:
 //
-//   level = "INFO"                 # of outputs that do not say their own
+//   level = "INFO"                 # of outputs without their own level
 //   fields = { site = "east" }     # added to every line
 //   [[output]]
 //   path = "/dev/stdout"
@@ -21,7 +21,7 @@ import { parseToml, type TomlPath, tomlPosition } from './toml.js'
 /** Where lines go. */
 export interface OutputDescription {
   readonly path: string
-  /** The least that is said there. */
+  /** The lowest level that is written there. */
   readonly level: LogLevel
   /** `auto`: text on a terminal, JSON lines elsewhere. */
   readonly format: 'auto' | 'text' | 'json'
@@ -30,7 +30,7 @@ export interface OutputDescription {
 /** A log. */
 export interface LogDescription {
   readonly outputs: readonly OutputDescription[]
-  /** What every line has beside its own fields. */
+  /** Fields added to every line. */
   readonly fields: LogFields
 }
 
@@ -38,12 +38,13 @@ type Table = Readonly<Record<string, unknown>>
 
 const DEFAULT_PATH = '/dev/stdout'
 const FORMATS = ['auto', 'text', 'json'] as const
-/** What a line has of its own. */
+/** Names that every line already uses. */
 const TAKEN_FIELDS = new Set(['time', 'level', 'message'])
 
 /**
  * Reads and checks a logging file. Rejects with `ConfigError`: one line with the file, line and
- * column, what is there and what may be. `owner` is who named the file: `option loggingConfigFile`.
+ * column, what was found and what is allowed. `owner` is the option that named the file: `option
+ * loggingConfigFile`.
  */
 export async function readLoggingFile(path: string, owner: string): Promise<LogDescription> {
   let bytes: Buffer
@@ -63,7 +64,7 @@ function textOf(path: string, bytes: Uint8Array): string {
   }
 }
 
-/** One file: what it says, and where. */
+/** One file: its content, and where each key was written. */
 class LoggingFile {
   readonly #path: string
   readonly #text: string
@@ -116,7 +117,7 @@ class LoggingFile {
     if (!isTable(fields)) throw this.#error(['fields'], 'expected a table', fields)
     const entries = Object.entries(fields).map(([name, value]) => {
       if (TAKEN_FIELDS.has(name)) {
-        throw this.#error(['fields', name], 'every line has its own; expected another name')
+        throw this.#error(['fields', name], 'this name is reserved; expected another')
       }
       if (typeof value === 'string' || typeof value === 'boolean') return [name, value] as const
       if (typeof value === 'number' && Number.isFinite(value)) return [name, value] as const
@@ -128,7 +129,7 @@ class LoggingFile {
   #checkKeys(table: Table, at: TomlPath, known: readonly string[]): void {
     for (const name of Object.keys(table)) {
       if (known.includes(name)) continue
-      throw this.#error([...at, name], `there is no such key${nearestHint(name, known)}`)
+      throw this.#error([...at, name], `unknown key${nearestHint(name, known)}`)
     }
   }
 

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { test } from 'node:test'
 import { machineId, peerInfo } from './peer-info.js'
 
-test('a process tells where it is and since when', () => {
+test('a process reports where it runs and since when', () => {
   const info = peerInfo({ name: 'main.mjs' })
   const { name, host, pid, endsMS, allocation } = info
   const expected = {
@@ -19,7 +19,7 @@ test('a process tells where it is and since when', () => {
   assert.ok(info.startedMS <= Date.now() && info.startedMS > Date.now() - 3_600_000)
 })
 
-test('all processes of a machine have the same id of it', () => {
+test('all processes on a machine report the same machine id', () => {
   const path = new URL('peer-info.js', import.meta.url).href
   const program = `import(${JSON.stringify(path)}).then((it) => console.log(it.machineId()))`
   const other = execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' }).trim()

@@ -1,4 +1,4 @@
-// What a process tells others of itself: docs/protocol.md#peers.
+// What a process reports about itself to others: docs/protocol.md#peers.
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -7,12 +7,14 @@ import { type Address, codeOf, parseAddress } from '../transport/address.js'
 import type { PeerInfo } from '../wire/message.js'
 import { packageVersion } from './process-statistics.js'
 
-// The addresses that clusters of this process serve: whoever connects to one of them is in the same
-// program.
+// The addresses that clusters of this process serve: a client that connects to one of them runs in
+// the same program.
 
 const served = new Map<string, number>()
 
-/** A cluster of this process serves an address, until the returned function is called. */
+/**
+ * Records that a cluster of this process serves an address, until the returned function is called.
+ */
 export function serveLocally(address: string): () => void {
   const key = keyOf(address)
   served.set(key, (served.get(key) ?? 0) + 1)
@@ -23,7 +25,7 @@ export function serveLocally(address: string): () => void {
   }
 }
 
-/** Whether a cluster of this process serves an address. False for what is no address. */
+/** Whether a cluster of this process serves an address. False for an invalid address. */
 export function isServedLocally(address: string): boolean {
   if (served.size === 0) return false
   try {
@@ -33,7 +35,7 @@ export function isServedLocally(address: string): boolean {
   }
 }
 
-/** This machine has several names. */
+/** Names of this machine. */
 const THIS_MACHINE = new Set(['localhost', '127.0.0.1', '::1'])
 
 function keyOf(text: string): string {
@@ -42,20 +44,20 @@ function keyOf(text: string): string {
   return `tcp ${THIS_MACHINE.has(address.host) ? '' : address.host} ${address.port}`
 }
 
-/** Made anew by Linux at each start, and seen by all its containers. */
+/** Created anew by Linux at each boot; the same in all containers. */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 
 let machineIdOfProcess: string | undefined
 
-/** What is told of a process beside what it knows by itself. */
+/** What is reported about a process in addition to what it can find out on its own. */
 interface OwnInfo {
   readonly name: string
-  /** By this machine's clock, in milliseconds since 1970; 0 = no limit is known. */
+  /** By this machine's clock, in milliseconds since 1970; 0 = no known limit. */
   readonly endsMS?: number
   readonly allocation?: string
 }
 
-/** This process, for its scheduler. */
+/** This process, as described to its scheduler. */
 export function peerInfo({ name, endsMS = 0, allocation = '' }: OwnInfo): PeerInfo {
   return {
     name,
@@ -70,9 +72,9 @@ export function peerInfo({ name, endsMS = 0, allocation = '' }: OwnInfo): PeerIn
 }
 
 /**
- * The same text in all processes on this running system: 16 hexadecimal digits. Another one after
- * the next start, except where the system has no id of its own: there it is made of the name of the
- * machine. '' while it cannot be read, for want of file descriptors for instance.
+ * The same text in all processes on this running system: 16 hexadecimal digits. It changes at each
+ * boot, except where the system has no boot id: there it is derived from the name of the machine.
+ * '' while it cannot be read, for example without a free file descriptor.
  */
 export function machineId(): string {
   if (machineIdOfProcess !== undefined) return machineIdOfProcess
@@ -90,7 +92,7 @@ function systemId(): string | undefined {
   }
 }
 
-/** What cannot be read now is not worth a failure. */
+/** A failed read is not worth an error. */
 function ownVersion(): string {
   try {
     return packageVersion()

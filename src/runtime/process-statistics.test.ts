@@ -11,7 +11,7 @@ import {
   ProcessSampler,
 } from './process-statistics.js'
 
-test('the CPU time of a process whose name looks like fields is found', () => {
+test('the CPU time of a process whose name looks like fields is parsed', () => {
   const after = '7777 4 5 6 7 8 9 10 250 50 0 0 20 0 1 0 100'
   assert.equal(parseCpuTime(`42 (a) b (c)) S 1 2 ${after}`), 3000)
   assert.equal(parseCpuTime(''), undefined)
@@ -24,12 +24,12 @@ test('kernel files are read line by line', () => {
   assert.equal(parseKib(text, 'Mem'), undefined)
 })
 
-test('available memory is some, and not more than there is', () => {
+test('available memory is positive, and at most the total', () => {
   const bytes = availableMemory()
   assert.ok(bytes > 0 && bytes <= totalmem(), String(bytes))
 })
 
-test('this process: memory at once, CPU once it has worked', () => {
+test('this process: memory immediately, CPU once it has worked', () => {
   const sampler = new ProcessSampler()
   const first = sampler.sample()
   assert.equal(first.resource.cpu, 0)
@@ -41,7 +41,7 @@ test('this process: memory at once, CPU once it has worked', () => {
   assert.ok(second.resource.cpu > 0)
 })
 
-test('another process: memory while it lives, nothing once it is gone', async (context) => {
+test('another process: memory while it runs, nothing once it has exited', async (context) => {
   const program = 'console.log(); setInterval(() => {}, 1000)'
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'ignore'] })
   context.after(() => child.kill('SIGKILL'))

@@ -1,6 +1,6 @@
-// What processes and the machine use, for heartbeats and monitors. Everything is read from the
-// kernel where it has files for it (Linux), else from Node. Nothing here ever throws: a number that
-// cannot be had is the last one that could, or 0.
+// Resource usage of processes and the machine, for heartbeats and monitors. Read from the kernel's
+// files where they exist (Linux), otherwise from Node. Nothing here ever throws: a number that is
+// unavailable keeps its last value, or is 0.
 
 import { readFileSync } from 'node:fs'
 import type { Resource } from '../wire/message.js'
@@ -14,7 +14,7 @@ export function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** Samples taken within this time are one: many workers may share a process. */
+/** Samples taken within this time are shared: many workers may run in one process. */
 const SHARED_FOR_MS = 100
 
 /** Clock ticks per second in `/proc`: a constant of the kernel's interface on all its platforms. */
@@ -25,9 +25,9 @@ const MAX_CPU = 65_535
 
 /** What this process uses, and what the machine has left. */
 interface ProcessSample {
-  /** CPU percent times 10 since the sample before (0 at first), and resident bytes. */
+  /** CPU percent times 10 since the previous sample (0 at first), and resident bytes. */
   readonly resource: Resource
-  /** Memory that the machine could still give, in bytes. */
+  /** Memory that the machine can still provide, in bytes. */
   readonly rssFree: number
 }
 
@@ -39,7 +39,7 @@ export class ProcessSampler {
   #last: ProcessSample | undefined
   #sampledAt = 0
 
-  /** What has been used since the last call; calls in quick succession get the same answer. */
+  /** Usage since the last call; calls in quick succession get the same answer. */
   sample(): ProcessSample {
     const now = performance.now()
     if (this.#last !== undefined && now - this.#sampledAt < SHARED_FOR_MS) return this.#last
@@ -53,7 +53,7 @@ export class ProcessSampler {
   }
 }
 
-/** Watches another process on this machine. Where the kernel has no `/proc`, it reads as unused. */
+/** Watches another process on this machine. Where the kernel has no `/proc`, it reads as idle. */
 export class ChildSampler {
   readonly #cpu = new CpuMeter()
   readonly #cpuMs: Reading
@@ -65,7 +65,8 @@ export class ChildSampler {
   }
 
   /**
-   * CPU percent times 10 since the last call (0 at first), and resident bytes; 0 once it is gone.
+   * CPU percent times 10 since the last call (0 at first), and resident bytes; 0 once it has
+   * exited.
    */
   sample(): Resource {
     const cpu = this.#cpu.measure(this.#cpuMs.value, performance.now())
@@ -73,14 +74,14 @@ export class ChildSampler {
   }
 }
 
-/** Memory that the machine could give to programs without swapping, in bytes. May throw. */
+/** Memory that the machine can give to programs without swapping, in bytes. May throw. */
 export function availableMemory(): number {
   return parseKib(readKernelFile('/proc/meminfo'), 'MemAvailable') ?? freeMemory()
 }
 
 /** User and system time of a process in milliseconds, from the text of its `/proc/<pid>/stat`. */
 export function parseCpuTime(stat: string): number | undefined {
-  // The second field, the name of the program, may itself hold spaces and parentheses.
+  // The second field, the name of the program, may itself contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
   return Number.isFinite(ticks) ? (ticks * 1000) / TICKS_PER_SECOND : undefined
@@ -92,7 +93,7 @@ export function parseKib(text: string, name: string): number | undefined {
   return match === null ? undefined : Number(match[1]) * KIB
 }
 
-/** Turns a growing count of CPU time into the percentage between two looks at it. */
+/** Turns a growing amount of CPU time into the percentage between two calls. */
 class CpuMeter {
   #cpuMs: number | undefined
   #at = 0

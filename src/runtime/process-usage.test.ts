@@ -1,4 +1,4 @@
-// Each way in which the system can refuse, at each place where it is asked for statistics.
+// Each way in which the system can fail, at each place where statistics are read.
 
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
@@ -11,7 +11,7 @@ import { ProcessUsage, Reading } from './process-usage.js'
 
 const CODES = ['EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC', 'EACCES', 'EPERM', 'EAGAIN', 'EIO'] as const
 
-/** The calls: the object that has each, and its name there. */
+/** The calls: the object that has each, and its method name. */
 const CALLS = {
   'process.memoryUsage.rss': [process.memoryUsage, 'rss'],
   'process.memoryUsage': [process, 'memoryUsage'],
@@ -21,7 +21,7 @@ const CALLS = {
   'fs.readFileSync': [fs, 'readFileSync'],
 } as const satisfies Readonly<Record<string, readonly [object, string]>>
 
-/** What timers, heartbeats and tasks do with what they ask for. */
+/** Where timers, heartbeats and tasks read statistics. */
 const SITES: Readonly<Record<string, () => () => unknown>> = {
   'heartbeat of a process': () => {
     const sampler = new ProcessSampler()
@@ -74,7 +74,7 @@ function fail(t: TestContext, call: keyof typeof CALLS, code: string): void {
 }
 
 for (const call of Object.keys(CALLS) as (keyof typeof CALLS)[]) {
-  test(`no statistic is worth a failure: ${call}`, async (t) => {
+  test(`statistics never fail: ${call}`, async (t) => {
     for (const code of CODES) {
       await t.test(code, (sub) => {
         const fresh = Object.values(SITES).map((open) => open())
@@ -87,7 +87,7 @@ for (const call of Object.keys(CALLS) as (keyof typeof CALLS)[]) {
   })
 }
 
-test('what cannot be had is what it was last, or 0', () => {
+test('an unavailable number keeps its last value, or is 0', () => {
   const answers = [undefined, 7, new Error('EMFILE'), undefined, 9]
   const reading = new Reading(() => {
     const answer = answers.shift()
@@ -98,7 +98,7 @@ test('what cannot be had is what it was last, or 0', () => {
   assert.deepEqual(values, [0, 7, 7, 7, 9])
 })
 
-test('a heartbeat goes on with the memory that was seen last', (t) => {
+test('a heartbeat continues with the last known memory', (t) => {
   const usage = new ProcessUsage()
   const before = usage.rssBytes
   fail(t, 'process.memoryUsage.rss', 'EMFILE')

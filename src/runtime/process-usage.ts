@@ -1,28 +1,29 @@
-// What the system says of this process and of the machine. Each such call can fail: reading memory
-// opens a file, and a process may have no file descriptor left. Statistics are worth no failure, so
-// all of these calls are here (`npm run check` sees to it), behind readings that do not throw.
+// What the system reports about this process and the machine. Each such call can fail: reading
+// memory opens a file, and a process may have no file descriptor left. Statistics are not worth a
+// failure, so all of these calls are here (`npm run check` enforces it), behind readings that do
+// not throw.
 
 import { readFileSync } from 'node:fs'
 import { freemem } from 'node:os'
 
 const KIB = 1024
 
-/** A number of the system's: the last one that could be had, 0 before there was any. */
+/** A number from the system: the last known value, 0 before there was any. */
 export class Reading {
   readonly #read: () => number | undefined
   #last = 0
 
-  /** `read` may throw, or return undefined, where there is no number now. */
+  /** `read` may throw, or return undefined, when the number is unavailable. */
   constructor(read: () => number | undefined) {
     this.#read = read
   }
 
-  /** The number of now, or the last one. Never throws. */
+  /** The current number, or the last known one. Never throws. */
   get value(): number {
     try {
       this.#last = this.#read() ?? this.#last
     } catch {
-      // The last one is the best there is.
+      // Keep the last known value.
     }
     return this.#last
   }
@@ -40,23 +41,23 @@ export class ProcessUsage {
     return this.#rss.value
   }
 
-  /** The most resident memory that it ever had, in bytes. */
+  /** The peak resident memory, in bytes. */
   get peakRssBytes(): number {
     return this.#peakRss.value
   }
 
-  /** What objects and buffers take of it, in bytes. */
+  /** The part of it used by objects and buffers, in bytes. */
   get usedBytes(): number {
     return this.#used.value
   }
 
-  /** CPU time since its start, in milliseconds. */
+  /** CPU time since the process started, in milliseconds. */
   get cpuMs(): number {
     return this.#cpuMs.value
   }
 }
 
-/** The text of a file of the kernel's; '' if there is none. May throw if it cannot be read now. */
+/** The text of a kernel file; '' if it does not exist. May throw if it cannot be read now. */
 export function readKernelFile(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -67,7 +68,7 @@ export function readKernelFile(path: string): string {
   }
 }
 
-/** Memory that nothing uses, in bytes. May throw, as all of the system's. */
+/** Unused memory, in bytes. May throw, like every system call here. */
 export function freeMemory(): number {
   return freemem()
 }

@@ -19,13 +19,13 @@ function scopeOf(id: string): TaskScope {
   }
 }
 
-test('outside of tasks there is none', () => {
+test('outside tasks there is no current task', () => {
   const scopes = new TaskScopes()
   assert.equal(scopes.current, undefined)
   assert.throws(() => currentTask(), { name: 'TaskNotFoundError' })
 })
 
-test('until tasks can be mixed up, the one that runs is known without being followed', async () => {
+test('until tasks can overlap, the running one is known without being followed', async () => {
   const scopes = new TaskScopes()
   const scope = scopeOf('a')
   await scopes.run(scope, async () => {
@@ -41,7 +41,7 @@ test('until tasks can be mixed up, the one that runs is known without being foll
   assert.equal(scopes.current, undefined)
 })
 
-test('from then on each is followed through all that it awaits', async () => {
+test('from then on each is followed through everything it awaits', async () => {
   const scopes = new TaskScopes()
   const [a, b] = [scopeOf('a'), scopeOf('b')]
   const seen: (TaskScope | undefined)[] = []
@@ -69,7 +69,7 @@ test('from then on each is followed through all that it awaits', async () => {
   assert.equal(scopes.current, undefined)
 })
 
-test('what a task leaves in its context does not reach the next, followed or not', () => {
+test('the leftover context of a task does not reach the next, followed or not', () => {
   const scopes = new TaskScopes()
   const storage = new AsyncLocalStorage<string>()
   const visit = (id: string): string | undefined => {

@@ -1,97 +1,97 @@
-// The task in which code runs. A processor says it; user code (`currentTask`) and clients that are
-// used inside of tasks ask. Apart from both, because a worker knows nothing of clients.
+// The task in which code runs. The processor sets it; user code (`currentTask`) and clients used
+// inside tasks read it. Kept apart from both, because a worker does not depend on the client.
 //
-// Following a task through all that it awaits costs something at every `await`, so that is switched
-// on only when tasks can be mixed up: a processor runs one after the other until a task has
-// submitted tasks itself.
+// Following a task through everything it awaits has a cost at every `await`, so it is enabled only
+// once tasks can overlap: a processor runs one task after the other until a task has submitted
+// tasks itself.
 
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { TaskNotFoundError } from '../base/errors.js'
 import type { Identity, TaskId } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 
-/** What a function can learn of the task that it runs in, and tell about it. */
+/** What a function can find out about the task it runs in, and report about it. */
 export interface TaskContext {
-  /** The id of the task in hex: that of its future. */
+  /** The id of the task in hex: the same as its future's. */
   readonly id: string
-  /** That of its options, else that of its function. */
+  /** The name from its options, otherwise that of its function. */
   readonly name: string
-  /** 1 for the first run, 2 for the second one, … */
+  /** 1 for the first run, 2 for the second, … */
   readonly attempt: number
   /**
-   * By name what the task has of the `capabilities` that it was submitted with: the numbers of its
-   * units, from 0, which no other task on the same host has meanwhile; none of what it only needs
-   * the name of. `{ gpu: [0] }`.
+   * The units assigned to the task, by name of the `capabilities` it was submitted with: unit
+   * numbers from 0, not shared with any other task on the same host at that time; empty for a
+   * capability without units. `{ gpu: [0] }`.
    */
   readonly capabilities: Readonly<Record<string, readonly number[]>>
-  /** Aborts when the task is cancelled or has run for too long; the reason says which. */
+  /** Aborts when the task is cancelled or exceeds its time limit; the reason says which. */
   readonly signal: AbortSignal
-  /** Goes to the log of the worker, with the task's id. */
+  /** Writes to the log of the worker, with the task's id. */
   readonly log: Logger
   /**
-   * Tells the future of the task how far it is: `done` of `total`, in whatever unit; a `total` of 0
-   * stands for unknown. May be called often: what cannot be told in time is left out. Throws
-   * `RangeError` for what is not a finite number or below 0.
+   * Reports progress to the task's future: `done` of `total`, in any unit; a `total` of 0 means
+   * unknown. May be called often: updates that come too fast are skipped. Throws `RangeError` for a
+   * number that is negative or not finite.
    */
   setProgress(done: number, total?: number): void
 }
 
-/** How values travel between this process and the client of a task. */
+/** How values travel between this process and the client that submitted a task. */
 export interface ScopeSerializer {
   serialize(value: unknown): Uint8Array
   deserialize(bytes: Uint8Array): unknown
 }
 
-/** The worker that tasks run in, as clients inside of them need it. */
+/** The worker that runs the tasks, as needed by clients inside them. */
 export interface TaskHost {
-  /** Where the worker's scheduler is. */
+  /** The address of the worker's scheduler. */
   readonly address: string
   readonly worker: Identity
-  /** The clients of this process, one per serializer, for as long as the process lives. */
+  /** The clients of this process, one per serializer, for the lifetime of the process. */
   readonly clients: Map<ScopeSerializer, unknown>
 }
 
 /** One run of a task. */
 export interface TaskScope {
   readonly taskId: TaskId
-  /** Tasks that it submits are one more urgent. */
+  /** Tasks that it submits are more urgent by one. */
   readonly priority: number
-  /** Where what it prints goes, and what tasks print that it submits. */
+  /** Where its output goes, and the output of tasks that it submits. */
   readonly output: 'log' | 'forward' | 'off'
   /** The client that prints it. */
   readonly outputClient: Identity
   readonly context: TaskContext
-  /** That of the client whose task it is. */
+  /** The serializer of the client that submitted the task. */
   readonly serializer: ScopeSerializer
   readonly host: TaskHost
-  /** It has submitted something: until that has ended others may run beside it. */
+  /** The task has submitted another task: until that has finished, others may run concurrently. */
   childStarted(): void
   /** Called as often as `childStarted`. */
   childEnded(): void
 }
 
-/** Nothing is told when the resource goes, so nobody has to watch for that. */
+/** No callback is needed when the resource is collected, so it need not be tracked. */
 const UNWATCHED = { requireManualDestroy: true }
 
-/** Which task runs. One per process: `taskScopes`. */
+/** Tracks which task is running. One per process: `taskScopes`. */
 export class TaskScopes {
   #storage: AsyncLocalStorage<TaskScope> | undefined
-  /** While nothing is followed: the only task that runs, or the one that began to submit tasks. */
+  /** While tasks are not followed: the only running task, or the one that began to submit tasks. */
   #only: TaskScope | undefined
 
-  /** The task in which the caller runs; undefined outside of tasks. */
+  /** The task in which the caller runs; undefined outside tasks. */
   get current(): TaskScope | undefined {
     return this.#storage?.getStore() ?? this.#only
   }
 
-  /** The same where it is certain: undefined while nothing is followed. */
+  /** The same, but only where it is certain: undefined while tasks are not followed. */
   get followed(): TaskScope | undefined {
     return this.#storage?.getStore()
   }
 
   /**
-   * Calls `fn` as a part of the task, in an asynchronous context of its own: `enterWith` in one
-   * task does not reach the next.
+   * Calls `fn` as part of the task, in its own asynchronous context: `enterWith` in one task does
+   * not affect the next.
    */
   run<R>(scope: TaskScope, fn: () => R): R {
     const storage = this.#storage
@@ -111,7 +111,7 @@ export class TaskScopes {
     if (this.#only === scope) this.#only = undefined
   }
 
-  /** From now on tasks may run beside each other. Called inside of a task. */
+  /** From now on tasks may overlap. Called inside a task. */
   follow(): void {
     if (this.#storage !== undefined) return
     this.#storage = new AsyncLocalStorage()
@@ -119,12 +119,12 @@ export class TaskScopes {
   }
 }
 
-/** Which task runs in this process. */
+/** Tracks which task is running in this process. */
 export const taskScopes: TaskScopes = new TaskScopes()
 
-/** The task that the calling function runs in. Throws `TaskNotFoundError` outside of tasks. */
+/** The task in which the calling function runs. Throws `TaskNotFoundError` outside tasks. */
 export function currentTask(): TaskContext {
   const scope = taskScopes.current
-  if (scope === undefined) throw new TaskNotFoundError('currentTask: this code runs in no task')
+  if (scope === undefined) throw new TaskNotFoundError('currentTask: this code is not in a task')
   return scope.context
 }

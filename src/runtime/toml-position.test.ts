@@ -33,7 +33,7 @@ function lineAndColumn(...path: TomlPath): string {
   return position === undefined ? 'nowhere' : `${position.line}:${position.column}`
 }
 
-test('keys and tables are found where they stand', () => {
+test('keys and tables are located', () => {
   assert.equal(lineAndColumn('top'), '2:1')
   assert.equal(lineAndColumn('a', 'b', 'c d'), '3:2')
   assert.equal(lineAndColumn('scheduler'), '8:1')
@@ -43,7 +43,7 @@ test('keys and tables are found where they stand', () => {
   assert.equal(lineAndColumn('cluster', 'deep', 'workers'), '17:3')
 })
 
-test('elements of arrays of tables are told apart', () => {
+test('elements of arrays of tables are distinguished', () => {
   assert.equal(lineAndColumn('output'), '18:1')
   assert.equal(lineAndColumn('output', 0, 'path'), '19:1')
   assert.equal(lineAndColumn('output', 0, 'inner', 'z'), '21:1')
@@ -52,18 +52,18 @@ test('elements of arrays of tables are told apart', () => {
   assert.equal(lineAndColumn('output', 1, 'after'), '25:1')
 })
 
-test('what stands within a line is found where its holder begins', () => {
+test('a nested value is located where its container begins', () => {
   assert.equal(lineAndColumn('output', 1, 'inline', 'path'), '24:1')
   assert.equal(lineAndColumn('a', 'b', 'c d', 2, 'y'), '3:2')
 })
 
-test('what is in comments and texts is no key', () => {
+test('text in comments and strings is not a key', () => {
   assert.equal(lineAndColumn('not'), 'nowhere')
   assert.equal(lineAndColumn('level'), 'nowhere')
   assert.equal(lineAndColumn('cluster', 'workers'), lineAndColumn('cluster'))
 })
 
-test('text that is no TOML ends the search', () => {
+test('text that is not TOML ends the search', () => {
   assert.equal(tomlPosition('= 3', ['b']), undefined)
   assert.equal(tomlPosition('[a', ['b']), undefined)
   assert.equal(tomlPosition('', ['b']), undefined)

@@ -1,10 +1,10 @@
-// Where the keys of a TOML file stand: the parser tells values, and an error about one of them has
-// to say where it was written. Only for text that the parser has accepted.
+// Locates the keys of a TOML file: the parser returns only values, but an error about one of them
+// must say where it was written. Only for text that the parser has accepted.
 
 import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from '../base/errors.js'
 
-/** A place in a text; both count from 1. */
+/** A position in a text; both numbers count from 1. */
 interface TextPosition {
   readonly line: number
   readonly column: number
@@ -14,8 +14,8 @@ interface TextPosition {
 export type TomlPath = readonly (string | number)[]
 
 /**
- * Where the key or table at `path` is written; where it is not (`{ … }` in one line), what holds
- * it. Undefined if nothing of the path is there.
+ * The position of the key or table at `path`; where it has none of its own (`{ … }` on one line),
+ * that of its container. Undefined if no part of the path exists.
  */
 export function tomlPosition(text: string, path: TomlPath): TextPosition | undefined {
   const places = new PlaceReader(text).read()
@@ -26,7 +26,7 @@ export function tomlPosition(text: string, path: TomlPath): TextPosition | undef
   return undefined
 }
 
-/** The place of a character. */
+/** The position of a character. */
 function positionAt(text: string, at: number): TextPosition {
   const before = text.slice(0, at)
   const lineStart = before.lastIndexOf('\n') + 1
@@ -41,18 +41,18 @@ const BLANK = /[ \t\r\n]*(?:#[^\n]*[ \t\r\n]*)*/y
 const SPACE = /[ \t]*/y
 const DOT = /[ \t]*\.[ \t]*/y
 const BARE_KEY = /[A-Za-z0-9_-]+/y
-/** Strings first, so that what is in them means nothing. */
+/** Strings first, so that their content is skipped. */
 const VALUE_PART =
   /"""[^]*?(?<!\\)(?:\\\\)*"""+|'''[^]*?'''+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[^]/y
 
-/** Reads one text from its beginning to its end. */
+/** Reads one text from beginning to end. */
 class PlaceReader {
   readonly #text: string
   readonly #places = new Map<string, number>()
   /** How many elements each array of tables has so far. */
   readonly #counts = new Map<string, number>()
   #at = 0
-  /** What the keys that follow belong to. */
+  /** The table to which the following keys belong. */
   #table: TomlPath = []
 
   constructor(text: string) {
@@ -66,7 +66,7 @@ class PlaceReader {
       const start = this.#at
       if (this.#text[start] === '[') this.#readHeader()
       else this.#readPair()
-      // Not TOML: whoever asks has a parser that says so.
+      // Not TOML: the caller has a parser that reports it.
       if (this.#at === start) break
       this.#skip(BLANK)
     }
@@ -109,7 +109,7 @@ class PlaceReader {
     }
   }
 
-  /** Names that stand for the last element of an array of tables get its index. */
+  /** Names that refer to the last element of an array of tables get its index. */
   #resolve(names: readonly string[]): TomlPath {
     const path: (string | number)[] = []
     for (const name of names) {
@@ -132,7 +132,7 @@ class PlaceReader {
     return names
   }
 
-  /** The first place counts. */
+  /** The first position counts. */
   #note(path: TomlPath, at: number): void {
     const key = keyOf(path)
     if (!this.#places.has(key)) this.#places.set(key, at)
@@ -158,12 +158,11 @@ function unquote(name: string): string {
   }
 }
 
-// Parses TOML that people have written by hand: an error says where it is, and what is usually
-// meant there.
+// Parses handwritten TOML: an error says where it is, and what was probably meant.
 
 /**
- * The tables of a file. Throws `ConfigError`, one line that begins with `path:line:column`, for
- * what is not TOML.
+ * The tables of a file. Throws a `ConfigError` for invalid TOML: one line that begins with
+ * `path:line:column`.
  */
 export function parseToml(path: string, text: string): Readonly<Record<string, unknown>> {
   try {
@@ -177,13 +176,13 @@ export function parseToml(path: string, text: string): Readonly<Record<string, u
   }
 }
 
-/** What most slips look like; of a line that is wrong, the first that fits is meant. */
+/** What most mistakes look like; for an invalid line, the first match applies. */
 const SLIPS: readonly (readonly [RegExp, string])[] = [
-  [/^\s*\[[^\]]*$/, 'a section is written [NAME]'],
-  [/^[^=[]*$/, 'a setting is written KEY = VALUE'],
-  [/=\s*(?:true|false|yes|no|on|off)\b/i, 'a switch is true or false, in small letters'],
-  [/"[^"]*\\/, 'a backslash in "…" is written \\\\; in \'…\' it stands for itself'],
-  [/=\s*[^\s"'[{\d+-]/, 'text is written in quotes'],
+  [/^\s*\[[^\]]*$/, 'write a section as [NAME]'],
+  [/^[^=[]*$/, 'write a setting as KEY = VALUE'],
+  [/=\s*(?:true|false|yes|no|on|off)\b/i, 'write a switch as true or false, in lower case'],
+  [/"[^"]*\\/, 'write a backslash in "…" as \\\\; in \'…\' it is literal'],
+  [/=\s*[^\s"'[{\d+-]/, 'write text in quotes'],
 ]
 
 function adviceFor(line: string): string {

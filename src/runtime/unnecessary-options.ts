@@ -1,11 +1,11 @@
-// Options that users of the system know and that have nothing to do here. They are accepted, and
-// one log line says why they are unnecessary.
+// Options that users of the system know and that have no effect here. They are accepted, and one
+// log line says why they are unnecessary.
 
 import type { OptionTable } from '../base/option.js'
 
-/** Accepted for those who know them; without effect. */
+/** Accepted for compatibility, without effect. */
 export interface UnnecessaryOptions {
-  /** `'builtin'` or `'uvloop'`. Unnecessary: the event loop of Node is libuv. */
+  /** `'builtin'` or `'uvloop'`. Unnecessary: Node's event loop is libuv. */
   readonly eventLoop?: string | undefined
   /** 1: unnecessary, there are no ZeroMQ threads. 1 to 1,024. */
   readonly ioThreads?: number | undefined
@@ -27,7 +27,7 @@ export const UNNECESSARY_OPTIONS: OptionTable<UnnecessaryOptions> = {
     default: 'builtin',
     flag: 'event-loop',
     short: ['-e', '-el'],
-    unnecessary: 'the event loop of Node is libuv, as that of uvloop',
+    unnecessary: 'Node has the same event loop as uvloop: libuv',
   },
   ioThreads: {
     type: { kind: 'integer', min: 1, max: 1_024 },
@@ -35,7 +35,7 @@ export const UNNECESSARY_OPTIONS: OptionTable<UnnecessaryOptions> = {
     default: 1,
     flag: 'io-threads',
     short: ['-it'],
-    unnecessary: 'Node reads and writes sockets without threads',
+    unnecessary: 'Node needs no threads for sockets',
   },
 }
 

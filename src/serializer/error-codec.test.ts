@@ -252,7 +252,7 @@ test('a chain of 20,000 causes arrives', () => {
   assert.equal((error as Error).message, 'innermost')
 })
 
-test('what cannot travel inside an error becomes a short text', () => {
+test('values inside an error that cannot travel become a short text', () => {
   const properties = {
     promise: Promise.resolve(),
     reference: new WeakRef({}),

@@ -1,5 +1,5 @@
-// The listening half of ROUTER and PUB: the connections that came in on one address, from their
-// first byte to the last, and what happens to them when the socket is closed.
+// The listening half of ROUTER and PUB: the connections accepted on one address, from their first
+// byte to their last, and what happens to them when the socket is closed.
 
 import type { Stats } from 'node:fs'
 import { lstat, stat, unlink } from 'node:fs/promises'
@@ -25,18 +25,18 @@ import { STREAM_OPTIONS } from './stream.js'
 import { TurnFlusher } from './writer.js'
 import type { LocalPeer, RemotePeer } from './zmtp/session.js'
 
-// Listens on an address and hands out the streams of those who connect. Knows the operating
-// system's ways (stale socket files, ports chosen by the system), not what the streams carry.
+// Listens on an address and hands out the accepted streams. Deals with operating system details
+// (stale socket files, ports chosen by the system), not with what the streams carry.
 
-/** Connections that wait to be accepted, at most: a whole cluster may come at once. */
+/** The most connections that wait to be accepted: a whole cluster may connect at the same time. */
 const BACKLOG = 4096
 
-/** That connections cannot be accepted is said so often at most. */
+/** How often at most the log reports that connections cannot be accepted. */
 const TELL_INTERVAL_MS = 60_000
 
 /** A bound address. */
 class Listener {
-  /** What is listened on, with the real port. */
+  /** The address listened on, with the actual port. */
   readonly address: string
   readonly #server: Server
 
@@ -46,9 +46,9 @@ class Listener {
   }
 
   /**
-   * Listens on `address`. Throws `ConfigError` if that is none; rejects with an error that has the
-   * system's `code` (`EADDRINUSE`, …) if it cannot be bound. A socket file on which nobody listens
-   * any more is replaced.
+   * Listens on `address`. Throws `ConfigError` if it is not a valid address; rejects with an error
+   * that has the system's `code` (`EADDRINUSE`, …) if it cannot be bound. A socket file on which no
+   * process listens any more is replaced.
    */
   static async bind(
     text: string,
@@ -66,7 +66,7 @@ class Listener {
         address.kind === 'ipc' ? await troubleWith(address.path) : undefined,
       )
     }
-    // For example no file descriptors left for another connection: those that we have go on.
+    // For example, no file descriptor is left for another connection; existing ones are unaffected.
     const recurrence = new Recurrence(TELL_INTERVAL_MS)
     server.on('error', (error) => {
       const count = recurrence.note(performance.now())
@@ -75,7 +75,7 @@ class Listener {
     return new Listener(formatAddress(withRealPort(address, server)), server)
   }
 
-  /** Stops to listen; a socket file is removed. Resolves when the streams are closed, too. */
+  /** Stops listening and removes a socket file. Resolves once the streams are closed as well. */
   close(): Promise<void> {
     return new Promise((resolve) => this.#server.close(() => resolve()))
   }
@@ -108,7 +108,7 @@ function listenOptions(address: Address): ListenOptions {
   return host === '*' ? { port, backlog: BACKLOG } : { host, port, backlog: BACKLOG }
 }
 
-/** Whether `path` is a socket on which nobody listens. */
+/** Whether `path` is a socket on which no process listens. */
 async function isStale(path: string): Promise<boolean> {
   const file = await lstat(path)
   if (!file.isSocket()) return false
@@ -123,14 +123,14 @@ async function isStale(path: string): Promise<boolean> {
 }
 
 /**
- * Why there can be no socket file at `path`, if the file system shows it: the system says
- * "permission denied" for a folder that is not there, and "in use" for whatever is.
+ * Why no socket file can be created at `path`, if the file system shows it: the system reports
+ * "permission denied" for a missing folder, and "in use" for any existing file.
  */
 async function troubleWith(path: string): Promise<string | undefined> {
   const there = await look(path, lstat)
   if (there?.isDirectory() === true) return 'it is a directory; name a file in it'
   if (there?.isSocket() === true) return undefined
-  if (there !== undefined) return 'there is a file of that name, which is not a socket'
+  if (there !== undefined) return 'a file of that name exists and is not a socket'
   let missing: string | undefined
   let folder = dirname(resolvePath(path))
   for (; (await look(folder, stat)) === undefined; folder = dirname(folder)) {
@@ -142,7 +142,7 @@ async function troubleWith(path: string): Promise<string | undefined> {
   return isDirectory ? undefined : `${folder} is not a directory`
 }
 
-/** Undefined: it is not there, or cannot be looked at. */
+/** Undefined: it does not exist, or cannot be examined. */
 async function look(
   path: string,
   by: (path: string) => Promise<Stats>,
@@ -160,25 +160,25 @@ function withRealPort(address: Address, server: Server): Address {
   return { ...address, port: bound.port }
 }
 
-/** What an acceptor tells its owner; never from within a call of the owner, nothing once closed. */
+/** Callbacks of an acceptor. Never called from within a call of the owner, nor after `close`. */
 export interface AcceptorHandler {
-  /** The handshake is done. Of each connection told first, and `onLost` last. */
+  /** The handshake is done. The first call for each connection; `onLost` is the last. */
   onReady(connection: Connection, peer: RemotePeer): void
-  /** Messages that have come, in their order. */
+  /** Received messages, in order. */
   onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
-  /** The peer wants (or no longer wants) messages that begin with `prefix`. */
+  /** The peer subscribes to (or unsubscribes from) messages that begin with `prefix`. */
   onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
-  /** Bytes of a long message came, or were taken by the peer; at most once a second. */
+  /** Bytes of a long message arrived or were taken by the peer; at most once a second. */
   onProgress(connection: Connection): void
   /** After `send` returned false: there is room again. */
   onDrain(connection: Connection): void
-  /** A connection that was ready is closed. */
+  /** A connection that was ready has closed. */
   onLost(connection: Connection, reason: string): void
-  /** A connection was closed before it was ready. Also logged. */
+  /** A connection closed before it was ready. Also logged. */
   onRefused?(remote: string, reason: string): void
 }
 
-/** As what to listen, and who hears of it. */
+/** What an acceptor needs: our own identity, the options, and the callbacks. */
 interface AcceptorSetup {
   readonly local: LocalPeer
   readonly options: SocketOptions
@@ -186,8 +186,8 @@ interface AcceptorSetup {
 }
 
 /**
- * A peer that begins with what is not ZMTP has this time to close the connection itself: what only
- * looks whether somebody listens sends a few bytes, and leaves without waiting for an answer.
+ * How long a peer whose first bytes are not ZMTP may take to close the connection itself: port
+ * probes send a few bytes and leave without waiting for an answer.
  */
 const STRANGER_MS = 200
 
@@ -226,20 +226,20 @@ export class Acceptor {
     return acceptor
   }
 
-  /** What is listened on, with the real port. */
+  /** The address listened on, with the actual port. */
   get address(): string {
     return this.#listener?.address ?? ''
   }
 
-  /** Logs that a peer is refused after its handshake. */
+  /** Logs that a peer was refused after its handshake. */
   noteRefused(connection: Connection, reason: string): void {
     this.#refusals.note({ kind: 'handshake', remote: connection.remote, reason })
     this.#handler.onRefused?.(connection.remote, reason)
   }
 
   /**
-   * Stops to listen, writes what waits for at most `lingerMs`, closes all connections. Resolves
-   * when all is closed; calling it again returns the same promise.
+   * Stops listening, writes queued data for at most `lingerMs`, then closes all connections.
+   * Resolves when everything is closed; calling it again returns the same promise.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -264,7 +264,7 @@ export class Acceptor {
     if (this.#closing !== undefined) connection.close('')
   }
 
-  /** Nothing is told once `close` was called, though connections may go on for `lingerMs`. */
+  /** No callbacks once `close` was called, though connections may continue for `lingerMs`. */
   #connectionHandler(): ConnectionHandler {
     const handler = this.#handler
     const isOpen = (): boolean => this.#closing === undefined

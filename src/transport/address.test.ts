@@ -19,13 +19,13 @@ const good: readonly (readonly [text: string, address: Address])[] = [
 ]
 
 for (const [text, address] of good) {
-  test(`${text} is parsed, and formatted as it was`, () => {
+  test(`${text} is parsed and formatted unchanged`, () => {
     assert.deepEqual(parseAddress(text), address)
     assert.equal(formatAddress(address), text)
   })
 }
 
-test('the scheme may be in capitals, and the port * is 0', () => {
+test('the scheme may be upper case, and the port * is 0', () => {
   assert.deepEqual(parseAddress('TCP://127.0.0.1:*'), { kind: 'tcp', host: '127.0.0.1', port: 0 })
 })
 
@@ -48,20 +48,20 @@ const bad: readonly (readonly [text: string, why: RegExp])[] = [
   ['tcp://host:80/', /the port must be a number/],
   ['tcp://host:80 ', /the port must be a number/],
   ['tcp://host:80\n', /the port must be a number/],
-  ['tcp://::1:80', /an IPv6 address stands in brackets/],
-  ['tcp://::1', /an IPv6 address stands in brackets/],
+  ['tcp://::1:80', /write an IPv6 address in brackets/],
+  ['tcp://::1', /write an IPv6 address in brackets/],
   ['tcp://[::1]', /expected tcp:\/\/host:port/],
-  ['tcp://[]:80', /\[\] is no IPv6 address/],
-  ['tcp://[127.0.0.1]:80', /is no IPv6 address/],
+  ['tcp://[]:80', /\[\] is not an IPv6 address/],
+  ['tcp://[127.0.0.1]:80', /is not an IPv6 address/],
   ['tcp://[::1]x:80', /expected tcp:\/\/host:port/],
   ['tcp://a:b:80', /expected tcp:\/\/host:port/],
-  ['tcp://256.0.0.1:80', /256.0.0.1 is no IPv4 address/],
-  ['tcp://1.2.3:80', /1.2.3 is no IPv4 address/],
-  ['tcp://ho st:80', /"ho st" is no host name/],
-  ['tcp://-host:80', /is no host name/],
-  ['tcp://a..b:80', /is no host name/],
-  ['tcp://user@host:80', /is no host name/],
-  [`tcp://${'a'.repeat(254)}:80`, /is no host name/],
+  ['tcp://256.0.0.1:80', /256.0.0.1 is not an IPv4 address/],
+  ['tcp://1.2.3:80', /1.2.3 is not an IPv4 address/],
+  ['tcp://ho st:80', /"ho st" is not a host name/],
+  ['tcp://-host:80', /is not a host name/],
+  ['tcp://a..b:80', /is not a host name/],
+  ['tcp://user@host:80', /is not a host name/],
+  [`tcp://${'a'.repeat(254)}:80`, /is not a host name/],
   ['ipc://', /expected the path of a socket file/],
   ['ipc://*', /expected the path of a socket file/],
   ['ipc:///tmp/a\0b', /NUL/],
@@ -83,11 +83,11 @@ for (const [text, why] of bad) {
   })
 }
 
-test('what is no text at all is refused', () => {
+test('a value that is not a string is refused', () => {
   assert.throws(() => parseAddress(undefined as unknown as string), ConfigError)
 })
 
-test('one cannot connect to all hosts, or to no port', () => {
+test('connecting to all hosts or to port 0 is refused', () => {
   assert.throws(() => parseConnectAddress('tcp://*:80'), /only for listening/)
   assert.throws(() => parseConnectAddress('tcp://host:0'), /only for listening/)
   assert.deepEqual(parseConnectAddress('tcp://host:1'), { kind: 'tcp', host: 'host', port: 1 })

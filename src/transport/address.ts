@@ -1,5 +1,5 @@
-// Addresses as users write them: `tcp://host:port` and `ipc://path`. Text to parts and back;
-// nothing is resolved or opened here.
+// Addresses as users write them: `tcp://host:port` and `ipc://path`. Parses and formats them;
+// resolves and opens nothing.
 
 import { isIPv4, isIPv6 } from 'node:net'
 import { ConfigError } from '../base/errors.js'
@@ -12,7 +12,7 @@ interface TcpAddress {
   readonly port: number
 }
 
-/** A unix socket: the path of its file. */
+/** A Unix socket: the path of its file. */
 interface IpcAddress {
   readonly kind: 'ipc'
   readonly path: string
@@ -21,21 +21,23 @@ interface IpcAddress {
 /** Where a socket listens or connects. */
 export type Address = TcpAddress | IpcAddress
 
-/** The operating system's bound for the path of a unix socket (104 bytes with its end on macOS). */
+/** The system's limit for the path of a Unix socket (104 bytes with the final NUL on macOS). */
 const MAX_IPC_PATH_BYTES = process.platform === 'linux' ? 107 : 103
 
-/** Labels of letters, digits, hyphens and underscores (which DNS forbids, but host files have). */
+/**
+ * Labels of letters, digits, hyphens and underscores (not valid in DNS, but used in hosts files).
+ */
 const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i
 
 /**
  * Parses an address to bind: `tcp://127.0.0.1:8516`, `tcp://[::1]:0`, `tcp://*:*` (port `*` is 0:
- * the system chooses one), `tcp://name:8516`, `ipc:///path`. Throws `ConfigError` that says what
+ * the system chooses one), `tcp://name:8516`, `ipc:///path`. Throws a `ConfigError` that says what
  * is wrong.
  */
 export function parseAddress(text: string): Address {
   if (typeof text !== 'string')
-    throw new ConfigError(`address: expected a text, got ${typeof text}`)
+    throw new ConfigError(`address: expected a string, got ${typeof text}`)
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(text) ?? []
   if (scheme === undefined || rest === undefined) {
     throw wrong(text, 'expected tcp://host:port or ipc:///path')
@@ -50,7 +52,7 @@ export function parseAddress(text: string): Address {
   }
 }
 
-/** As `parseAddress`, for an address to connect to: `*` and port 0 are errors here. */
+/** Like `parseAddress`, for an address to connect to: `*` and port 0 are errors here. */
 export function parseConnectAddress(text: string): Address {
   const address = parseAddress(text)
   if (address.kind === 'ipc') return address
@@ -59,7 +61,7 @@ export function parseConnectAddress(text: string): Address {
   return address
 }
 
-/** Where somebody on this machine connects to what listens at an address. */
+/** The address by which a process on this machine reaches a listener bound to `text`. */
 export function localAddress(text: string): string {
   const address = parseAddress(text)
   if (address.kind === 'ipc' || address.host !== '*') return text
@@ -78,12 +80,12 @@ function parseTcp(text: string, rest: string): TcpAddress {
   if (port === undefined) {
     const isBareIpv6 = isIPv6(rest) || isIPv6(rest.slice(0, Math.max(rest.lastIndexOf(':'), 0)))
     const hint = isBareIpv6
-      ? 'an IPv6 address stands in brackets: tcp://[::1]:port'
+      ? 'write an IPv6 address in brackets: tcp://[::1]:port'
       : 'expected tcp://host:port'
     throw wrong(text, hint)
   }
   if (bracketed !== undefined && !isIPv6(bracketed))
-    throw wrong(text, `[${bracketed}] is no IPv6 address`)
+    throw wrong(text, `[${bracketed}] is not an IPv6 address`)
   return {
     kind: 'tcp',
     host: bracketed ?? parseHost(text, plain ?? ''),
@@ -94,8 +96,8 @@ function parseTcp(text: string, rest: string): TcpAddress {
 function parseHost(text: string, host: string): string {
   if (host === '') throw wrong(text, 'the host is missing')
   if (host === '*' || isIPv4(host)) return host
-  if (/^[\d.]+$/.test(host)) throw wrong(text, `${host} is no IPv4 address`)
-  if (!HOST_NAME.test(host)) throw wrong(text, `${JSON.stringify(host)} is no host name`)
+  if (/^[\d.]+$/.test(host)) throw wrong(text, `${host} is not an IPv4 address`)
+  if (!HOST_NAME.test(host)) throw wrong(text, `${JSON.stringify(host)} is not a host name`)
   return host
 }
 
@@ -110,10 +112,10 @@ function parsePort(text: string, port: string): number {
 function parseIpc(text: string, path: string): IpcAddress {
   if (path === '' || path === '*')
     throw wrong(text, 'expected the path of a socket file: ipc:///path')
-  if (path.includes('\0')) throw wrong(text, 'a path has no NUL characters')
+  if (path.includes('\0')) throw wrong(text, 'the path contains a NUL character')
   const bytes = Buffer.byteLength(path)
   if (bytes > MAX_IPC_PATH_BYTES) {
-    throw wrong(text, `the path has ${bytes} bytes; a socket file's may have ${MAX_IPC_PATH_BYTES}`)
+    throw wrong(text, `the path has ${bytes} bytes; at most ${MAX_IPC_PATH_BYTES} are allowed`)
   }
   return { kind: 'ipc', path }
 }
@@ -124,35 +126,35 @@ function wrong(text: string, why: string): ConfigError {
 
 // The operating system's errors as one clear line.
 
-/** What a connection's error says, the attempts to each address of a host name included. */
+/** The text of a connection error, including the attempts for each address of a host name. */
 export function describeError(error: Error): string {
   if (!(error instanceof AggregateError)) return nameTrouble(error) ?? error.message
   const texts = error.errors.map((each) => (each instanceof Error ? each.message : String(each)))
   return [...new Set(texts)].join('; ')
 }
 
-/** A name may be known later: containers and hosts come up in any order. */
+/** A name may resolve later: containers and hosts start in any order. */
 function nameTrouble(error: Error & { readonly hostname?: unknown }): string | undefined {
   const { hostname, message } = error
   if (typeof hostname !== 'string') return undefined
   const code = codeOf(error)
-  if (code === 'ENOTFOUND') return `the name ${hostname} is not known (${message})`
-  if (code === 'EAI_AGAIN') return `the name ${hostname} cannot be looked up now (${message})`
+  if (code === 'ENOTFOUND') return `the host name ${hostname} does not resolve (${message})`
+  if (code === 'EAI_AGAIN') return `the host name ${hostname} cannot be looked up now (${message})`
   return undefined
 }
 
-/** `EADDRINUSE` and the like; undefined for other errors. */
+/** `EADDRINUSE` and similar codes; undefined for other errors. */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : undefined
 }
 
-/** What the system's word for it means, where that is not plain. */
+/** What the system's error code means, where that is not obvious. */
 const BIND_HINTS: Readonly<Record<string, (address: string) => string>> = {
-  EADDRINUSE: () => '; another program listens there',
-  EADDRNOTAVAIL: () => '; no interface of this machine has that address',
-  ENOTFOUND: () => '; there is no host of that name',
-  EACCES: (address) => (isPrivileged(address) ? '; ports below 1024 need privileges' : ''),
+  EADDRINUSE: () => '; another program is listening there',
+  EADDRNOTAVAIL: () => '; no network interface of this machine has that address',
+  ENOTFOUND: () => '; no host of that name exists',
+  EACCES: (address) => (isPrivileged(address) ? '; ports below 1024 require privileges' : ''),
 }
 
 function isPrivileged(address: string): boolean {
@@ -161,8 +163,8 @@ function isPrivileged(address: string): boolean {
 }
 
 /**
- * That `address` cannot be bound: `code` and `cause` are those of the system's error. `trouble`:
- * what is wrong, if that is known better than the system says it.
+ * The error for an `address` that cannot be bound: `code` and `cause` come from the system's error.
+ * `trouble`: a better explanation than the system's, if there is one.
  */
 export function bindError(
   address: string,

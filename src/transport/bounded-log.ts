@@ -1,12 +1,12 @@
-// Something that may happen over and over is said at a bounded rate: the first of each kind at
-// once, then one line a minute with how many there were, whoever did them.
+// Logs a recurring event at a bounded rate: the first of each kind immediately, then one line a
+// minute with the number of occurrences, whatever caused them.
 
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
 
 const INTERVAL_MS = 60_000
 
-/** Counts what happens, by its kind. */
+/** Counts events by kind. */
 export class BoundedLog<Kind, Item> {
   readonly #tell: (item: Item, count: number) => void
   readonly #intervalMs: number
@@ -14,13 +14,13 @@ export class BoundedLog<Kind, Item> {
   readonly #last = new Map<Kind, Item>()
   #timer: NodeJS.Timeout | undefined
 
-  /** `tell` gets the last of a kind, and how many there were since the last line; never 0. */
+  /** `tell` receives the latest event of a kind and the count since the last line; never 0. */
   constructor(tell: (item: Item, count: number) => void, intervalMs: number = INTERVAL_MS) {
     this.#tell = tell
     this.#intervalMs = intervalMs
   }
 
-  /** It has happened: says so, now or later. The kinds are few. */
+  /** Records an event; it is logged now or later. There must be few kinds. */
   note(kind: Kind, item: Item): void {
     let recurrence = this.#recurrences.get(kind)
     if (recurrence === undefined) {
@@ -32,7 +32,7 @@ export class BoundedLog<Kind, Item> {
     this.#timer ??= setTimeout(() => this.#look(), this.#intervalMs).unref()
   }
 
-  /** Says nothing any more of what was noted. */
+  /** Stops logging; pending counts are discarded. */
   close(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -51,29 +51,29 @@ export class BoundedLog<Kind, Item> {
   }
 }
 
-// What is said of those who were refused before they became peers: the first of each kind at once,
-// then one line a minute with their number. Whoever only looks whether somebody listens, as health
-// checks do, is a matter for DEBUG.
+// The log of refused connections: the first of each kind immediately, then one line a minute with
+// their number. Connections that only test whether the port is open, such as health checks, are
+// logged at DEBUG.
 
 /**
- * Why there was no handshake. `left`: the peer closed the connection before it was over. `silent`:
- * it said nothing for too long. `greeting`: it does not speak ZMTP 3. `handshake`: it does, but we
- * do not suit each other. `crowded`: the process has too few file descriptors.
+ * Why there was no handshake. `left`: the peer closed the connection first. `silent`: the peer sent
+ * nothing for too long. `greeting`: it does not speak ZMTP 3. `handshake`: it does, but the two
+ * sides are incompatible. `crowded`: the process has too few file descriptors.
  */
 export type RefusalKind = 'left' | 'silent' | 'greeting' | 'handshake' | 'crowded'
 
-/** One connection that was refused. */
+/** One refused connection. */
 interface Refusal {
   readonly kind: RefusalKind
   readonly remote: string
   readonly reason: string
 }
 
-/** The reason of those that were closed for want of file descriptors. */
+/** The reason for connections closed because file descriptors ran out. */
 export const CROWDED =
-  'no file descriptors are left (raise the limit of open files), and this connection says nothing'
+  'no file descriptors are left (raise the limit of open files), and this connection is idle'
 
-/** The log of one socket that listens. */
+/** The refusal log of one listening socket. */
 export class RefusalLog {
   readonly #logger: Logger
   readonly #log = new BoundedLog<RefusalKind, Refusal>((last, count) => this.#tell(last, count))
@@ -82,14 +82,14 @@ export class RefusalLog {
     this.#logger = logger
   }
 
-  /** Says so, now or later. */
+  /** Records a refusal; it is logged now or later. */
   note(refusal: Refusal): void {
     const { kind, remote, reason } = refusal
     if (kind === 'left') this.#logger.debug('connection without handshake', { remote, reason })
     else this.#log.note(kind, refusal)
   }
 
-  /** Says nothing any more. */
+  /** Stops logging. */
   close(): void {
     this.#log.close()
   }

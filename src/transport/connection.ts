@@ -1,5 +1,5 @@
-// One connection: couples a stream to the ZMTP session and the frame writer. It owns how the
-// connection begins and ends. What messages mean is its owner's affair.
+// One connection: couples a stream to the ZMTP session and the frame writer. It controls how the
+// connection begins and ends; the meaning of messages is left to its owner.
 
 import type { Socket } from 'node:net'
 import { unreachable } from '../base/assert.js'
@@ -21,22 +21,22 @@ import {
   ZmtpSession,
 } from './zmtp/session.js'
 
-/** What a connection tells its owner. Never from within a call of the owner. */
+/** Callbacks of a connection. Never called from within a call of the owner. */
 export interface ConnectionHandler {
   /** The handshake is done. */
   onReady(connection: Connection, peer: RemotePeer): void
-  /** Messages that have come, in their order. */
+  /** Received messages, in order. */
   onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
-  /** The peer wants (or no longer wants) messages that begin with `prefix`. */
+  /** The peer subscribes to (or unsubscribes from) messages that begin with `prefix`. */
   onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
   /**
-   * Bytes came of a message that is not complete yet, or the peer has taken some for which it had
-   * to be waited; at most once a second.
+   * Bytes of an incomplete message arrived, or the peer took bytes that had been waiting; at most
+   * once a second.
    */
   onProgress(connection: Connection): void
   /** After `send` returned false: there is room again. */
   onDrain(connection: Connection): void
-  /** The last call: the socket is closed. `reason` is empty if the peer did it in good order. */
+  /** The last call: the socket is closed. `reason` is empty if the peer closed it cleanly. */
   onClose(connection: Connection, reason: string): void
 }
 
@@ -46,25 +46,26 @@ export interface ConnectionSetup {
   readonly options: SocketOptions
   readonly flusher: TurnFlusher
   readonly turn: ReadTurn
-  /** So long one who does not speak ZMTP may take to leave by itself; default: none. */
+  /** How long a peer that does not speak ZMTP may take to leave on its own; default: 0. */
   readonly strangerMs?: number
   readonly handler: ConnectionHandler
 }
 
-/** The least time between two calls of `onProgress`. */
+/** The minimum time between two calls of `onProgress`. */
 const PROGRESS_INTERVAL_MS = 1000
-/** The peer has gone, noticed while reading or while writing. */
+/** The peer has disconnected, noticed while reading or writing. */
 const LEFT_CODES: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE'])
 
-/** PONGs that wait for a place between messages, at most. */
+/** The most PONGs that wait for a gap between messages. */
 const MAX_CONTROL_FRAMES = 64
 
 /**
- * 'flushing': what waits is written, nothing is added. 'ending': our side has sent its last byte.
+ * 'flushing': the queue is being written, nothing is added. 'ending': our side has sent its last
+ * byte.
  */
 type Phase = 'open' | 'flushing' | 'ending' | 'closed'
 
-/** A connection from its socket's first moment to its last. */
+/** A connection, from the first moment of its socket to the last. */
 export class Connection {
   readonly #socket: Socket
   readonly #setup: ConnectionSetup
@@ -77,19 +78,19 @@ export class Connection {
   #phase: Phase = 'open'
   #isGreeted = false
   #isReady = false
-  /** Whether anything has come. */
+  /** Whether anything has arrived. */
   #hasSpoken = false
-  /** Whether it is the peer's doing if the connection ends now: before it is ready. */
+  /** Whether the peer caused it if the connection ends now: true until it is ready. */
   #mayLeave = true
   #hasLeft = false
   #reason: string | undefined
-  /** What follows once the owner has had all messages that wait for their turn. */
+  /** What to do once the owner has received all queued messages. */
   #onDelivered: () => void
   #lastProgressMs = -PROGRESS_INTERVAL_MS
   #deadline: NodeJS.Timeout | undefined
 
   /**
-   * `socket` may still be connecting. `queue` may have frames: they are sent after the handshake.
+   * `socket` may still be connecting. `queue` may hold frames: they are sent after the handshake.
    */
   constructor(socket: Socket, queue: SendQueue, setup: ConnectionSetup) {
     const { local, options } = setup
@@ -107,7 +108,7 @@ export class Connection {
         isFull: socket.writableLength > 0,
       }),
       ping: () => {
-        // One that waits behind a long message is enough.
+        // One PING queued behind a long message is enough.
         if (this.#writer.controlFrames === 0) this.sendControl(encodePing(0))
       },
       giveUp: (reason) => this.close(reason),
@@ -131,7 +132,9 @@ export class Connection {
     return this.#isReady && this.#phase === 'open'
   }
 
-  /** Why the connection is ending or has ended; empty while it is open, and after a good end. */
+  /**
+   * Why the connection is closing or has closed; empty while it is open and after a clean close.
+   */
   get reason(): string {
     return this.#reason ?? ''
   }
@@ -149,31 +152,31 @@ export class Connection {
     return this.#remote
   }
 
-  /** What waits to be written, in bytes. */
+  /** Bytes queued for writing. */
   get queuedBytes(): number {
     return this.#writer.queuedBytes
   }
 
-  /** Queues a message. False: more than `highWaterMarkBytes` wait now, and `onDrain` follows. */
+  /** Queues a message. False: more than `highWaterMarkBytes` are queued; `onDrain` will follow. */
   send(frame: OutgoingFrame): boolean {
     if (!this.isOpen) return true
     this.#writer.send(frame)
     return this.#hasRoom()
   }
 
-  /** As `send`, for a message of several frames. */
+  /** Like `send`, for a message of several frames. */
   sendMultipart(frames: readonly OutgoingFrame[]): boolean {
     if (!this.isOpen) return true
     this.#writer.sendMessage(frames)
     return this.#hasRoom()
   }
 
-  /** Queues a frame of the connection's own before all messages that have not been begun. */
+  /** Queues a control frame ahead of all messages that have not been started. */
   sendControl(frame: Uint8Array): void {
     if (this.isOpen) this.#writer.sendControl(frame)
   }
 
-  /** Ends the connection at once; what waits is dropped. */
+  /** Closes the connection immediately; queued data is dropped. */
   close(reason: string): void {
     if (this.#phase === 'closed') return
     this.#reason ??= reason
@@ -184,7 +187,7 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  /** Ends the connection once all that waits is written, but after `lingerMs` in any case. */
+  /** Closes the connection once all queued data is written, or after `lingerMs` at the latest. */
   finish(reason: string): void {
     if (!this.isOpen) return this.#phase === 'open' ? this.close(reason) : undefined
     this.#reason ??= reason
@@ -195,7 +198,8 @@ export class Connection {
   }
 
   /**
-   * Tells the peer why, if it speaks our language, and ends the connection; what waits is dropped.
+   * Sends the peer the reason, if it speaks ZMTP, and closes the connection; queued data is
+   * dropped.
    */
   refuse(reason: string): void {
     if (this.#phase !== 'open') return
@@ -207,12 +211,12 @@ export class Connection {
     this.#endSocket()
   }
 
-  /** Whether the connection keeps the process alive. */
+  /** Makes the connection keep the process alive. */
   ref(): void {
     this.#socket.ref()
   }
 
-  /** As `ref`. */
+  /** Undoes `ref`. */
   unref(): void {
     this.#socket.unref()
   }
@@ -229,8 +233,8 @@ export class Connection {
       if (!(error instanceof ProtocolError)) throw error
       failure = error
     }
-    // What the owner throws must cost no message: the bytes have been taken and will not come
-    // again.
+    // An exception from the owner must not lose messages: the bytes have been consumed and will not
+    // arrive again.
     try {
       if (!this.#isReady) this.#advanceHandshake()
       this.#handleCommands(inbox.commands)
@@ -251,7 +255,7 @@ export class Connection {
     }
   }
 
-  /** Nothing more is read. Who may be about to leave is not called a wrong peer before it has. */
+  /** Stops reading. A stranger gets time to leave before it is reported as a wrong peer. */
   #onFailure(reason: string, chunk: Buffer): void {
     const { strangerMs = 0 } = this.#setup
     if (this.#isGreeted || strangerMs === 0 || isKnownProtocol(chunk)) return this.refuse(reason)
@@ -287,8 +291,8 @@ export class Connection {
         case 'cancel':
           this.#setup.handler.onSubscription(this, command.kind === 'subscribe', command.prefix)
           break
-        // A PONG was heard, which is all that matters; a second READY and what we do not know are
-        // ignored, as the specification wants it.
+        // Hearing a PONG is enough; a second READY and unknown commands are ignored, as the
+        // specification requires.
         case 'pong':
         case 'ready':
         case 'error':
@@ -300,14 +304,14 @@ export class Connection {
     }
   }
 
-  /** A peer that asks on and on without reading gets no answers beyond the high water mark. */
+  /** A peer that keeps sending PINGs without reading gets no answers above the high water mark. */
   #onPing(ttlMs: number, context: Buffer): void {
     this.#heartbeat.onPing(ttlMs)
     if (this.queuedBytes > this.#setup.options.highWaterMarkBytes) return
     if (this.#writer.controlFrames < MAX_CONTROL_FRAMES) this.sendControl(encodePong(context))
   }
 
-  /** A peer whose messages wait here is not silent, though nothing more of it is read. */
+  /** A peer whose messages are queued here is not silent, even while reading is paused. */
   #deliver(messages: readonly IncomingMessage[]): void {
     this.#heartbeat.heard()
     if (this.isOpen) this.#setup.handler.onMessages(this, messages)
@@ -330,7 +334,7 @@ export class Connection {
     if (queued <= highWaterMarkBytes) return true
     this.#queue.wantsDrain = true
     if (queued > maxQueuedBytes) {
-      this.close(`the peer does not read: ${queued} bytes wait, at most ${maxQueuedBytes} may`)
+      this.close(`the peer does not read: ${queued} bytes are queued (limit: ${maxQueuedBytes})`)
     }
     return false
   }
@@ -348,7 +352,7 @@ export class Connection {
     this.#setup.handler.onDrain(this)
   }
 
-  /** No more bytes from us. What the peer had sent is read on: unread, it would cost it ours. */
+  /** Sends no more, but keeps reading: unread data would reset the connection and lose ours. */
   #endSocket(): void {
     this.#phase = 'ending'
     this.#writer.stop()
@@ -376,7 +380,7 @@ export class Connection {
     this.#reason ??= describeError(error)
   }
 
-  /** Comes also while the socket is paused. */
+  /** Also called while the socket is paused. */
   readonly #onEnd = (): void => {
     this.#hasLeft ||= this.#mayLeave
     if (!this.#isReady) this.#reason ??= 'the peer closed the connection during the handshake'

@@ -1,4 +1,4 @@
-// Keeps one outgoing connection up: connects in the background, and again with growing delays
+// Keeps one outgoing connection up: connects in the background, and reconnects with growing delays
 // whenever an attempt fails or the connection is lost.
 
 import type { Address } from './address.js'
@@ -10,20 +10,20 @@ import { openStream } from './stream.js'
 import { TurnFlusher } from './writer.js'
 import type { LocalPeer, RemotePeer } from './zmtp/session.js'
 
-/** What a connector tells its owner; never from within a call of the owner, nothing once closed. */
+/** Callbacks of a connector. Never called from within a call of the owner, nor after `close`. */
 export interface ConnectorHandler {
-  /** The handshake is done. Told before any of the others. */
+  /** The handshake is done. Called before any other callback. */
   onReady(connection: Connection, peer: RemotePeer): void
   onMessages(messages: readonly IncomingMessage[]): void
   onProgress(): void
   onDrain(): void
-  /** A connection that was ready is closed; the next attempt follows. */
+  /** A connection that was ready has closed; another attempt follows. */
   onLost(reason: string): void
-  /** An attempt has failed; the next one follows. */
+  /** An attempt has failed; another one follows. */
   onFailed(reason: string): void
 }
 
-/** How and as what to connect. */
+/** Where and how to connect. */
 export interface ConnectorSetup {
   readonly address: Address
   readonly local: LocalPeer
@@ -33,10 +33,10 @@ export interface ConnectorSetup {
   readonly handler: ConnectorHandler
 }
 
-/** The delays grow no further: the largest bound that an option allows is 2^31 ms. */
+/** The delay stops growing here: the largest value an option allows is 2^31 ms. */
 const MAX_DOUBLINGS = 31
 
-/** One connection at a time, for as long as it is not closed. */
+/** Maintains one connection at a time until it is closed. */
 export class Connector {
   readonly #setup: ConnectorSetup
   readonly #flusher = new TurnFlusher()
@@ -51,14 +51,15 @@ export class Connector {
   #onClosed: (() => void) | undefined
   #lingerTimer: NodeJS.Timeout | undefined
 
-  /** Starts to connect; nothing is told before the current turn of the event loop ends. */
+  /** Starts connecting; no callback is called before the current event-loop turn ends. */
   constructor(setup: ConnectorSetup) {
     this.#setup = setup
     this.#connect()
   }
 
   /**
-   * Keeps the process alive, as from the start: by its connection, or while it tries to get one.
+   * Keeps the process alive, as it does initially: through its connection, or while it tries to
+   * connect.
    */
   ref(): void {
     this.#isRef = true
@@ -74,8 +75,8 @@ export class Connector {
   }
 
   /**
-   * Writes what waits and closes, within `lingerMs`; where `isWaiting`, and there is no connection
-   * yet, that time is also given to getting one. Resolves when all is closed.
+   * Writes queued data and closes, within `lingerMs`; with `isWaiting`, if there is no connection
+   * yet, that time is also spent trying to connect. Resolves when everything is closed.
    */
   close(isWaiting: boolean): Promise<void> {
     this.#closing ??= new Promise((resolve) => {
@@ -144,7 +145,7 @@ export class Connector {
     const { reconnectMinMs, reconnectMaxMs } = this.#setup.options
     const longest = Math.min(reconnectMaxMs, reconnectMinMs * 2 ** this.#failures)
     this.#failures = Math.min(this.#failures + 1, MAX_DOUBLINGS)
-    // Peers that have lost the same scheduler must not all come back at the same moment.
+    // Peers that have lost the same scheduler must not all reconnect at the same moment.
     this.#retry = setTimeout(() => this.#connect(), longest * (1 - Math.random() / 2))
     if (!this.#isRef) this.#retry.unref()
   }

@@ -1,4 +1,4 @@
-// DEALER: a socket that connects to one ROUTER, tells it its identity, and keeps the connection up.
+// DEALER: a socket that connects to one ROUTER, sends its identity, and keeps the connection up.
 
 import { totalBytes } from '../base/bytes.js'
 import type { Identity } from '../base/ids.js'
@@ -14,24 +14,22 @@ import {
 } from './options.js'
 import { SendQueue, SlabPool } from './send-queue.js'
 
-/**
- * What a dealer tells its owner; never from within a call of the owner, nothing once it is closed.
- */
+/** Callbacks of a dealer. Never called from within a call of the owner, nor after `close`. */
 export interface DealerHandler {
-  /** Messages that have come, in their order. */
+  /** Received messages, in order. */
   onMessages(messages: readonly IncomingMessage[]): void
   /** The handshake is done. */
   onConnect(): void
   /**
-   * The connection was lost; `reason` is empty if the peer closed it in good order. It is tried
-   * again.
+   * The connection was lost; `reason` is empty if the peer closed it cleanly. The dealer
+   * reconnects.
    */
   onDisconnect(reason: string): void
-  /** After `send` returned false for a full queue: there is room again. */
+  /** After `send` returned false because the queue was full: there is room again. */
   onDrain(): void
-  /** An attempt to connect has failed. It is tried again. */
+  /** An attempt to connect has failed. The dealer tries again. */
   onConnectFailed(reason: string): void
-  /** Bytes of a long message came, or were taken by the peer; at most once a second. */
+  /** Bytes of a long message arrived or were taken by the peer; at most once a second. */
   onProgress?(): void
 }
 
@@ -40,9 +38,9 @@ export class DealerSocket {
   readonly #options: DealerOptions
   readonly #pool = new SlabPool()
   readonly #connector: Connector
-  /** What waits; it outlives a connection where `queueWhileDisconnected`. */
+  /** The outgoing queue; it outlives a connection if `queueWhileDisconnected` is set. */
   readonly #queue: SendQueue
-  /** Set from the end of a handshake to the end of its connection. */
+  /** Set from the end of a handshake until its connection closes. */
   #connection: Connection | undefined
   #isClosed = false
 
@@ -71,34 +69,35 @@ export class DealerSocket {
     })
   }
 
-  /** Whether the handshake is done and the connection stands. */
+  /** Whether the handshake is done and the connection is up. */
   get isConnected(): boolean {
     return !this.#isClosed && this.#connection?.isOpen === true
   }
 
-  /** What waits to be written, in bytes. */
+  /** Bytes queued for writing. */
   get queuedBytes(): number {
     return this.#connection?.queuedBytes ?? this.#queue.bytes
   }
 
   /**
-   * Sends one frame as a message. False: more than `highWaterMarkBytes` wait, and `onDrain`
-   * follows; or the message was dropped: after `close`, for want of a connection
-   * (`queueWhileDisconnected`), or because more than `maxQueuedBytes` would wait.
+   * Sends one frame as a message. False: more than `highWaterMarkBytes` are queued and `onDrain`
+   * will follow; or the message was dropped: after `close`, without a connection (see
+   * `queueWhileDisconnected`), or because the queue would exceed `maxQueuedBytes`.
    */
   send(frame: OutgoingFrame): boolean {
     if (this.#connection?.isOpen === true) return this.#connection.send(frame)
     return this.#sendLater([frame])
   }
 
-  /** As `send`, for a message of several frames. */
+  /** Like `send`, for a message of several frames. */
   sendMultipart(frames: readonly OutgoingFrame[]): boolean {
     if (this.#connection?.isOpen === true) return this.#connection.sendMultipart(frames)
     return this.#sendLater(frames)
   }
 
   /**
-   * Keeps the process alive, as from the start: by its connection, or while it tries to get one.
+   * Keeps the process alive, as it does initially: through its connection, or while it tries to
+   * connect.
    */
   ref(): void {
     this.#connector.ref()
@@ -110,8 +109,8 @@ export class DealerSocket {
   }
 
   /**
-   * Writes what waits and closes, within `lingerMs`; what waits for a connection is given that
-   * time, too. Nothing is told any more. Resolves when all is closed; may be called again.
+   * Writes queued data and closes, within `lingerMs`; data queued for a future connection gets that
+   * time as well. No more callbacks. Resolves when everything is closed; may be called again.
    */
   close(): Promise<void> {
     this.#isClosed = true

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Delivery, ReadTurn } from './delivery.js'
 import type { IncomingMessage } from './options.js'
 
-/** Many more than are handed over between two looks at the clock. */
+/** Many more than are delivered between two checks of the clock. */
 const MANY = 1000
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -12,10 +12,10 @@ function messages(from: number, count: number): readonly Buffer[] {
   return Array.from({ length: count }, (_, index) => Buffer.from(String(from + index)))
 }
 
-/** A delivery on a clock of its own, and what it did. */
+/** A delivery with its own clock, and what it did. */
 class Scene {
   now = 0
-  /** What handing over one message takes. */
+  /** How long the delivery of one message takes. */
   costMs = 0
   readonly turns: ReadTurn = new ReadTurn(() => this.now)
   readonly seen: number[] = []
@@ -43,7 +43,7 @@ function upTo(count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index)
 }
 
-test('what can be done in one turn is handed over at once', () => {
+test('what fits into one turn is delivered immediately', () => {
   const scene = new Scene()
   scene.delivery.add(messages(0, 3))
   assert.deepEqual(scene.seen, upTo(3))
@@ -53,7 +53,7 @@ test('what can be done in one turn is handed over at once', () => {
   assert.deepEqual(scene.holds, [])
 })
 
-test('the rest comes in later turns, in order, and meanwhile nothing is to be read', async () => {
+test('the rest is delivered in later turns, in order, with reading paused', async () => {
   const scene = new Scene()
   scene.costMs = 0.1
   scene.delivery.add(messages(0, MANY))
@@ -61,7 +61,7 @@ test('the rest comes in later turns, in order, and meanwhile nothing is to be re
   assert.deepEqual(scene.holds, ['hold'])
   let before = scene.seen.length
   assert(before > 0 && before < MANY)
-  // What was read before the pause became effective.
+  // Read before the pause took effect.
   scene.delivery.add(messages(MANY, MANY))
   assert.equal(scene.seen.length, before)
   while (scene.delivery.isHeld) {
@@ -74,7 +74,7 @@ test('the rest comes in later turns, in order, and meanwhile nothing is to be re
   assert.deepEqual(scene.holds, ['hold', 'release'])
 })
 
-test('after a turn that others have used up even a read without messages waits', async () => {
+test('after others have used up the turn, even a read without messages waits', async () => {
   const scene = new Scene()
   assert.equal(scene.turns.isOver, false)
   scene.now += 1000
@@ -85,7 +85,7 @@ test('after a turn that others have used up even a read without messages waits',
   assert.deepEqual(scene.batches, [])
 })
 
-test('an owner that throws gets what follows in the next turn, and nothing twice', async () => {
+test('after an owner throws, the rest follows in the next turn, nothing twice', async () => {
   const scene = new Scene()
   scene.failsAt = 100
   assert.throws(() => scene.delivery.add(messages(0, MANY)), /the owner fails/)
@@ -94,7 +94,7 @@ test('an owner that throws gets what follows in the next turn, and nothing twice
   assert.deepEqual(scene.seen, upTo(MANY))
 })
 
-test('a connection that is about to end hands over all, also to an owner that throws', async () => {
+test('a closing connection delivers everything, even to an owner that throws', async () => {
   const scene = new Scene()
   scene.costMs = 1
   scene.delivery.add(messages(0, MANY))

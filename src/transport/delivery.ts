@@ -1,27 +1,27 @@
-// Hands the messages of one connection to its owner, as many in one turn as that allows. While some
-// wait nothing more is read, so what waits is bounded, and the order stays.
+// Hands the messages of one connection to its owner, as many per event-loop turn as the time budget
+// allows. While some are queued, reading is paused: this bounds the queue and keeps the order.
 
 import { Fifo } from '../base/fifo.js'
 import type { IncomingMessage } from './options.js'
 
-/** So many messages are handed over between two looks at the clock: at most some 30 us each. */
+/** Messages delivered between two checks of the clock: at most about 30 us each. */
 const BATCH_MESSAGES = 32
 
-/** What a delivery wants done. */
+/** The operations of a delivery's owner. */
 interface DeliveryActions {
   deliver(messages: readonly IncomingMessage[]): void
-  /** Some wait: nothing more is to be read. What comes nevertheless is taken. */
+  /** Messages are queued: pause reading. Messages that still arrive are accepted. */
   hold(): void
-  /** Nothing waits any more. */
+  /** The queue is empty: resume reading. */
   release(): void
 }
 
-/** The messages of one connection that have come and were not handed over yet. */
+/** The received messages of one connection that have not been delivered yet. */
 export class Delivery {
   readonly #turn: ReadTurn
   readonly #actions: DeliveryActions
   #messages: readonly IncomingMessage[] = []
-  /** Those before this one have been handed over. */
+  /** Messages before this index have been delivered. */
   #next = 0
   #isHeld = false
 
@@ -30,12 +30,12 @@ export class Delivery {
     this.#actions = actions
   }
 
-  /** Whether more is to come before the connection may be told to have ended. */
+  /** Whether messages remain to be delivered before the end of the connection may be reported. */
   get isHeld(): boolean {
     return this.#isHeld
   }
 
-  /** Hands over what one read has completed (which may be nothing), now or in turns to come. */
+  /** Delivers what one read has completed (possibly nothing), now or in later turns. */
   add(messages: readonly IncomingMessage[]): void {
     this.#messages = this.#hasMore ? [...this.#messages.slice(this.#next), ...messages] : messages
     this.#next = 0
@@ -44,19 +44,21 @@ export class Delivery {
     else this.resume()
   }
 
-  /** Hands over until the turn is over, but some in any case. */
+  /** Delivers until the turn is over, but at least one batch. */
   resume(): void {
     try {
       do this.#deliverBatch()
       while (this.#hasMore && !this.#turn.isOver)
     } finally {
-      // Also when the owner has thrown: that must cost no message.
+      // Even if the owner has thrown: no message may be lost.
       if (this.#hasMore) this.#hold()
       else this.#release()
     }
   }
 
-  /** Hands over all that waits, whatever the time: the connection is about to end. */
+  /**
+   * Delivers everything that is queued, however long it takes: the connection is about to close.
+   */
   flush(): void {
     try {
       while (this.#hasMore) this.#deliverBatch()
@@ -94,32 +96,32 @@ export class Delivery {
   }
 }
 
-// What has arrived is worked on for a few milliseconds in each turn of the event loop, however much
-// it is; the rest waits for the next turn. So timers run on time, and no connection waits for all
-// that others have sent.
+// Received data is processed for a few milliseconds in each turn of the event loop; the rest waits
+// for the next turn. This keeps timers on time, and no connection waits for all that others have
+// sent.
 
-/** Far less than the silence that anybody takes for a failure. */
+/** Far shorter than any silence that is taken for a failure. */
 const TURN_MS = 5
 
-/** Somebody whose turn was over before all was done. */
+/** Something whose turn was over before it was done. */
 export interface Resumable {
-  /** Goes on: does something in any case, and waits again where more is left. */
+  /** Continues: does at least some work, and waits again if more is left. */
   resume(): void
 }
 
-/** The turns of all connections of one socket. */
+/** Shares event-loop turns among all connections of one socket. */
 export class ReadTurn {
   readonly #waiting = new Fifo<Resumable>()
   readonly #now: () => number
-  /** Of the turn that has begun. */
+  /** When the current turn ends, if one has begun. */
   #endsAt: number | undefined
 
-  /** `now`: milliseconds of a clock that is never set back. */
+  /** `now`: milliseconds of a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** Whether the rest has to wait. A turn begins when this is asked for the first time in it. */
+  /** Whether remaining work has to wait. The first call starts a turn. */
   get isOver(): boolean {
     const now = this.#now()
     if (this.#endsAt !== undefined) return now >= this.#endsAt
@@ -128,12 +130,14 @@ export class ReadTurn {
     return false
   }
 
-  /** Has `item` resumed in a later turn, after all that wait already. Only once this one began. */
+  /** Resumes `item` in a later turn, after all items already waiting. Requires a started turn. */
   wait(item: Resumable): void {
     this.#waiting.push(item)
   }
 
-  /** What an item throws is an error of its owner; a turn has begun by then, so others go on. */
+  /**
+   * An exception from an item is its owner's error; a turn has begun by then, so others continue.
+   */
   readonly #begin = (): void => {
     this.#endsAt = undefined
     while (this.#waiting.size > 0 && !this.isOver) this.#waiting.shift()?.resume()

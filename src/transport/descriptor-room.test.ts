@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { DescriptorRoom, type Closable } from './descriptor-room.js'
 
-/** A process that can have so many connections. */
+/** A process with a limited number of connections. */
 class Process {
   readonly open: string[] = []
   readonly room: DescriptorRoom
@@ -40,20 +40,20 @@ function started(t: TestContext, limit: number): Process {
   return new Process(limit)
 }
 
-test('while there is room nobody is closed', (t) => {
+test('while there is room no connection is closed', (t) => {
   const process = started(t, 5)
   for (const name of ['a', 'b', 'c', 'd']) process.accept(name)
   assert.deepEqual(process.open, ['a', 'b', 'c', 'd'])
 })
 
-test('one descriptor stays free: the oldest connection without a handshake goes', (t) => {
+test('one descriptor stays free: the oldest connection without a handshake is closed', (t) => {
   const process = started(t, 4)
   process.peer('peer')
   for (const name of ['a', 'b', 'c', 'd']) process.accept(name)
   assert.deepEqual(process.open, ['peer', 'c', 'd'])
 })
 
-test('then those go that have not sent a message; one that has is never closed', (t) => {
+test('next are those that have not sent a message; one that has is never closed', (t) => {
   const process = started(t, 4)
   process.accept('mute')
   process.is('mute', 'onPeer')
@@ -65,7 +65,7 @@ test('then those go that have not sent a message; one that has is never closed',
   assert.deepEqual(process.open, ['a', 'b', 'c', 'd'])
 })
 
-test('a monitor goes for a peer, but not for one that is unknown, nor for another monitor', (t) => {
+test('a monitor is closed for a peer, not for an unknown connection or another monitor', (t) => {
   const process = started(t, 3)
   process.accept('monitor')
   process.is('monitor', 'onMonitor')
@@ -78,7 +78,7 @@ test('a monitor goes for a peer, but not for one that is unknown, nor for anothe
   assert.deepEqual(process.open, ['a', 'b'])
 })
 
-test('what else takes descriptors is noticed, too', (t) => {
+test('descriptors taken by something else are noticed', (t) => {
   const process = started(t, 4)
   process.accept('idle')
   process.peer('peer')

@@ -1,37 +1,37 @@
-// Keeps one file descriptor free for whoever comes next. When there is none left, connections are
-// closed that say nothing: first those without a handshake, then those that have not sent a
-// message, then, for a peer, monitors. A peer that has spoken is never closed.
+// Keeps one file descriptor free for the next connection. When none is left, connections that have
+// shown the least activity are closed: first those without a handshake, then those that have not
+// sent a message, then, to admit a peer, monitors. A peer that has sent a message is never closed.
 //
-// It has to look ahead: at the limit libuv accepts connections and closes them at once, without a
-// word to Node, and nobody could tell who is worth a descriptor. Below the limit each newcomer has
-// a moment to say who it is.
+// This must happen ahead of time: at the limit, libuv accepts connections and closes them
+// immediately without notifying Node, so there would be no choice of which to keep. Below the
+// limit, each new connection has a moment to identify itself.
 
 import { closeSync, openSync } from 'node:fs'
 import { codeOf } from './address.js'
 import { CROWDED } from './bounded-log.js'
 
-/** What a connection has shown so far, the least worthy first. */
+/** What a connection has shown so far, the first to be closed first. */
 const RANKS = ['unknown', 'mute', 'monitor'] as const
 
 /**
- * `unknown`: there was no handshake yet. `mute`: there was, and no message. `monitor`: it listens
- * to what is published, as do others.
+ * `unknown`: no handshake yet. `mute`: a handshake, but no message. `monitor`: it only receives
+ * what is published, as others do.
  */
 export type DescriptorRank = (typeof RANKS)[number]
 
-/** A connection, as far as it matters here. */
+/** The part of a connection that is needed here. */
 export interface Closable {
   close(reason: string): void
 }
 
-/** How often is looked whether something else has taken the last descriptor. */
+/** How often to check whether something else has taken the last descriptor. */
 const INTERVAL_MS = 500
 
-/** The connections of one process that may be closed, whichever socket they came by. */
+/** The connections of one process that may be closed, whichever socket accepted them. */
 export class DescriptorRoom {
   readonly #hasRoom: () => boolean
   readonly #ranks = new Map<Closable, DescriptorRank>()
-  /** The same, the oldest first. */
+  /** The same, oldest first. */
   readonly #byRank: Readonly<Record<DescriptorRank, Set<Closable>>> = {
     unknown: new Set(),
     mute: new Set(),
@@ -39,26 +39,28 @@ export class DescriptorRoom {
   }
   #timer: NodeJS.Timeout | undefined
 
-  /** `hasRoom` tells whether the process can have another descriptor. */
+  /** `hasRoom` returns whether the process can open another descriptor. */
   constructor(hasRoom: () => boolean = canOpenFile) {
     this.#hasRoom = hasRoom
   }
 
-  /** A connection was accepted. It is not closed itself before it had a moment to speak. */
+  /**
+   * A connection was accepted. It is not itself closed before it had a moment to send something.
+   */
   onAccepted(connection: Closable): void {
     this.#makeRoom('mute')
     this.#add(connection, 'unknown')
     this.#timer ??= setInterval(() => this.#look(), INTERVAL_MS).unref()
   }
 
-  /** The handshake with one that will send messages is done. */
+  /** The handshake with a peer that will send messages is done. */
   onPeer(connection: Closable): void {
     this.onSpoken(connection)
     this.#makeRoom('monitor')
     this.#add(connection, 'mute')
   }
 
-  /** The handshake with one that will only listen is done. It makes nobody else of its kind go. */
+  /** The handshake with a receive-only peer is done. It does not displace others of its kind. */
   onMonitor(connection: Closable): void {
     this.onSpoken(connection)
     this.#makeRoom('mute')
@@ -66,7 +68,7 @@ export class DescriptorRoom {
     else connection.close(CROWDED)
   }
 
-  /** It has sent a message, or is closed: it is not to be closed here. */
+  /** The connection has sent a message or is closed: it is not to be closed here. */
   onSpoken(connection: Closable): void {
     const rank = this.#ranks.get(connection)
     if (rank === undefined) return
@@ -97,7 +99,7 @@ export class DescriptorRoom {
   }
 }
 
-/** Where there is no such device, nothing is known about descriptors either. */
+/** Without such a device, nothing can be learned about descriptors. */
 function canOpenFile(): boolean {
   try {
     closeSync(openSync('/dev/null', 'r'))

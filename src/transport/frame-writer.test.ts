@@ -6,7 +6,7 @@ import { SendQueue, SlabPool } from './send-queue.js'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A stream whose writes end when the test says so, and a writer for it. */
+/** A stream whose writes finish on request, and a writer for it. */
 class Fixture {
   /** The bytes of each write, as hex. */
   readonly writes: string[] = []
@@ -14,7 +14,7 @@ class Fixture {
   readonly writer: FrameWriter
   readonly queue = new SendQueue(new SlabPool())
   progress = 0
-  /** How often bytes left for which it had to be waited. */
+  /** How often bytes left after a delay. */
   moves = 0
   #end: (() => void) | undefined
   isSlow = false
@@ -31,7 +31,7 @@ class Fixture {
     })
   }
 
-  /** Ends the write that is under way. */
+  /** Finishes the write in progress. */
   end(): void {
     const end = this.#end
     assert(end !== undefined, 'no write is under way')
@@ -46,7 +46,7 @@ class Fixture {
   }
 }
 
-test('nothing is written before the start, and all of a turn in one write', async () => {
+test('nothing is written before the start, and everything from a turn in one write', async () => {
   const { writer, writes } = new Fixture()
   writer.send(Buffer.from('a'))
   await turn()
@@ -60,7 +60,7 @@ test('nothing is written before the start, and all of a turn in one write', asyn
   assert.equal(writer.isIdle, true)
 })
 
-test('64 KiB are written at once', () => {
+test('64 KiB are written immediately', () => {
   const { writer, writes } = new Fixture()
   writer.start()
   for (let count = 0; count < 7; count += 1) writer.send(Buffer.alloc(10_000))
@@ -69,7 +69,7 @@ test('64 KiB are written at once', () => {
   assert.deepEqual(writes, ['70063 bytes', '200009 bytes'])
 })
 
-test('behind a slow write everything waits, and leaves when it ends', async () => {
+test('everything behind a slow write waits, and leaves when it finishes', async () => {
   const fixture = new Fixture()
   const { writer, writes } = fixture
   fixture.isSlow = true
@@ -115,7 +115,7 @@ test('a large message leaves in parts, and no command comes between them', async
   assert.deepEqual(writes, ['262144 bytes', '262144 bytes', '75721 bytes', '63'])
 })
 
-test('only bytes that the system could not take at once show that the peer takes some', async () => {
+test('only bytes that the system could not take immediately show that the peer reads', async () => {
   const fixture = new Fixture()
   const { writer } = fixture
   writer.start()
@@ -147,7 +147,7 @@ test('after stop nothing is written', async () => {
   assert.deepEqual(writes, ['000161'])
 })
 
-test('a stream that has failed, and has not told it yet, swallows nothing', async () => {
+test('a stream that has failed without reporting it swallows nothing', async () => {
   const { writer, writes, stream, queue } = new Fixture()
   stream.on('error', () => {})
   writer.start()

@@ -25,7 +25,7 @@ function compute(durationMs: number): void {
   while (performance.now() < end);
 }
 
-/** A heartbeat; resolves with what it does first after it has sent a PING, in which `onPing` ran. */
+/** A heartbeat; resolves with its first action after a PING, during which `onPing` ran. */
 function afterPing(t: TestContext, near: Socket, onPing: () => void): Promise<string> {
   return new Promise((resolve) => {
     let pings = 0
@@ -35,7 +35,7 @@ function afterPing(t: TestContext, near: Socket, onPing: () => void): Promise<st
         outgoing: () => NOTHING_SENT,
         ping: () => {
           pings += 1
-          // Behind the timers and the reading of this turn: the timers of the next one come first.
+          // After the timers and the reading of this turn: the timers of the next one come first.
           if (pings === 1) setImmediate(onPing)
           else resolve('asked again')
         },
@@ -48,17 +48,17 @@ function afterPing(t: TestContext, near: Socket, onPing: () => void): Promise<st
   })
 }
 
-test('what came while the process was busy is read before the peer is given up', async (t) => {
+test('data received while the process was busy is read before the peer is given up', async (t) => {
   const [near, far] = await socketPair(t)
   const next = await afterPing(t, near, () => {
-    // It is in the buffers of the system before the time is up, and read by nobody until then.
+    // It is in the system's buffers before the time is up, and stays unread until then.
     far.write('x')
     compute(90)
   })
   assert.equal(next, 'asked again')
 })
 
-test('a time to live that passed while the process was busy is looked at again', async (t) => {
+test('a time to live that passed while the process was busy is checked again', async (t) => {
   const [near, far] = await socketPair(t)
   const reasons: string[] = []
   const heartbeat = new Heartbeat(

@@ -1,33 +1,33 @@
-// Whether a peer is still there when it has nothing to say: our own PINGs, and the time to live
-// that a peer announces in its own (docs/protocol.md#zmtp). Only with ZMTP 3.1 peers. Ours announce
-// none: a process that is busy or was suspended for a while is not to be given up for that.
+// Detects dead peers on idle connections: with our own PINGs, and with the time to live that a peer
+// announces in its own (docs/protocol.md#zmtp). Only with ZMTP 3.1 peers. Our PINGs announce no
+// time to live: a process that is busy or was suspended must not be given up for that.
 
-// When to ask a peer whether it is there, and when to give it up: rules about time alone, apart
-// from the timers and the stream that they are about. docs/protocol.md#zmtp
+// When to send a PING, and when to give a peer up: rules about time alone, separate from timers and
+// streams. docs/protocol.md#zmtp
 
-/** When to ask, and when to give up. In milliseconds. */
+/** When to send a PING, and when to give up. In milliseconds. */
 export interface PingOptions {
-  /** How often is looked, and asked if need be; 0 = never. */
+  /** How often the connection is checked, and a PING sent if needed; 0 = never. */
   readonly pingIntervalMs: number
-  /** A peer that has been silent for so long, though it was asked, is given up; 0 = never. */
+  /** How long a peer may leave PINGs unanswered before it is given up; 0 = for any time. */
   readonly pingTimeoutMs: number
 }
 
-/** What the outgoing half of a connection looks like at a moment. */
+/** A snapshot of the outgoing half of a connection. */
 interface OutgoingState {
-  /** All that the operating system has taken since the beginning, in bytes. */
+  /** All bytes that the operating system has taken so far. */
   readonly takenBytes: number
-  /** Whether it has not taken all that it was given: its buffers are full. */
+  /** Whether it could not take all it was given: its buffers are full. */
   readonly isFull: boolean
 }
 
 /**
- * While its buffers are full the system takes bytes in large portions, on a slow link far apart;
- * the peer may be given up after so many times as long.
+ * With full buffers, the system takes bytes in large portions, far apart on a slow link; the
+ * time-out is multiplied by this factor then.
  */
 const FULL_FACTOR = 4
 
-/** Looks after one peer, once in every interval. */
+/** Watches one peer; called once per interval. */
 export class PeerWatch {
   readonly #options: PingOptions
   #lastLookMs: number
@@ -35,7 +35,7 @@ export class PeerWatch {
   #outgoing: OutgoingState = { takenBytes: 0, isFull: false }
   #isAsked = false
 
-  /** The connection stands since `nowMs`. */
+  /** The connection is up since `nowMs`. */
   constructor(options: PingOptions, nowMs: number) {
     this.#options = options
     this.#lastLookMs = nowMs
@@ -43,16 +43,16 @@ export class PeerWatch {
   }
 
   /**
-   * An interval has passed. `hasHeard`: bytes came since the last one. `giveUp` comes again in each
-   * interval until something is heard.
+   * An interval has passed. `hasHeard`: bytes have arrived since the last one. Returns `giveUp` in
+   * each interval until something is heard.
    */
   look(nowMs: number, hasHeard: boolean, outgoing: OutgoingState): 'nothing' | 'ping' | 'giveUp' {
     const { pingIntervalMs, pingTimeoutMs } = this.#options
     const before = this.#outgoing
     const hasSent = outgoing.takenBytes > before.takenBytes
-    // Full buffers only empty when the peer's system confirms; others take bytes for nobody, too.
+    // Full buffers drain only when the peer's system acknowledges; others fill without a peer.
     const hasMoved = before.isFull && hasSent
-    // While this process stood still it could not hear: the peer gets its full time again.
+    // While this process was suspended it could not hear: the peer gets its full time again.
     const stoodStill = nowMs - this.#lastLookMs > 2 * pingIntervalMs
     this.#lastLookMs = nowMs
     this.#outgoing = outgoing
@@ -63,14 +63,14 @@ export class PeerWatch {
     const patienceMs = pingTimeoutMs * (outgoing.isFull ? FULL_FACTOR : 1)
     const isSilent = nowMs - this.#aliveMs >= patienceMs
     if (pingTimeoutMs > 0 && isSilent && this.#isAsked) return 'giveUp'
-    // One that hears nothing of us for long would be in doubt, too; so would what is between us.
+    // Silence in either direction could make the peer, or a middlebox, drop the connection.
     if (hasHeard && hasSent) return 'nothing'
     this.#isAsked = true
     return 'ping'
   }
 }
 
-/** What a heartbeat asks, and wants done. */
+/** What a heartbeat asks of its connection. */
 interface HeartbeatActions {
   outgoing(): OutgoingState
   ping(): void
@@ -86,7 +86,7 @@ export class Heartbeat {
   #ttlMs = 0
   #hasHeard = false
   #isStopped = false
-  /** Kept up to date only while the peer wants to be given up some time. */
+  /** Updated only while the peer has announced a time to live. */
   #lastHeardMs = 0
 
   constructor(options: PingOptions, actions: HeartbeatActions) {
@@ -94,7 +94,7 @@ export class Heartbeat {
     this.#actions = actions
   }
 
-  /** The handshake with a 3.1 peer is done: starts to send PINGs if that is wanted. */
+  /** The handshake with a 3.1 peer is done: starts sending PINGs if enabled. */
   start(): void {
     const { pingIntervalMs, pingTimeoutMs } = this.#options
     if (pingIntervalMs === 0) return
@@ -112,13 +112,13 @@ export class Heartbeat {
     this.#interval = setInterval(onInterval, pingIntervalMs).unref()
   }
 
-  /** Any bytes have come. */
+  /** Some bytes have arrived. */
   heard(): void {
     this.#hasHeard = true
     if (this.#ttlMs > 0) this.#lastHeardMs = performance.now()
   }
 
-  /** The peer has sent a PING: it wants to be given up after `ttlMs` of silence (0 = no wish). */
+  /** The peer sent a PING and asks to be given up after `ttlMs` of silence (0 = no request). */
   onPing(ttlMs: number): void {
     this.#ttlMs = ttlMs
     if (ttlMs === 0) return
@@ -126,14 +126,14 @@ export class Heartbeat {
     if (this.#ttl === undefined) this.#watchTtl(ttlMs)
   }
 
-  /** Ends all timers. */
+  /** Stops all timers. */
   stop(): void {
     this.#isStopped = true
     clearInterval(this.#interval)
     clearTimeout(this.#ttl)
   }
 
-  /** How long the peer may be silent from now on. */
+  /** How much longer the peer may be silent. */
   get #ttlLeftMs(): number {
     return this.#ttlMs - (performance.now() - this.#lastHeardMs)
   }
@@ -154,7 +154,7 @@ export class Heartbeat {
     })
   }
 
-  /** This process may have been busy: what came meanwhile is read before anybody is given up. */
+  /** This process may have been busy: pending input is read before a peer is given up. */
   #whenAllIsRead(decide: () => void): void {
     setImmediate(() => {
       if (!this.#isStopped) decide()
@@ -163,5 +163,5 @@ export class Heartbeat {
 }
 
 function silenceOf(ttlMs: number): string {
-  return `the peer was silent for the ${ttlMs} ms that it had announced`
+  return `the peer was silent for its announced time to live of ${ttlMs} ms`
 }

@@ -72,7 +72,7 @@ const wrong: readonly (readonly [text: string, check: () => unknown, why: RegExp
     /at most 255 bytes, got 256/,
   ],
   ['an identity that is not latin1', () => checkIdentity('€'), /one character per byte/],
-  ['an identity that is no string', () => checkIdentity(7 as never), /one character per byte/],
+  ['an identity that is not a string', () => checkIdentity(7 as never), /one character per byte/],
 ]
 
 for (const [text, check, why] of wrong) {

@@ -1,4 +1,4 @@
-// What users may configure on the sockets: defaults and checks, one function per kind of socket.
+// Socket options that users can configure: defaults and checks, one function per socket type.
 
 import { constants } from 'node:buffer'
 import { ConfigError } from '../base/errors.js'
@@ -7,33 +7,33 @@ import { type Logger, silentLogger } from '../base/logger.js'
 import { booleanOption, numberOption } from '../base/option.js'
 import type { DescriptorRoom } from './descriptor-room.js'
 
-// What all sockets of the transport have in common: frames, limits and what is told to their owner.
-// A message is one frame, or several ("more" frames); the engine's own protocol uses one.
+// What all sockets of the transport share: frames, limits and callbacks. A message is one frame or
+// several ("more" frames); the engine's own protocol uses one.
 
 /**
- * One frame to be sent: its bytes, or pieces of them in order, which are written without being
- * joined. Pieces of less than 16 KiB are copied inside `send`; larger ones belong to the transport
- * from then on and must not be changed.
+ * One frame to send: its bytes, or pieces of them in order, which are written without being joined.
+ * Pieces of less than 16 KiB are copied inside `send`; larger ones belong to the transport from
+ * then on and must not be changed.
  */
 export type OutgoingFrame = Uint8Array | readonly Uint8Array[]
 
 /**
- * One received message: its only frame, or all frames where there were several. Frames may share
- * memory with others of the same read: keep a copy, not a frame, for longer than a moment.
+ * One received message: its only frame, or a list of several frames. Frames may share memory with
+ * others of the same read: to keep one for longer than a moment, copy it.
  */
 export type IncomingMessage = Buffer | readonly Buffer[]
 
-/** Bounds of one socket. Every one has a default in `DEFAULT_SOCKET_LIMITS`. */
+/** The limits of one socket. Each has a default in `DEFAULT_SOCKET_LIMITS`. */
 interface SocketLimits {
-  /** Longest frame that is accepted, in bytes. */
+  /** The longest frame that is accepted, in bytes. */
   readonly maxFrameBytes: number
-  /** Most frames in one message. */
+  /** The most frames in one message. */
   readonly maxFramesPerMessage: number
-  /** `send` returns false while more than this waits for one peer, in bytes. */
+  /** `send` returns false while more bytes than this are queued for one peer. */
   readonly highWaterMarkBytes: number
-  /** A peer for which more than this waits loses its connection, in bytes. */
+  /** A peer for which more bytes than this are queued is disconnected. */
   readonly maxQueuedBytes: number
-  /** A peer that has not finished its handshake by then loses its connection, in milliseconds. */
+  /** A peer that has not finished its handshake by then is disconnected, in milliseconds. */
   readonly handshakeTimeoutMs: number
 }
 
@@ -46,85 +46,85 @@ const DEFAULT_SOCKET_LIMITS: SocketLimits = {
   handshakeTimeoutMs: 10_000,
 }
 
-/** What all sockets have. */
+/** Options of all sockets. */
 export interface SocketOptions extends SocketLimits {
-  /** How long `close` goes on writing what waits, in milliseconds. Default: 1,000. */
+  /** How long `close` continues to write queued data, in milliseconds. Default: 1,000. */
   readonly lingerMs: number
   /**
-   * A ZMTP 3.1 peer of which nothing was heard for so long, or to which nothing was sent, is asked
-   * whether it is there, in milliseconds. 0 = never. Default: 2,000; of a PUB 0.
+   * After this much silence in either direction, a ZMTP 3.1 peer is sent a PING, in milliseconds. 0
+   * = never. Default: 2,000; for a PUB 0.
    */
   readonly pingIntervalMs: number
   /**
-   * A peer from which nothing has come for so long, though it was asked, loses its connection, in
-   * milliseconds; 0 = never. Default: four times `pingIntervalMs` for sockets that connect. Those
-   * that listen never give a peer up themselves: their owner knows who may be busy for long.
+   * A peer that leaves PINGs unanswered for this long is disconnected, in milliseconds; 0 = never.
+   * Default: four times `pingIntervalMs` for sockets that connect. Listening sockets never give up
+   * a peer themselves: their owner knows which peers may be busy for long.
    */
   readonly pingTimeoutMs: number
   /**
-   * Closes connections that say nothing when the process runs out of file descriptors. Of sockets
-   * that listen; those of one process share one. Default: one of its own.
+   * Closes idle connections when the process runs out of file descriptors. For listening sockets;
+   * all sockets of one process share one. Default: one of its own.
    */
   readonly descriptorRoom: DescriptorRoom | undefined
-  /** Hears of connections that were refused or broken. Default: silent. */
+  /** Receives reports of refused or broken connections. Default: silent. */
   readonly logger: Logger
 }
 
-/** Of a `RouterSocket`. */
+/** Options of a `RouterSocket`. */
 export interface RouterOptions extends SocketOptions {
   /**
-   * What happens when a peer comes with the identity of one that is connected. True (the default):
-   * the new one takes over and the old one is closed, so that a peer whose link broke unnoticed
-   * can come back. False, as libzmq does: the new one is refused.
+   * What happens when a peer connects with the identity of a connected peer. True (the default):
+   * the new connection takes over and the old one is closed, so that a peer whose link broke
+   * unnoticed can reconnect. False, as in libzmq: the new connection is refused.
    */
   readonly handover: boolean
-  /** The router's own identity, which it tells its peers: at most 255 bytes. Default: none. */
+  /** The router's own identity, sent to its peers: at most 255 bytes. Default: none. */
   readonly identity: Identity | ''
 }
 
-/** Of the sockets that connect. */
+/** Options of sockets that connect. */
 export interface ConnectOptions extends SocketOptions {
   /**
-   * The delay before another attempt to connect, in milliseconds. It doubles with each failure,
-   * and a random part of up to a half is taken off. Default: 100.
+   * The delay before another attempt to connect, in milliseconds. It doubles with each failure, and
+   * is shortened by a random amount of up to half. Default: 100.
    */
   readonly reconnectMinMs: number
   /** The longest such delay, in milliseconds. Default: 1,000. */
   readonly reconnectMaxMs: number
 }
 
-/** Of a `DealerSocket`. */
+/** Options of a `DealerSocket`. */
 export interface DealerOptions extends ConnectOptions {
   /**
-   * True (the default), as in ZeroMQ: what is sent while there is no connection waits for the next
-   * one, in order, up to `maxQueuedBytes`. What had been handed to the operating system when a
-   * connection was lost is not sent again, nor is the rest of a message that had been begun.
-   * False: `send` drops and returns false while there is no connection, and what waits is dropped
-   * when the connection is lost.
+   * True (the default), as in ZeroMQ: messages sent without a connection are queued for the next
+   * one, in order, up to `maxQueuedBytes`. Data already handed to the operating system when a
+   * connection was lost is not sent again, nor is the rest of a message that had been started.
+   * False: without a connection `send` drops the message and returns false, and the queue is
+   * dropped when the connection is lost.
    */
   readonly queueWhileDisconnected: boolean
 }
 
-/** The longest delay that Node's timers take. */
+/** The longest delay that Node's timers support. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 const MAX_IDENTITY_BYTES = 255
 
 const DEFAULT_PING_INTERVAL_MS = 2000
-/** A peer that is asked so often in vain is given up. */
+/** How many ping intervals may pass unanswered before a peer is given up. */
 const PING_ROUNDS = 4
 const DEFAULT_RECONNECT_MIN_MS = 100
 const DEFAULT_RECONNECT_MAX_MS = 1000
 
-/** When peers are asked, unless told otherwise. */
+/** The defaults for PINGs. */
 interface PingDefaults {
   readonly intervalMs: number
-  /** 0 = they are never given up. */
+  /** 0 = peers are never given up. */
   readonly rounds: number
 }
 
 const NO_PINGS: PingDefaults = { intervalMs: 0, rounds: 0 }
 
-/** Fills in the defaults. Throws `ConfigError` that names the option, its value and the bound. */
+/** Fills in the defaults. Throws a `ConfigError` that names the option, its value and the bound. */
 export function socketOptions(
   given: Partial<SocketOptions>,
   { intervalMs, rounds }: PingDefaults = NO_PINGS,
@@ -150,7 +150,7 @@ export function socketOptions(
   }
 }
 
-/** As `socketOptions`. */
+/** Like `socketOptions`. */
 export function routerOptions(given: Partial<RouterOptions>): RouterOptions {
   return {
     ...socketOptions(given, { intervalMs: DEFAULT_PING_INTERVAL_MS, rounds: 0 }),
@@ -159,7 +159,7 @@ export function routerOptions(given: Partial<RouterOptions>): RouterOptions {
   }
 }
 
-/** As `socketOptions`. */
+/** Like `socketOptions`. */
 export function connectOptions(given: Partial<ConnectOptions>): ConnectOptions {
   const { reconnectMinMs: givenMinMs } = given
   const reconnectMinMs = duration('reconnectMinMs', givenMinMs, DEFAULT_RECONNECT_MIN_MS, 1)
@@ -171,7 +171,7 @@ export function connectOptions(given: Partial<ConnectOptions>): ConnectOptions {
   }
 }
 
-/** As `socketOptions`. */
+/** Like `socketOptions`. */
 export function dealerOptions(given: Partial<DealerOptions>): DealerOptions {
   const { queueWhileDisconnected } = given
   return {
@@ -180,7 +180,7 @@ export function dealerOptions(given: Partial<DealerOptions>): DealerOptions {
   }
 }
 
-/** `identity` if it is one: at most 255 characters, one per byte. Throws `ConfigError` if not. */
+/** Returns `identity` if valid: at most 255 characters, one per byte. Else throws `ConfigError`. */
 export function checkIdentity<T extends string>(identity: T): T {
   if (typeof identity !== 'string' || /[^\0-\xff]/.test(identity)) {
     throw new ConfigError('identity: expected a string with one character per byte')

@@ -15,7 +15,7 @@ test('an empty set matches nothing, the empty prefix everything', () => {
   assert.equal(set.matchesAll, true)
 })
 
-test('a prefix must be taken back as often as it was added', () => {
+test('a prefix must be removed as often as it was added', () => {
   const set = new PrefixSet()
   assert.equal(set.add('a'), true)
   assert.equal(set.add('a'), false)
@@ -27,7 +27,7 @@ test('a prefix must be taken back as often as it was added', () => {
   assert.equal(set.bytes, 0)
 })
 
-test('property: it agrees with a plain list', () => {
+test('property: it agrees with a simple list', () => {
   const text = fc.string({ maxLength: 3, unit: fc.constantFrom('a', 'b', 'ÿ') })
   const step = fc.record({ isAdd: fc.boolean(), prefix: text })
   fc.assert(

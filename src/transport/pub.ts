@@ -1,5 +1,5 @@
-// PUB: a socket that listens, and sends each message to all who want messages that begin like it. A
-// subscriber who reads too slowly misses messages, whole ones; the others never wait for it.
+// PUB: a listening socket that sends each message to all peers subscribed to a prefix of it. A slow
+// subscriber misses whole messages; the others never wait for it.
 
 import { asBuffer, bytesToLatin1, joinBytes, latin1Slice } from '../base/bytes.js'
 import { identity } from '../base/ids.js'
@@ -12,9 +12,9 @@ import {
   type SocketOptions,
 } from './options.js'
 
-// Subscriptions: prefixes of messages, counted, as the same one may be asked for more than once.
+// Subscriptions: message prefixes, counted, because a peer may subscribe to one more than once.
 
-/** What one entry costs beside the bytes of its prefix, roughly. */
+/** The approximate cost of one entry in addition to the bytes of its prefix. */
 const ENTRY_BYTES = 64
 
 /** The prefixes of one subscriber, as latin1 strings. */
@@ -24,12 +24,12 @@ export class PrefixSet {
   readonly #lengths = new Map<number, number>()
   #bytes = 0
 
-  /** How many different prefixes there are. */
+  /** The number of distinct prefixes. */
   get size(): number {
     return this.#counts.size
   }
 
-  /** The memory that the set takes, roughly, in bytes. */
+  /** The approximate memory used by the set, in bytes. */
   get bytes(): number {
     return this.#bytes
   }
@@ -44,7 +44,7 @@ export class PrefixSet {
     return true
   }
 
-  /** Takes a prefix back once. Returns whether it has left the set. */
+  /** Removes a prefix once. Returns whether it has left the set. */
   delete(prefix: string): boolean {
     const count = this.#counts.get(prefix)
     if (count === undefined) return false
@@ -60,7 +60,7 @@ export class PrefixSet {
     return true
   }
 
-  /** Whether every message matches, and none need be looked at. */
+  /** Whether every message matches, so that none need be examined. */
   get matchesAll(): boolean {
     return this.#counts.has('')
   }
@@ -74,22 +74,22 @@ export class PrefixSet {
     return false
   }
 
-  /** The different prefixes, in the order in which they were added. */
+  /** The distinct prefixes, in the order in which they were added. */
   [Symbol.iterator](): IterableIterator<string> {
     return this.#counts.keys()
   }
 }
 
-/** What a publisher tells its owner; never from within a call of the owner, nothing once closed. */
+/** Callbacks of a publisher. Never called from within a call of the owner, nor after `close`. */
 interface PubHandler {
-  /** How many peers want anything has changed: with none, there is no need to make messages. */
+  /** The number of subscribed peers has changed: at 0, messages need not be created. */
   onSubscriptions(count: number): void
 }
 
-/** What the subscriptions of one peer may take of our memory. */
+/** The most memory that the subscriptions of one peer may use. */
 const MAX_SUBSCRIPTION_BYTES = 1024 ** 2
 
-/** The first byte of a message by which a ZMTP 3.0 peer subscribes, and unsubscribes with 0. */
+/** The first byte of a message with which a ZMTP 3.0 peer subscribes; 0 unsubscribes. */
 const SUBSCRIBE = 1
 
 /** A PUB that listens on one address. */
@@ -97,7 +97,7 @@ export class PubSocket {
   readonly #handler: PubHandler
   readonly #options: SocketOptions
   readonly #subscribers = new Map<Connection, PrefixSet>()
-  /** Those of `#subscribers` who want anything. */
+  /** The number of `#subscribers` with at least one subscription. */
   #subscriberCount = 0
   #droppedMessages = 0
   #acceptor: Acceptor | undefined
@@ -126,22 +126,22 @@ export class PubSocket {
     return pub
   }
 
-  /** What is listened on, with the real port. */
+  /** The address listened on, with the actual port. */
   get address(): string {
     return this.#acceptor?.address ?? ''
   }
 
-  /** How many messages subscribers have missed because they read too slowly, in all. */
+  /** The total number of messages that slow subscribers have missed. */
   get droppedMessages(): number {
     return this.#droppedMessages
   }
 
-  /** Sends one frame as a message to all whose subscriptions match its first bytes. */
+  /** Sends one frame as a message to all peers whose subscriptions match its first bytes. */
   publish(frame: OutgoingFrame): void {
     this.publishMultipart([frame])
   }
 
-  /** As `publish`, for a message of several frames: the first one is what subscriptions match. */
+  /** Like `publish`, for a message of several frames: subscriptions match the first one. */
   publishMultipart(frames: readonly OutgoingFrame[]): void {
     let topic: Buffer | undefined
     for (const [connection, prefixes] of this.#subscribers) {
@@ -152,7 +152,7 @@ export class PubSocket {
     }
   }
 
-  /** As `RouterSocket.close`. */
+  /** Like `RouterSocket.close`. */
   async close(): Promise<void> {
     await this.#acceptor?.close()
   }
@@ -175,7 +175,7 @@ export class PubSocket {
     this.#changeCount(-Math.min(prefixes?.size ?? 0, 1))
   }
 
-  /** ZMTP 3.0 peers subscribe by messages. Other messages say nothing to a publisher. */
+  /** ZMTP 3.0 peers subscribe with messages. Other messages have no meaning for a publisher. */
   #onMessages(connection: Connection, messages: readonly IncomingMessage[]): void {
     for (const message of messages) {
       if (!(message instanceof Uint8Array) || message.length === 0) continue

@@ -4,10 +4,10 @@ import { ReadTurn, type Resumable } from './delivery.js'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** More than one turn may take. */
+/** Longer than one turn may take. */
 const LONG_MS = 1000
 
-test('a turn is over after some milliseconds, and another one begins with the next loop', async () => {
+test('a turn is over after some milliseconds; the next loop begins another one', async () => {
   let now = 0
   const turns = new ReadTurn(() => now)
   assert.equal(turns.isOver, false)
@@ -18,7 +18,7 @@ test('a turn is over after some milliseconds, and another one begins with the ne
   assert.equal(turns.isOver, false)
 })
 
-test('who waits is resumed in the order of waiting, as long as the next turn lasts', async () => {
+test('waiting items are resumed in order, as long as the next turn lasts', async () => {
   let now = 0
   const turns = new ReadTurn(() => now)
   const seen: string[] = []
@@ -38,14 +38,14 @@ test('who waits is resumed in the order of waiting, as long as the next turn las
   }
   await turn()
   assert.deepEqual(seen, ['a', 'b'])
-  // What comes in that same turn waits, too: it counts as long as all that is done in it.
+  // New work in that same turn waits as well: the turn counts everything done in it.
   assert.equal(turns.isOver, true)
   turns.wait(item('d', 0))
   await turn()
   assert.deepEqual(seen, ['a', 'b', 'c', 'd'])
 })
 
-test('who waits again comes after all others', async () => {
+test('an item that waits again comes after all others', async () => {
   let now = 0
   const turns = new ReadTurn(() => now)
   const seen: string[] = []

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { LogFields, Logger } from '../base/logger.js'
 import { RefusalLog, type RefusalKind } from './bounded-log.js'
 
-test('the first of a kind is told at once, the others once a minute with their number', (t) => {
+test('the first of a kind is logged immediately, the others once a minute with a count', (t) => {
   let now = 0
   t.mock.method(performance, 'now', () => now)
   t.mock.timers.enable({ apis: ['setTimeout'] })

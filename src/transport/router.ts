@@ -1,4 +1,4 @@
-// ROUTER: a socket that listens, and knows each of its peers by identity.
+// ROUTER: a listening socket that identifies each of its peers.
 
 import { identity, type Identity } from '../base/ids.js'
 import { Acceptor, type AcceptorHandler } from './acceptor.js'
@@ -11,21 +11,21 @@ import {
 } from './options.js'
 
 /**
- * What a router tells its owner; never from within a call of the owner, and nothing once it is
- * closed. For each peer: one `onConnect`, then the others, then one `onDisconnect`.
+ * Callbacks of a router. Never called from within a call of the owner, nor after `close`. For each
+ * peer: one `onConnect`, then the others, then one `onDisconnect`.
  */
 export interface RouterHandler {
-  /** Messages that have come, in their order. */
+  /** Received messages, in order. */
   onMessages(from: Identity, messages: readonly IncomingMessage[]): void
-  /** The handshake with a peer is done, which is at `remote`: `127.0.0.1:40404`. */
+  /** The handshake is done with a peer at `remote`: `127.0.0.1:40404`. */
   onConnect(peer: Identity, remote: string): void
-  /** The connection is closed; `reason` is empty when the peer did it in good order. */
+  /** The connection is closed; `reason` is empty if the peer closed it cleanly. */
   onDisconnect(peer: Identity, reason: string): void
   /** After `send` returned false: there is room again. */
   onDrain(peer: Identity): void
-  /** Bytes of a long message came, or were taken by the peer; at most once a second for each. */
+  /** Bytes of a long message arrived or were taken by the peer; at most once a second for each. */
   onProgress(peer: Identity): void
-  /** Somebody at `remote` was refused before becoming a peer. Also logged. */
+  /** A connection from `remote` was refused before it became a peer. Also logged. */
   onRefused?(remote: string, reason: string): void
 }
 
@@ -33,9 +33,9 @@ export interface RouterHandler {
 export class RouterSocket {
   readonly #handler: RouterHandler
   readonly #options: RouterOptions
-  /** Invariant: of each, `onConnect` has been told, and `onDisconnect` has not. */
+  /** Invariant: for each peer `onConnect` has been called, and `onDisconnect` has not. */
   readonly #peers = new Map<Identity, Connection>()
-  /** The same, the other way round. */
+  /** The same, by connection. */
   readonly #identities = new Map<Connection, Identity>()
   #nextGeneratedId = Math.floor(Math.random() * 2 ** 32)
   #acceptor: Acceptor | undefined
@@ -64,40 +64,40 @@ export class RouterSocket {
     return router
   }
 
-  /** What is listened on, with the real port. */
+  /** The address listened on, with the actual port. */
   get address(): string {
     return this.#acceptor?.address ?? ''
   }
 
   /**
-   * Sends one frame as a message. False: more than `highWaterMarkBytes` wait for this peer, and
-   * `onDrain` follows. A message to a peer that is not connected is dropped, and true returned.
+   * Sends one frame as a message. False: more than `highWaterMarkBytes` are queued for this peer;
+   * `onDrain` will follow. A message to a peer that is not connected is dropped and true returned.
    */
   send(to: Identity, frame: OutgoingFrame): boolean {
     return this.#peers.get(to)?.send(frame) ?? true
   }
 
-  /** As `send`, for a message of several frames. */
+  /** Like `send`, for a message of several frames. */
   sendMultipart(to: Identity, frames: readonly OutgoingFrame[]): boolean {
     return this.#peers.get(to)?.sendMultipart(frames) ?? true
   }
 
-  /** What waits to be written to a peer, in bytes; 0 for one that is not connected. */
+  /** Bytes queued for a peer; 0 if it is not connected. */
   queuedBytes(to: Identity): number {
     return this.#peers.get(to)?.queuedBytes ?? 0
   }
 
   /**
-   * Ends the connection of a peer: nothing more is received from it, and what waits for it is still
-   * written, for at most `lingerMs`. `onDisconnect` comes with `reason` when it is closed.
+   * Disconnects a peer: nothing more is received from it, and its queued data is still written for
+   * at most `lingerMs`. `onDisconnect` is called with `reason` once it is closed.
    */
   disconnect(peer: Identity, reason: string): void {
     this.#peers.get(peer)?.finish(reason)
   }
 
   /**
-   * Stops to listen, writes what waits for at most `lingerMs`, and closes all connections. Nothing
-   * is told any more. Resolves when all is closed; may be called again.
+   * Stops listening, writes queued data for at most `lingerMs`, and closes all connections. No more
+   * callbacks. Resolves when everything is closed; may be called again.
    */
   async close(): Promise<void> {
     await this.#acceptor?.close()
@@ -145,7 +145,7 @@ export class RouterSocket {
     }
   }
 
-  /** Tells the end of a connection, unless that was told when its identity was taken over. */
+  /** Reports the end of a connection, unless already reported when its identity was taken over. */
   #forget(connection: Connection, reason: string): void {
     const id = this.#identities.get(connection)
     if (id === undefined) return
@@ -154,7 +154,7 @@ export class RouterSocket {
     this.#handler.onDisconnect(id, reason)
   }
 
-  /** Five bytes, the first of which is zero, as libzmq does it. */
+  /** Five bytes, the first of which is zero, as in libzmq. */
   #generateIdentity(): Identity {
     for (;;) {
       const bytes = Buffer.alloc(5)

@@ -7,7 +7,9 @@ import { FrameParser } from './zmtp/frame.js'
 
 const LIMITS = { maxFrameBytes: 2 ** 31, maxFramesPerMessage: 1000 }
 
-/** What a peer makes of some bytes: its messages as text; throws unless they end with a message. */
+/**
+ * What a peer reads from some bytes: its messages as text; throws unless they end with a message.
+ */
 function read(bytes: Uint8Array): string[] {
   const parser = new FrameParser(LIMITS, () => assert.fail('no command was sent'))
   const messages: IncomingMessage[] = []
@@ -43,7 +45,7 @@ const piece = fc
 const frame = fc.oneof(piece, fc.array(piece, { maxLength: 4 }))
 const message = fc.array(frame, { minLength: 1, maxLength: 4 })
 
-test('property: what was pushed is what a peer reads, whatever is taken at a time', () => {
+test('property: a peer reads what was pushed, however much is taken at a time', () => {
   const batch = fc.integer({ min: 1, max: 40_000 })
   fc.assert(
     fc.property(fc.array(message, { maxLength: 30 }), batch, (messages, batchBytes) => {
@@ -60,7 +62,7 @@ test('property: what was pushed is what a peer reads, whatever is taken at a tim
   )
 })
 
-test('property: after a restart, what was not begun is still there, and nothing else', () => {
+test('property: after a restart, exactly the messages not started remain', () => {
   const batch = fc.integer({ min: 1, max: 60_000 })
   fc.assert(
     fc.property(
@@ -114,7 +116,7 @@ test('large pieces are not copied', () => {
   assert.equal(runs[1], large)
 })
 
-test('small messages are one run of bytes for as long as it is written in time', () => {
+test('small messages are one run of bytes as long as it is written in time', () => {
   const queue = new SendQueue(new SlabPool())
   const bytes = Buffer.alloc(LARGE_PIECE_BYTES - 1)
   for (let round = 0; round < 3; round += 1) {
@@ -125,7 +127,7 @@ test('small messages are one run of bytes for as long as it is written in time',
   }
 })
 
-test('a slab serves again once it was written, and not before', () => {
+test('a slab is reused once it was written, not before', () => {
   const queue = new SendQueue(new SlabPool())
   queue.push(Buffer.from('one'), false)
   const first = queue.takeSlab()

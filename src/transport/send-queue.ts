@@ -1,24 +1,23 @@
-// What waits to be written to one peer, already framed. Small frames are copied into a slab one
-// after the other, so that they leave in one write; large pieces keep their place between cuts of
-// the slab. The queue knows where messages end: after a lost connection it can go on with whole
-// ones.
+// The outgoing data for one peer, already framed. Small frames are copied into a slab one after the
+// other, so that they leave in one write; large pieces keep their place between cuts of the slab.
+// The queue tracks message boundaries: after a lost connection it can continue with whole messages.
 
 import type { OutgoingFrame } from './options.js'
 import { FLAG_MORE, MAX_HEADER_BYTES, writeHeader } from './zmtp/frame.js'
 
-// Memory in which small frames are put together for one write. A connection borrows a slab when it
-// has something to send and gives it back once that is written, so idle connections hold none.
+// Memory in which small frames are combined for one write. A connection borrows a slab when it has
+// data to send and returns it once that is written, so idle connections hold none.
 
-/** Frames are written as soon as this much waits, in bytes. */
+/** Frames are written as soon as this many bytes are queued. */
 export const FLUSH_BYTES = 65_536
-/** Pieces of a frame from this size on are written from where they are, in bytes. */
+/** Pieces of a frame of at least this size are written in place, without copying, in bytes. */
 export const LARGE_PIECE_BYTES = 16_384
 
 /** Most connections send little at a time. */
 const SMALL_SLAB_BYTES = 4096
-/** While less than `FLUSH_BYTES` are in it, a small piece and its header always fit. */
+/** With less than `FLUSH_BYTES` used, a small piece and its header always fit. */
 const LARGE_SLAB_BYTES: number = FLUSH_BYTES + LARGE_PIECE_BYTES + 64
-/** What is kept for later, at most: 64 slabs of each kind are 5 MiB. */
+/** The most slabs kept for reuse: 64 of each kind are 5 MiB. */
 const KEPT_SLABS = 64
 
 /** The slabs of all connections of one socket. */
@@ -27,7 +26,7 @@ export class SlabPool {
   readonly #large: Buffer[] = []
 
   /**
-   * A slab with at least `bytes` of room, which must be at most `LARGE_PIECE_BYTES` and a header.
+   * A slab with at least `bytes` of room, which must not exceed `LARGE_PIECE_BYTES` and a header.
    */
   take(bytes: number): Buffer {
     return bytes <= SMALL_SLAB_BYTES
@@ -40,38 +39,38 @@ export class SlabPool {
     return this.take(LARGE_SLAB_BYTES)
   }
 
-  /** Takes a slab back. Nothing may read or write it any more. */
+  /** Returns a slab to the pool. Nothing may read or write it any more. */
   giveBack(slab: Buffer): void {
     const kept = slab.length === SMALL_SLAB_BYTES ? this.#small : this.#large
     if (kept.length < KEPT_SLABS) kept.push(slab)
   }
 }
 
-/** A run of bytes that is written from where it is. */
+/** A run of bytes that is written in place. */
 interface Piece {
   bytes: Uint8Array
   readonly endsMessage: boolean
-  /** Where the first message that begins here, or could, begins; -1 = all is the middle of one. */
+  /** Where the first message in this piece begins or could begin; -1 = it lies inside a message. */
   readonly boundary: number
 }
 
 /** Frames in the order in which they were pushed; taken out as pieces of bytes. */
 export class SendQueue {
-  /** The owner of the messages was told that they are too many, and waits to hear of room. */
+  /** The owner was notified that too much is queued, and waits for `onDrain`. */
   wantsDrain = false
   readonly #pool: SlabPool
-  /** Invariant: all pieces come before what is in the slab. */
+  /** Invariant: all pieces precede the content of the slab. */
   #pieces: Piece[] = []
   #firstPiece = 0
   #slab: Buffer | undefined
   /** The part of the slab that has not been cut off as a piece. */
   #slabStart = 0
   #slabEnd = 0
-  /** Where in that part the first message begins, or could; -1 = all is the middle of one. */
+  /** Where in that part the first message begins or could begin; -1 = it lies inside a message. */
   #boundary = 0
-  /** What has been pushed last does not end a message. */
+  /** The last pushed frame does not end a message. */
   #isPushedPart = false
-  /** What has been taken last does not end a message. */
+  /** The last taken piece does not end a message. */
   #isTakenPart = false
   #bytes = 0
 
@@ -79,12 +78,12 @@ export class SendQueue {
     this.#pool = pool
   }
 
-  /** What waits, in bytes, frame headers included. */
+  /** Queued bytes, including frame headers. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Whether what has been taken so far ends with a message, so that a command may come between. */
+  /** Whether everything taken so far ends with a message, so that a command may follow. */
   get isBetweenMessages(): boolean {
     return !this.#isTakenPart
   }
@@ -104,12 +103,12 @@ export class SendQueue {
     }
   }
 
-  /** Whether all that waits is one run of bytes, which `takeSlab` returns. */
+  /** Whether everything queued is one run of bytes, which `takeSlab` returns. */
   get isOneRun(): boolean {
     return this.#firstPiece === this.#pieces.length
   }
 
-  /** Takes all that waits where `isOneRun`. */
+  /** Takes everything; requires `isOneRun`. */
   takeSlab(): Uint8Array {
     const bytes = (this.#slab as Buffer).subarray(this.#slabStart, this.#slabEnd)
     this.#slabStart = this.#slabEnd
@@ -119,7 +118,7 @@ export class SendQueue {
     return bytes
   }
 
-  /** Takes what waits as runs of bytes in order, `maxBytes` or a slab more at most. */
+  /** Takes queued data as runs of bytes in order, at most `maxBytes` plus one slab. */
   takeBatch(maxBytes: number): Uint8Array[] {
     const batch: Uint8Array[] = []
     this.#cut()
@@ -134,27 +133,24 @@ export class SendQueue {
     return batch
   }
 
-  /** Gives the slab back if nothing waits. Only when all that was taken has been written. */
+  /** Returns the slab if the queue is empty. Call only once everything taken has been written. */
   recycle(): void {
     if (this.#slab === undefined || this.#bytes > 0) return
     this.#pool.giveBack(this.#slab)
     this.#forgetSlab()
   }
 
-  /**
-   * After a lost connection: drops the rest of a message whose beginning was taken, keeps whole
-   * ones.
-   */
+  /** After a lost connection: drops the rest of a partly taken message, keeps whole ones. */
   restart(): void {
     this.#cut()
     while (this.#isTakenPart && this.#firstPiece < this.#pieces.length) this.#skipPart()
     this.#dropTaken()
     this.#isTakenPart = false
-    // What was taken from it may still be read by a write that has not ended.
+    // An unfinished write may still read from it.
     this.#forgetSlab()
   }
 
-  /** Drops all that waits. */
+  /** Drops everything. */
   clear(): void {
     this.#pieces = []
     this.#firstPiece = 0
@@ -165,7 +161,7 @@ export class SendQueue {
     this.wantsDrain = false
   }
 
-  /** Only large pieces, which are all of one message, are taken in parts. */
+  /** Only large pieces, each of which belongs to one message, are taken in parts. */
   #takePiece(room: number): Uint8Array {
     const piece = this.#pieces[this.#firstPiece] as Piece
     if (piece.boundary < 0 && piece.bytes.length > room) {
@@ -179,7 +175,7 @@ export class SendQueue {
     return piece.bytes
   }
 
-  /** Drops what the first piece has of the message whose beginning was taken. */
+  /** Drops the part of the first piece that belongs to a partly taken message. */
   #skipPart(): void {
     const piece = this.#pieces[this.#firstPiece] as Piece
     const dropped = piece.boundary < 0 ? piece.bytes.length : piece.boundary
@@ -253,7 +249,7 @@ export class SendQueue {
     return slab
   }
 
-  /** Makes a piece of what is in the slab. */
+  /** Turns the content of the slab into a piece. */
   #cut(): void {
     if (this.#slabStart === this.#slabEnd) return
     const bytes = (this.#slab as Buffer).subarray(this.#slabStart, this.#slabEnd)

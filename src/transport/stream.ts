@@ -3,26 +3,26 @@
 import { connect, type Socket } from 'node:net'
 import type { Address } from './address.js'
 
-/** A link that has silently gone is noticed after this idle time and the system's probes. */
+/** A silently broken link is noticed after this idle time plus the system's probes. */
 const KEEP_ALIVE_DELAY_MS = 30_000
-/** Each address of a host name gets this time before the next one is tried, too. */
+/** How long each address of a host name is tried before the next one is tried in parallel. */
 const ADDRESS_ATTEMPT_MS = 2500
 
-/** What Node's streams are opened with. */
+/** The options with which Node's streams are opened. */
 export interface StreamOptions {
   readonly noDelay: boolean
   readonly keepAlive: boolean
   readonly keepAliveInitialDelay: number
 }
 
-/** For both sides: no waiting for fuller packets, as the transport fills them itself. */
+/** For both sides: no delay to fill packets, as the transport fills them itself. */
 export const STREAM_OPTIONS: StreamOptions = {
   noDelay: true,
   keepAlive: true,
   keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
 }
 
-/** Starts to connect. A host name is looked up each time; errors are events of the stream. */
+/** Starts connecting. A host name is looked up each time; errors are events of the stream. */
 export function openStream(address: Address): Socket {
   if (address.kind === 'ipc') return connect({ path: address.path })
   return connect({
@@ -33,7 +33,7 @@ export function openStream(address: Address): Socket {
   })
 }
 
-/** Where the other end is, for people: `127.0.0.1:40404`. */
+/** The remote address in readable form: `127.0.0.1:40404`. */
 export function describeRemote(socket: Socket): string {
   const { remoteAddress, remotePort } = socket
   if (remoteAddress === undefined) return 'a local socket'

@@ -1,5 +1,5 @@
-// SUB: a socket that connects to one PUB, asks for the messages that begin with certain prefixes,
-// asks again after each lost connection, and receives.
+// SUB: a socket that connects to one PUB, subscribes to messages with certain prefixes, renews its
+// subscriptions after each reconnect, and receives.
 
 import { asBuffer, bytesToLatin1 } from '../base/bytes.js'
 import { ConfigError } from '../base/errors.js'
@@ -13,24 +13,22 @@ import { SendQueue, SlabPool } from './send-queue.js'
 import { encodeSubscription } from './zmtp/commands.js'
 import type { RemotePeer } from './zmtp/session.js'
 
-/**
- * What a subscriber tells its owner; never from within a call of the owner, nothing once closed.
- */
+/** Callbacks of a subscriber. Never called from within a call of the owner, nor after `close`. */
 export interface SubHandler {
-  /** Messages that match a subscription, in their order. */
+  /** Messages that match a subscription, in order. */
   onMessages(messages: readonly IncomingMessage[]): void
-  /** The handshake is done; the subscriptions are on their way. */
+  /** The handshake is done; the subscriptions have been sent. */
   onConnect(): void
   /**
-   * The connection was lost; `reason` is empty if the peer closed it in good order. It is tried
-   * again.
+   * The connection was lost; `reason` is empty if the peer closed it cleanly. The socket
+   * reconnects.
    */
   onDisconnect(reason: string): void
-  /** An attempt to connect has failed. It is tried again. */
+  /** An attempt to connect has failed. The socket tries again. */
   onConnectFailed(reason: string): void
 }
 
-/** The longest prefix: what fits into a command that a peer must accept. */
+/** The longest prefix: what fits into a command that every peer must accept. */
 const MAX_PREFIX_BYTES = 65_000
 
 /** A SUB that connects to one address. */
@@ -61,29 +59,30 @@ export class SubSocket {
     })
   }
 
-  /** Whether the handshake is done and the connection stands. */
+  /** Whether the handshake is done and the connection is up. */
   get isConnected(): boolean {
     return this.#connection?.isOpen === true
   }
 
   /**
-   * Asks for the messages that begin with `prefix` (a text stands for its UTF-8 bytes); all
-   * messages begin with the empty one. May be asked for several times, and must then be taken back
-   * as often. Throws `ConfigError` if it is too long.
+   * Subscribes to messages that begin with `prefix` (a string stands for its UTF-8 bytes); every
+   * message matches the empty prefix. Subscriptions are counted: call `unsubscribe` as often as
+   * `subscribe`. Throws `ConfigError` if the prefix is too long.
    */
   subscribe(prefix: string | Uint8Array): void {
     const bytes = prefixBytes(prefix)
     if (this.#prefixes.add(bytes)) this.#tell(true, bytes)
   }
 
-  /** Takes a `subscribe` back. One that was never made is ignored. */
+  /** Undoes one `subscribe`. Without a matching call it does nothing. */
   unsubscribe(prefix: string | Uint8Array): void {
     const bytes = prefixBytes(prefix)
     if (this.#prefixes.delete(bytes)) this.#tell(false, bytes)
   }
 
   /**
-   * Keeps the process alive, as from the start: by its connection, or while it tries to get one.
+   * Keeps the process alive, as it does initially: through its connection, or while it tries to
+   * connect.
    */
   ref(): void {
     this.#connector.ref()
@@ -94,7 +93,9 @@ export class SubSocket {
     this.#connector.unref()
   }
 
-  /** Closes. Nothing is told any more. Resolves when all is closed; may be called again. */
+  /**
+   * Closes the socket. No more callbacks. Resolves when everything is closed; may be called again.
+   */
   close(): Promise<void> {
     this.#connection = undefined
     return this.#connector.close(false)
@@ -112,7 +113,7 @@ export class SubSocket {
     this.#handler.onDisconnect(reason)
   }
 
-  /** Those that were on their way when a subscription was taken back are not wanted any more. */
+  /** Drops messages that were in flight when their subscription was removed. */
   #onMessages(messages: readonly IncomingMessage[]): void {
     const wanted = this.#prefixes.matchesAll
       ? messages

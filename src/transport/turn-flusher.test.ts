@@ -17,7 +17,7 @@ test('items are flushed at the end of the turn, in order, once', async () => {
   assert.deepEqual(seen, ['a', 'b'])
 })
 
-test('what is added while flushing has its turn, too', async () => {
+test('items added while flushing are flushed as well', async () => {
   const flusher = new TurnFlusher()
   const seen: string[] = []
   flusher.add({

@@ -1,14 +1,14 @@
-// Writes a send queue to a stream: when, how much at a time, and what has not left yet. One write
-// is under way at a time, so that what waits behind it is known, and can be kept when the link is
-// lost.
+// Writes a send queue to a stream: when, how much at a time, and what has not left yet. Only one
+// write is in progress at a time, so that what is queued behind it is known and can be kept if the
+// link is lost.
 
 import type { Writable } from 'node:stream'
 import type { OutgoingFrame } from './options.js'
 import { FLUSH_BYTES, type SendQueue } from './send-queue.js'
 
 /**
- * One write hands at most this much to the operating system, so that progress can be seen: on a
- * link of 1 Mbit/s every two seconds.
+ * The most bytes that one write hands to the operating system, so that progress stays visible:
+ * every two seconds on a 1 Mbit/s link.
  */
 const WRITE_BATCH_BYTES = 256 * 1024
 
@@ -18,18 +18,18 @@ export class FrameWriter implements Flushable {
   readonly #queue: SendQueue
   readonly #flusher: TurnFlusher
   readonly #onProgress: (hasMoved: boolean) => void
-  /** Frames of the connection's own (PONG, SUBSCRIBE), which go before what is in the queue. */
+  /** Control frames (PONG, SUBSCRIBE), which go ahead of the queue. */
   #control: Uint8Array[] = []
-  /** Bytes handed to the stream by a write that has not ended. */
+  /** Bytes of the write in progress. */
   #inFlightBytes = 0
   #isFlushScheduled = false
   #isStarted = false
   #isStopped = false
 
   /**
-   * `onProgress` is called after each write that ended and each turn that was flushed, never from
-   * within a call of the owner. `hasMoved`: bytes have left that the operating system could not
-   * take at once, so the peer has taken some.
+   * `onProgress` is called after each finished write and each flushed turn, never from within a
+   * call of the owner. `hasMoved`: bytes have left that the operating system could not take
+   * immediately, so the peer has taken some.
    */
   constructor(
     stream: Writable,
@@ -43,33 +43,33 @@ export class FrameWriter implements Flushable {
     this.#onProgress = onProgress
   }
 
-  /** What waits to be written or is being written, in bytes. */
+  /** Bytes queued or being written. */
   get queuedBytes(): number {
     return this.#queue.bytes + this.#inFlightBytes
   }
 
-  /** Whether all that was sent has been handed to the operating system. */
+  /** Whether everything sent has been handed to the operating system. */
   get isIdle(): boolean {
     return this.queuedBytes === 0 && this.#control.length === 0
   }
 
-  /** Whether a write of the owner's own would come between two messages. */
+  /** Whether a write by the owner itself would fall between two messages. */
   get isBetweenMessages(): boolean {
     return this.#inFlightBytes === 0 && this.#queue.isBetweenMessages
   }
 
-  /** How many frames of the connection's own wait. */
+  /** How many control frames are queued. */
   get controlFrames(): number {
     return this.#control.length
   }
 
-  /** The handshake is done: begins to write, at the end of the turn. */
+  /** The handshake is done: starts writing at the end of the turn. */
   start(): void {
     this.#isStarted = true
     this.#schedule()
   }
 
-  /** Writes nothing more. */
+  /** Stops writing. */
   stop(): void {
     this.#isStopped = true
   }
@@ -88,13 +88,13 @@ export class FrameWriter implements Flushable {
     else this.#schedule()
   }
 
-  /** Queues a whole frame of the connection's own before all messages that have not been begun. */
+  /** Queues a whole control frame ahead of all messages that have not been started. */
   sendControl(frame: Uint8Array): void {
     this.#control.push(frame)
     this.#schedule()
   }
 
-  /** For the flusher: the turn of the event loop ends. */
+  /** Called by the flusher at the end of the event-loop turn. */
   flush(): void {
     this.#isFlushScheduled = false
     if (this.#isStopped) return
@@ -103,11 +103,11 @@ export class FrameWriter implements Flushable {
   }
 
   /**
-   * Writes what waits now, until the operating system takes no more; then the end of a write goes
-   * on.
+   * Writes queued data until the operating system takes no more; the completion of that write
+   * continues.
    */
   write(): void {
-    // A stream may have failed without having told it yet: what it would swallow can still be kept.
+    // A stream may have failed without reporting it yet: data it would swallow can still be kept.
     if (!this.#isStarted || this.#isStopped || this.#stream.destroyed) return
     while (this.#inFlightBytes === 0) {
       if (this.#control.length > 0 && this.#queue.isBetweenMessages) this.#writeControl()
@@ -116,7 +116,7 @@ export class FrameWriter implements Flushable {
     }
   }
 
-  /** While a write is under way there is nothing to schedule: its end writes the rest. */
+  /** While a write is in progress there is nothing to schedule: its completion writes the rest. */
   #schedule(): void {
     if (this.#isFlushScheduled || this.#inFlightBytes > 0 || !this.#isStarted) return
     this.#isFlushScheduled = true
@@ -143,11 +143,11 @@ export class FrameWriter implements Flushable {
 
   #writeRun(run: Uint8Array): void {
     this.#stream.write(run, this.#onWritten)
-    // Mostly the operating system takes all of it at once, and nothing is under way any more.
+    // Usually the operating system takes all of it immediately, and no write is in progress.
     this.#inFlightBytes = this.#stream.writableLength
   }
 
-  /** Comes after every write, also after one that had ended when `write` returned. */
+  /** Called after every write, even one that had finished when `write` returned. */
   readonly #onWritten = (): void => {
     if (this.#isStopped || this.#stream.writableLength > 0) return
     const hasMoved = this.#inFlightBytes > 0
@@ -157,15 +157,15 @@ export class FrameWriter implements Flushable {
   }
 }
 
-// Lets everything that was sent in one turn of the event loop leave together at its end: one
-// `setImmediate` for all connections of a socket.
+// Sends everything from one event-loop turn together at its end: one `setImmediate` for all
+// connections of a socket.
 
-/** What has something to be written at the end of the turn. */
+/** Something with data to write at the end of the turn. */
 interface Flushable {
   flush(): void
 }
 
-/** Calls `flush` at the end of the turn on each item that was added in it. */
+/** Calls `flush` at the end of the turn on each item added during it. */
 export class TurnFlusher {
   #waiting: Flushable[] = []
   readonly #flushAll = (): void => {
@@ -174,12 +174,12 @@ export class TurnFlusher {
     this.#flush(items)
   }
 
-  /** Adds an item; once a turn is enough. */
+  /** Adds an item; once per turn is enough. */
   add(item: Flushable): void {
     if (this.#waiting.push(item) === 1) setImmediate(this.#flushAll)
   }
 
-  /** An item that throws is an error of its owner: it must not cost the others their flush. */
+  /** An exception from an item is its owner's error: the others must still be flushed. */
   #flush(items: readonly Flushable[]): void {
     let flushed = 0
     try {

@@ -1,14 +1,14 @@
-// How many words the parts of a message take, so that the writer can have the right room from the
-// start. Also where values are refused that the format cannot express.
+// How many words the parts of a message take, so that the writer can allocate the right size up
+// front. Also refuses values that the format cannot express.
 
 import { ProtocolError } from '../base/errors.js'
 import { MAX_DATA_BYTES, MAX_LIST_LENGTH, MAX_TEXT_BYTES } from './limits.js'
 import { NO_ELEMENTS, type Reader } from './reader.js'
 
-// Enumerants are numbers on the wire and names in memory; a list of the names in order of their
-// numbers turns one into the other.
+// Enumerants are numbers on the wire and names in memory; a list of names in numeric order maps one
+// to the other.
 
-/** The name with this number. Throws `ProtocolError` that names the `field` it came from. */
+/** The name with this number. Throws a `ProtocolError` that names the `field` it came from. */
 export function nameOf<Name extends string>(
   names: readonly Name[],
   code: number,
@@ -21,7 +21,7 @@ export function nameOf<Name extends string>(
   return name
 }
 
-/** The number of a name. Throws `ProtocolError` that names the `field` it is for. */
+/** The number of a name. Throws a `ProtocolError` that names the `field` it is for. */
 export function codeOf<Name extends string>(
   names: readonly Name[],
   name: Name,
@@ -32,8 +32,8 @@ export function codeOf<Name extends string>(
   throw new ProtocolError(`${field}: unknown value ${String(name)}`)
 }
 
-// Reads the lists whose elements are not structs; those of structs have generated readers. The
-// length of a list has been paid for when it is entered, so it can be trusted.
+// Reads the lists whose elements are not structs; lists of structs have generated readers. The
+// length of a list was checked when the list was entered, so it can be trusted.
 
 const WORD = 8
 
@@ -88,7 +88,7 @@ export function readIdList(
   return list
 }
 
-/** Reads the enumerants of the list that was entered last; `field` is for the error message. */
+/** Reads the enumerants of the list entered last; `field` is for the error message. */
 export function readEnumerants<Name extends string>(
   reader: Reader,
   count: number,
@@ -105,7 +105,7 @@ export function readEnumerants<Name extends string>(
   return list
 }
 
-/** Words of a byte string; none where it is referenced, from `referenceFrom` bytes on. */
+/** Words of a byte string; 0 if it is referenced, from `referenceFrom` bytes on. */
 export function dataWords(value: Uint8Array, referenceFrom: number): number {
   const length = value.byteLength
   if (length > MAX_DATA_BYTES) throw tooLong('byte string', length, MAX_DATA_BYTES)

@@ -1,5 +1,5 @@
-// Messages to bytes and back: the one entrance to this folder. What the messages mean and how they
-// look on the wire is in docs/protocol.md; the code for each struct is generated from the schemas.
+// Messages to bytes and back: the only entry point of this folder. The meaning of the messages and
+// their encoding is in docs/protocol.md; the code for each struct is generated from the schemas.
 
 import { identity, taskId } from '../base/ids.js'
 import {
@@ -98,10 +98,10 @@ export type {
   WorkerReport,
 } from './generated/message.js'
 
-/** Which message: the value of `kind`. */
+/** The type of a message: the value of `kind`. */
 export type MessageKind = Message['kind']
 
-/** Longer than any byte string may be: nothing is referenced. */
+/** Longer than any byte string: nothing is referenced. */
 const REFERENCE_NOTHING = MAX_DATA_BYTES + 1
 
 /**
@@ -114,17 +114,17 @@ export function decode(bytes: Uint8Array): Message {
 }
 
 /**
- * The message as one frame, which the caller owns; for a decoded message the bytes that it came
- * from. Numbers out of a field's range are clamped. Throws `ProtocolError` for what the format
- * cannot express: an unknown kind or enumerant, a byte string of 512 MiB or more.
+ * The message as one frame, owned by the caller; for a decoded message, the bytes it came from.
+ * Numbers outside a field's range are clamped. Throws `ProtocolError` for what the format cannot
+ * express: an unknown kind or enumerant, a byte string of 512 MiB or more.
  */
 export function encode(message: Message): Uint8Array {
   return message.bytes ?? (write(message, REFERENCE_NOTHING) as Uint8Array)
 }
 
 /**
- * The same as `encode`, but byte strings of 16 KiB and more are not copied: the pieces, one behind
- * the other, are the frame, and some of them are the message's own byte strings.
+ * Like `encode`, but byte strings of 16 KiB and more are not copied: the pieces, in order, form the
+ * frame, and some of them are the message's own byte strings.
  */
 export function encodeFrame(message: Message): Uint8Array | readonly Uint8Array[] {
   return message.bytes ?? write(message, MIN_REFERENCED_BYTES)
@@ -136,10 +136,10 @@ function write(message: Message, referenceFrom: number): Uint8Array | readonly U
   return writer.finish()
 }
 
-// What the fields that 1.9.9 does not have say when they say nothing: for those who build messages
-// by hand. (A struct in which all of them say nothing is written as 1.9.9 writes it.)
+// The neutral values of fields that 1.9.9 does not have, for code that builds messages by hand. (A
+// struct in which all of them are neutral is written exactly as 1.9.9 writes it.)
 
-/** A task that asks for nothing beyond 1.9.9. */
+/** A task that uses nothing beyond 1.9.9. */
 export const PLAIN_TASK: Pick<
   Task,
   | 'capabilities'
@@ -167,7 +167,7 @@ export const PLAIN_TASK: Pick<
   outputClient: identity(''),
 }
 
-/** A result that tells nothing beyond 1.9.9. */
+/** A result that reports nothing beyond 1.9.9. */
 export const PLAIN_RESULT: Pick<
   TaskResult,
   'inlineResults' | 'worker' | 'failedTaskId' | 'attempt' | 'attempts' | 'error'
@@ -180,7 +180,7 @@ export const PLAIN_RESULT: Pick<
   error: [],
 }
 
-/** A heartbeat of a worker that has nothing from before and stays. */
+/** A heartbeat of a worker that holds nothing from before and is not leaving. */
 export const PLAIN_HEARTBEAT: Pick<
   WorkerHeartbeat,
   'capabilities' | 'tasks' | 'isLeaving' | 'agentId' | 'info' | 'running'
@@ -193,7 +193,7 @@ export const PLAIN_HEARTBEAT: Pick<
   running: [],
 }
 
-/** A heartbeat of a client that is in no task and asks for nothing. */
+/** A heartbeat of a client that is not in a task and requests nothing. */
 export const PLAIN_CLIENT_HEARTBEAT: Pick<
   ClientHeartbeat,
   'worker' | 'wantsReport' | 'wantsPeers' | 'info'
@@ -204,7 +204,7 @@ export const PLAIN_CLIENT_HEARTBEAT: Pick<
   info: [],
 }
 
-/** A report of numbers alone. */
+/** A report with numbers only. */
 export const PLAIN_REPORT: Pick<
   SchedulerReport,
   'workerReports' | 'clientReports' | 'clients' | 'waiting'

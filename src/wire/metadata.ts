@@ -1,5 +1,5 @@
-// The content of `TaskResult.metadata`: what running a task has cost. Big-endian, unlike all around
-// it.
+// The content of `TaskResult.metadata`: the cost of running a task. Big-endian, unlike everything
+// around it.
 
 import { asBuffer } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
@@ -7,17 +7,17 @@ import { ProtocolError } from '../base/errors.js'
 const PROFILE_BYTES = 16
 const TWO_32 = 2 ** 32
 
-/** What running a task has cost (docs/protocol.md#profile-result). */
+/** The cost of running a task (docs/protocol.md#profile-result). */
 export interface ProfileResult {
-  /** From handing the task to the processor to its result, in seconds. */
+  /** From handing the task to the processor until its result, in seconds. */
   readonly durationSeconds: number
-  /** The most memory that it used beyond what the processor had before, in bytes. */
+  /** The peak memory beyond what the processor used before, in bytes. */
   readonly peakMemoryBytes: number
   /** Processor time, user and system, in seconds. */
   readonly cpuSeconds: number
 }
 
-/** The 16 bytes of a profile. The times lose precision: they travel as 32-bit floats. */
+/** The 16 bytes of a profile. The times lose precision: they are sent as 32-bit floats. */
 export function encodeProfileResult(profile: ProfileResult): Uint8Array {
   const bytes = Buffer.allocUnsafe(PROFILE_BYTES)
   const memory = Math.min(Math.trunc(amount(profile.peakMemoryBytes)), Number.MAX_SAFE_INTEGER)
@@ -29,15 +29,13 @@ export function encodeProfileResult(profile: ProfileResult): Uint8Array {
 }
 
 /**
- * The profile in a `TaskResult.metadata`, undefined where it is empty. Amounts that make no sense
- * (negative, infinite, not a number) become 0. Throws `ProtocolError` for any other length.
+ * The profile in a `TaskResult.metadata`, undefined if empty. Invalid amounts (negative, infinite,
+ * NaN) become 0. Throws `ProtocolError` for any other length.
  */
 export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undefined {
   if (metadata.byteLength === 0) return undefined
   if (metadata.byteLength !== PROFILE_BYTES) {
-    throw new ProtocolError(
-      `TaskResult.metadata of ${metadata.byteLength} bytes: must have 16 or none`,
-    )
+    throw new ProtocolError(`TaskResult.metadata of ${metadata.byteLength} bytes: expected 16 or 0`)
   }
   const bytes = asBuffer(metadata)
   const memory = bytes.readUInt32BE(4) * TWO_32 + bytes.readUInt32BE(8)
@@ -48,7 +46,7 @@ export function decodeProfileResult(metadata: Uint8Array): ProfileResult | undef
   }
 }
 
-/** How long the function took, in milliseconds; undefined where there is no profile. */
+/** How long the function took, in milliseconds; undefined without a profile. */
 export function durationMsOf(metadata: Uint8Array): number | undefined {
   return metadata.byteLength === PROFILE_BYTES
     ? amount(asBuffer(metadata).readFloatBE(0)) * 1000
@@ -59,26 +57,26 @@ function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0
 }
 
-// The content of `Task.metadata`: how a task wants to be run. Big-endian, unlike all around it.
+// The content of `Task.metadata`: how to run a task. Big-endian, unlike everything around it.
 
 const FLAGS_BYTES = 5
 const MAX_PRIORITY = 2 ** 31 - 1
 
-/** How a task wants to be run (docs/protocol.md#task-flags). */
+/** How to run a task (docs/protocol.md#task-flags). */
 export interface TaskFlags {
-  /** Whether the client asks for a profile. */
+  /** Whether the client requests a profile. */
   readonly profiling: boolean
   /**
    * Higher is more urgent: 0 for a task submitted by an application, one more than its parent's for
-   * one submitted inside a task. A signed number of 32 bits; 1.9.9 workers die of negative ones.
+   * a task submitted inside a task. A signed 32-bit number; negative ones crash 1.9.9 workers.
    */
   readonly priority: number
 }
 
-/** What an empty `Task.metadata` stands for. */
+/** The meaning of an empty `Task.metadata`. */
 export const DEFAULT_TASK_FLAGS: TaskFlags = { profiling: true, priority: 0 }
 
-/** The five bytes of some flags. A priority out of range is clamped. */
+/** The five bytes of the flags. A priority out of range is clamped. */
 export function encodeTaskFlags(flags: TaskFlags): Uint8Array {
   const bytes = Buffer.allocUnsafe(FLAGS_BYTES)
   const priority = Math.max(-MAX_PRIORITY - 1, Math.min(Math.trunc(flags.priority), MAX_PRIORITY))
@@ -87,11 +85,11 @@ export function encodeTaskFlags(flags: TaskFlags): Uint8Array {
   return bytes
 }
 
-/** The flags in a `Task.metadata`. Throws `ProtocolError` unless it has 5 bytes, or none. */
+/** The flags in a `Task.metadata`. Throws `ProtocolError` unless its length is 5 or 0. */
 export function decodeTaskFlags(bytes: Uint8Array): TaskFlags {
   if (bytes.byteLength === 0) return DEFAULT_TASK_FLAGS
   if (bytes.byteLength !== FLAGS_BYTES) {
-    throw new ProtocolError(`Task.metadata of ${bytes.byteLength} bytes: must have 5 or none`)
+    throw new ProtocolError(`Task.metadata of ${bytes.byteLength} bytes: expected 5 or 0`)
   }
   return { profiling: bytes[0] !== 0, priority: asBuffer(bytes).readInt32BE(1) }
 }

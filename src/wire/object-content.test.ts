@@ -33,7 +33,7 @@ function text(bytes: Uint8Array): string {
 }
 
 describe('object ids', () => {
-  test('are the owner and the content', () => {
+  test('consist of the owner and the content', () => {
     const id = idOf('\x80\x05K\x10.')
     assert.equal(latin1ToHex(id), '23ad880e034845a7abccec98384a6151070ddca6329b6473')
   })
@@ -43,7 +43,7 @@ describe('object ids', () => {
     assert.throws(() => objectIdFrom('12345678', 'x'), AssertionError)
   })
 
-  test('of serializers all end alike', () => {
+  test('of serializers share a suffix', () => {
     assert.equal(SERIALIZER_SUFFIX, md5('serializer'))
     assert.equal(isSerializerId(idOf('serializer')), true)
     assert.equal(isSerializerId(idOf('serialize')), false)
@@ -55,7 +55,7 @@ describe('object names', () => {
     '\x23\xad\x88\x0e\x03\x48\x45\xa7\xab\xcc\xec\x98\x38\x4a\x61\x51\x07\x0d\xdc\xa6\x32\x9b\x64\x73',
   )
 
-  test('are given, or made from the id', () => {
+  test('are given, or derived from the id', () => {
     assert.equal(text(serializerName()), 'serializer')
     assert.equal(text(functionName('größe', id)), 'größe')
     assert.equal(text(functionName('', id)), '<func 23ad88>')
@@ -75,7 +75,7 @@ describe('chunks', () => {
     assert.deepEqual(splitChunks(content, 5).map(text), ['01234', '56789'])
   })
 
-  test('are one for content that fits into one, and none for empty content', () => {
+  test('are a single one if the content fits, and none for empty content', () => {
     assert.equal(MAX_CHUNK_BYTES, 536_870_911)
     assert.deepEqual(splitChunks(content).map(text), ['0123456789'])
     assert.deepEqual(splitChunks(new Uint8Array(0)), [])
@@ -90,7 +90,7 @@ describe('chunks', () => {
     assert.equal(joinChunks([content]), content)
   })
 
-  test('that are more than an array can have are refused', () => {
+  test('beyond the limit of an array are refused', () => {
     const half = Object.defineProperty(new Uint8Array(0), 'byteLength', { value: MAX_CHUNK_BYTES })
     assert.throws(() => joinChunks(Array.from({ length: 9 }, () => half)), ProtocolError)
   })

@@ -10,10 +10,10 @@ const PREFIX_LENGTH = 8
 const DIGEST_LENGTH = 16
 const NAME_DIGITS = 6
 
-/** Longest chunk of an object, in bytes: what one byte string can have. */
+/** The longest chunk of an object, in bytes: the limit of one byte string. */
 export const MAX_CHUNK_BYTES: number = MAX_DATA_BYTES
 
-/** How the ids of all serializers end: the MD5 of the ASCII bytes `serializer`, as latin1. */
+/** The common suffix of all serializer ids: MD5 of the ASCII bytes `serializer`, as latin1. */
 export const SERIALIZER_SUFFIX: string = Buffer.from(
   '84f6fb7cd5cd53b5679489a29396448f',
   'hex',
@@ -21,7 +21,7 @@ export const SERIALIZER_SUFFIX: string = Buffer.from(
 
 /**
  * An object id: the first 8 bytes of the MD5 of its owner's identity, then the 16 bytes of the MD5
- * of what tells it from the owner's other objects. Both latin1.
+ * of whatever distinguishes it from the owner's other objects. Both latin1.
  */
 export function objectIdFrom(prefix8: string, digest16: string): ObjectId {
   assert(prefix8.length === PREFIX_LENGTH, `object id prefix of ${prefix8.length} bytes`)
@@ -29,7 +29,7 @@ export function objectIdFrom(prefix8: string, digest16: string): ObjectId {
   return objectId(prefix8 + digest16)
 }
 
-/** Whether an id is that of a client's serializer, whatever the type of the object says. */
+/** Whether an id is that of a client's serializer, whatever type the object has. */
 export function isSerializerId(id: ObjectId): boolean {
   return id.endsWith(SERIALIZER_SUFFIX)
 }
@@ -39,18 +39,18 @@ export function serializerName(): Uint8Array {
   return Buffer.from('serializer')
 }
 
-/** The name of a function object: that of the function, or one made from its id. */
+/** The name of a function object: that of the function, or one derived from its id. */
 export function functionName(name: string, id: ObjectId): Uint8Array {
   return Buffer.from(name === '' ? `<func ${firstDigits(id)}>` : name)
 }
 
-/** What a function is called, for people; '' where its object has a name that was made for it. */
+/** The name of a function for people; '' if the name of its object was derived from the id. */
 export function spokenName(name: Uint8Array, maxBytes: number = name.byteLength): string {
   const text = asBuffer(name).toString('utf8', 0, maxBytes)
   return text.startsWith('<') ? '' : text
 }
 
-/** The name of an argument, or of an object that was sent by itself: as given, or from its id. */
+/** The name of an argument or of an object sent separately: as given, or derived from its id. */
 export function argumentName(name: string, id: ObjectId): Uint8Array {
   return Buffer.from(name === '' ? `<obj ${lastDigits(id)}>` : name)
 }
@@ -60,7 +60,7 @@ export function resultName(id: ObjectId): Uint8Array {
   return Buffer.from(`<res ${firstDigits(id)}>`)
 }
 
-/** Content as chunks, which are views of it. None for empty content. */
+/** Content split into chunks, which are views of it. Empty for empty content. */
 export function splitChunks(
   content: Uint8Array,
   maxChunkBytes: number = MAX_CHUNK_BYTES,
@@ -74,8 +74,8 @@ export function splitChunks(
 }
 
 /**
- * Chunks as the content again; the chunk itself where there is only one. Throws `ProtocolError`
- * when there are more than 4 GiB.
+ * Chunks joined into the content; a single chunk is returned itself. Throws `ProtocolError` above 4
+ * GiB.
  */
 export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
   const length = totalBytes(chunks)

@@ -1,6 +1,6 @@
-// Messages for those who write another peer (`scaler-ts/protocol`): plain values that can be
-// compared, copied and changed. What is ours beyond 1.9.9 may be left out. Inside, message.ts does
-// the same without checks and copies.
+// Messages for authors of other peers (`scaler-ts/protocol`): plain values that can be compared,
+// copied and changed. Fields beyond 1.9.9 may be omitted. Internally, message.ts does the same
+// without checks and copies.
 
 import { AssertionError } from '../base/assert.js'
 import { ProtocolError } from '../base/errors.js'
@@ -35,7 +35,7 @@ type Extended = keyof ExtensionFields
 type MessageOf<K extends Message['kind']> = Extract<Message, { readonly kind: K }>
 type ExtensionsOf<K extends Extended> = Pick<MessageOf<K>, ExtensionFields[K] & keyof MessageOf<K>>
 
-/** What they say where they say nothing. */
+/** Their neutral values. */
 const EXTENSIONS: { readonly [K in Extended]: ExtensionsOf<K> } = {
   task: PLAIN_TASK,
   taskResult: PLAIN_RESULT,
@@ -50,35 +50,35 @@ type Outgoing<K extends Message['kind']> = K extends Extended
   ? Omit<MessageOf<K>, ExtensionFields[K] | 'bytes'> & Partial<ExtensionsOf<K>>
   : Omit<MessageOf<K>, 'bytes'>
 
-/** A node of a graph that is to be encoded. */
+/** A node of a graph to be encoded. */
 export type OutgoingTask = Outgoing<'task'>
 
-/** A graph that is to be encoded. */
+/** A graph to be encoded. */
 export type OutgoingGraphTask = Omit<Outgoing<'graphTask'>, 'graph'> & {
   readonly graph: readonly OutgoingTask[]
 }
 
-/** A report that is to be encoded: what later versions have added may be left out. */
+/** A report to be encoded: fields added by later versions may be omitted. */
 export type OutgoingReport = Omit<SchedulerReport, keyof typeof PLAIN_REPORT> &
   Partial<typeof PLAIN_REPORT>
 
-/** Why tasks wait, to be encoded: what later versions have added may be left out. */
+/** Why tasks wait, to be encoded: fields added by later versions may be omitted. */
 export type OutgoingWaitingTasks = Omit<WaitingTasks, keyof typeof PLAIN_WAITING> &
   Partial<typeof PLAIN_WAITING>
 
-/** An answer to a client's heartbeat that is to be encoded. */
+/** An answer to a client's heartbeat, to be encoded. */
 export type OutgoingClientEcho = Omit<Outgoing<'clientHeartbeatEcho'>, 'reports' | 'waiting'> & {
   readonly reports?: readonly OutgoingReport[]
   readonly waiting?: readonly OutgoingWaitingTasks[]
 }
 
-/** Those that have structs inside of which something may be left out, too. */
+/** Messages with nested structs whose fields may also be omitted. */
 interface Nested {
   readonly graphTask: OutgoingGraphTask
   readonly clientHeartbeatEcho: OutgoingClientEcho
 }
 
-/** A message that is to be encoded: fields that 1.9.9 does not have may be left out. */
+/** A message to be encoded: fields that 1.9.9 does not have may be omitted. */
 export type OutgoingMessage = {
   [K in Message['kind']]: K extends keyof Nested ? Nested[K] : Outgoing<K>
 }[Message['kind']]
@@ -89,26 +89,26 @@ export type OutgoingMessage = {
  * that is not a message (docs/protocol.md#encoding) or exceeds a limit (docs/protocol.md#limits).
  */
 export function decode(bytes: Uint8Array): Message {
-  // Who has no types may pass anything.
+  // Callers without types may pass anything.
   if (!((bytes as unknown) instanceof Uint8Array)) {
-    throw new ProtocolError('a frame is a Uint8Array')
+    throw new ProtocolError('a frame must be a Uint8Array')
   }
   const { bytes: _frame, ...message } = decodeMessage(bytes)
   return plain(message) as Message
 }
 
 /**
- * The message as one frame, which the caller owns. Numbers out of a field's range are clamped.
+ * The message as one frame, owned by the caller. Numbers outside a field's range are clamped.
  * Throws `ProtocolError` for what the format cannot express: an unknown kind or enumerant, a byte
- * string of 512 MiB or more, a field that is missing or of a wrong type.
+ * string of 512 MiB or more, a field that is missing or has the wrong type.
  */
 export function encode(message: OutgoingMessage): Uint8Array {
   return plainBytes(checked(message, encodeMessage))
 }
 
 /**
- * The same as `encode`, but byte strings of 16 KiB and more are not copied: the pieces, one behind
- * the other, are the frame, and some of them are the message's own byte strings.
+ * Like `encode`, but byte strings of 16 KiB and more are not copied: the pieces, in order, form the
+ * frame, and some of them are the message's own byte strings.
  */
 export function encodeFrame(message: OutgoingMessage): Uint8Array | readonly Uint8Array[] {
   return checked(message, encodeMessageFrame)
@@ -116,7 +116,7 @@ export function encodeFrame(message: OutgoingMessage): Uint8Array | readonly Uin
 
 function checked<T>(outgoing: OutgoingMessage, write: (message: Message) => T): T {
   if (typeof outgoing !== 'object' || (outgoing as unknown) === null) {
-    throw new ProtocolError('a message is an object')
+    throw new ProtocolError('a message must be an object')
   }
   const message = completed(outgoing)
   try {
@@ -124,12 +124,12 @@ function checked<T>(outgoing: OutgoingMessage, write: (message: Message) => T): 
   } catch (error) {
     if (!(error instanceof TypeError) && !(error instanceof AssertionError)) throw error
     const field = missingField(message, write)
-    const what = field === undefined ? error.message : `${field} is missing or of a wrong type`
+    const what = field === undefined ? error.message : `${field} is missing or has the wrong type`
     throw new ProtocolError(`a ${message.kind} message: ${what}`, { cause: error })
   }
 }
 
-/** With all fields, and without the frame of a decoded one. */
+/** With all fields, and without the frame of a decoded message. */
 function completed(outgoing: OutgoingMessage): Message {
   const defaults = EXTENSIONS[outgoing.kind as Extended] as object | undefined
   const message = { ...defaults, ...outgoing, bytes: undefined } as unknown as Message
@@ -145,12 +145,12 @@ function completed(outgoing: OutgoingMessage): Message {
   }
 }
 
-/** What is no list is told of where it is written. */
+/** A value that is not a list is reported when it is written. */
 function eachCompleted<T extends object>(list: readonly T[], defaults: Partial<T>): readonly T[] {
   return Array.isArray(list) ? list.map((each: T) => ({ ...defaults, ...each })) : list
 }
 
-/** The field that was asked for last before writing failed, as a path. */
+/** The last field read before writing failed, as a path. */
 function missingField(message: Message, write: (message: Message) => unknown): string | undefined {
   let last: string | undefined
   const watched = (object: object, path: string): unknown =>
@@ -175,7 +175,7 @@ function isStruct(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
 }
 
-/** The same with byte strings that are nothing but that. */
+/** The same, with byte strings as plain `Uint8Array`s. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return plainBytes(value)
   if (Array.isArray(value)) return value.map(plain)

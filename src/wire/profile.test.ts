@@ -11,7 +11,7 @@ describe('a profile', () => {
     assert.deepEqual(decodeProfileResult(Buffer.from(hex, 'hex')), profile)
   })
 
-  test('that is empty is none', () => {
+  test('that is empty is undefined', () => {
     assert.equal(decodeProfileResult(new Uint8Array(0)), undefined)
   })
 
@@ -30,7 +30,7 @@ describe('a profile', () => {
     assert.equal(decodeProfileResult(bytes)?.peakMemoryBytes, Number.MAX_SAFE_INTEGER)
   })
 
-  test('has no amounts that make no sense', () => {
+  test('has no invalid amounts', () => {
     const none = { durationSeconds: 0, peakMemoryBytes: 0, cpuSeconds: 0 }
     const bytes = Buffer.alloc(16)
     bytes.writeFloatBE(NaN, 0)

@@ -1,4 +1,4 @@
-// Frames written by hand, word by word, that no writer of ours produces: from older and newer peers,
+// Frames written by hand, word by word, that our writers never produce: from older and newer peers,
 // from broken ones, and from hostile ones.
 
 import assert from 'node:assert/strict'
@@ -19,7 +19,7 @@ function segments(...parts: readonly (readonly string[])[]): Buffer {
   return Buffer.concat([header, ...parts.map((part) => Buffer.from(part.join(''), 'hex'))])
 }
 
-/** A word from two numbers of 32 bits. */
+/** A word from two 32-bit numbers. */
 function word(lower: number, upper = 0): string {
   const bytes = Buffer.alloc(8)
   bytes.writeUInt32LE(lower >>> 0, 0)
@@ -58,7 +58,7 @@ const MEMBERS = {
   stateScheduler: 17,
 }
 
-/** A frame with a message of this kind, and what comes from the pointer to its struct on. */
+/** A frame with a message of this kind, from the pointer to its struct on. */
 function message(kind: keyof typeof MEMBERS, ...words: readonly string[]): Buffer {
   return frame(structPointer(0, 1, 1), word(MEMBERS[kind]), ...words)
 }
@@ -92,7 +92,7 @@ describe('framing', () => {
     assert.equal(decodeAs('disconnectRequest', good).worker, 'ab')
   })
 
-  test('lengths that are no positive multiple of 8 are refused', () => {
+  test('lengths that are not a positive multiple of 8 are refused', () => {
     assertRefused(new Uint8Array(0), /message of 0 bytes/)
     for (let length = 1; length < good.length; length += 1) {
       assertRefused(good.subarray(0, length), /message of \d+ bytes/)
@@ -109,7 +109,7 @@ describe('framing', () => {
     assertRefused(segments([], [NULL]), /without a root/)
   })
 
-  test('a segment table that is not all there is refused', () => {
+  test('an incomplete segment table is refused', () => {
     const bytes = Buffer.alloc(16)
     bytes.writeUInt32LE(100, 0)
     assertRefused(bytes, /segment table/)
@@ -123,7 +123,7 @@ describe('framing', () => {
     assertRefused(bytes, /too many/)
   })
 
-  test('as many segments as are allowed are read', () => {
+  test('the maximum number of segments is read', () => {
     const parts = Array.from({ length: MAX_SEGMENTS - 1 }, (): readonly string[] => [])
     assert.equal(decode(segments([NULL], ...parts)).kind, 'task')
   })
@@ -191,7 +191,7 @@ describe('structs of other versions', () => {
     assert.deepEqual(decodeAs('clientHeartbeat', bytes).resource, { cpu: 7, rss: 0 })
   })
 
-  test('one that is longer is read as far as it is known', () => {
+  test('a longer one is read as far as it is known', () => {
     const bytes = message(
       'disconnectRequest',
       structPointer(0, 2, 3),
@@ -309,7 +309,7 @@ describe('structs of other versions', () => {
     })
   }
 
-  test('lists that cannot have been what is known are refused', () => {
+  test('lists that are incompatible with the schema are refused', () => {
     const objectIds = (pointer: string): Buffer =>
       message('objectRequest', structPointer(0, 1, 1), NULL, pointer, word(0x0101))
     assertRefused(objectIds(listPointer(0, BYTE, 8)), /list of pointers/)
@@ -336,7 +336,7 @@ describe('pointers', () => {
     )
   })
 
-  test('out of the segment are refused', () => {
+  test('beyond the segment are refused', () => {
     const worker = (offset: number, length: number): Buffer =>
       message(
         'disconnectRequest',
@@ -442,7 +442,7 @@ describe('far pointers', () => {
     assert.equal(worker([...root, farPointer(1, 0)], [NULL]), '')
   })
 
-  test('to where nothing is are refused', () => {
+  test('to nonexistent targets are refused', () => {
     assertRefused(segments([...root, farPointer(1, 0)]), /segment 1 of 1/)
     assertRefused(segments([...root, farPointer(2, 0)], [NULL]), /segment 2 of 2/)
     assertRefused(segments([...root, farPointer(-1, 0)], [NULL]), /segment 4294967295 of 2/)
@@ -565,7 +565,7 @@ describe('limits', () => {
     assertRefused(message('objectResponse', structPointer(0, 0, 1), ...words), /too often/)
   })
 
-  test('a byte string may be shared by a few', () => {
+  test('a byte string may be shared by a few pointers', () => {
     const ids = Array.from({ length: 4 }, (_, index) => listPointer(3 - index, BYTE, 2))
     const bytes = message(
       'objectRequest',

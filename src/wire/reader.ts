@@ -1,5 +1,5 @@
 // Walks a received message: framing, segments and pointers. The generated readers sit on top and
-// know what is where. Nothing here trusts the bytes: whatever they are, reading ends with values or
+// know the layout. Nothing here trusts the bytes: for any input, reading ends with values or
 // a ProtocolError, after work in proportion to their length.
 //
 // Positions are byte offsets into the whole frame. A struct that has been entered is three of them:
@@ -8,7 +8,7 @@
 //      | data section   | pointer section    |
 //
 // A field is there if it ends before its section does; otherwise the peer is older and the field
-// has its default value. Longer sections are from newer peers; the rest of them is not looked at.
+// has its default value. Longer sections are from newer peers; the rest of them is ignored.
 
 import { asBuffer, latin1Slice, NO_BYTES } from '../base/bytes.js'
 import { ProtocolError } from '../base/errors.js'
@@ -28,7 +28,7 @@ const STRUCT_POINTER = 0
 const LIST_POINTER = 1
 const FAR_POINTER = 2
 
-/** Element size codes of a list pointer that need more than a look into ELEMENT_BYTES. */
+/** Element size codes of a list pointer that ELEMENT_BYTES does not cover. */
 const BIT_ELEMENTS = 1
 const BYTE_ELEMENTS = 2
 const POINTER_ELEMENTS = 6
@@ -37,19 +37,19 @@ const STRUCT_ELEMENTS = 7
 /** Bytes of data per element, by element size code. */
 const ELEMENT_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, 0]
 
-/** The empty list. Shared: nothing can be changed in it. */
+/** The empty list. Shared: it has no content that could be changed. */
 export const NO_ELEMENTS: readonly never[] = []
 
 /** Reads one message. Not reusable. */
 export class Reader {
-  /** Where the data section of the struct that was entered last begins. */
+  /** Where the data section of the struct entered last begins. */
   structAt = 0
   /** Where its pointer section begins. */
   pointersAt = 0
   /** Where it ends. */
   structEnd = 0
 
-  /** Where the elements of the list that was entered last begin. */
+  /** Where the elements of the list entered last begin. */
   elementsAt = 0
   /** From one element to the next, in bytes. */
   stride = 0
@@ -59,9 +59,9 @@ export class Reader {
   elementPointerBytes = 0
 
   readonly #bytes: Buffer
-  /** Where the segments begin, and where the last one ends. Empty where there is only one. */
+  /** Where the segments begin, and where the last one ends. Empty if there is only one. */
   #segments: readonly number[] = NO_ELEMENTS
-  /** The segment that the pointer followed last leads to. */
+  /** The segment of the target of the last pointer. */
   #segmentAt = 0
   #segmentEnd = 0
   /** That pointer's kind, upper half and target. */
@@ -70,7 +70,7 @@ export class Reader {
   #target = 0
   #bytesLeft: number
 
-  /** Reads the framing. Throws `ProtocolError` if the segments are not all there. */
+  /** Reads the framing. Throws `ProtocolError` if the segments are incomplete. */
   constructor(bytes: Uint8Array) {
     const length = bytes.byteLength
     this.#bytes = asBuffer(bytes)
@@ -100,7 +100,7 @@ export class Reader {
     return this.enterStruct(rootAt, rootAt + WORD)
   }
 
-  /** Enters a struct whose place is known: an element of a list. */
+  /** Enters a struct at a known position: an element of a list. */
   enter(at: number, dataBytes: number, pointerBytes: number): this {
     this.structAt = at
     this.pointersAt = at + dataBytes
@@ -110,7 +110,7 @@ export class Reader {
 
   /**
    * Enters the struct behind the pointer at `pointerAt`, in a section that ends at `sectionEnd`.
-   * Where there is no pointer, or a null one, all its fields have their default values.
+   * Without a pointer, or with a null pointer, all its fields have their default values.
    */
   enterStruct(pointerAt: number, sectionEnd: number): this {
     if (pointerAt >= sectionEnd || !this.#follow(pointerAt)) return this.enter(0, 0, 0)
@@ -121,14 +121,14 @@ export class Reader {
     return this.enter(this.#target, dataBytes, pointerBytes)
   }
 
-  /** Enters the list of structs behind a pointer and returns its length; 0 where there is none. */
+  /** Enters the list of structs behind a pointer and returns its length; 0 without a list. */
   enterStructList(pointerAt: number, sectionEnd: number): number {
     const count = this.#enterList(pointerAt, sectionEnd)
     if (this.stride < MIN_OBJECT_BYTES) this.#spend(count * (MIN_OBJECT_BYTES - this.stride))
     return count
   }
 
-  /** Enters a list of which each element is a pointer, or a struct that begins with one. */
+  /** Enters a list in which each element is a pointer, or a struct that begins with one. */
   enterPointerList(pointerAt: number, sectionEnd: number): number {
     const count = this.#enterList(pointerAt, sectionEnd)
     if (count === 0) return 0
@@ -137,54 +137,54 @@ export class Reader {
     return count
   }
 
-  /** Enters a list of which each element is a number of 16 bits, or begins with one. */
+  /** Enters a list in which each element is a 16-bit number, or begins with one. */
   enterUint16List(pointerAt: number, sectionEnd: number): number {
     const count = this.#enterList(pointerAt, sectionEnd)
     if (count > 0 && this.elementDataBytes < 2) throw unexpected(pointerAt, 'a list of enumerants')
     return count
   }
 
-  /** The number at `at`, 0 where the section ends before it. */
+  /** The number at `at`; 0 if the section ends before it. */
   uint8(at: number, sectionEnd: number): number {
     return at < sectionEnd ? (this.#bytes[at] as number) : 0
   }
 
-  /** The number at `at`, 0 where the section ends before it. */
+  /** The number at `at`; 0 if the section ends before it. */
   uint16(at: number, sectionEnd: number): number {
     if (at + 2 > sectionEnd) return 0
     return (this.#bytes[at] as number) | ((this.#bytes[at + 1] as number) << 8)
   }
 
-  /** The number at `at`, 0 where the section ends before it. */
+  /** The number at `at`; 0 if the section ends before it. */
   uint32(at: number, sectionEnd: number): number {
     return at + 4 > sectionEnd ? 0 : this.#uint32(at)
   }
 
-  /** The number at `at`, 0 where the section ends before it; at most 2^53-1. */
+  /** The number at `at`; 0 if the section ends before it; at most 2^53-1. */
   uint64(at: number, sectionEnd: number): number {
     if (at + 8 > sectionEnd) return 0
     return Math.min(this.#uint32(at + 4) * TWO_32 + this.#uint32(at), Number.MAX_SAFE_INTEGER)
   }
 
-  /** The number at `at`, 0 where the section ends before it; from -(2^53-1) to 2^53-1. */
+  /** The number at `at`; 0 if the section ends before it; from -(2^53-1) to 2^53-1. */
   int64(at: number, sectionEnd: number): number {
     if (at + 8 > sectionEnd) return 0
     const value = this.#int32(at + 4) * TWO_32 + this.#uint32(at)
     return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(value, Number.MAX_SAFE_INTEGER))
   }
 
-  /** The number at `at`, 0 where the section ends before it; whatever it is, also none. */
+  /** The number at `at`; 0 if the section ends before it; any value, including NaN. */
   float64(at: number, sectionEnd: number): number {
     return at + 8 > sectionEnd ? 0 : this.#bytes.readDoubleLE(at)
   }
 
-  /** The low 53 bits at `at`, none where the section ends before it. */
+  /** The low 53 bits at `at`; none set if the section ends before it. */
   bitSet(at: number, sectionEnd: number): number {
     if (at + 8 > sectionEnd) return 0
     return (this.#uint32(at + 4) & 0x1f_ffff) * TWO_32 + this.#uint32(at)
   }
 
-  /** Bit number `bit` of the section from `at`, false where it ends before. */
+  /** Bit number `bit` of the section from `at`; false if the section ends before it. */
   bool(at: number, bit: number, sectionEnd: number): boolean {
     return ((this.uint8(at + (bit >> 3), sectionEnd) >> (bit & 7)) & 1) === 1
   }
@@ -203,7 +203,7 @@ export class Reader {
     return latin1Slice(this.#bytes, this.#target, this.#target + length)
   }
 
-  /** The text behind a pointer. What is not UTF-8 in it becomes U+FFFD. */
+  /** The text behind a pointer. Invalid UTF-8 becomes U+FFFD. */
   text(pointerAt: number, sectionEnd: number): string {
     const length = this.#followBytes(pointerAt, sectionEnd)
     if (length === 0) return ''
@@ -215,7 +215,10 @@ export class Reader {
     return this.#bytes.toString('utf8', this.#target, end)
   }
 
-  /** Elements may be structs, numbers or pointers, whatever the schema says: all become structs. */
+  /**
+   * Elements may be structs, numbers or pointers, whatever the schema says: all are read as
+   * structs.
+   */
   #enterList(pointerAt: number, sectionEnd: number): number {
     if (pointerAt >= sectionEnd || !this.#follow(pointerAt)) return 0
     if (this.#kind !== LIST_POINTER) throw unexpected(pointerAt, 'a list')
@@ -231,7 +234,7 @@ export class Reader {
     return count
   }
 
-  /** A list of structs begins with a tag that says how many and how large they are. */
+  /** A list of structs begins with a tag with the number and size of the elements. */
   #enterTaggedList(pointerAt: number, words: number): number {
     this.#visit(WORD + words * WORD)
     const tagAt = this.#target
@@ -248,7 +251,7 @@ export class Reader {
     return count
   }
 
-  /** Follows a pointer to bytes and returns how many there are. */
+  /** Follows a pointer to bytes and returns their number. */
   #followBytes(pointerAt: number, sectionEnd: number): number {
     if (pointerAt >= sectionEnd || !this.#follow(pointerAt)) return 0
     if (this.#kind !== LIST_POINTER || (this.#upper & 7) !== BYTE_ELEMENTS) {
@@ -298,7 +301,7 @@ export class Reader {
     if (this.#kind === FAR_POINTER) throw unexpected(at, 'a landing pad')
   }
 
-  /** Where word `offset` of a segment is; it must have `words` more. */
+  /** The position of word `offset` of a segment, which must be followed by `words` words. */
   #enterSegment(index: number, offset: number, words: number): number {
     const segments = this.#segments
     if (segments.length === 0) {
@@ -318,7 +321,7 @@ export class Reader {
     return at
   }
 
-  /** Finds the segment that has the byte `at`. */
+  /** Finds the segment that contains the byte `at`. */
   #findSegment(at: number): void {
     if (at >= this.#segmentAt && at < this.#segmentEnd) return
     const segments = this.#segments
@@ -333,7 +336,7 @@ export class Reader {
     this.#segmentEnd = segments[high] as number
   }
 
-  /** The target must lie in its segment, unless it is nothing; no message is visited too often. */
+  /** The target must lie in its segment, unless it is empty; total visits are bounded. */
   #visit(bytes: number): void {
     if (bytes === 0) return
     if (this.#target < this.#segmentAt || this.#target + bytes > this.#segmentEnd) {
@@ -346,7 +349,7 @@ export class Reader {
 
   #spend(bytes: number): void {
     this.#bytesLeft -= bytes
-    if (this.#bytesLeft < 0) throw new ProtocolError('message leads to the same bytes too often')
+    if (this.#bytesLeft < 0) throw new ProtocolError('message points to the same bytes too often')
   }
 
   #readSegmentTable(count: number): void {

@@ -23,14 +23,14 @@ describe('task flags', () => {
     }
   })
 
-  test('clamp a priority that has no place', () => {
+  test('clamp a priority out of range', () => {
     assert.equal(hexOf({ profiling: false, priority: 1e12 }), '007fffffff')
     assert.equal(hexOf({ profiling: false, priority: -1e12 }), '0080000000')
     assert.equal(hexOf({ profiling: false, priority: 1.9 }), '0000000001')
     assert.equal(hexOf({ profiling: false, priority: NaN }), '0000000000')
   })
 
-  test('that are not there ask for a profile', () => {
+  test('that are absent request a profile', () => {
     assert.deepEqual(decodeTaskFlags(new Uint8Array(0)), { profiling: true, priority: 0 })
   })
 

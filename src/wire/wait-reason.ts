@@ -1,4 +1,4 @@
-// Why something waits, as messages say it: the schema language has no hyphens in its names.
+// Why something waits, as encoded in messages: the schema language has no hyphens in its names.
 
 import type { WaitingReason } from '../base/waiting-reason.js'
 import type { WaitReason } from './generated/common.js'
@@ -17,12 +17,12 @@ const NAMES = new Map(
   Object.entries(WORDS).map(([name, word]) => [word, name as WaitReason] as const),
 )
 
-/** The reason that a message names. */
+/** The reason for a name in a message. */
 export function waitingReasonOf(name: WaitReason): WaitingReason {
   return WORDS[name]
 }
 
-/** The name of a reason in messages. */
+/** The name in messages for a reason. */
 export function waitReasonOf(reason: WaitingReason): WaitReason {
   return NAMES.get(reason) ?? 'allBusy'
 }

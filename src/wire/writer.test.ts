@@ -1,5 +1,5 @@
 // What the property tests cannot show: values out of range, limits, and what a frame shares with
-// the message that it is made from.
+// its message.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -64,7 +64,7 @@ function withData(...objectNames: readonly Uint8Array[]): Message {
   return { kind: 'objectResponse', responseType: 'content', objectContent }
 }
 
-/** Bytes that are not there: as long as they say, without the memory. */
+/** Fake bytes: they have a length, but take no memory. */
 function fakeBytes(byteLength: number): Uint8Array {
   return Object.defineProperty(new Uint8Array(0), 'byteLength', { value: byteLength })
 }
@@ -207,7 +207,7 @@ describe('a frame', () => {
     assert.deepEqual(decoded.objectContent.objectNames, [large, small, odd])
   })
 
-  test('is one array where nothing is that long', () => {
+  test('is one array if nothing is that long', () => {
     const frame = encodeFrame(withData(small, small))
     assert.ok(frame instanceof Uint8Array)
     assert.deepEqual(frame, encode(withData(small, small)))
@@ -224,7 +224,7 @@ describe('a frame', () => {
 describe('many small things', () => {
   const COUNT = 20_000
 
-  test('are not mistaken for a message that leads to the same bytes too often', () => {
+  test('are not mistaken for a message that points to the same bytes too often', () => {
     const one = Buffer.of(1)
     const messages: readonly Message[] = [
       withData(...Array.from({ length: COUNT }, () => one)),
@@ -251,7 +251,7 @@ describe('many small things', () => {
 })
 
 describe('extension fields', () => {
-  test('that are empty make no message longer', () => {
+  test('that are empty do not make a message longer', () => {
     const words = (message: Message): number => encode(message).byteLength / 8
     assert.equal(
       words({
@@ -267,7 +267,7 @@ describe('extension fields', () => {
     assert.equal(isLonger, true)
   })
 
-  test('in one element of a list make all elements longer, and nothing else', () => {
+  test('in one element of a list make all its elements longer, but nothing else', () => {
     const graph: Message = {
       kind: 'graphTask',
       taskId: taskId('g'),

@@ -1,5 +1,5 @@
-// Writes a message into one segment: structs, lists and byte strings one behind the other, depth
-// first, which is the layout that the official implementation produces. The caller has measured the
+// Writes a message into one segment: structs, lists and byte strings in sequence, depth first,
+// which is the layout that the official implementation produces. The caller has measured the
 // message (measure.ts), so nothing here grows or checks for room.
 
 import { assert } from '../base/assert.js'
@@ -23,7 +23,7 @@ const STRUCT_ELEMENTS = 7
 
 const PADDING: Uint8Array = new Uint8Array(WORD)
 
-/** A byte string that is not copied, and the position of the pointer to it. */
+/** A byte string that is not copied, and the position of its pointer. */
 interface ReferencedBytes {
   readonly pointerAt: number
   readonly bytes: Uint8Array
@@ -32,13 +32,13 @@ interface ReferencedBytes {
 /** Writes one message. Not reusable. */
 export class Writer {
   readonly #bytes: Buffer
-  /** Byte strings from this length on are referenced. */
+  /** Byte strings of at least this length are referenced. */
   readonly #referenceFrom: number
   #referenced: ReferencedBytes[] | undefined
   /** Where the next object goes. */
   #top = 2 * WORD
 
-  /** `words` as measured, with the same `referenceFrom`. Throws `ProtocolError` when too long. */
+  /** `words` as measured, with the same `referenceFrom`. Throws `ProtocolError` if too long. */
   constructor(words: number, referenceFrom: number) {
     const length = WORD + words * WORD
     if (length > MAX_CONTIGUOUS_BYTES) {
@@ -50,18 +50,18 @@ export class Writer {
     this.#int32(4, words)
   }
 
-  /** The message: one array where no byte string is referenced, otherwise pieces in order. */
+  /** The message: one array if no byte string is referenced, otherwise pieces in order. */
   finish(): Uint8Array | readonly Uint8Array[] {
     assert(this.#top === this.#bytes.byteLength, 'a message was not measured as it was written')
     return this.#referenced === undefined ? this.#bytes : this.#pieces(this.#referenced)
   }
 
-  /** Adds a struct and returns where it is: the data section zero, the pointers still to write. */
+  /** Adds a struct and returns its position: data section zeroed, pointers still to be written. */
   struct(pointerAt: number, dataWords: number, pointers: number): number {
     const at = this.#top
     const size = dataWords + pointers
     if (size === 0) {
-      // Without a size it has no place either: by convention it points back at its own pointer.
+      // Without a size it has no position: by convention it points back at its own pointer.
       this.#int32(pointerAt, EMPTY_STRUCT_POINTER)
       this.#int32(pointerAt + 4, 0)
       return at
@@ -72,7 +72,7 @@ export class Writer {
     return at
   }
 
-  /** Adds a list of structs and returns where the first one is. Nothing of them is written. */
+  /** Adds a list of structs and returns the position of the first. The structs are not written. */
   structList(pointerAt: number, count: number, dataWords: number, pointers: number): number {
     const tagAt = this.#top
     const words = count * (dataWords + pointers)
@@ -83,7 +83,7 @@ export class Writer {
     return tagAt + WORD
   }
 
-  /** Makes `words` words from `at` zero. */
+  /** Zeroes `words` words from `at`. */
   zero(at: number, words: number): void {
     const bytes = this.#bytes
     const end = at + words * WORD
@@ -117,12 +117,12 @@ export class Writer {
     this.#int64(at, clamp(value, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER))
   }
 
-  /** Any number, and what is none. */
+  /** Any number, including NaN. */
   float64(at: number, value: number): void {
     this.#bytes.writeDoubleLE(value, at)
   }
 
-  /** The same as `uint64`: more than 53 bits cannot be had. */
+  /** Like `uint64`: more than 53 bits are not supported. */
   bitSet(at: number, value: number): void {
     this.uint64(at, value)
   }
@@ -151,7 +151,7 @@ export class Writer {
     if (value !== '') latin1Write(this.#bytes, value, at)
   }
 
-  /** Adds a text: UTF-8 and a zero byte, which the empty text has, too. */
+  /** Adds a text: UTF-8 and a zero byte, even for the empty text. */
   text(pointerAt: number, value: string): void {
     const length = Buffer.byteLength(value, 'utf8')
     const at = this.#byteString(pointerAt, length + 1)
@@ -186,7 +186,7 @@ export class Writer {
     }
   }
 
-  /** Adds a list of enumerants, whose numbers are their places in `names`. */
+  /** Adds a list of enumerants, whose numbers are their positions in `names`. */
   enumList<Name extends string>(
     pointerAt: number,
     values: readonly Name[],
@@ -205,7 +205,7 @@ export class Writer {
     }
   }
 
-  /** Puts the referenced byte strings behind everything else, and lets their pointers know. */
+  /** Puts the referenced byte strings after everything else, and sets their pointers. */
   #pieces(referenced: readonly ReferencedBytes[]): readonly Uint8Array[] {
     const pieces: Uint8Array[] = [this.#bytes]
     let end = this.#bytes.byteLength
@@ -228,7 +228,7 @@ export class Writer {
     return at
   }
 
-  /** Makes room for bytes, with zeros up to the next word, and returns where. */
+  /** Reserves room for bytes, padded with zeros to the next word, and returns its position. */
   #byteString(pointerAt: number, length: number): number {
     const at = this.#top
     this.#pointer(pointerAt, at, LIST_POINTER, length * 8 + BYTE_ELEMENTS)
@@ -244,7 +244,7 @@ export class Writer {
     if (distance > MAX_DISTANCE) {
       throw new ProtocolError(`message of more than ${target} bytes: too long for its pointers`)
     }
-    // Words in the upper 30 bits: half of the bytes. Unsigned, as it may have 32 bits before.
+    // Words in the upper 30 bits: half of the bytes. Unsigned, as bit 31 may be set.
     this.#int32(at, (distance >>> 1) | kind)
     this.#int32(at + 4, upper)
   }
@@ -264,6 +264,6 @@ export class Writer {
 }
 
 function clamp(value: number, low: number, high: number): number {
-  // A number that is none becomes zero.
+  // NaN becomes zero.
   return value >= low ? (value <= high ? Math.trunc(value) : high) : value < low ? low : 0
 }

@@ -173,7 +173,7 @@ const WRONG: readonly (readonly [unknown, RegExp])[] = [
   [['gpu', 'gpu=1'], /^option capabilities: expected each name once/],
   [{ gpu: 0.5 }, /^option capabilities.gpu: expected a whole number/],
   [{ gpu: '1' }, /^option capabilities.gpu: expected a whole number/],
-  [5, /^option capabilities: expected a list of texts, got 5/],
+  [5, /^option capabilities: expected a list of strings, got 5/],
   [
     Array.from({ length: 65 }, (_, index) => `n${index}`),
     /^option capabilities: expected at most 64 names/,

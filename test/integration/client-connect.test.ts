@@ -78,7 +78,7 @@ test('connect says that the connection was refused', async (context) => {
   assert.match(error.message, /refused: nothing listens at 127.0.0.1 port \d+.*attempts?\)$/)
 })
 
-test('connect says that what answers is no scheduler', async (context) => {
+test('connect reports that the peer is not a scheduler', async (context) => {
   const { address, open } = await listen(context, (socket) => {
     socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
   })

@@ -122,10 +122,10 @@ test('the example does what it says', async () => {
     '3 + 4 = 7',
     '0.5 + -0 = 0.5',
     'a table of 2 columns and 3 rows takes 70 bytes',
-    'what comes back is a table:',
+    'the result is a table:',
     '  price: 1.5, 2.5, 4',
     '  count: 10, 20, 30',
     '  price * count: 15, 50, 120',
-    "totals, counted on a worker: Map(3) { 'price' => 8, 'count' => 60, 'price * count' => 185 }",
+    "totals, computed on a worker: Map(3) { 'price' => 8, 'count' => 60, 'price * count' => 185 }",
   ])
 })

@@ -66,7 +66,7 @@ function isLeavingLine(line: Readonly<Record<string, unknown>>): boolean {
   )
 }
 
-test('on scale-down nothing that runs is thrown away, and nothing runs twice', async (t) => {
+test('on scale-down no running task is discarded, and none runs twice', async (t) => {
   const { client, path, leaving } = await setStage(t)
   await Promise.all(Array.from({ length: 600 }, () => client.submit(hold, '', path)))
   const names = Array.from({ length: TASKS }, (_, index) => String(index))

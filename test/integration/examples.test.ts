@@ -30,7 +30,7 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'dynamic-graph': ['21'],
   'nested-graph': ['{ small: 5, large: 21, sum: 26 }'],
   'send-object': ['1', '2'],
-  disconnect: ['4', 'true', 'true', 'the second cluster has ended'],
+  disconnect: ['4', 'true', 'true', 'the second cluster has stopped'],
 }
 
 for (const [name, lines] of Object.entries(OUTPUT)) {
@@ -39,17 +39,17 @@ for (const [name, lines] of Object.entries(OUTPUT)) {
   })
 }
 
-test('the example profiling tells what a task has cost', async () => {
+test('the example profiling prints what a task cost', async () => {
   const lines = await run('profiling')
   assert.equal(lines[0], '67108864')
-  assert.match(lines[1] ?? '', /^it took [\d.]+ ms$/)
-  assert.match(lines[2] ?? '', /^of which the processor worked [\d.]+ ms,$/)
-  const megabytes = Number(/^and needed (\d+) MiB$/.exec(lines[3] ?? '')?.[1])
+  assert.match(lines[1] ?? '', /^duration: [\d.]+ ms$/)
+  assert.match(lines[2] ?? '', /^CPU time: [\d.]+ ms$/)
+  const megabytes = Number(/^peak memory: (\d+) MiB$/.exec(lines[3] ?? '')?.[1])
   assert.ok(megabytes >= 60, `${megabytes} MiB were measured for an array of 64 MiB`)
-  assert.match(lines[4] ?? '', /^on worker \d+\|[^|]+\|[0-9a-f]{32}$/)
+  assert.match(lines[4] ?? '', /^worker: \d+\|[^|]+\|[0-9a-f]{32}$/)
 })
 
-test('the example monte-carlo finds π, and tells the speed-up', async () => {
+test('the example monte-carlo computes π and prints the speed-up', async () => {
   const lines = await run('monte-carlo', '2000000')
   assert.match(lines[0] ?? '', /^2000000 points in 100 tasks on \d+ workers$/)
   const error = Number(/off by ([\d.]+)$/.exec(lines[1] ?? '')?.[1])

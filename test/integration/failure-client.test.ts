@@ -15,7 +15,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGKILL'] as const
 /** How long such a program takes to have everything under way, and some more. */
 const LIFE_MS = 700
 
-test('clients that are ended by signals at random moments leave an idle scheduler', async (t) => {
+test('clients terminated by signals at random moments leave an idle scheduler', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [2], schedulerArgs: ['--protected'] })
   const client = cluster.client()
   const random = new Random(7)

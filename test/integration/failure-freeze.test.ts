@@ -73,7 +73,7 @@ test(
   },
 )
 
-test('a frozen worker with a full socket delays nobody', { skip }, async (t) => {
+test('a frozen worker with a full socket delays no other peer', { skip }, async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1, 1] })
   const client = cluster.client()
   const pid = await client.submit(() => process.pid)
@@ -160,7 +160,7 @@ test(
   },
 )
 
-test('busy loops on every worker change nothing, however long they are', { skip }, async (t) => {
+test('busy loops on every worker change nothing, however long they take', { skip }, async (t) => {
   // A minute of it against a time limit of a minute is the same as 4 seconds against 2.
   const cluster = await TestCluster.start(t, { agents: [2], schedulerArgs: QUICK })
   const client = cluster.client()

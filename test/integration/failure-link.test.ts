@@ -15,7 +15,7 @@ async function proxyFor(t: TestContext, address: string): Promise<TcpProxy> {
 /** A task with a known result, a small one; with arguments of some bytes. */
 const answer = (x: number, text: string): string => `${text} ${x * x}`
 
-test('connections that are forgotten while they are idle cost nothing: work sent later is done', async (t) => {
+test('idle connections dropped by the network lose nothing: work sent later is done', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [] })
   const proxy = await proxyFor(t, cluster.address)
   // Heartbeats are too rare to keep these connections.

@@ -64,7 +64,7 @@ const DEATHS: readonly Death[] = [
   },
 ]
 
-test('each death of a processor is told as it was, and others go on', async (t) => {
+test('each death of a processor is reported accurately, and others continue', async (t) => {
   const cluster = await TestCluster.start(t, {
     agents: [2],
     // A small heap is soon full.

@@ -87,7 +87,7 @@ test('kill -9 of the scheduler with tasks, graphs and objects costs no result', 
   await cluster.monitor.until('empty tables', isIdle)
 })
 
-test('what ran while the scheduler was restarted is not run twice', async (t) => {
+test('tasks that ran while the scheduler was restarted do not run twice', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1, 1] })
   const client = cluster.client()
   const futures = await startGuarded(cluster, client)
@@ -200,7 +200,7 @@ test('when the scheduler never comes back, futures fail with DisconnectedError a
   await assert.rejects(Promise.resolve(client.submit(square, 1)), { name: 'DisconnectedError' })
 })
 
-test('when the scheduler never comes back, workers end with exit code 1 and say why', async (t) => {
+test('when the scheduler never returns, workers exit with code 1 and say why', async (t) => {
   const cluster = await TestCluster.start(t, {
     agents: [2],
     // Also how long their processors may take to start.

@@ -48,7 +48,7 @@ test('when all workers are killed, their tasks wait for new ones', async (t) => 
   assert.deepEqual(await Promise.all(futures), squares.slice(0, 300))
 })
 
-test('an agent that is killed again and again costs no result, and no task a second answer', async (t) => {
+test('an agent that is killed repeatedly costs no result, and no task is answered twice', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1, 2] })
   const client = cluster.client().with({ maxWorkerDeaths: 1_000 })
   const answers = new Map<number, number>()

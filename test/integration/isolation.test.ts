@@ -1,4 +1,4 @@
-// No task sees what another did, with real processes: docs/functions.md#each-task-by-itself
+// No task sees what another did, with real processes: docs/functions.md#task-isolation
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -11,7 +11,7 @@ const MEBIBYTE = 2 ** 20
 
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-test('an upload that is cut in its middle begins again, and its task ends well', async (t) => {
+test('an upload interrupted in the middle is repeated, and its task succeeds', async (t) => {
   const cluster = await TestCluster.start(t)
   const proxy = await TcpProxy.start(cluster.address)
   t.after(() => proxy.close())
@@ -34,7 +34,7 @@ test('an upload that is cut in its middle begins again, and its task ends well',
   await cluster.monitor.until('empty tables', isIdle)
 })
 
-test('a scheduler through which many objects have gone is as small as before after clear()', async (t) => {
+test('after many objects and clear(), a scheduler uses as little memory as before', async (t) => {
   const cluster = await TestCluster.start(t)
   const client = cluster.client()
   const length = (input: Uint8Array): number => input.byteLength
@@ -58,7 +58,7 @@ test('a scheduler through which many objects have gone is as small as before aft
   )
 })
 
-test('objects of every size arrive as they went: of no bytes, one, and around every limit', async (t) => {
+test('objects of every size arrive unchanged: empty, one byte, and around every limit', async (t) => {
   const cluster = await TestCluster.start(t)
   const client = cluster.client()
   const last = (input: Uint8Array): Uint8Array => input.slice(-1)

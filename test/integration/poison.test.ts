@@ -120,7 +120,7 @@ test('the stack of an error shows the frames of the task, and nothing of the lib
   }
 })
 
-test('bytes that are no function fail the task, and the next one runs', async () => {
+test('bytes that are not a function fail the task, and the next one runs', async () => {
   // The serializer writes what no worker can read, as if a message had been damaged.
   const damaging = {
     serialize: (value: unknown): Uint8Array => Buffer.from([typeof value === 'function' ? 12 : 13]),

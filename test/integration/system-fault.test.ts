@@ -110,7 +110,7 @@ const SITES: Readonly<Record<string, (t: TestContext, code: string) => Promise<v
     const restore = replace(t, fs, 'writeSync', () => fail('write'))
     for (const text of ['one', 'two', 'three']) log.logger.info(text)
     assert.equal(told.length, 1)
-    assert.match(told[0] ?? '', /^cannot write the log to .*; going on without it\n$/)
+    assert.match(told[0] ?? '', /^cannot write the log to .*; continuing without it\n$/)
     restore()
     log.logger.info('four')
     assert.match(told[1] ?? '', /again; 3 lines were lost/)

@@ -66,7 +66,7 @@ test('a frozen peer does not make others wait, and loses its connection at the l
   await told(log, 'disconnect')
   assert.match(
     textsOf(log, 'disconnect')[0] ?? '',
-    /does not read: \d+ bytes wait, at most 16777216/,
+    /does not read: \d+ bytes are queued \(limit: 16777216\)/,
   )
   assert.equal(router.queuedBytes(FROZEN), 0)
   dealer.send(Buffer.from('echo'))

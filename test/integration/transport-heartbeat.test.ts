@@ -146,7 +146,7 @@ test('a peer that announces a time to live is given up when it falls silent for 
   const peer = rawConnect(t, router.address)
   peer.socket.write(Buffer.concat([greeting(), DEALER, ping(1)]))
   await told(log, 'disconnect')
-  const why = 'the peer was silent for the 100 ms that it had announced'
+  const why = 'the peer was silent for its announced time to live of 100 ms'
   assert.deepEqual(textsOf(log, 'disconnect'), [why])
 })
 

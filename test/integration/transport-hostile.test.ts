@@ -113,7 +113,7 @@ const traitors: readonly (readonly [name: string, bytes: Buffer, why: RegExp])[]
   [
     'a frame of 2^63 bytes',
     Buffer.from('028000000000000000', 'hex'),
-    /bytes; at most 1048576 may be/,
+    /bytes; at most 1048576 are allowed/,
   ],
   ['endless frames of one message', Buffer.from('010161'.repeat(20), 'hex'), /more than 8 frames/],
   ['a long command', Buffer.from('060000000000010001', 'hex'), /a command of 65537 bytes/],

@@ -84,7 +84,7 @@ test('two hundred tasks wait for each other in one processor', async (context) =
   )
 })
 
-test('when a child ends the processor, its parent runs again, but not for ever', async (context) => {
+test('when a child kills the processor, its parent runs again, but not forever', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'runs')
   const once = async (file: string): Promise<number> => {

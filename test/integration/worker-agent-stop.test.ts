@@ -98,7 +98,7 @@ test('a busy loop beside waiting tasks is ended, and those run again', async (co
   await until('the next processor was shown', () => scheduler.processorIds.size === 2)
 })
 
-test('a task that runs for longer than it may fails, whatever it does', async (context) => {
+test('a task that exceeds its time limit fails, whatever it does', async (context) => {
   const { scheduler } = await setUp(context, { cancelGraceMs: 100 })
   const path = pathFor(context, 'reason')
   const extension = { timeoutMs: 200 }

@@ -108,11 +108,11 @@ describe('messages for other peers', () => {
   })
 
   const wrong: readonly (readonly [unknown, RegExp])[] = [
-    [null, /a message is an object/],
-    ['task', /a message is an object/],
+    [null, /a message must be an object/],
+    ['task', /a message must be an object/],
     [{}, /unknown kind undefined/],
     [{ kind: 'nothing' }, /unknown kind nothing/],
-    [{ kind: 'taskCancel' }, /a taskCancel message: taskId is missing or of a wrong type/],
+    [{ kind: 'taskCancel' }, /a taskCancel message: taskId is missing or has the wrong type/],
     [{ kind: 'taskCancel', taskId: 'a' }, /a taskCancel message: flags is missing/],
     [{ kind: 'taskCancel', taskId: 7, flags: {} }, /a taskCancel message: taskId/],
     [

@@ -66,7 +66,7 @@ const CASES: readonly Case[] = [
     'scaler-scheduler',
     ['ipc:///etc/passwd'],
     1,
-    /ipc:\/\/\/etc\/passwd: there is a file of that name, which is not a socket$/m,
+    /ipc:\/\/\/etc\/passwd: a file of that name exists and is not a socket$/m,
   ],
   ['scaler-scheduler', ['ipc:///etc/passwd/s'], 1, /: \/etc\/passwd is not a directory$/m],
   [

@@ -100,12 +100,12 @@ test('an option that has nothing to do here is told, by the name it was given', 
   assert.equal(told.length, 2)
   assert.equal(
     told[0],
-    '--event-loop uvloop is unnecessary: the event loop of Node is libuv, as that of uvloop',
+    '--event-loop uvloop is unnecessary: Node has the same event loop as uvloop: libuv',
   )
   assert.match(told[1] ?? '', /^SCALER_IO_THREADS 4 is unnecessary: /)
 })
 
-test('a switch that has nothing to do here is told, too', async (t) => {
+test('a switch that has no effect here is logged as well', async (t) => {
   const { address } = await startScheduler(t)
   const cluster = startCommand(t, 'scaler-worker', ['-n', '1', '-hps', '-la', FREE, address])
   const line = await cluster.line((each) => String(each['message']).startsWith('--hard-pro'))

@@ -37,7 +37,7 @@ test('the demo compresses a folder on a cluster of its own and compares', async 
   const { code, stdout, stderr } = await demo.ended
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   assert.match(stdout, /^3 files below .*, 400\.0 kB$/m)
-  assert.match(stdout, /^work +7 tasks, from all over: 400\.0 kB to \d+ B$/m)
+  assert.match(stdout, /^work +7 tasks, sampled from the whole folder: 400\.0 kB to \d+ B$/m)
   assert.match(stdout, /^one process +[\d.]+ s, [\d.]+ [kM]?B\/s$/m)
   assert.match(stdout, /^start-up +[\d.]+ s \(1 scheduler, 1 worker\)$/m)
   assert.match(stdout, /^on the cluster +[\d.]+ s, [\d.]+ [kM]?B\/s$/m)

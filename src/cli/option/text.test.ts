@@ -67,7 +67,7 @@ test('lists are written with commas, or as lists in files', () => {
   assert.deepEqual(readText('-x', type, ''), [])
   assert.deepEqual(readValue('-x', type, ['a, b', 'c']), ['a, b', 'c'])
   assert.deepEqual(readValue('-x', type, 'a,b'), ['a', 'b'])
-  assert.throws(() => readValue('-x', type, [1]), /expected a list of texts/)
+  assert.throws(() => readValue('-x', type, [1]), /expected a list of strings/)
 })
 
 test('a text in a file is a list of one word', () => {

@@ -162,7 +162,7 @@ describe('a scheduler that goes', () => {
   })
 })
 
-test('a graph without work ends at once, and the next ten thousand do, too', () => {
+test('a graph without work finishes immediately, and so do the next ten thousand', () => {
   const setting = new GraphSetting()
   for (let i = 0; i < 10_000; i += 1) {
     setting.submit(sketchGraph(`G${i}`, { [`n${i}`]: ['f', { bytes: '1' }] }, [`n${i}`]))
@@ -179,7 +179,7 @@ const USERS: Readonly<Record<string, readonly string[]>> = {
   c: ['d'],
 }
 
-test('cancelling a graph at any of its nodes, at any moment, ends every future and leaves nothing', () => {
+test('cancelling a graph at any node, at any moment, settles every future and leaves nothing', () => {
   const names = Object.keys(CALLS)
   for (let runs = 0; runs <= names.length; runs += 1) {
     for (const cancelled of names) {
@@ -208,7 +208,7 @@ test('cancelling a graph at any of its nodes, at any moment, ends every future a
   }
 })
 
-test('a task that is submitted and cancelled at once ends once, cancelled twice or not', () => {
+test('a task cancelled right after its submission finishes once, even if cancelled twice', () => {
   const harness = new Harness()
   harness.open()
   for (const owner of ['a', 'b']) {

@@ -27,7 +27,7 @@ test('a cancel is forwarded once, and once more when it comes with force', () =>
   assert.deepEqual(scheduler.lines(), ['C <- result t canceled'])
 })
 
-test('a cancel right after its task, a second one, and one after the end are answered once', () => {
+test('a cancel right after the task, a second one, and a late one are answered once', () => {
   const scheduler = withPeers({ clients: ['C'] })
   scheduler.receive('C', task('t', 'C'))
   for (const force of [false, true, false]) scheduler.receive('C', cancel('t', force))

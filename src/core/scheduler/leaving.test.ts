@@ -109,7 +109,7 @@ test('a worker of this version, but not of 1.9.9, is given up after five seconds
   assert.deepEqual(scheduler.moveTo(61_000).lines(), ['disconnect V', 'disconnect Q'])
 })
 
-test('the bytes of a long message are a sign of life of a worker', () => {
+test('the bytes of a long message count as a sign of life of a worker', () => {
   const scheduler = new TestScheduler({ workerSilenceMs: 5000 })
   scheduler.receive('W', workerHeartbeat()).actions()
   for (let now = 1000; now <= 60_000; now += 1000) {

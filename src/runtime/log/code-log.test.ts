@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { silentLogger, type Logger } from '../../base/logger.js'
 import { openCodeLog } from './log.js'
 
-/** A path that is removed with the test. */
+/** A path that is removed after the test. */
 function pathFor(context: TestContext, name: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'scaler-code-log-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -18,7 +18,7 @@ function keeper(lines: string[]): Logger {
   return { debug: add, info: add, warn: add, error: add }
 }
 
-test('a program that says nothing of a log has a silent one', async () => {
+test('a program without logging options has a silent log', async () => {
   const log = await openCodeLog({})
   assert.equal(log.logger, silentLogger)
   assert.equal(log.isSilent, true)
@@ -26,7 +26,7 @@ test('a program that says nothing of a log has a silent one', async () => {
   assert.equal((await openCodeLog({ logger: silentLogger })).isSilent, true)
 })
 
-test('a logger that is given is used as it is', async () => {
+test('a given logger is used unchanged', async () => {
   const lines: string[] = []
   const log = await openCodeLog({ logger: keeper(lines) })
   log.logger.warn('hello')
@@ -46,7 +46,7 @@ test('logging options make a log, whose first line says where it goes', async (c
   assert.ok(lines[1]?.includes('hello'), lines[1])
 })
 
-test('a logger and options for one contradict each other', async () => {
+test('a logger and logging options contradict each other', async () => {
   const logger = keeper([])
   const contradictions = [
     { loggingPaths: [] },
@@ -57,12 +57,12 @@ test('a logger and options for one contradict each other', async () => {
     const [name] = Object.keys(options)
     await assert.rejects(openCodeLog({ ...options, logger }), {
       code: 'ERR_SCALER_CONFIG',
-      message: `option ${name}: a logger is given, too; give one of them`,
+      message: `option ${name}: cannot be used with a logger; give one of them`,
     })
   }
 })
 
-test('what cannot be a log is refused', async (context) => {
+test('invalid log options are refused', async (context) => {
   await assert.rejects(openCodeLog({ logger: {} as Logger }), /option logger: expected/)
   await assert.rejects(openCodeLog({ loggingLevel: 'LOUD' }), { code: 'ERR_SCALER_CONFIG' })
   const path = pathFor(context, 'no/such/folder')
@@ -71,7 +71,7 @@ test('what cannot be a log is refused', async (context) => {
   )
 })
 
-test('each unnecessary option that is given gets one line that says why', async () => {
+test('each given unnecessary option gets one line that says why', async () => {
   const lines: string[] = []
   await openCodeLog({
     logger: keeper(lines),
@@ -80,7 +80,7 @@ test('each unnecessary option that is given gets one line that says why', async 
     hardProcessorSuspend: undefined,
   })
   assert.deepEqual(lines, [
-    'option eventLoop "uvloop" is unnecessary: the event loop of Node is libuv, as that of uvloop',
-    'option ioThreads 4 is unnecessary: Node reads and writes sockets without threads',
+    'option eventLoop "uvloop" is unnecessary: Node has the same event loop as uvloop: libuv',
+    'option ioThreads 4 is unnecessary: Node needs no threads for sockets',
   ])
 })

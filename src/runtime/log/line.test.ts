@@ -17,7 +17,7 @@ test('a line for people has level, local time, text and fields', () => {
   )
 })
 
-test('the time of a line is that of the machine, with its distance from UTC', () => {
+test('the time of a line is local, with its offset from UTC', () => {
   const [, day, clock, zone] = /^\[INFO\](\S+) ([\d:]+)([+-]\d{4}):/.exec(textLine('a')) ?? []
   assert.equal(Date.parse(`${day}T${clock}${zone?.slice(0, 3)}:${zone?.slice(3)}`), time - 250)
 })
@@ -28,7 +28,7 @@ test('each level has its four letters', () => {
   assert.deepEqual(labels, ['[DEBG]', '[INFO]', '[WARN]', '[EROR]'])
 })
 
-test('a field whose value stands in the text is not repeated for people', () => {
+test('a field whose value occurs in the text is not repeated for people', () => {
   const line = textLine('Scheduler: address is tcp://h:2345', { address: 'tcp://h:2345' })
   assert.ok(line.endsWith(': Scheduler: address is tcp://h:2345\n'), line)
   assert.match(
@@ -38,13 +38,13 @@ test('a field whose value stands in the text is not repeated for people', () => 
   assert.match(textLine('10 tasks', { tries: 1, text: 'task' }), /: 10 tasks tries=1 text=task\n$/)
 })
 
-test('what a peer has chosen cannot move the cursor, nor begin a line of its own', () => {
+test('text chosen by a peer cannot move the cursor or begin a new line', () => {
   const line = textLine('peer \u001b[2Jname\nsecond\r\u009b\u202e', { peer: '\u0007bell' })
   assert.doesNotMatch(line.slice(0, -1), /[\p{Cc}\u202e]/u)
   assert.match(line, /peer \\u001b\[2Jname\\nsecond\\r\\u009b\\u202e peer=/)
 })
 
-test('colours mark warnings and errors where they are wanted, and only there', () => {
+test('colours mark warnings and errors only where enabled', () => {
   const lineOf = (level: LogLevel): string =>
     textFormat(true)({ level, text: 'a', fields: {}, time })
   assert.ok(lineOf('warn').startsWith('\u001b[33m[WARN]\u001b[0m2023'))
@@ -53,7 +53,7 @@ test('colours mark warnings and errors where they are wanted, and only there', (
   assert.ok(textLine('a', {}, 'warn').startsWith('[WARN]2023'))
 })
 
-test('a line for programs is a JSON object; fields cannot hide what each line has', () => {
+test('a line for programs is a JSON object; fields cannot override what each line has', () => {
   const fields = { address: 'tcp://h:1', level: 'mine', none: undefined, brace: '{"a": 1}\n' }
   const line = jsonLine({ level: 'warn', text: 'x\ny', fields, time })
   assert.deepEqual(JSON.parse(line), {
@@ -66,7 +66,7 @@ test('a line for programs is a JSON object; fields cannot hide what each line ha
   assert.equal(line.indexOf('\n'), line.length - 1)
 })
 
-test('values that no field may have do not make a line fail', () => {
+test('invalid field values do not make a line fail', () => {
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   const wrong = { cycle, big: 10n, none: null, nan: Number.NaN, call: () => 1, name: Symbol('s') }

@@ -1,8 +1,8 @@
-// One line of a log, as text for people or as JSON for programs. Pure but for the time zone.
+// One line of a log, as text for people or as JSON for programs. Pure except for the time zone.
 
 import type { LogFields, LogLevel } from '../../base/logger.js'
 
-/** What one line says. */
+/** The content of one line. */
 export interface LogRecord {
   readonly level: LogLevel
   readonly text: string
@@ -11,10 +11,10 @@ export interface LogRecord {
   readonly time: number
 }
 
-/** Makes the line of a record, with its end of line. */
+/** Formats a record as a line, including the line end. */
 export type LineFormat = (record: LogRecord) => string
 
-/** The names that the users of the system know, and their colours on a terminal. */
+/** The level names that users of the system know, and their colours on a terminal. */
 const LABELS: Readonly<Record<LogLevel, { name: string; color: string }>> = {
   debug: { name: '[DEBG]', color: '\u001b[2m' },
   info: { name: '[INFO]', color: '' },
@@ -23,7 +23,7 @@ const LABELS: Readonly<Record<LogLevel, { name: string; color: string }>> = {
 }
 const COLOR_END = '\u001b[0m'
 
-/** What moves the cursor or turns the direction of writing, and what looks like an end of line. */
+/** Characters that move the cursor, change the text direction, or look like a line end. */
 const UNSAFE = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 const UNSAFE_NAMES: ReadonlyMap<string, string> = new Map([
   ['\n', '\\n'],
@@ -32,28 +32,31 @@ const UNSAFE_NAMES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * `[INFO]2023-03-19 12:16:10-0400: text key=value`, in the time zone of the machine, without the
- * fields that the text itself shows.
+ * `[INFO]2023-03-19 12:16:10-0400: text key=value`, in the local time zone, without fields whose
+ * value the text already contains.
  */
 export function textFormat(hasColors: boolean): LineFormat {
   return ({ level, text, fields, time }) => {
     const { name, color } = LABELS[level]
     const label = hasColors && color !== '' ? `${color}${name}${COLOR_END}` : name
-    // Names of peers are theirs to choose: they must not move the cursor of whoever reads the log.
+    // Peers choose their own names: these must not move the cursor of a terminal that shows the
+    // log.
     const safe = (text + shownFields(text, fields)).replaceAll(UNSAFE, escapeCharacter)
     return `${label}${localTime(new Date(time))}: ${safe}\n`
   }
 }
 
-/** One JSON object: `time` (UTC), `level`, `message`, and the fields, which cannot hide those. */
+/**
+ * One JSON object: `time` (UTC), `level`, `message`, and the fields, which cannot override those.
+ */
 export function jsonLine({ level, text, fields, time }: LogRecord): string {
   const fixed = { time: new Date(time).toISOString(), level, message: text }
   return `${JSON.stringify({ ...fixed, ...fields, ...fixed })}\n`
 }
 
 /**
- * What JSON and text can show of fields that may come from a program that does not keep to the
- * types. Never throws: no line is worth that.
+ * The fields as values that JSON and text can represent: a program may ignore the types. Never
+ * throws: no log line is worth that.
  */
 export function plainFields(fields: LogFields): LogFields {
   const entries = Object.entries(fields).map(([key, value]) => [key, plainValue(value)] as const)
@@ -79,7 +82,7 @@ function shownFields(text: string, fields: LogFields): string {
     .join('')
 }
 
-/** Whether `value` stands in the text by itself: the 1 of `10 tasks` is not that of `tries=1`. */
+/** Whether `value` occurs as a word of its own: `10 tasks` does not contain the 1 of `tries=1`. */
 function tells(text: string, value: string): boolean {
   const isWord = (at: number): boolean => /\w/.test(text.charAt(at))
   for (let at = text.indexOf(value); at >= 0 && value !== ''; at = text.indexOf(value, at + 1)) {

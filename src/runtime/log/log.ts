@@ -1,5 +1,5 @@
-// The log of what is started from code: a logger that the program gives, one that logging options
-// describe, or none. Commands open theirs themselves (cli/run-command.ts).
+// The log of components started from code: a given logger, one described by logging options, or
+// none. Commands open their own (cli/run-command.ts).
 
 import { ConfigError } from '../../base/errors.js'
 import { type Logger, type LogLevel, silentLogger } from '../../base/logger.js'
@@ -11,23 +11,25 @@ import {
   type UnnecessaryWorkerOptions,
 } from '../unnecessary-options.js'
 
-// What can be said about logs: where they go, how much is said. For commands and for clusters that
-// are started from code.
+// Options for logs: where they go, and at which level. For commands and for clusters started from
+// code.
 
-/** Where a log goes and how much it says. */
+/** Where a log goes and what it contains. */
 export interface LoggingOptions {
   /**
-   * `['/dev/stdout']`: files, which are appended to, and opened again on SIGHUP in commands; none =
-   * no log. A terminal gets lines of text, all else JSON lines.
+   * `['/dev/stdout']`: files, which are appended to, and reopened on SIGHUP in commands; none = no
+   * log. A terminal gets lines of text, other outputs JSON lines.
    */
   readonly loggingPaths?: readonly string[] | undefined
   /** `'INFO'`: DEBUG, INFO, WARNING, ERROR or CRITICAL (the same as ERROR), in any case. */
   readonly loggingLevel?: string | undefined
-  /** A file that says both of these, and more (docs/configuration.md#logging); it wins. */
+  /**
+   * A file that sets both of these, and more (docs/configuration.md#logging); it takes precedence.
+   */
   readonly loggingConfigFile?: string | undefined
 }
 
-/** The options of logs. */
+/** The logging options. */
 export const LOGGING_OPTIONS: OptionTable<LoggingOptions> = {
   loggingPaths: {
     type: { kind: 'list', separator: 'words' },
@@ -51,30 +53,30 @@ export const LOGGING_OPTIONS: OptionTable<LoggingOptions> = {
   },
 }
 
-/** What is said of a log, and what only deserves a line in it. */
+/** The logging options, and the options that only produce a log line. */
 interface CodeLogOptions extends LoggingOptions, UnnecessaryWorkerOptions {
   readonly logger?: Logger | undefined
 }
 
-/** A log that is open. */
+/** An open log. */
 export interface CodeLog {
   readonly logger: Logger
-  /** Nobody reads it. */
+  /** Whether its output is discarded. */
   readonly isSilent: boolean
-  /** Closes what was opened here; a logger that was given is its owner's. */
+  /** Closes what was opened here; a given logger belongs to its owner. */
   close(): Promise<void>
 }
 
 /**
- * The log of these options; silent if they say nothing. Its first lines are where it goes, and
- * which of the options are unnecessary. Rejects with `ConfigError` where both a logger and options
- * for one are given, and as `openLogger` does.
+ * Opens the log of these options; silent if they have none. Its first lines say where it goes, and
+ * which of the options are unnecessary. Rejects with `ConfigError` if both a logger and logging
+ * options are given, and like `openLogger`.
  */
 export async function openCodeLog(options: CodeLogOptions): Promise<CodeLog> {
   const described = givenNames(LOGGING_OPTIONS, options)
   const given = loggerOption('logger', options.logger)
   if (given !== undefined && described[0] !== undefined) {
-    throw new ConfigError(`option ${described[0]}: a logger is given, too; give one of them`)
+    throw new ConfigError(`option ${described[0]}: cannot be used with a logger; give one of them`)
   }
   const log = described.length > 0 ? await openDescribed(options) : heldBy(given)
   for (const line of unnecessaryLines(options)) log.logger.info(line)
@@ -95,7 +97,7 @@ async function openDescribed(options: LoggingOptions): Promise<CodeLog> {
   return { logger: opened.logger, isSilent: false, close: () => opened.close() }
 }
 
-/** `option eventLoop "uvloop" is unnecessary: …`, for each that is given. */
+/** `option eventLoop "uvloop" is unnecessary: …`, for each given option. */
 function unnecessaryLines(options: UnnecessaryWorkerOptions): readonly string[] {
   const table: AnyOptionTable = UNNECESSARY_WORKER_OPTIONS
   const values = options as Readonly<Record<string, unknown>>
@@ -109,12 +111,12 @@ function givenNames(table: AnyOptionTable, options: object): readonly string[] {
   return Object.keys(table).filter((name) => values[name] !== undefined)
 }
 
-// How much a log says, by the names that users know from elsewhere.
+// Log levels, by the names that users know from elsewhere.
 
-/** The levels as options and files name them, in capitals or not. */
+/** The levels as named in options and files, in upper or lower case. */
 export const LOG_LEVEL_NAMES: readonly string[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL']
 
-/** What is critical ends the process, and is an error: nothing is hidden by asking for less. */
+/** A critical event ends the process and is logged as an error: no level hides it. */
 const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
   ['DEBUG', 'debug'],
   ['INFO', 'info'],
@@ -128,8 +130,8 @@ const LEVELS: ReadonlyMap<string, LogLevel> = new Map([
 const RANKS: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 }
 
 /**
- * The level with this name. Throws `ConfigError`, which begins with `owner` (`'option
- * loggingLevel'`), for a name that is none.
+ * The level with this name. Throws a `ConfigError` that begins with `owner` (`'option
+ * loggingLevel'`) for an unknown name.
  */
 export function logLevel(owner: string, name: unknown): LogLevel {
   const level = typeof name === 'string' ? LEVELS.get(name.toUpperCase()) : undefined
@@ -140,7 +142,7 @@ export function logLevel(owner: string, name: unknown): LogLevel {
   )
 }
 
-/** Whether a log that says `lowest` says `level`. */
+/** Whether a log whose lowest level is `lowest` includes `level`. */
 export function isLogged(level: LogLevel, lowest: LogLevel): boolean {
   return RANKS[level] >= RANKS[lowest]
 }

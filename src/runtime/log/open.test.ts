@@ -33,7 +33,7 @@ async function messages(path: string): Promise<unknown[]> {
   return lines.map((line) => (JSON.parse(line) as { message: unknown }).message)
 }
 
-test('each output has its own form: lines on a terminal, JSON lines in a file', async (t) => {
+test('each output has its own format: lines on a terminal, JSON lines in a file', async (t) => {
   const path = join(await folder(t), 'a.log')
   const { lines, target } = stream(true)
   const log = await openLogger({ loggingPaths: ['/dev/stdout', path] }, { stdout: target })
@@ -45,7 +45,7 @@ test('each output has its own form: lines on a terminal, JSON lines in a file', 
   assert.deepEqual(log.description, [`logging to ('/dev/stdout', '${path}')`])
 })
 
-test('by default what matters goes to stdout', async () => {
+test('by default important lines go to stdout', async () => {
   const out = stream(false)
   const err = stream(false)
   const log = await openLogger({}, { stdout: out.target, stderr: err.target })
@@ -58,7 +58,7 @@ test('by default what matters goes to stdout', async () => {
   await log.close()
 })
 
-test('no paths are no log', async () => {
+test('without paths there is no log', async () => {
   const out = stream(true)
   const log = await openLogger({ loggingPaths: [] }, { stdout: out.target })
   log.logger.error('a')
@@ -67,7 +67,7 @@ test('no paths are no log', async () => {
   assert.deepEqual(log.description, ['logging to ()'])
 })
 
-test('a level includes those after it, however it is written', async () => {
+test('a level includes higher ones, in upper or lower case', async () => {
   const counts = new Map([
     ['DEBUG', 4],
     ['info', 3],
@@ -84,7 +84,7 @@ test('a level includes those after it, however it is written', async () => {
   }
 })
 
-test('a level that is none is refused with the nearest one', async () => {
+test('an unknown level is refused with the nearest one', async () => {
   await assert.rejects(openLogger({ loggingLevel: 'infoo' }), (error) => {
     assert.ok(error instanceof ConfigError)
     const want = 'DEBUG, INFO, WARNING, ERROR or CRITICAL'
@@ -94,16 +94,16 @@ test('a level that is none is refused with the nearest one', async () => {
   await assert.rejects(openLogger({ loggingLevel: '' }), ConfigError)
 })
 
-test('what only code can get wrong is refused, too', async () => {
+test('mistakes possible only in code are refused as well', async () => {
   const path = 'a.log' as unknown as string[]
   await assert.rejects(openLogger({ loggingPaths: path }), {
     name: 'ConfigError',
-    message: /^option loggingPaths: expected a list of texts, got "a.log"/,
+    message: /^option loggingPaths: expected a list of strings, got "a.log"/,
   })
   await assert.rejects(openLogger({ logingLevel: 'INFO' } as object), /is it loggingLevel\?$/)
 })
 
-test('a file is appended to, and several logs of one process do not meet', async (t) => {
+test('a file is appended to, and several logs of one process are independent', async (t) => {
   const path = join(await folder(t), 'a.log')
   await writeFile(path, '{"message":"before"}\n')
   const first = await openLogger({ loggingPaths: [path] })
@@ -117,7 +117,7 @@ test('a file is appended to, and several logs of one process do not meet', async
   assert.deepEqual(await messages(path), ['before', 'one', 'two', 'three'])
 })
 
-test('nothing is written after the end, which may come twice', async (t) => {
+test('nothing is written after close, which may be called twice', async (t) => {
   const path = join(await folder(t), 'a.log')
   const out = stream(false)
   const log = await openLogger({ loggingPaths: [path, '-'] }, { stdout: out.target })
@@ -130,7 +130,7 @@ test('nothing is written after the end, which may come twice', async (t) => {
   assert.equal(out.lines.length, 1)
 })
 
-test('after a rotation by rename the log goes on in a new file', async (t) => {
+test('after a rotation by rename the log continues in a new file', async (t) => {
   const path = join(await folder(t), 'a.log')
   const log = await openLogger({ loggingPaths: [path] })
   log.logger.info('one')
@@ -143,7 +143,7 @@ test('after a rotation by rename the log goes on in a new file', async (t) => {
   assert.deepEqual(await messages(path), ['three'])
 })
 
-test('after a rotation by copy the log goes on at the beginning of the file', async (t) => {
+test('after a rotation by copy the log continues at the beginning of the file', async (t) => {
   const path = join(await folder(t), 'a.log')
   const log = await openLogger({ loggingPaths: [path] })
   log.logger.info('one')
@@ -153,7 +153,7 @@ test('after a rotation by copy the log goes on at the beginning of the file', as
   assert.deepEqual(await messages(path), ['two'])
 })
 
-test('a file that cannot be opened again stays open, and stderr says why', async (t) => {
+test('a file that cannot be reopened stays open, and stderr says why', async (t) => {
   const directory = await folder(t)
   const path = join(directory, 'a.log')
   const err = stream(false)
@@ -181,7 +181,7 @@ test('an output that cannot be opened is an error, and nothing is left open', as
   await assert.rejects(openLogger({ loggingPaths: [''] }), ConfigError)
 })
 
-test('a full disk is told once, and does not stop who logs', async (t) => {
+test('a full disk is reported once, and does not stop the program', async (t) => {
   if (process.platform !== 'linux') return t.skip('there is no /dev/full')
   const err = stream(false)
   const log = await openLogger({ loggingPaths: ['/dev/full'] }, { stderr: err.target })
@@ -189,7 +189,7 @@ test('a full disk is told once, and does not stop who logs', async (t) => {
   log.logger.info('two')
   await log.close()
   assert.deepEqual(err.lines, [
-    'cannot write the log to /dev/full: no space left on the device; going on without it\n',
+    'cannot write the log to /dev/full: no space left on the device; continuing without it\n',
   ])
 })
 

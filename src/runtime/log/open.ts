@@ -1,5 +1,5 @@
-// Opens the log that logging options describe: what a command says, or a cluster that was started
-// from code. Nothing here is shared by the process: each log has its own outputs.
+// Opens the log described by logging options, for a command or for a cluster started from code.
+// Nothing here is shared within the process: each log has its own outputs.
 
 import { ConfigError } from '../../base/errors.js'
 import type { LogFields, Logger, LogLevel } from '../../base/logger.js'
@@ -9,15 +9,15 @@ import { jsonLine, plainFields, textFormat, type LineFormat, type LogRecord } fr
 import { openOutput, type LogOutput, type LogStreams } from './output.js'
 import type { LogDescription, OutputDescription } from '../logging-file.js'
 
-/** A log that is open. */
+/** An open log. */
 export interface OpenedLog {
-  /** Writes to the log. After `close` it says nothing. Never throws. */
+  /** Writes to the log. Does nothing after `close`. Never throws. */
   readonly logger: Logger
-  /** What the log begins with, one line each: `logging to ('/dev/stdout',)`. */
+  /** The first lines of the log: `logging to ('/dev/stdout',)`. */
   readonly description: readonly string[]
   /**
-   * Opens the files again by their paths: those that were open may have been renamed. A file that
-   * cannot be opened again stays as it is, and stderr says why.
+   * Reopens the files by their paths, because they may have been renamed. A file that cannot be
+   * reopened stays open, and stderr says why.
    */
   reopen(): void
   /** Resolves once everything has been written, and the files are closed. Safe to call twice. */
@@ -25,12 +25,12 @@ export interface OpenedLog {
 }
 
 /**
- * Opens the log that `options` describe; undefined ones are the defaults of `LOGGING_OPTIONS`.
- * Each output has its own form: a terminal gets lines of text, all else JSON lines.
+ * Opens the log that `options` describe; undefined ones have the defaults of `LOGGING_OPTIONS`.
+ * Each output has its own format: a terminal gets lines of text, other outputs JSON lines.
  *
- * Rejects with `ConfigError` for a level that is none or a logging file that is wrong, and with an
- * error that has the system's as its `cause` for an output that cannot be opened; then nothing
- * stays open. What fails later is told on stderr, once, and the process goes on.
+ * Rejects with `ConfigError` for an invalid level or logging file, and with an error that has the
+ * system's as its `cause` for an output that cannot be opened; then nothing stays open. Later
+ * failures are reported on stderr, once, and the process continues.
  */
 export async function openLogger(
   options: LoggingOptions,
@@ -55,7 +55,7 @@ export async function openLogger(
   }
 }
 
-/** Where lines go, in which form. */
+/** Where lines go, and in which format. */
 interface Sink {
   readonly output: LogOutput
   readonly format: LineFormat
@@ -65,7 +65,7 @@ interface Sink {
 async function describeLog(options: LoggingOptions): Promise<LogDescription> {
   const { loggingConfigFile, ...checked } = checkOptions('logging', LOGGING_OPTIONS, options)
   if (loggingConfigFile !== undefined) {
-    // Loaded when it is wanted: few want it, and every command would wait for it.
+    // Loaded on demand: it is rarely needed, and would slow down every command.
     const { readLoggingFile } = await import('../logging-file.js')
     return readLoggingFile(loggingConfigFile, 'option loggingConfigFile')
   }

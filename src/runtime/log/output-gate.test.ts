@@ -40,7 +40,7 @@ function output(bytes: number, isLast = false): TaskOutput {
   }
 }
 
-test('what a slow reader has no room for is dropped, and counted with what passes next', () => {
+test('output that a slow reader has no room for is dropped, and counted with the next', () => {
   const setup = new Setup()
   setup.gate.pass(output(MAX_OUTPUT_BYTES))
   setup.gate.pass(output(70))
@@ -52,14 +52,14 @@ test('what a slow reader has no room for is dropped, and counted with what passe
   assert.deepEqual(setup.story.slice(1), ['5-77', '6'])
 })
 
-test('what else waits in the same queue takes no room', () => {
+test('other data in the same queue takes no room', () => {
   const setup = new Setup()
   setup.queuedBytes = 100 * MAX_OUTPUT_BYTES
   setup.gate.pass(output(5))
   assert.deepEqual(setup.story, ['5'])
 })
 
-test('the end of a task passes always, with the count', () => {
+test('the end of a task always passes, with the count', () => {
   const setup = new Setup()
   setup.gate.pass(output(MAX_OUTPUT_BYTES))
   setup.gate.pass(output(70, true))

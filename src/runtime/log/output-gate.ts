@@ -1,33 +1,33 @@
-// How much of what tasks print may be on its way: so much for each client, whatever else waits in
-// the same queue. What a reader is too slow for is dropped and counted, and the count goes with the
-// next that passes.
+// Limits how much task output may be in flight, for each client separately, whatever else is in the
+// same queue. Output for which a reader is too slow is dropped and counted; the count is sent with
+// the next output that passes.
 
 import { NO_BYTES } from '../../base/bytes.js'
 import type { Identity } from '../../base/ids.js'
 import { encodeFrame, type TaskOutput } from '../../wire/message.js'
 import type { OutgoingFrame } from '../../transport/options.js'
 
-/** So much of the output for one client waits at most, in bytes. */
+/** The most output queued for one client, in bytes. */
 export const MAX_OUTPUT_BYTES: number = 4 * 1024 ** 2
 
-/** The counts of so many clients are remembered at most. */
+/** The most clients whose counts are kept. */
 const MAX_CLIENTS = 10_000
 
 /** The queue behind a gate. */
 export interface OutputQueue {
-  /** Puts the output for a client into it. */
+  /** Queues the output for a client. */
   send(client: Identity, frame: OutgoingFrame): void
-  /** How much waits in it, with whatever else there is, in bytes. */
+  /** Everything queued for the client, of any kind, in bytes. */
   queuedBytes(client: Identity): number
 }
 
 interface Count {
-  /** No more than this of the output waits in the queue. */
+  /** An upper bound for the output in the queue. */
   waiting: number
   dropped: number
 }
 
-/** Lets output pass while there is room for it. */
+/** Passes output while there is room for it. */
 export class OutputGate {
   readonly #queue: OutputQueue
   readonly #counts = new Map<Identity, Count>()
@@ -36,7 +36,7 @@ export class OutputGate {
     this.#queue = queue
   }
 
-  /** Output for its client: passed on, or dropped. That a task has ended always passes. */
+  /** Passes or drops output for its client. The end of a task's output always passes. */
   pass(output: TaskOutput): void {
     const { client, content, isLast } = output
     const count = this.#countOf(client)
@@ -53,12 +53,12 @@ export class OutputGate {
     this.#queue.send(client, encodeFrame(message))
   }
 
-  /** Output that cannot be passed on: its size is told with the next that can. */
+  /** Counts output that cannot be passed on: its size is sent with the next that can. */
   drop({ client, content, droppedBytes }: TaskOutput): void {
     this.#countOf(client).dropped += content.byteLength + droppedBytes
   }
 
-  /** A client has gone. */
+  /** A client has disconnected. */
   forget(client: Identity): void {
     this.#counts.delete(client)
   }

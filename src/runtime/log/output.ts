@@ -1,11 +1,11 @@
-// Where the lines of a log go: a standard stream or a file. An output never throws when it is
-// written to: a full disk must not take down what works.
+// Where the lines of a log go: a standard stream or a file. Writing to an output never throws: a
+// full disk must not take down a running process.
 
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-// Why a file cannot be read or written, as people say it: the messages of Node repeat system calls
-// and paths.
+// Why a file cannot be read or written, in plain words: Node's messages repeat system calls and
+// paths.
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'permission denied'],
@@ -16,16 +16,16 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ELOOP', 'too many symbolic links'],
   ['ENAMETOOLONG', 'the name is too long'],
   ['EROFS', 'the file system is read-only'],
-  ['ETXTBSY', 'it is a program that runs'],
+  ['ETXTBSY', 'it is a running program'],
   ['ENOSPC', 'no space left on the device'],
   ['EDQUOT', 'the disk quota is used up'],
-  ['EFBIG', 'the file may not grow further'],
+  ['EFBIG', 'the file is too large'],
   ['EIO', 'the device failed'],
   ['EMFILE', 'too many open files'],
   ['ENFILE', 'too many open files'],
-  ['ENXIO', 'nobody reads the pipe'],
+  ['ENXIO', 'no process reads the pipe'],
   ['EAGAIN', 'its reader does not keep up'],
-  ['EPIPE', 'its reader has gone'],
+  ['EPIPE', 'its reader has closed it'],
 ])
 
 /** The reason in an error of `node:fs`, without the path: `permission denied`. */
@@ -47,9 +47,9 @@ export interface LogStream {
 /** The streams of the process, unless others are given. */
 export interface LogStreams {
   readonly stdout?: LogStream
-  /** Takes what has to be said about the log itself, too. */
+  /** Also receives messages about the log itself. */
   readonly stderr?: LogStream
-  /** Whose log it is, for what is said about it: `scaler cluster`. */
+  /** The program named in messages about the log: `scaler cluster`. */
   readonly calledAs?: string
 }
 
@@ -57,15 +57,15 @@ export interface LogStreams {
 export interface LogOutput {
   readonly isTerminal: boolean
   readonly hasColors: boolean
-  /** Writes one line with its end. Never throws. */
+  /** Writes one line, including its line end. Never throws. */
   write(line: string): void
-  /** Opens the file again by its path. Does nothing for streams. */
+  /** Reopens the file by its path. Does nothing for streams. */
   reopen(): void
-  /** Resolves once all is written. Nothing is written afterwards. */
+  /** Resolves once everything is written. Nothing is written afterwards. */
   close(): Promise<void>
 }
 
-/** Not through Node's stream, whose errors come later and may end the process. */
+/** Not through Node's stream, which reports errors later and may end the process. */
 const STDERR = 2
 
 const STANDARD: ReadonlyMap<string, 'stdout' | 'stderr'> = new Map([
@@ -74,7 +74,7 @@ const STANDARD: ReadonlyMap<string, 'stdout' | 'stderr'> = new Map([
   ['/dev/stderr', 'stderr'],
 ])
 
-/** Not waiting for the reader of a pipe, and never becoming the terminal of the process. */
+/** Does not wait for the reader of a pipe, and never becomes the controlling terminal. */
 const OPEN_FLAGS =
   constants.O_WRONLY |
   constants.O_APPEND |
@@ -104,7 +104,7 @@ function openFile(path: string): number {
   }
 }
 
-/** What Node's stream gives up at the first error: a disk that is full now has room later. */
+/** Node's stream gives up at the first error, but a disk that is full now may have room later. */
 function isFileLike(fd: number): boolean {
   try {
     const stat = fstatSync(fd)
@@ -114,7 +114,7 @@ function isFileLike(fd: number): boolean {
   }
 }
 
-/** Tells what is wrong with the log itself: on stderr, if it still takes anything. */
+/** Reports problems with the log itself on stderr, if stderr still works. */
 function complainTo({ stderr, calledAs }: LogStreams): (text: string) => void {
   return (text) => {
     const line = calledAs === undefined ? `${text}\n` : `${calledAs}: ${text}\n`
@@ -122,12 +122,12 @@ function complainTo({ stderr, calledAs }: LogStreams): (text: string) => void {
       if (stderr === undefined) writeSync(STDERR, line)
       else stderr.write(line)
     } catch {
-      // Nobody is left to be told.
+      // There is nowhere left to report it.
     }
   }
 }
 
-/** Lines to a stream. One that fails is ignored: nobody reads it any more. */
+/** Writes lines to a stream. Stream errors are ignored: nothing reads it any more. */
 class StreamOutput implements LogOutput {
   readonly isTerminal: boolean
   readonly hasColors: boolean
@@ -157,7 +157,7 @@ class StreamOutput implements LogOutput {
   }
 }
 
-/** Lines to a file, each written at once: what was said last before a crash is what matters. */
+/** Writes lines to a file, each immediately: the last lines before a crash matter most. */
 class FileOutput implements LogOutput {
   readonly isTerminal: boolean
   readonly hasColors = false
@@ -165,9 +165,9 @@ class FileOutput implements LogOutput {
   readonly #complain: (text: string) => void
   readonly #isOwn: boolean
   #fd: number | undefined
-  /** Lines that could not be written since the last that could. */
+  /** Lines lost since the last successful write. */
   #lost = 0
-  /** The file ends within a line. */
+  /** Whether the file ends inside a line. */
   #isTorn = false
 
   constructor(path: string, fd: number, complain: (text: string) => void) {
@@ -192,7 +192,7 @@ class FileOutput implements LogOutput {
       this.#lost += 1
       if (this.#lost === 1) {
         const why = fileTrouble(error)
-        this.#complain(`cannot write the log to ${this.#path}: ${why}; going on without it`)
+        this.#complain(`cannot write the log to ${this.#path}: ${why}; continuing without it`)
       }
     }
   }
@@ -216,7 +216,7 @@ class FileOutput implements LogOutput {
     return Promise.resolve()
   }
 
-  /** What a device could not take shows only now, on some of them. */
+  /** Some devices report failed writes only when the file is closed. */
   #closeFile(fd: number): void {
     try {
       closeSync(fd)
@@ -226,7 +226,7 @@ class FileOutput implements LogOutput {
   }
 
   #tellLoss(): void {
-    this.#complain(`the log is written to ${this.#path} again; ${this.#lost} lines were lost`)
+    this.#complain(`writing the log to ${this.#path} again; ${this.#lost} lines were lost`)
     this.#lost = 0
   }
 }

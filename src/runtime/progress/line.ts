@@ -1,10 +1,10 @@
-// One line that shows how far something is: pure, so that every terminal can be tried. Where there
-// is not room for all, what matters least is left out.
+// One line that shows progress: pure, so that every kind of terminal can be tested. If there is not
+// enough room, the least important parts are left out.
 
 import type { WaitingReason } from '../../base/waiting-reason.js'
 
 // How many columns a text takes on a terminal: East Asian characters and emoji take two, marks
-// none. Near enough for a label; terminals themselves differ about the rest.
+// none. Close enough for a label; terminals themselves differ in the details.
 
 const SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Hangul', 'Bopomofo', 'Yi']
 const WIDE = new RegExp(
@@ -12,13 +12,13 @@ const WIDE = new RegExp(
     String.raw`\p{Emoji_Presentation}|\p{Emoji}\ufe0f|[\u3000-\u303e\uff01-\uff60\uffe0-\uffe6])`,
   'u',
 )
-/** Half the width of their script: katakana and Hangul of old character sets. */
+/** Half-width forms: katakana and Hangul of old character sets. */
 const NARROW = /^[\uff61-\uffdc\uffe8-\uffee]/u
 const NOTHING = /^(?:\p{Mn}|\p{Me}|\p{Cf}|\p{Cc})+$/u
-/** Text of one column each, which most is. */
+/** Text of one column per character, which most text is. */
 const PLAIN = /^[\u0020-\u007e]*$/
 
-/** The columns that `text` takes. It must have no control characters. */
+/** The columns that `text` takes. It must not contain control characters. */
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length
   let width = 0
@@ -26,7 +26,7 @@ export function textWidth(text: string): number {
   return width
 }
 
-/** `text`, or its beginning and `mark`, so that it takes at most `columns`. */
+/** Returns `text`, or its beginning with `mark`, so that it takes at most `columns`. */
 export function fitText(text: string, columns: number, mark: string): string {
   if (textWidth(text) <= columns) return text
   let fitting = ''
@@ -40,7 +40,7 @@ export function fitText(text: string, columns: number, mark: string): string {
   return fitting + mark
 }
 
-/** What people take for characters: an emoji may be a dozen code points. */
+/** User-perceived characters: an emoji may have a dozen code points. */
 function charactersOf(text: string): string[] {
   return Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
 }
@@ -50,28 +50,28 @@ function characterWidth(character: string): number {
   return WIDE.test(character) && !NARROW.test(character) ? 2 : 1
 }
 
-/** How far something is. */
+/** The progress of an operation. */
 export interface ProgressState {
-  /** What it is: the name of a function. */
+  /** Its label: the name of a function. */
   readonly label: string
-  /** What has ended, well or not. */
+  /** Finished items, successful or not. */
   readonly done: number
-  /** What has ended in failure. */
+  /** Failed items. */
   readonly failed: number
-  /** Undefined if nobody knows. */
+  /** Undefined if unknown. */
   readonly total: number | undefined
   readonly elapsedMs: number
   readonly ratePerSecond: number | undefined
   readonly remainingMs: number | undefined
-  /** Why it does not go on for now; undefined if it does. */
+  /** Why it is blocked at the moment; undefined if it is not. */
   readonly waiting: WaitingReason | undefined
-  /** Undefined while it goes on. */
+  /** Undefined while it is running. */
   readonly end: 'done' | 'failed' | 'cancelled' | undefined
 }
 
-/** What a terminal can show. */
+/** The abilities of a terminal. */
 export interface LineStyle {
-  /** The line takes fewer: in the last column some terminals begin the next line. */
+  /** The line takes fewer: some terminals wrap after the last column. */
   readonly columns: number
   readonly hasColors: boolean
   readonly isUnicode: boolean
@@ -85,7 +85,7 @@ const COLOR_END = '\u001b[0m'
 /** Control characters would move the cursor. */
 const CONTROL = /\p{Cc}/gu
 
-/** The line, without its end. */
+/** The line, without a line end. */
 export function progressLine(state: ProgressState, style: LineStyle): string {
   const room = Math.max(1, style.columns - 1)
   const mark = style.isUnicode ? '…' : '~'
@@ -121,7 +121,7 @@ function join(parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('  ')
 }
 
-/** What has failed is at the end of the line. */
+/** The failures are at the end of the line. */
 function colored(line: string, failures: string, hasColors: boolean): string {
   if (!hasColors || failures === '' || !line.endsWith(failures)) return line
   return `${line.slice(0, -failures.length)}${RED}${failures}${COLOR_END}`
@@ -131,7 +131,7 @@ function fraction({ done, total }: ProgressState): number {
   return total === undefined || total === 0 ? 1 : Math.min(1, done / total)
 }
 
-/** Rounded down: 100% is all. */
+/** Rounded down: 100% means everything. */
 function percentText(state: ProgressState): string {
   if (state.total === undefined) return ''
   return `${Math.floor(fraction(state) * 100)}%`.padStart(4)
@@ -147,7 +147,7 @@ function countText({ done, total }: ProgressState): string {
   return total === undefined ? `${grouped(done)} done` : `${grouped(done)}/${grouped(total)}`
 }
 
-/** Below one in a second, how long each takes says more. */
+/** Below one per second, the time for each is more informative. */
 function rateText(perSecond: number): string {
   if (perSecond >= 100) return `${grouped(Math.round(perSecond))}/s`
   if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`
@@ -177,15 +177,15 @@ function two(value: number): string {
   return String(value).padStart(2, '0')
 }
 
-/** `1,234,567`: the same everywhere, whatever the language of the machine. */
+/** `1,234,567`: the same everywhere, whatever the locale of the machine. */
 function grouped(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-// How fast something goes on, from a few samples: over the second half of the time that it has
-// taken. So it follows what has changed, is steady for slow tasks, and forgets a slow start.
+// The rate of progress from a few samples: over the second half of the elapsed time. So it follows
+// changes, is steady for slow tasks, and forgets a slow start.
 
-/** More samples than this are thinned out. */
+/** With more samples than this, some are dropped. */
 const MAX_SAMPLES = 64
 
 interface Sample {
@@ -198,13 +198,13 @@ export class ProgressRate {
   readonly #startMs: number
   #samples: Sample[]
 
-  /** Begins at `atMs` with nothing done. */
+  /** Starts at `atMs` with nothing done. */
   constructor(atMs: number) {
     this.#startMs = atMs
     this.#samples = [{ atMs, done: 0 }]
   }
 
-  /** So much is done by now; neither ever goes back. */
+  /** The total done so far; neither value ever decreases. */
   add(done: number, atMs: number): void {
     this.#samples.push({ atMs, done })
     if (this.#samples.length <= MAX_SAMPLES) return
@@ -212,12 +212,12 @@ export class ProgressRate {
     this.#samples = this.#samples.filter((_, index) => index % 2 === 0 || index === last)
   }
 
-  /** Since the beginning. Undefined while nothing is done or no time has passed. */
+  /** Since the start. Undefined while nothing is done or no time has passed. */
   get overallPerSecond(): number | undefined {
     return between({ atMs: this.#startMs, done: 0 }, this.#samples.at(-1))
   }
 
-  /** Lately. Undefined while nothing is done or no time has passed. */
+  /** Recently. Undefined while nothing is done or no time has passed. */
   get perSecond(): number | undefined {
     const last = this.#samples.at(-1) as Sample
     const middleMs = (this.#startMs + last.atMs) / 2

@@ -21,7 +21,7 @@ function line(changes: Partial<ProgressState> = {}, columns = 100): string {
   return progressLine({ ...state, ...changes }, { ...style, columns })
 }
 
-test('a line has a name, a bar, what is done, the rate, the time left, and failures', () => {
+test('a line has a name, a bar, the count, the rate, the time left, and failures', () => {
   assert.equal(
     line(),
     'double   45%  ##################----------------------  4,500/10,000  375/s  15 s left',
@@ -29,7 +29,7 @@ test('a line has a name, a bar, what is done, the rate, the time left, and failu
   assert.ok(line({ failed: 1_200 }).endsWith('  15 s left  1,200 failed'))
 })
 
-test('a line says why nothing goes on', () => {
+test('a line says why progress is blocked', () => {
   assert.ok(line({ waiting: 'no-worker' }).endsWith('  15 s left  waits: no-worker'))
   const both = line({ waiting: 'limit', failed: 2 })
   assert.ok(both.endsWith('  15 s left  waits: limit  2 failed'), both)
@@ -40,20 +40,20 @@ test('without a total there is neither bar nor time left', () => {
   assert.equal(line(changes), 'double  4,500 done  375/s  12 s')
 })
 
-test('the last line tells how it ended, and how long it took', () => {
+test('the last line says how it ended and how long it took', () => {
   const done = { done: 10_000, end: 'done', remainingMs: undefined } as const
   assert.ok(line(done).endsWith('  10,000/10,000  375/s  in 12 s'))
   assert.ok(line({ end: 'failed', failed: 1 }).endsWith('  failed after 12 s  1 failed'))
   assert.ok(line({ end: 'cancelled' }).endsWith('  cancelled after 12 s'))
 })
 
-test('all is reached with the last input, not before', () => {
+test('100% is reached with the last input, not before', () => {
   assert.match(line({ done: 9_999 }), / 99% {2}#{39}-/)
   assert.match(line({ done: 10_000 }), /100% {2}#{40} /)
   assert.match(line({ done: 0, total: 0 }), /100% {2}#{40} {2}0\/0/)
 })
 
-test('rates and times have units that fit them', () => {
+test('rates and times have suitable units', () => {
   const rates = new Map([
     [12_345.6, '12,346/s'],
     [99.94, '99.9/s'],
@@ -78,7 +78,7 @@ test('rates and times have units that fit them', () => {
   }
 })
 
-test('on a narrow terminal what matters least is left out', () => {
+test('on a narrow terminal the least important parts are left out', () => {
   assert.equal(line({}, 60), 'double   45%  #####--------  4,500/10,000  375/s  15 s left')
   assert.equal(line({}, 50), 'double   45%  ####------  4,500/10,000  15 s left')
   assert.equal(line({}, 44), 'double  4,500/10,000  375/s  15 s left')
@@ -89,7 +89,7 @@ test('on a narrow terminal what matters least is left out', () => {
   assert.equal(line({ failed: 7 }, 6), '4,500')
 })
 
-test('failures are red where colours are wanted', () => {
+test('failures are red where colours are enabled', () => {
   const text = progressLine({ ...state, failed: 3 }, { ...style, hasColors: true })
   assert.ok(text.endsWith('left  \u001b[31m3 failed\u001b[0m'))
   assert.equal(progressLine(state, { ...style, hasColors: true }), line())
@@ -101,7 +101,7 @@ test('a name cannot break the line', () => {
   assert.ok(long.startsWith(`${'計'.repeat(11)}…  `))
 })
 
-test('property: a line takes less than the terminal has, and never two lines', () => {
+test('property: a line is narrower than the terminal, and never two lines', () => {
   const amount = fc.nat({ max: 1e12 })
   const some = fc.option(amount, { nil: undefined })
   const anyState = fc.record<ProgressState>({

@@ -21,7 +21,7 @@ test('a slow start is forgotten', () => {
   assert.equal(rate.overallPerSecond, 3.5)
 })
 
-test('while nothing more comes the rate sinks, and does not end', () => {
+test('without further progress the rate falls, but stays defined', () => {
   const rate = new ProgressRate(0)
   rate.add(100, 1_000)
   let last = Infinity
@@ -34,7 +34,7 @@ test('while nothing more comes the rate sinks, and does not end', () => {
   assert.equal(last, 0.1)
 })
 
-test('property: what goes steadily has its rate, however often and long it is looked at', () => {
+test('property: steady progress has its rate, however often and for how long it is sampled', () => {
   const gap = fc.integer({ min: 10, max: 500 })
   fc.assert(
     fc.property(gap, fc.integer({ min: 2, max: 2_000 }), (gapMs, looks) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { ProgressScreen, type ScreenLine, type Terminal } from './screen.js'
 
-/** A terminal that understands what a screen writes, and nothing else. */
+/** A terminal that understands only what a screen writes. */
 class FakeTerminal implements Terminal {
   readonly isTTY = true
   columns = 40
@@ -14,7 +14,7 @@ class FakeTerminal implements Terminal {
   #row = 0
   #column = 0
 
-  /** All rows that were ever written, without what was cleared. */
+  /** All rows ever written, without what was cleared. */
   get text(): string {
     return this.#rows.join('\n').trimEnd()
   }
@@ -74,7 +74,7 @@ function screenOn(terminal: FakeTerminal, others: readonly Terminal[] = []): Pro
   return new ProgressScreen({ terminal, others, isUnicode: true })
 }
 
-/** Waits until the terminal shows this; the timer of the screen does not keep a process alive. */
+/** Waits until the terminal shows this; the screen's timer does not keep a process alive. */
 async function shows(t: TestContext, terminal: FakeTerminal, text: string): Promise<void> {
   while (terminal.text !== text) {
     assert.equal(t.signal.aborted, false, `the terminal shows ${terminal.text}`)
@@ -84,7 +84,7 @@ async function shows(t: TestContext, terminal: FakeTerminal, text: string): Prom
 
 const LIMIT = { timeout: 20_000 }
 
-test('lines change in place, and stay where they end', LIMIT, async (t) => {
+test('lines change in place, and stay where they finish', LIMIT, async (t) => {
   const terminal = new FakeTerminal()
   terminal.write('$ program\n')
   const screen = screenOn(terminal)
@@ -104,7 +104,7 @@ test('lines change in place, and stay where they end', LIMIT, async (t) => {
   assert.equal(terminal.cursor, '3:0')
 })
 
-test('a line that ends before it was ever drawn is drawn once', () => {
+test('a line that finishes before it was ever drawn is drawn once', () => {
   const terminal = new FakeTerminal()
   const screen = screenOn(terminal)
   const line = new Line('quick')
@@ -115,7 +115,7 @@ test('a line that ends before it was ever drawn is drawn once', () => {
   assert.equal(terminal.writes, 1)
 })
 
-test('what others write stands above the lines', LIMIT, async (t) => {
+test('other output appears above the lines', LIMIT, async (t) => {
   const terminal = new FakeTerminal()
   const output: Terminal = { isTTY: true, write: (text) => terminal.write(text) }
   const screen = screenOn(terminal, [output])
@@ -131,7 +131,7 @@ test('what others write stands above the lines', LIMIT, async (t) => {
   assert.equal(terminal.text, 'one\ntwo\nthree\nline')
 })
 
-test('nothing is drawn behind text that has not come to its end', LIMIT, async (t) => {
+test('nothing is drawn after text without a line end', LIMIT, async (t) => {
   const terminal = new FakeTerminal()
   const screen = screenOn(terminal)
   const line = new Line('line')
@@ -165,7 +165,7 @@ test('nothing is written while nothing changes', LIMIT, async (t) => {
   screen.finish(line)
 })
 
-test('more lines than the terminal has rows are counted', LIMIT, async (t) => {
+test('lines beyond the rows of the terminal are counted', LIMIT, async (t) => {
   const terminal = new FakeTerminal()
   terminal.rows = 5
   const screen = screenOn(terminal)
@@ -176,13 +176,13 @@ test('more lines than the terminal has rows are counted', LIMIT, async (t) => {
   assert.equal(terminal.text, 'line 0\nline 1\nline 2\nline 3\nline 4')
 })
 
-test('lines that a narrower terminal has broken are taken away whole', LIMIT, async (t) => {
+test('lines that a narrower terminal has wrapped are erased entirely', LIMIT, async (t) => {
   const terminal = new FakeTerminal()
   const screen = screenOn(terminal)
   const line = new Line('0123456789')
   screen.add(line)
   await shows(t, terminal, '0123456789')
-  // What the terminal makes of it: two rows instead of one.
+  // How the terminal shows it: two rows instead of one.
   terminal.columns = 6
   terminal.write = (text) => {
     assert.match(text, /^\u001b\[2A\r\u001b\[J/)
@@ -191,7 +191,7 @@ test('lines that a narrower terminal has broken are taken away whole', LIMIT, as
   screen.finish(line)
 })
 
-test('when the last line has ended the streams are as they were', () => {
+test('when the last line has finished the streams are restored', () => {
   const terminal = new FakeTerminal()
   const own = (text: string): boolean => terminal.write(text)
   const output: Terminal = { isTTY: true, write: own }
@@ -199,7 +199,7 @@ test('when the last line has ended the streams are as they were', () => {
   for (let round = 0; round < 2; round += 1) {
     const line = new Line('line')
     screen.add(line)
-    assert.equal(terminal.listeners, 1, 'a terminal that is gone does not end the process')
+    assert.equal(terminal.listeners, 1, 'a closed terminal does not end the process')
     assert.notEqual(Reflect.get(output, 'write'), own)
     screen.finish(line)
     assert.equal(Reflect.get(output, 'write'), own)
@@ -208,7 +208,7 @@ test('when the last line has ended the streams are as they were', () => {
   }
 })
 
-test('somebody else who watches the streams meanwhile is left in place', () => {
+test('another wrapper of the streams is left in place', () => {
   const terminal = new FakeTerminal()
   const screen = screenOn(terminal)
   const line = new Line('line')

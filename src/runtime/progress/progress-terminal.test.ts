@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isShown, isUnicode, ProcessScreen } from './screen.js'
 
-test('nothing is shown where nobody looks', () => {
+test('nothing is shown without an interactive terminal', () => {
   assert.equal(isShown({ TERM: 'xterm-256color' }), true)
   assert.equal(isShown({}), true)
   assert.equal(isShown({ CI: 'false' }), true)
@@ -11,7 +11,7 @@ test('nothing is shown where nobody looks', () => {
   assert.equal(isShown({ CI: '1' }), false)
 })
 
-test('lines are drawn in ASCII unless the locale says more', () => {
+test('lines are drawn in ASCII unless the locale supports more', () => {
   if (process.platform === 'win32') return
   assert.equal(isUnicode({ LANG: 'en_US.UTF-8' }), true)
   assert.equal(isUnicode({ LANG: 'C', LC_CTYPE: 'de_DE.utf8' }), true)

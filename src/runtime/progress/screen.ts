@@ -1,7 +1,7 @@
 // Lines at the bottom of a terminal that change in place while other text scrolls by above them.
-// There is one cursor: whoever writes to the terminal meanwhile has to have the lines taken away
-// first. After each change the cursor stands in a line of its own, so that the process may end, or
-// be ended, at any time, and whatever comes next begins at the left.
+// There is only one cursor: before anything else is written to the terminal, the lines must be
+// erased. After each change the cursor is on a line of its own, so that the process may exit or be
+// killed at any time, and any later output begins at the left.
 
 import { type LineStyle, textWidth } from './line.js'
 
@@ -18,24 +18,24 @@ export interface Terminal {
 
 /** Something that is shown as one line. */
 export interface ScreenLine {
-  /** How it is now, without an end of line. */
+  /** Its current state, without a line end. */
   render(style: LineStyle): string
 }
 
-/** What surrounds a screen. */
+/** The streams of a screen. */
 interface ScreenSetup {
   /** Where the lines are shown. */
   readonly terminal: Terminal
-  /** What else writes to the same terminal: `process.stdout`, if it is one. */
+  /** Other streams to the same terminal: `process.stdout`, if it is one. */
   readonly others: readonly Terminal[]
   readonly isUnicode: boolean
 }
 
-/** So often lines are drawn at most. */
+/** The minimum time between two redraws. */
 const INTERVAL_MS = 100
 const DEFAULT_COLUMNS = 80
 const DEFAULT_ROWS = 24
-/** Colours and other sequences, which take no room. */
+/** Colours and other escape sequences, which take no columns. */
 // eslint-disable-next-line no-control-regex -- that is what they are made of
 const SEQUENCES = /\u001b\[[\d;]*[A-Za-z]/g
 const CLEAR_BELOW = '\u001b[J'
@@ -44,11 +44,11 @@ const CLEAR_BELOW = '\u001b[J'
 export class ProgressScreen {
   readonly #setup: ScreenSetup
   readonly #lines = new Set<ScreenLine>()
-  /** What is on the terminal now. */
+  /** The lines on the terminal now. */
   #shown: readonly string[] = []
   #timer: NodeJS.Timeout | undefined
   #restorers: readonly (() => void)[] = []
-  /** Others have written text without its end: nothing may be drawn behind it. */
+  /** Other output has ended inside a line: nothing may be drawn after it. */
   #isLineOpen = false
   #isDrawing = false
   #isDrawDue = false
@@ -62,14 +62,14 @@ export class ProgressScreen {
   add(line: ScreenLine): void {
     this.#lines.add(line)
     if (this.#timer !== undefined) return
-    // Whoever shows lines has other things that keep the process alive.
+    // A program that shows lines has something else that keeps the process alive.
     this.#timer = setInterval(() => this.#draw(this.#rendered()), INTERVAL_MS).unref()
     const { terminal, others } = this.#setup
     terminal.on?.('error', this.#ignore)
     this.#restorers = [terminal, ...others].map((stream) => this.#watch(stream))
   }
 
-  /** Leaves a line on the terminal as it is now, above those that still change. */
+  /** Leaves a line on the terminal in its current state, above those that still change. */
   finish(line: ScreenLine): void {
     if (!this.#lines.delete(line)) return
     const last = line.render(this.#style)
@@ -90,7 +90,7 @@ export class ProgressScreen {
     return { columns, hasColors: terminal.hasColors?.() === true, isUnicode }
   }
 
-  /** What the lines are now: as many as there is room for. */
+  /** The current lines: as many as fit. */
   #rendered(): string[] {
     const style = this.#style
     const room = Math.max(1, (this.#setup.terminal.rows ?? DEFAULT_ROWS) - 2)
@@ -107,7 +107,7 @@ export class ProgressScreen {
     this.#shown = lines
   }
 
-  /** What takes the lines away. A terminal that has become narrower has broken them in several. */
+  /** The text that erases the lines. A terminal that has become narrower has wrapped them. */
   get #erasure(): string {
     if (this.#shown.length === 0) return ''
     const { columns } = this.#style
@@ -125,7 +125,7 @@ export class ProgressScreen {
     }
   }
 
-  /** Makes room whenever somebody writes to a stream of this terminal. */
+  /** Erases the lines whenever something is written to a stream of this terminal. */
   #watch(stream: Terminal): () => void {
     const write = Reflect.get(stream, 'write') as (...args: unknown[]) => unknown
     const isOwn = Object.hasOwn(stream, 'write')
@@ -139,7 +139,7 @@ export class ProgressScreen {
     const target = stream as { write?: unknown }
     target.write = watched
     return () => {
-      // Somebody else has done the same since: what is left of ours does nothing.
+      // The method has been wrapped again since: our wrapper becomes a no-op.
       if (target.write !== watched) return
       if (isOwn) target.write = write
       else delete target.write
@@ -158,7 +158,7 @@ export class ProgressScreen {
     this.#isLineOpen = last !== '\n' && last !== 0x0a
     if (this.#isDrawDue) return
     this.#isDrawDue = true
-    // Once for all that is written in one turn.
+    // Once for all writes of one turn.
     setImmediate(() => {
       this.#isDrawDue = false
       if (this.#shown.length === 0) this.#draw(this.#rendered())
@@ -166,14 +166,14 @@ export class ProgressScreen {
   }
 }
 
-// The terminal of this process, if progress can be shown on it: stderr, for stdout may be what the
-// program is run for.
+// The terminal of this process, if progress can be shown on it: stderr, because stdout may be the
+// actual output of the program.
 
-/** Finds out once something is to be shown; one screen, for there is one cursor. */
+/** Checked only when something is to be shown; one screen, because there is one cursor. */
 export class ProcessScreen {
   #screen: ProgressScreen | undefined
 
-  /** Undefined where nothing can be shown, or nobody looks: not a terminal, a dumb one, or CI. */
+  /** Undefined where progress is not shown: not a terminal, a dumb one, or CI. */
   get screen(): ProgressScreen | undefined {
     const { stdout, stderr, env } = process
     if (!stderr.isTTY || !isShown(env)) return undefined
@@ -183,10 +183,10 @@ export class ProcessScreen {
   }
 }
 
-/** That of this process. */
+/** The screen of this process. */
 export const processScreen: ProcessScreen = new ProcessScreen()
 
-/** Whether the environment speaks for somebody who looks at a terminal that can do more. */
+/** Whether the environment suggests an interactive terminal with cursor control. */
 export function isShown(env: NodeJS.ProcessEnv): boolean {
   const ci = env['CI']
   return env['TERM'] !== 'dumb' && (ci === undefined || ci === '' || ci === 'false' || ci === '0')
@@ -194,7 +194,7 @@ export function isShown(env: NodeJS.ProcessEnv): boolean {
 
 /** Whether the terminal shows more than ASCII. */
 export function isUnicode(env: NodeJS.ProcessEnv): boolean {
-  // Terminals of Windows name no locale.
+  // Terminals on Windows do not set a locale.
   if (process.platform === 'win32') return env['WT_SESSION'] !== undefined
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || ''
   return /utf-?8/i.test(locale)

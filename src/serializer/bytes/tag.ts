@@ -101,7 +101,7 @@ export const VALUE_NATIVE = 0x28
 export const VALUE_EXPORT_FUNCTION = 0x29
 /** Then 0 for `import` or 1 for `require`, and the URL of the file. */
 export const VALUE_RUNTIME = 0x2a
-/** Then the number of an anchor among those that the unit uses (anchor.ts). */
+/** Then the number of an anchor among those that the unit uses (class/anchors.ts). */
 export const VALUE_ANCHOR = 0x2b
 /** Then identity, and 1 for a WeakSet: a compiler's stand-in for a private name. */
 export const VALUE_STORE = 0x2c

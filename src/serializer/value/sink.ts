@@ -158,7 +158,7 @@ export interface ReaderContext {
 /** A private store of a compiler, for a private name. */
 export type PrivateStore = WeakMap<object, unknown> | WeakSet<object>
 
-/** An anchor of a message that is being written (anchor.ts). */
+/** An anchor of a message that is being written (class/anchors.ts). */
 export interface Anchor {
   readonly id: string
   readonly isClass: boolean
@@ -276,7 +276,7 @@ interface Noting {
 /** A unit while it is written. All may end the writing by throwing. */
 export interface ValueSink {
   readonly bytes: ByteWriter
-  /** The unit of an anchor, which says the same in every message (anchor.ts). */
+  /** The unit of an anchor, which says the same in every message (class/anchors.ts). */
   readonly isAnchor: boolean
   readonly strictness: Strictness
   readonly context: Noting

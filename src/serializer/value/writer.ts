@@ -3,7 +3,7 @@
 // queue. So nothing is recursive and no value is too deep; an object is written once and then
 // referred to by its number, which keeps sharing and cycles; and the bytes mean the same to every
 // version of Node (`node:v8` recurses, and an older Node refuses what a newer one wrote). A message
-// has one such unit, and one more for each anchor (anchor.ts).
+// has one such unit, and one more for each anchor (class/anchors.ts).
 
 import { types } from 'node:util'
 import { ByteWriter } from '../bytes/writer.js'

@@ -15,7 +15,7 @@ const hex = (bytes: Buffer): string => bytes.toString('hex')
 /** The body of a command frame with a short header. */
 const bodyOf = (frame: Buffer): Buffer => frame.subarray(2)
 
-test('READY is encoded as libzmq does', () => {
+test('READY is encoded as in libzmq', () => {
   const frame = encodeReady({ 'Socket-Type': 'DEALER', Identity: 'ab' })
   const expected =
     '042b' +

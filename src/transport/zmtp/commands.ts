@@ -1,5 +1,5 @@
-// ZMTP commands: what peers say about the connection itself (docs/protocol.md#zmtp). Written as
-// whole frames, read from the bodies of command frames.
+// ZMTP commands: what peers exchange about the connection itself (docs/protocol.md#zmtp). Written
+// as whole frames, read from the bodies of command frames.
 
 import { bytesToLatin1, latin1ToBytes } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
@@ -31,13 +31,13 @@ export function encodeReady(properties: Readonly<Record<string, string>>): Buffe
   return encodeCommand('READY', Buffer.concat(parts))
 }
 
-/** ERROR: why the connection is about to be closed; longer reasons than 255 bytes are cut. */
+/** ERROR: why the connection is about to be closed; reasons are cut to 255 bytes. */
 export function encodeError(reason: string): Buffer {
   const text = Buffer.from(reason).subarray(0, 255)
   return encodeCommand('ERROR', Buffer.concat([Buffer.from([text.length]), text]))
 }
 
-/** PING: asks for a PONG; the peer may give us up when it hears nothing for `ttlMs` (0 = never). */
+/** PING: requests a PONG; the peer may give us up if it hears nothing for `ttlMs` (0 = never). */
 export function encodePing(ttlMs: number): Buffer {
   const ttl = Buffer.alloc(2)
   ttl.writeUInt16BE(Math.min(Math.ceil(ttlMs / TTL_UNIT_MS), 0xffff))
@@ -50,7 +50,8 @@ export function encodePong(context: Uint8Array): Buffer {
 }
 
 /**
- * What asks for (or no longer for) messages that begin with `prefix`, in the form of the version.
+ * Subscribes to (or unsubscribes from) messages that begin with `prefix`, in the form of the
+ * version.
  */
 export function encodeSubscription(isWanted: boolean, prefix: string, minor: 0 | 1): Buffer {
   const bytes = latin1ToBytes(prefix)
@@ -82,7 +83,7 @@ export function parseCommand(body: Buffer): Command {
   }
 }
 
-/** Names are compared without case, so they come in lower case. */
+/** Names are case-insensitive, so they are returned in lower case. */
 function parseProperties(bytes: Buffer): Map<string, string> {
   const properties = new Map<string, string>()
   let at = 0
@@ -98,7 +99,7 @@ function parseProperties(bytes: Buffer): Map<string, string> {
   return properties
 }
 
-/** For people and logs: whatever a peer puts there is cut down to one printable line. */
+/** For people and logs: a peer's text is reduced to one printable line. */
 function parseReason(bytes: Buffer): string {
   const size = bytes[0]
   if (size === undefined || bytes.length < 1 + size) throw malformed('ERROR')

@@ -18,7 +18,7 @@ function message(parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat(parts.map((part, index) => frame(part, index < last ? FLAG_MORE : 0)))
 }
 
-/** A parser that accepts messages, and what comes out of it. */
+/** A parser that accepts messages, and its output. */
 function openParser(limits = LIMITS): {
   readonly parser: FrameParser
   readonly messages: IncomingMessage[]
@@ -55,7 +55,7 @@ test('property: messages are the same however their bytes are cut', () => {
       let at = 0
       for (let index = 0; at < bytes.length; index += 1) {
         const end = at + 1 + (sizes[index % sizes.length] as number)
-        // A chunk of its own, and a start within it, as sockets and sessions give them.
+        // A separate chunk and a start within it, as sockets and sessions provide them.
         parser.feed(Buffer.concat([Buffer.from('skip'), bytes.subarray(at, end)]), 4, messages)
         at = end
       }
@@ -101,7 +101,7 @@ test('small frames are views of the chunk, which is not copied', () => {
   assert.equal((messages[0] as Buffer).buffer, chunk.buffer)
 })
 
-test('a large frame has memory of its own, of just its size', () => {
+test('a large frame has memory of its own, of exactly its size', () => {
   const body = Buffer.alloc(3 * 1024 ** 2 + 17, 7)
   body.write('begin')
   body.write('end', body.length - 3)
@@ -115,7 +115,7 @@ test('a large frame has memory of its own, of just its size', () => {
   assert.equal(got.buffer.byteLength, body.length)
 })
 
-test('a declared length costs no memory before the bytes come', () => {
+test('a declared length costs no memory before the bytes arrive', () => {
   const before = process.memoryUsage().arrayBuffers
   const parsers = Array.from({ length: 100 }, () => openParser())
   // 2 GiB each.

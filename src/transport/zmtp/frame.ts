@@ -1,13 +1,13 @@
-// Bytes to messages and commands, however they were cut into chunks. Small frames that lie whole in
-// a chunk are views of it; others are collected in memory of their own, which grows with what has
-// really come: a peer that declares a gigabyte and sends nothing costs no more than a megabyte of
-// address space.
+// Turns bytes into messages and commands, however they were cut into chunks. Small frames that lie
+// entirely in a chunk are views of it; others are collected in memory of their own, which grows
+// with what has actually arrived: a peer that declares a gigabyte and sends nothing costs at most a
+// megabyte of address space.
 
 import { ProtocolError } from '../../base/errors.js'
 import type { IncomingMessage } from '../options.js'
 
-// The two forms of a ZMTP frame header: flags and a length of one byte, or of eight
-// (docs/protocol.md#zmtp). Shared by everything that writes frames.
+// The two forms of a ZMTP frame header: flags and a length of one byte or of eight
+// (docs/protocol.md#zmtp). Shared by all code that writes frames.
 
 /** Flag bit: more frames of the same message follow. */
 export const FLAG_MORE = 1
@@ -42,56 +42,56 @@ export function writeHeader(target: Buffer, offset: number, size: number, flags:
   return offset + MAX_HEADER_BYTES
 }
 
-/** What a parser accepts. */
+/** The limits of a parser. */
 export interface FrameLimits {
   readonly maxFrameBytes: number
   readonly maxFramesPerMessage: number
 }
 
-/** The longest command: far more than any that is defined needs. */
+/** The longest command: far more than any defined command needs. */
 const MAX_COMMAND_BYTES = 65_536
 
-/** Frames up to here get all their memory as soon as their length is known. */
+/** Frames of up to this size get all their memory as soon as their length is known. */
 const EAGER_BYTES = 1024 ** 2
 /** Memory for larger frames grows by this factor when it is full. */
 const GROWTH = 8
 
-/** Reads the frames of one connection. Once it has thrown, it must not be fed again. */
+/** Reads the frames of one connection. Once it has thrown, it must not be used again. */
 export class FrameParser {
   readonly #limits: FrameLimits
   readonly #onCommand: (body: Buffer) => void
   /** -1 until messages are allowed. */
   #maxMessageFrameBytes = -1
-  /** The bytes of a header whose end has not come yet. */
+  /** The bytes of an incomplete header. */
   readonly #header: Buffer = Buffer.alloc(MAX_HEADER_BYTES)
   #headerLength = 0
-  /** The frame whose end has not come yet. */
+  /** The incomplete frame. */
   #body: Buffer | undefined
   #bodyLength = 0
   #bodySize = 0
   #bodyFlags = 0
-  /** The earlier frames of a message whose last frame has not come yet. */
+  /** The earlier frames of an incomplete message. */
   #frames: Buffer[] | undefined
 
-  /** `onCommand` gets the body of each command, inside `feed`; it may throw `ProtocolError`. */
+  /** `onCommand` receives the body of each command, inside `feed`; it may throw `ProtocolError`. */
   constructor(limits: FrameLimits, onCommand: (body: Buffer) => void) {
     this.#limits = limits
     this.#onCommand = onCommand
   }
 
-  /** Whether a part of a message has come whose end has not. */
+  /** Whether part of a message has arrived without its end. */
   get isInsideMessage(): boolean {
     return this.#headerLength > 0 || this.#body !== undefined || this.#frames !== undefined
   }
 
-  /** From now on messages are accepted; before, only commands. */
+  /** From now on messages are accepted; until then, only commands. */
   allowMessages(): void {
     this.#maxMessageFrameBytes = this.#limits.maxFrameBytes
   }
 
   /**
-   * Reads `chunk` from `start` to its end and appends each message that is complete to `messages`.
-   * Throws `ProtocolError` at a frame that is not allowed; what was complete before has been
+   * Reads `chunk` from `start` to its end and appends each complete message to `messages`. Throws
+   * `ProtocolError` at a frame that is not allowed; messages completed before it have been
    * appended.
    */
   feed(chunk: Buffer, start: number, messages: IncomingMessage[]): void {
@@ -116,7 +116,7 @@ export class FrameParser {
     if (at < end) this.#headerLength = chunk.copy(this.#header, 0, at)
   }
 
-  /** Goes on with what earlier chunks have begun. Returns where the next frame starts. */
+  /** Continues with an incomplete frame. Returns where the next frame starts. */
   #resume(chunk: Buffer, start: number, messages: IncomingMessage[]): number {
     if (this.#body !== undefined) return this.#collect(chunk, start, messages)
     if (this.#headerLength === 0) return start
@@ -134,7 +134,7 @@ export class FrameParser {
     return bodyAt + size
   }
 
-  /** Returns where the body begins, or undefined when the chunk ends before. */
+  /** Returns where the body begins, or undefined if the chunk ends first. */
   #finishHeader(chunk: Buffer, start: number): number | undefined {
     const header = this.#header
     const needed = ((header[0] as number) & FLAG_LONG) !== 0 ? MAX_HEADER_BYTES : 2
@@ -153,7 +153,7 @@ export class FrameParser {
     const limit = isCommand ? MAX_COMMAND_BYTES : this.#maxMessageFrameBytes
     if (size <= limit) return
     throw new ProtocolError(
-      `a ${isCommand ? 'command' : 'frame'} of ${size} bytes; at most ${limit} may be`,
+      `a ${isCommand ? 'command' : 'frame'} of ${size} bytes; at most ${limit} are allowed`,
     )
   }
 
@@ -165,7 +165,7 @@ export class FrameParser {
     this.#bodyFlags = flags
   }
 
-  /** Takes what belongs to the unfinished frame. Returns where the next one starts. */
+  /** Takes the bytes that belong to the incomplete frame. Returns where the next one starts. */
   #collect(chunk: Buffer, start: number, messages: IncomingMessage[]): number {
     const end = Math.min(chunk.length, start + this.#bodySize - this.#bodyLength)
     const body = this.#roomFor(this.#bodyLength + end - start)
@@ -178,7 +178,7 @@ export class FrameParser {
     return end
   }
 
-  /** The memory of the unfinished frame, with room for at least `length` bytes. */
+  /** The memory of the incomplete frame, with room for at least `length` bytes. */
   #roomFor(length: number): Buffer {
     const body = this.#body as Buffer
     if (length <= body.length) return body
@@ -208,19 +208,19 @@ export class FrameParser {
   }
 }
 
-/** At the first byte of a header, so that garbage is refused as soon as it comes. */
+/** Checked at the first byte of a header, so that garbage is refused as soon as it arrives. */
 function checkFlags(flags: number): void {
   const isKnown = flags <= (FLAG_MORE | FLAG_LONG | FLAG_COMMAND)
   if (isKnown && (flags & (FLAG_MORE | FLAG_COMMAND)) !== (FLAG_MORE | FLAG_COMMAND)) return
   throw new ProtocolError(`wrong frame flags 0x${flags.toString(16)}`)
 }
 
-/** Above 2^53 this is not exact, and far over any limit. */
+/** Inexact above 2^53, which is far above any limit. */
 function readLongSize(bytes: Buffer, offset: number): number {
   return bytes.readUInt32BE(offset) * 2 ** 32 + bytes.readUInt32BE(offset + 4)
 }
 
-/** Large memory is its own, so that a kept frame keeps nothing else alive. */
+/** Large frames get memory of their own, so that keeping a frame keeps nothing else alive. */
 function allocate(size: number): Buffer {
   try {
     return size < 4096 ? Buffer.allocUnsafe(size) : Buffer.allocUnsafeSlow(size)

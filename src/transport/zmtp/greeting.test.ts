@@ -15,7 +15,7 @@ test('the greeting is that of ZMTP 3.1 with NULL', () => {
   assert.equal(encodeGreeting().toString('hex'), expected)
 })
 
-test('a greeting is read one byte at a time, and not one byte more', () => {
+test('a greeting is read one byte at a time, and no further', () => {
   const reader = new GreetingReader()
   for (const byte of encodeGreeting()) {
     assert.equal(reader.isComplete, false)
@@ -56,10 +56,10 @@ for (const [name, changes, minor] of accepted) {
 }
 
 const refused: readonly (readonly [name: string, bytes: Buffer, why: RegExp])[] = [
-  ['a wrong first byte, at once', Buffer.from('G'), /wrong signature/],
+  ['a wrong first byte, immediately', Buffer.from('G'), /wrong signature/],
   ['a wrong end of the signature', greetingWith({ 9: 0x7e }), /wrong signature/],
   ['version 1', greetingWith({ 10: 0 }), /speaks ZMTP 0/],
-  ['version 2', greetingWith({ 10: 1 }).subarray(0, 11), /speaks ZMTP 1; 3.0 or later is needed/],
+  ['version 2', greetingWith({ 10: 1 }).subarray(0, 11), /speaks ZMTP 1; 3.0 or later is required/],
   ['mechanism PLAIN', plain(), /mechanism "PLAIN"; only NULL/],
   ['mechanism NULL with a tail', greetingWith({ 16: 0x58 }), /mechanism "NULLX"/],
   ['no mechanism', greetingWith({ 12: 0, 13: 0, 14: 0, 15: 0 }), /mechanism ""/],

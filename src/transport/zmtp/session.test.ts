@@ -39,7 +39,7 @@ test('handshake and traffic, however cut', () => {
   }
 })
 
-test('we tell our socket type, and an identity where the type has one', () => {
+test('we send our socket type, and an identity where the type has one', () => {
   const text = (type: SocketType): string => start(type).session.ready.toString('latin1')
   assert.match(text('ROUTER'), /READY\x0bSocket-Type\0\0\0\x06ROUTER\x08Identity\0\0\0\x03own$/)
   assert.match(text('DEALER'), /DEALER\x08Identity\0\0\0\x03own$/)
@@ -47,7 +47,7 @@ test('we tell our socket type, and an identity where the type has one', () => {
   assert.match(text('SUB'), /Socket-Type\0\0\0\x03SUB$/)
 })
 
-test('a 3.0 peer is known as one', () => {
+test('a 3.0 peer is recognized', () => {
   const { session, inbox } = start('PUB')
   const greeting = Buffer.from(GREETING)
   greeting[11] = 0
@@ -78,7 +78,7 @@ const ALL = [
 ]
 
 for (const [own, peers] of pairs) {
-  test(`a ${own} talks to ${peers.join(', ')} and to nobody else`, () => {
+  test(`a ${own} talks to ${peers.join(', ')} and to no other type`, () => {
     for (const peer of ALL) {
       const { session, inbox } = start(own)
       const feed = (): void => session.feed(Buffer.concat([GREETING, ready(peer)]), inbox)
@@ -96,7 +96,7 @@ for (const [own, peers] of pairs) {
   })
 }
 
-test('identities of 0, 1 and 255 bytes of any value are taken, longer ones refused', () => {
+test('identities of 0, 1 and 255 bytes of any value are accepted, longer ones refused', () => {
   for (const own of ['', '\0', 'ÿ'.repeat(255)]) {
     const { session, inbox } = start('ROUTER')
     session.feed(Buffer.concat([GREETING, ready('DEALER', own)]), inbox)
@@ -113,7 +113,7 @@ test('before READY, neither messages nor other commands are accepted', () => {
     [encodePing(0), /a PING command before READY/],
     [encodeSubscription(true, '', 1), /a SUBSCRIBE command before READY/],
     [Buffer.from('0404034142430a', 'hex'), /a "ABC" command before READY/],
-    [encodeReady({}), /did not tell its socket type/],
+    [encodeReady({}), /did not send its socket type/],
   ] as const) {
     const { session, inbox } = start('ROUTER')
     assert.throws(() => session.feed(Buffer.concat([GREETING, bytes]), inbox), why)
@@ -131,7 +131,7 @@ test('an ERROR is a refusal, before and after READY', () => {
   assert.deepEqual(late.inbox.commands, [])
 })
 
-test('what was complete before a violation has been taken', () => {
+test('messages complete before a violation are kept', () => {
   const { session, inbox } = start('ROUTER')
   const bytes = Buffer.concat([GREETING, ready('DEALER'), Buffer.from('000161ff00', 'hex')])
   assert.throws(() => session.feed(bytes, inbox), ProtocolError)

@@ -1,5 +1,5 @@
-// One side of one ZMTP connection as a pure state machine: bytes in; messages, commands and the
-// bytes of our own handshake out. It knows no socket and no time.
+// One side of a ZMTP connection as a pure state machine: bytes go in; messages, commands and the
+// bytes of our own handshake come out. It uses no sockets and no clock.
 
 import { ProtocolError } from '../../base/errors.js'
 import { identity, type Identity } from '../../base/ids.js'
@@ -13,7 +13,7 @@ import { type FrameLimits, FrameParser } from './frame.js'
 /** The length of a greeting. */
 export const GREETING_BYTES = 64
 
-/** The length that older peers give for their identity in the signature: readers ignore it. */
+/** The length that older peers announce for their identity in the signature: readers ignore it. */
 const SIGNATURE_PADDING = 1
 const SIGNATURE_END = 9
 const MAJOR = 10
@@ -33,12 +33,12 @@ export function encodeGreeting(): Buffer {
   return greeting
 }
 
-/** Whether bytes are the beginning of another protocol: somebody has mistaken the port. */
+/** Whether the bytes begin another known protocol: the client has used the wrong port. */
 export function isKnownProtocol(bytes: Uint8Array): boolean {
   return protocolOf(bytes) !== undefined
 }
 
-/** Of those whose clients speak first. */
+/** Protocols whose clients speak first. */
 function protocolOf(bytes: Uint8Array): string | undefined {
   const [first, second] = bytes
   if (first === 0x16 && second === 3) return 'TLS'
@@ -53,7 +53,7 @@ export class GreetingReader {
   #length = 0
   #isComplete = false
 
-  /** Whether all of the greeting has been read, and is right. */
+  /** Whether the whole greeting has been read and is valid. */
   get isComplete(): boolean {
     return this.#isComplete
   }
@@ -64,8 +64,8 @@ export class GreetingReader {
   }
 
   /**
-   * Takes what belongs to the greeting from `chunk`, starting at `start`, and returns where the
-   * rest begins. Throws `ProtocolError` if the peer speaks something else.
+   * Takes the bytes that belong to the greeting from `chunk`, starting at `start`, and returns
+   * where the rest begins. Throws `ProtocolError` if the peer speaks something else.
    */
   feed(chunk: Buffer, start: number): number {
     const end = Math.min(chunk.length, start + GREETING_BYTES - this.#length)
@@ -89,7 +89,7 @@ export class GreetingReader {
     }
     const major = bytes[MAJOR] as number
     if (length > MAJOR && major < 3) {
-      throw new ProtocolError(`the peer speaks ZMTP ${major}; 3.0 or later is needed`)
+      throw new ProtocolError(`the peer speaks ZMTP ${major}; 3.0 or later is required`)
     }
     if (length >= MECHANISM + MECHANISM_BYTES) this.#checkMechanism()
   }
@@ -99,14 +99,14 @@ export class GreetingReader {
     const name = field.replace(/\0+$/, '')
     if (name === 'NULL') return
     throw new ProtocolError(
-      `the peer asks for mechanism ${JSON.stringify(name)}; only NULL is spoken`,
+      `the peer asks for mechanism ${JSON.stringify(name)}; only NULL is supported`,
     )
   }
 }
 
-// The ZeroMQ socket types that we play, and whom each may talk to (ZMTP 3.1, "Socket-Type").
+// The ZeroMQ socket types of this transport, and their compatible peers (ZMTP 3.1, "Socket-Type").
 
-/** The roles of this transport. */
+/** The socket types of this transport. */
 export type SocketType = 'ROUTER' | 'DEALER' | 'PUB' | 'SUB'
 
 const PEERS: Readonly<Record<SocketType, readonly string[]>> = {
@@ -116,30 +116,30 @@ const PEERS: Readonly<Record<SocketType, readonly string[]>> = {
   SUB: ['PUB', 'XPUB'],
 }
 
-/** Whether a peer that says it is a `peer` may talk to our `own`. */
+/** Whether a peer of type `peer` may talk to our `own`. */
 function isCompatible(own: SocketType, peer: string): boolean {
   return PEERS[own].includes(peer)
 }
 
-/** What we tell a peer about ourselves. */
+/** What we announce to a peer. */
 export interface LocalPeer {
   readonly type: SocketType
-  /** At most 255 bytes; empty = none, the peer gives us one. */
+  /** At most 255 bytes; empty = none, the peer assigns one. */
   readonly identity: Identity
 }
 
-/** What a peer has told about itself. */
+/** What a peer has announced. */
 export interface RemotePeer {
-  /** At most 255 bytes; empty when it has sent none. */
+  /** At most 255 bytes; empty if it has sent none. */
   readonly identity: Identity
   /** The version 3 minor that both speak: SUBSCRIBE, CANCEL, PING and PONG need 1. */
   readonly minor: 0 | 1
 }
 
-/** What came out of the bytes that a session was fed with, in order of arrival. */
+/** What the bytes fed to a session have produced, in order of arrival. */
 export interface Inbox {
   readonly messages: IncomingMessage[]
-  /** Commands after the handshake: PING, PONG, SUBSCRIBE, CANCEL, and those we do not know. */
+  /** Commands after the handshake: PING, PONG, SUBSCRIBE, CANCEL, and unknown ones. */
   readonly commands: Command[]
 }
 
@@ -160,32 +160,32 @@ export class ZmtpSession {
     this.#parser = new FrameParser(limits, (body) => this.#onCommand(body))
   }
 
-  /** Who is at the other end; undefined until the handshake is done. */
+  /** The peer; undefined until the handshake is done. */
   get peer(): RemotePeer | undefined {
     return this.#peer
   }
 
-  /** Whether the peer has shown that it speaks ZMTP 3, so that an ERROR command may tell it why. */
+  /** Whether the peer has shown that it speaks ZMTP 3, so that it understands an ERROR command. */
   get isGreeted(): boolean {
     return this.#greeting.isComplete
   }
 
-  /** Why the peer does not want to talk to us; undefined while it has not said so. */
+  /** Why the peer refuses the connection; undefined unless it has said so. */
   get refusal(): string | undefined {
     return this.#refusal
   }
 
-  /** Whether a part of a message has come whose end has not. */
+  /** Whether part of a message has arrived without its end. */
   get isInsideMessage(): boolean {
     return this.#parser.isInsideMessage
   }
 
-  /** What must be written as soon as there is a connection. */
+  /** The bytes to write as soon as there is a connection. */
   get greeting(): Buffer {
     return encodeGreeting()
   }
 
-  /** What must be written as soon as `isGreeted`. */
+  /** The bytes to write as soon as `isGreeted`. */
   get ready(): Buffer {
     const { type, identity: own } = this.#local
     const hasIdentity = type === 'ROUTER' || type === 'DEALER'
@@ -196,7 +196,8 @@ export class ZmtpSession {
 
   /**
    * Takes the next bytes of the connection and appends what they complete to `inbox`. Throws
-   * `ProtocolError` when the peer does what it may not; what was complete before has been appended.
+   * `ProtocolError` when the peer violates the protocol; what was complete before has been
+   * appended.
    */
   feed(chunk: Buffer, inbox: Inbox): void {
     const start = this.#greeting.isComplete ? 0 : this.#greeting.feed(chunk, 0)
@@ -215,13 +216,13 @@ export class ZmtpSession {
 
   #onReady(properties: ReadonlyMap<string, string>): void {
     const type = properties.get('socket-type')
-    if (type === undefined) throw new ProtocolError('the peer did not tell its socket type')
+    if (type === undefined) throw new ProtocolError('the peer did not send its socket type')
     if (!isCompatible(this.#local.type, type)) {
       throw new ProtocolError(`a ${this.#local.type} cannot talk to a ${JSON.stringify(type)}`)
     }
     const own = properties.get('identity') ?? ''
     if (own.length > MAX_IDENTITY_BYTES) {
-      throw new ProtocolError(`an identity of ${own.length} bytes; at most 255 may be`)
+      throw new ProtocolError(`an identity of ${own.length} bytes; at most 255 are allowed`)
     }
     this.#peer = { identity: identity(own), minor: this.#greeting.minor }
     this.#parser.allowMessages()

@@ -155,7 +155,7 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
   return statusResult(task.id, 'canceled')
 }
 
-/** Records the duration, the first field of a result's metadata. docs/protocol.md#profile */
+/** Records the duration, the first field of a result's metadata. docs/protocol.md#profile-result */
 function measure(pool: WorkerPool, task: TaskEntry, metadata: Uint8Array): void {
   const durationMs = durationMsOf(metadata)
   if (durationMs !== undefined) pool.measure(task, durationMs / 1000)

@@ -132,7 +132,7 @@ test('with an interval of 0 no task is ever recalled', () => {
   assert.deepEqual(recalled(scheduler, 5000), [])
 })
 
-test('a balance recall that meets "not found" strands no task: it continues where it is', () => {
+test('a balance recall answered with "not found" strands no task: it continues where it is', () => {
   const scheduler = withStuck(2)
   assert.deepEqual(recalled(scheduler), ['b'])
   scheduler.receive('W', result('b', 'notFound'))
@@ -204,7 +204,7 @@ test('a task whose failure crosses a recall is retried, and "not found" does not
   assert.deepEqual(scheduler.receive('W', result('b')).lines(), ['C <- result b success'])
 })
 
-test('a cancel of the client during a balance recall ends the task once, as cancelled', () => {
+test('a cancel from the client during a balance recall finishes the task once, as cancelled', () => {
   const answers = [
     ['canceled', 'notFound'],
     ['notFound', 'canceled'],

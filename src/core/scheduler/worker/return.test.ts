@@ -287,7 +287,7 @@ test('results of workers that do not report attempts are accepted', () => {
   assert.deepEqual(scheduler.lines(), ['C <- result a success'])
 })
 
-test('a frozen worker that was given up cannot end a task that another worker has by then', () => {
+test('a frozen worker that was given up cannot finish a task that another worker has by then', () => {
   const scheduler = withPeers({ clients: ['C'], workers: ['W'] }, { workerSilenceMs: 5000 })
   scheduler.receive('C', task('a', 'C')).actions()
   for (let now = 2000; now <= 8000; now += 2000) {
