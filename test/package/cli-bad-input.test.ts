@@ -161,12 +161,12 @@ for (const [text, line] of FILES) {
   })
 }
 
-test('a cluster waits for a name that nobody knows yet, and says so', async (t) => {
+test('a cluster waits for a host name that does not resolve yet, and says so', async (t) => {
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', 'tcp://no-such-host.invalid:1'])
   const { reason } = await cluster.line(({ level }) => level === 'warn')
   assert.match(
     String(reason),
-    /^the name no-such-host\.invalid (is not known|could not be looked up)/,
+    /^the host name no-such-host\.invalid (does not resolve|cannot be looked up)/,
   )
   cluster.child.kill('SIGTERM')
   assert.equal((await cluster.ended).code, 143)

@@ -106,7 +106,7 @@ test('workers wait for a name that does not resolve yet, and say so once', async
   const isTrying = ({ message }: LogLine): boolean => String(message).startsWith('cannot connect')
   const line = await cluster.line(isTrying)
   assert.equal(line['level'], 'warn')
-  assert.match(String(line['reason']), /^the name late\.example is not known/)
+  assert.match(String(line['reason']), /^the host name late\.example does not resolve/)
   writeFileSync(file, '')
   await cluster.line(({ message }) => String(message).endsWith('are ready'))
   assert.equal(cluster.stdout().split('cannot connect').length, 2, cluster.stdout())
