@@ -89,9 +89,9 @@ async function compressHere(
   return { batches, bytesIn, bytesOut, seconds: ms / 1_000 }
 }
 
-/** Compresses the same batches on the cluster. */
+/** Compresses the same batches on the cluster, the largest first: all workers finish together. */
 async function compressThere(client: Client, work: Work, options: Options): Promise<Work> {
-  const { batches } = work
+  const batches = work.batches.toSorted((one, other) => other.bytes - one.bytes)
   const progress = new Progress(work.bytesIn)
   async function* inputs(): AsyncGenerator<Input> {
     for (const batch of batches) {
