@@ -327,7 +327,7 @@ test('a thrown value that cannot travel at all becomes a SerializeError that nam
   for (const thrown of values) {
     const error = roundTrip(thrown)
     assert.ok(error instanceof errors.SerializeError, inspect(error))
-    assert.match(error.message, /^what the task threw.*: .*(Promise|WeakMap|Proxy)/)
+    assert.match(error.message, /^thrown value.*: .*(Promise|WeakMap|Proxy)/)
   }
 })
 

@@ -28,7 +28,11 @@ function refusalOf(value: unknown): SerializeError {
 const REFUSED: readonly (readonly [name: string, value: () => unknown, message: RegExp])[] = [
   ['a promise', () => Promise.resolve(1), /a Promise.*await it/],
   ['an object with a then', () => new Later(), /a Later.*await it/],
-  ['an object that wants to be closed', () => new Connection(), /a Connection.*stays here/],
+  [
+    'an object that wants to be closed',
+    () => new Connection(),
+    /a Connection.*stands for something/,
+  ],
   ['a WeakMap', () => new WeakMap(), /a WeakMap.*pass a Map/],
   ['a WeakSet', () => new WeakSet(), /a WeakSet.*pass a Set/],
   ['a WeakRef', () => new WeakRef({}), /a WeakRef.*deref/],

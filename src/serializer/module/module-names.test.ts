@@ -402,7 +402,7 @@ test('a function that nobody can import is refused with ways out', () => {
   assert.match(refuseUnexported('f', '/app/a.js').reason, /^f of \/app\/a\.js cannot/)
   assert.match(
     refuseUnexported('get error', LIB).reason,
-    /; read it first, and pass or return what/,
+    /; read the property first, and pass or return its value/,
   )
   const mock = refuseUnexported('', '/app/node_modules/@vitest/spy/dist/index.js')
   assert.match(
