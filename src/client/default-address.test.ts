@@ -35,7 +35,10 @@ test('a variable that is no address to connect to is told with its name', () => 
 test('a promise or a cluster in the place of the address is told', () => {
   const wrong = (given: unknown): unknown => addressOrDefault(given as string, {})
   assert.throws(() => wrong(Promise.resolve('tcp://127.0.0.1:1')), /got a promise; await/)
-  assert.throws(() => wrong({ address: 'tcp://127.0.0.1:1' }), /has its address as `address`/)
+  assert.throws(
+    () => wrong({ address: 'tcp://127.0.0.1:1' }),
+    /the address of a cluster is its `address`/,
+  )
 })
 
 test('options in the place of the address are told', () => {

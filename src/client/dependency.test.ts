@@ -138,14 +138,14 @@ test('what is no future of one task cannot be an argument, and the refusal says 
   const mapped = client.map(lengthOf, ['a'])
   const graph = client.get({ n: [add, 1, 2] }, ['n'])
   const futures = [
-    [client.submit(text, [mapped] as never), /argument 1 -> \[0\]: what map returns .* await it/],
+    [client.submit(text, [mapped] as never), /argument 1 -> \[0\]: the result of map .* await it/],
     [
       client.submit(text, mapped as never),
-      /argument 1: what map returns cannot be part of a value/,
+      /argument 1: the result of map cannot be part of a value/,
     ],
     [
       client.submit(text, { graph } as never),
-      /-> graph: what get returns .* pass one of its futures/,
+      /-> graph: the result of get .* pass one of its futures/,
     ],
   ] as const
   for (const [future, message] of futures) {

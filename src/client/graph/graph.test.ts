@@ -463,7 +463,7 @@ describe('a graph future', () => {
     await until(() => unused.futures['a']?.state === 'failed')
     client.parts.failures.warn()
     assert.deepEqual(warnings, [
-      'a future has failed that nobody awaited; the first one: RangeError: the call failed',
+      'a future failed and was never awaited; the first error: RangeError: the call failed',
     ])
     await finish(client)
   })
