@@ -53,7 +53,9 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
       }
     case 'no-capability':
       return {
-        what: `no worker of the scheduler at ${address} offers the capabilities that they require${named(detail)}`,
+        what:
+          `no worker of the scheduler at ${address} offers the required capabilities` +
+          named(detail),
         advice: 'start one that does (scaler_cluster --capabilities …), or require less',
       }
     case 'all-busy':

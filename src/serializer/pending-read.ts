@@ -10,7 +10,7 @@ const MAX_ROUNDS = 100
 /** A custom serializer may have wrapped the error in errors of its own. */
 const MAX_CAUSES = 10
 
-/** The import that has to be awaited before trying again; undefined if trying again is no use. */
+/** The import that has to be awaited before trying again; undefined if that cannot help. */
 export function pendingImportOf(thrown: unknown): PendingImport | undefined {
   let error = thrown
   for (let depth = 0; depth < MAX_CAUSES; depth += 1) {

@@ -124,7 +124,7 @@ test('a task that no worker can run waits, is reported, and runs when a suitable
   assert.deepEqual([code, detail], ['SCALER_WAITING', 'no-capability'])
   assert.match(
     message,
-    /one task has waited for 5 s: .* offers the capabilities that they require: tpu=1; start one/,
+    /one task has waited for 5 s: .* offers the required capabilities: tpu=1; start one/,
   )
   await assert.rejects(waiting.result({ timeoutMs: 1 }), { reason: 'no-capability' })
   startCommand(t, 'scaler-cluster', ['-n', '1', '--capabilities', 'tpu=4,linux', address])
@@ -139,7 +139,8 @@ test('a warning counts all tasks that lack something, and names the first needs'
     client.with({ capabilities: { [name]: 1 } }).submit(() => name),
   )
   const [{ message }] = await warning
-  const named = /5 tasks have waited for 5 s: .* require: ([a-e]=1; ){2}[a-e]=1 and 2 more; start/
+  const named =
+    /5 tasks have waited for 5 s: .* required capabilities: ([a-e]=1; ){2}[a-e]=1 and 2 more; start/
   assert.match(message, named)
   for (const future of waiting) future.cancel()
 })

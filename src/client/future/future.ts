@@ -49,7 +49,8 @@ async function waitForOutcome(state: FutureState, options: ResultOptions): Promi
 function timeoutError(state: FutureState, limit: number | undefined): TimeoutError {
   const { waiting } = state
   const why = waiting === undefined ? '' : `: ${waiting.text} (${waiting.reason})`
-  const message = `task ${idToHex(state.taskId)} has no result after ${limit} ms; it continues${why}`
+  const id = idToHex(state.taskId)
+  const message = `task ${id} has no result after ${limit} ms; it continues${why}`
   return new TimeoutError(message, { reason: waiting?.reason })
 }
 

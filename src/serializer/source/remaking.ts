@@ -86,7 +86,7 @@ function isRemakable(node: Node, scope: Scope): boolean {
   }
 }
 
-/** What the expression shows of its value. */
+/** The facts that the expression shows about its value. */
 export function shapeOf(node: Node, scope: Scope): Shape {
   switch (node.type) {
     case 'Literal':
