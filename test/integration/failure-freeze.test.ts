@@ -104,26 +104,30 @@ test('a frozen worker with a full socket delays no other peer', { skip }, async 
   )
 })
 
-test('a frozen client with a full socket delays no other peer, and loses nothing', { skip }, async (t) => {
-  const cluster = await TestCluster.start(t, { agents: [2] })
-  const frozen = cluster.run('client', [PROGRAM, cluster.address])
-  await frozen.line((line) => line['event'] === 'submitted')
-  frozen.freeze()
-  const client = cluster.client()
-  // Requests of the other one are served first.
-  assert.equal(await client.submit(same, 1), 1)
-  const delays: number[] = []
-  for (let round = 0; round < 100; round += 1) {
-    const begun = performance.now()
-    assert.equal(await client.submit(same, round), round)
-    delays.push(performance.now() - begun)
-  }
-  t.diagnostic(`100 round trips took ${spread(delays)}`)
-  frozen.thaw()
-  const { wrong } = await frozen.line((line) => line['event'] === 'done')
-  assert.equal(wrong, 0)
-  assert.equal((await frozen.ended).code, 0)
-})
+test(
+  'a frozen client with a full socket delays no other peer, and loses nothing',
+  { skip },
+  async (t) => {
+    const cluster = await TestCluster.start(t, { agents: [2] })
+    const frozen = cluster.run('client', [PROGRAM, cluster.address])
+    await frozen.line((line) => line['event'] === 'submitted')
+    frozen.freeze()
+    const client = cluster.client()
+    // Requests of the other one are served first.
+    assert.equal(await client.submit(same, 1), 1)
+    const delays: number[] = []
+    for (let round = 0; round < 100; round += 1) {
+      const begun = performance.now()
+      assert.equal(await client.submit(same, round), round)
+      delays.push(performance.now() - begun)
+    }
+    t.diagnostic(`100 round trips took ${spread(delays)}`)
+    frozen.thaw()
+    const { wrong } = await frozen.line((line) => line['event'] === 'done')
+    assert.equal(wrong, 0)
+    assert.equal((await frozen.ended).code, 0)
+  },
+)
 
 test(
   'a scheduler that stood still gives up no peer because of it, and loses nothing',
