@@ -81,7 +81,7 @@ for (const id of ['one of ours', '']) {
   })
 }
 
-test('a captured value that has changed is another object, and the others stay', async () => {
+test('a captured value that has changed becomes another object, and the others stay', async () => {
   const client = setUp()
   const { captured } = client.codec
   captured.push(new Uint8Array(2_000), new Uint8Array(3_000))
@@ -100,7 +100,7 @@ test('a captured value that has changed is another object, and the others stay',
   await client.connection.close()
 })
 
-test('a scheduler that has forgotten everything gets them again before the task', async () => {
+test('a restarted scheduler gets attachments again before the task', async () => {
   const client = setUp()
   const { link, scheduler, submitter } = client
   client.codec.captured.push(new Uint8Array(2_000))

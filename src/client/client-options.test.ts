@@ -63,7 +63,7 @@ const BAD: { readonly [Name in keyof ClientOptions]-?: readonly unknown[] } = {
 }
 
 for (const [name, values] of Object.entries(GOOD)) {
-  test(`option ${name} takes what is within its bounds`, () => {
+  test(`option ${name} accepts values within its bounds`, () => {
     for (const value of values) {
       const settings: Record<string, unknown> = { ...checkClientOptions({ [name]: value }) }
       assert.equal(settings[name], value)
@@ -72,7 +72,7 @@ for (const [name, values] of Object.entries(GOOD)) {
 }
 
 for (const [name, values] of Object.entries(BAD)) {
-  test(`option ${name} refuses what is not, and says which`, () => {
+  test(`option ${name} refuses other values, by name`, () => {
     for (const value of values) {
       assert.throws(
         () => checkClientOptions({ [name]: value }),
@@ -83,12 +83,12 @@ for (const [name, values] of Object.entries(BAD)) {
   })
 }
 
-test('with a short timeout heartbeats come more often by themselves', () => {
+test('with a short timeout heartbeats are more frequent by default', () => {
   assert.equal(checkClientOptions({ timeoutMs: 400 }).heartbeatIntervalMs, 100)
   assert.equal(checkClientOptions({ timeoutMs: 1 }).heartbeatIntervalMs, 1)
 })
 
-test('heartbeats that come no more often than the timeout are refused', () => {
+test('a heartbeat interval not shorter than the timeout is refused', () => {
   assert.throws(() => checkClientOptions({ timeoutMs: 500, heartbeatIntervalMs: 500 }), ConfigError)
 })
 
@@ -123,7 +123,7 @@ test('an option that neither a client nor its cluster has is refused, with the n
   assert.throws(() => split({ timeoutMS: 1 }), /is it timeoutMs\?/)
 })
 
-test('the options of a client and of its cluster are told apart; some are for both', () => {
+test('the options of a client and of its cluster are separated; some are for both', () => {
   const given = {
     workers: 2,
     timeoutMs: 5,

@@ -54,7 +54,7 @@ test('function, arguments and results go through the serializer of the client', 
   await connection.close()
 })
 
-test('what the serializer does wrong fails the future, and says where', async () => {
+test('an error of the serializer fails the future, and names the place', async () => {
   const client = testClient({ client: { serializer: new Lettered() } })
   const { submitter, connection, scheduler } = client
   await assert.rejects(submitter.submit(double, [1, 'poison']), (error) => {
@@ -86,7 +86,7 @@ test('what the serializer does wrong fails the future, and says where', async ()
   await connection.close()
 })
 
-test('with a serializer that cannot travel the client lives, and every submit fails', async () => {
+test('with a serializer that cannot travel, the client works, and every submit fails', async () => {
   const serializer = Object.assign(new Lettered(), { waits: Promise.resolve() })
   const { submitter, connection, scheduler } = testClient({ client: { serializer } })
   await until(() => scheduler.heartbeats > 0)

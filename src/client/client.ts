@@ -1,4 +1,4 @@
-// The client: what users submit with. Everything it does is done elsewhere; this is its face.
+// The client: users submit functions with it. A facade; other files do the work.
 
 import type { ComboOptions } from '../cluster/combo-options.js'
 import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
@@ -30,8 +30,8 @@ import {
 import { clientOfTask, letClientsTravel } from './travel.js'
 
 /**
- * The arguments of a function as they may be given to `submit`: each as it is, as a future of it,
- * or as a reference to it.
+ * The arguments of a function as `submit` accepts them: each as a value, as a future of it, or as a
+ * reference to it.
  */
 export type Lift<A extends unknown[]> = { [I in keyof A]: Liftable<A[I]> }
 
@@ -47,22 +47,22 @@ class ClientView {
 }
 
 /**
- * Submits functions to a cluster. `submit`, `map` and `starmap` may be called at once, connected
- * or not: what they are given travels as it is at that moment.
+ * Submits functions to a cluster. `submit`, `map` and `starmap` may be called immediately,
+ * connected or not: their arguments are serialized as they are at that moment.
  */
 export class Client implements AsyncDisposable {
-  /** Where the scheduler is, as given. */
+  /** The address of the scheduler, as given. */
   readonly address: string
   readonly #session: ClientSession
   readonly #settings: TaskSettings
   readonly #submitter: Submitter
 
   /**
-   * Returns at once and connects in the background, for as long as it takes. Without an address it
-   * takes that of the environment, `SCALER_ADDRESS`, which `scaler run` sets. Throws `ConfigError`
-   * for a wrong address (`tcp://host:port`, `ipc:///path`) or option, and where there is no
-   * address. Does not keep the process alive by itself; a process that ends without having closed
-   * it is told in a warning.
+   * Returns immediately and connects in the background, however long that takes. Without an address
+   * it uses the environment variable `SCALER_ADDRESS`, which `scaler run` sets. Throws
+   * `ConfigError` for a wrong address (`tcp://host:port`, `ipc:///path`) or option, and if there is
+   * no address. Does not keep the process alive by itself; a process that exits without closing it
+   * prints a warning.
    */
   constructor(address?: string, options?: ClientOptions)
   /** @internal */
@@ -80,7 +80,7 @@ export class Client implements AsyncDisposable {
     return typeof value === 'object' && value !== null && #session in value
   }
 
-  /** Whether it can be used no longer. @internal */
+  /** Whether it has been closed. @internal */
   static isClosed(client: Client): boolean {
     return client.#session.connection.isClosed
   }
@@ -101,16 +101,17 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * A client whose scheduler has answered. Without an address it takes `SCALER_ADDRESS`. Rejects
-   * with `ConnectError` when there was no answer within `timeoutMs`, saying what was found instead,
-   * and at once where waiting cannot help: another kind of server, or the address for monitors.
-   * Rejects with `ConfigError` as the constructor throws it. Nothing is left then.
+   * A client whose scheduler has answered. Without an address it uses `SCALER_ADDRESS`. Rejects
+   * with `ConnectError`, which says what was found instead, if there is no answer within
+   * `timeoutMs`, or immediately if waiting cannot help: another kind of server, or the address for
+   * monitors. Rejects with `ConfigError` like the constructor. Everything is cleaned up before it
+   * rejects.
    */
   static connect(address?: string, options: ClientOptions = {}): Promise<Client> {
     return asCalled(captureSite(1), () => Client.#connected(() => new Client(address, options)))
   }
 
-  /** As `connect`, for one who only looks whether all is well: no line at INFO. @internal */
+  /** Like `connect`, for health checks: logs no line at INFO. @internal */
   static visit(address: string, options: ClientOptions): Promise<Client> {
     const setup = { address, settings: checkClientOptions(options), isVisitor: true }
     return Client.#connected(() => new Client(newView(setup)))
@@ -133,9 +134,9 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * A client of a scheduler and workers of its own on this machine, which `close` ends. Resolves
+   * A client with a scheduler and workers of its own on this machine, which `close` stops. Resolves
    * when all workers are ready. Options are those of `SchedulerClusterCombo.start` and of the
-   * client; where both have one of the same name, it is for both.
+   * client; an option that both have applies to both.
    */
   static local(options: ComboOptions & ClientOptions = {}): Promise<Client> {
     return asCalled(captureSite(1), () => Client.#local(options))
@@ -147,7 +148,7 @@ export class Client implements AsyncDisposable {
     const split = splitClientOptions<ComboOptions>(options, COMBO_OPTIONS)
     const settings = checkClientOptions(split.client)
     const starting = SchedulerClusterCombo.start(split.cluster)
-    // Its processes take longer to start than this takes.
+    // Starting the processes takes longer than this, so that it costs no extra time.
     if (settings.serializer === defaultSerializer) warmUp(defaultCodec)
     const cluster = await starting
     try {
@@ -166,21 +167,21 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Runs `fn(...args)` on a worker. The future gets what `fn` returns (awaited, if it is a
-   * promise) or throws. Function and arguments are serialized before this returns. An argument that
-   * is a future is waited for; the result then goes from task to task, and not through here if it
-   * is large. Throws `TypeError` if `fn` is not a function; every other failure comes through the
-   * future.
+   * Runs `fn(...args)` on a worker. The future settles with the value that `fn` returns (awaited,
+   * if it is a promise) or throws. Function and arguments are serialized before this returns. The
+   * task waits for arguments that are futures; a large result then travels from task to task, and
+   * not through this client. Throws `TypeError` if `fn` is not a function; every other failure
+   * rejects the future.
    */
   submit<A extends unknown[], R>(fn: (...args: A) => R, ...args: Lift<A>): Future<Awaited<R>> {
     return this.#submitter.submit(fn, args) as Future<Awaited<R>>
   }
 
   /**
-   * Runs `fn(input)` for every input. The function is serialized once, before this returns;
-   * inputs are pulled as there is room, the first 2,000 at once. Throws `TypeError` if `fn` is
-   * not a function or `inputs` not iterable, and `ConfigError` for a bad option; every other
-   * failure comes through the map.
+   * Runs `fn(input)` for every input. The function is serialized once, before this returns; inputs
+   * are pulled while there is room, the first 2,000 immediately. Throws `TypeError` if `fn` is not
+   * a function or `inputs` not iterable, and `ConfigError` for a bad option; every other failure
+   * rejects the map.
    */
   map<T, R, O extends MapOptions = NoMapOptions>(
     fn: (input: T) => R,
@@ -191,7 +192,7 @@ export class Client implements AsyncDisposable {
     return future as MapFuture<Awaited<R>, MapItem<Awaited<R>, O>>
   }
 
-  /** As `map`, with a list of arguments for each input: runs `fn(...input)`. */
+  /** Like `map`, with a list of arguments for each input: runs `fn(...input)`. */
   starmap<A extends unknown[], R, O extends MapOptions = NoMapOptions>(
     fn: (...args: A) => R,
     inputs: Iterable<readonly [...Lift<A>]> | AsyncIterable<readonly [...Lift<A>]>,
@@ -202,13 +203,13 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Computes the requested keys of a graph of calls that need each other's results (`Graph` says
-   * what a node is). Only what the keys need is computed, each node once; what is computed in
-   * between stays in the cluster, and is freed when nothing needs it. The graph is read and
-   * serialized before this returns. Throws `TypeError` if `graph` is not an object or `keys` no
-   * array of strings. Every other failure comes through the future: `GraphKeyError` for a key that
-   * is not there, `GraphCycleError` for nodes that need each other, and what the calls throw, with
-   * the key of the node that failed as `nodeKey`.
+   * Computes the requested keys of a graph of calls that need each other's results (`Graph`
+   * describes the nodes). Only nodes that the keys need are computed, each of them once;
+   * intermediate results stay in the cluster, and are freed when nothing needs them. The graph is
+   * read and serialized before this returns. Throws `TypeError` if `graph` is not an object or
+   * `keys` not an array of strings. Every other failure rejects the future: `GraphKeyError` for a
+   * missing key, `GraphCycleError` for nodes that depend on each other, and errors of the calls,
+   * with the key of the failed node as `nodeKey`.
    */
   get<G extends GraphHint, K extends keyof G & string>(
     graph: G,
@@ -218,8 +219,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Stores a value in the cluster once, as it is at this moment, and returns what takes its place
-   * as an argument. Throws `SerializeError` if it cannot travel, `ClientClosedError`, and
+   * Stores a value in the cluster once, as it is at this moment, and returns a reference to pass as
+   * an argument in its place. Throws `SerializeError` if it cannot travel, `ClientClosedError`, and
    * `ConfigError` for a bad option.
    */
   sendObject<T>(value: T, options: SendObjectOptions = {}): ObjectReference<T> {
@@ -231,8 +232,8 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * This client with other options for all that is submitted through the view that is returned;
-   * those that are not given stay as they are here, and signals add up. Everything else is shared:
+   * A view of this client with other options for everything that is submitted through it; options
+   * that are not given stay as they are here, and signals add up. Everything else is shared:
    * closing a view closes the client. Throws `ConfigError` for a bad option.
    */
   with(options: TaskOptions): Client {
@@ -245,40 +246,40 @@ export class Client implements AsyncDisposable {
   }
 
   /**
-   * Cancels what this client has unfinished, with `TaskCancelledError`, and deletes all that it
-   * has stored: references become invalid, as do results that nobody has fetched. The client can be
-   * used on. Resolves when the scheduler was told, or at once if there is none. Rejects with
-   * `ClientClosedError`.
+   * Cancels all unfinished work of this client, with `TaskCancelledError`, and deletes all objects
+   * that it has stored: references become invalid, as do results that have not been fetched. The
+   * client remains usable. Resolves when the scheduler has been notified, or immediately if there
+   * is none. Rejects with `ClientClosedError`.
    */
   clear(): Promise<void> {
     return asCalled(captureSite(1), () => this.#session.clear())
   }
 
   /**
-   * Ends this client: unfinished futures end with `TaskCancelledError`, later calls fail with
-   * `ClientClosedError`. Scheduler and workers live on. Failed futures that nobody has looked at
-   * are counted in one process warning. Resolves when the scheduler has been told, as far as it
-   * can be reached; may be called again.
+   * Closes this client: unfinished futures are rejected with `TaskCancelledError`, later calls fail
+   * with `ClientClosedError`. Scheduler and workers keep running. Failed futures that were never
+   * awaited are counted in one process warning. Resolves when the scheduler has been notified, if
+   * it can be reached; may be called again.
    */
   disconnect(): Promise<void> {
     return this.#session.disconnect()
   }
 
-  /** As `disconnect`, and ends the cluster of `Client.local`. May be called again. */
+  /** Like `disconnect`, and stops the cluster of `Client.local`. May be called again. */
   close(): Promise<void> {
     return this.#session.close()
   }
 
-  /** As `close`. */
+  /** Like `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
   /**
-   * Stops the scheduler and all workers, and closes this client: unfinished futures end with
-   * `TaskCancelledError`. Rejects, and changes nothing, with `ProtectedModeError` if the scheduler
-   * does not allow it, with `ConnectError` or `DisconnectedError` if it cannot be reached within
-   * `timeoutMs`, and with `ClientClosedError`.
+   * Stops the scheduler and all workers, and closes this client: unfinished futures are rejected
+   * with `TaskCancelledError`. Rejects, and changes nothing, with `ProtectedModeError` if the
+   * scheduler does not allow it, with `ConnectError` or `DisconnectedError` if it cannot be reached
+   * within `timeoutMs`, and with `ClientClosedError`.
    */
   shutdown(): Promise<void> {
     return asCalled(captureSite(1), () => this.#session.shutdown())
@@ -301,13 +302,13 @@ function newView(setup: ConnectionSetup): ClientView {
   return new ClientView(new ClientSession(setup), defaultTaskSettings(profiling, output))
 }
 
-// The client inside of tasks: one per process and serializer, for all tasks that run there.
+// The client inside tasks: one per process and serializer, for all tasks that run there.
 
 /**
- * Inside of a task: a client of the scheduler that the task came from, with the serializer of its
- * client. What it submits are children of the task. It need not be closed, and does not keep the
- * process alive; once it was closed this gives a new one. Throws `TaskNotFoundError` outside of
- * tasks.
+ * Inside a task: a client of the scheduler that sent the task, with the serializer of the task's
+ * client. Tasks that it submits are children of the current task. It need not be closed, and does
+ * not keep the process alive; if it was closed, this returns a new one. Throws `TaskNotFoundError`
+ * outside tasks.
  */
 export function currentClient(): Client {
   return clientOfTask<Client>(Client)

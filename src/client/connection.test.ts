@@ -43,7 +43,7 @@ test('the process is kept alive while something is unfinished, and not otherwise
   assert.equal(client.link.isRef, false)
 })
 
-test('what is full is not fed: tasks wait here until the transport drains', async () => {
+test('tasks wait in the client while the transport is full, until it drains', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   client.link.isFull = true
@@ -59,7 +59,7 @@ test('what is full is not fed: tasks wait here until the transport drains', asyn
   assert.deepEqual(new Set(await Promise.all(futures)), new Set([4_000]))
 })
 
-test('a link that was full when it broke is not full any more', async () => {
+test('a connection that was full when it broke is not full any more', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   client.link.isFull = true
@@ -74,7 +74,7 @@ test('a link that was full when it broke is not full any more', async () => {
   assert.deepEqual(client.scheduler.faults, [])
 })
 
-test('a broken link loses no future', async () => {
+test('a broken connection loses no future', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const futures = [1, 2, 3].map((x) => client.submitter.submit(double, [x]))
@@ -88,7 +88,7 @@ test('a broken link loses no future', async () => {
   assert.deepEqual(client.scheduler.faults, [])
 })
 
-test('a scheduler of version 1.9.9 gets everything as objects, and gets nothing twice', async () => {
+test('a 1.9.9 scheduler gets everything as objects, and nothing twice', async () => {
   const client = testClient({ id: '' })
   client.scheduler.isHolding = true
   const futures = [1, 2].map((x) => client.submitter.submit(double, [x]))
@@ -102,7 +102,7 @@ test('a scheduler of version 1.9.9 gets everything as objects, and gets nothing 
   assert.deepEqual(client.scheduler.faults, [])
 })
 
-test('after silence unfinished futures fail, and say what went wrong last', async () => {
+test('after silence unfinished futures fail, with the last connection error', async () => {
   const clock = new ManualClock()
   const client = testClient({ clock, isConnected: false, client: { timeoutMs: 10_000 } })
   const future = client.submitter.submit(double, [1])
@@ -121,7 +121,7 @@ test('after silence unfinished futures fail, and say what went wrong last', asyn
   assert.equal(await later, 4, 'the client goes on')
 })
 
-test('a map that waits for room goes on, and ends, when the scheduler is given up', async () => {
+test('a map that waits for room continues, and ends, when the scheduler is given up', async () => {
   const clock = new ManualClock()
   const options = { timeoutMs: 10_000, maxUnfinishedTasks: 2 }
   const client = testClient({ clock, isConnected: false, client: options })
@@ -135,7 +135,7 @@ test('a map that waits for room goes on, and ends, when the scheduler is given u
   assert.equal(client.link.isRef, false)
 })
 
-test('bytes that move keep a silent scheduler alive', async () => {
+test('received bytes keep a silent scheduler alive', async () => {
   const clock = new ManualClock()
   const client = testClient({ clock, client: { timeoutMs: 10_000 } })
   const future = client.submitter.submit(double, [1])
@@ -153,7 +153,7 @@ test('bytes that move keep a silent scheduler alive', async () => {
   assert.equal(second.state, 'failed')
 })
 
-test('malformed messages are dropped and logged, ever more rarely', async () => {
+test('malformed messages are dropped, and logged less and less often', async () => {
   const logger = new Log()
   const client = testClient({ client: { logger } })
   await client.submitter.submit(double, [1])
@@ -165,7 +165,7 @@ test('malformed messages are dropped and logged, ever more rarely', async () => 
   assert.equal(await client.submitter.submit(double, [2]), 4)
 })
 
-test('results for tasks that nobody knows are ignored', async () => {
+test('results for unknown tasks are ignored', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   const stray = {
@@ -180,7 +180,7 @@ test('results for tasks that nobody knows are ignored', async () => {
   assert.equal(await client.submitter.submit(double, [2]), 4)
 })
 
-test('a value that cannot be read fails its future, and only that', async () => {
+test('a value that cannot be read fails its future, and nothing else', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const future = client.submitter.submit(double, [1])
@@ -193,7 +193,7 @@ test('a value that cannot be read fails its future, and only that', async () => 
   assert.equal(await client.submitter.submit(double, [2]), 4)
 })
 
-test('reading a result may submit, cancel and close: that follows when the result is delivered', async () => {
+test('reading a result may submit, cancel and close: that happens after the result is delivered', async () => {
   const acts: (() => void)[] = []
   const serializer: Serializer = {
     serialize: (value) => defaultSerializer.serialize(value),
@@ -217,7 +217,7 @@ test('reading a result may submit, cancel and close: that follows when the resul
   await connection.close()
 })
 
-test('a fault of our own fails what is unfinished, and closes the client', async () => {
+test('a bug of ours fails all unfinished work, and closes the client', async () => {
   const logger = new Log()
   const client = testClient({ client: { logger } })
   client.scheduler.isHolding = true
@@ -249,7 +249,7 @@ test('a client that never connected closes', async () => {
   assert.equal(client.link.isClosed, true)
 })
 
-test('without reconnect a lost link is the end', async () => {
+test('without reconnect a lost connection closes the client', async () => {
   const client = testClient({ client: { reconnect: false } })
   client.scheduler.isHolding = true
   const future = client.submitter.submit(double, [1])
@@ -267,7 +267,7 @@ test('without reconnect a lost link is the end', async () => {
   await client.connection.close()
 })
 
-test('an echo that comes unasked changes nothing', async () => {
+test('an unexpected echo changes nothing', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   const id = schedulerId(client.scheduler.id)
@@ -284,7 +284,7 @@ test('an echo that comes unasked changes nothing', async () => {
   assert.equal(client.scheduler.received.length, before)
 })
 
-test('a bug of ours ends a map that waits for its input, too, and says nothing of workers', async (t) => {
+test('a bug of ours also ends a map that waits for its input, without blaming workers', async (t) => {
   const client = testClient()
   client.scheduler.isHolding = true
   const future = client.submitter.submit(double, [1])

@@ -1,5 +1,5 @@
-// One client's connection to its scheduler, for all that is submitted over it: tells the owners of
-// tasks how they ended, and decides what keeps the process alive.
+// One client's connection to its scheduler, for everything that is submitted over it: notifies the
+// owners of tasks of their outcome, and decides what keeps the process alive.
 
 import { unreachable } from '../base/assert.js'
 import { NO_BYTES } from '../base/bytes.js'
@@ -30,27 +30,29 @@ import { ShutdownCall, type ShutdownAnswer } from './shutdown-call.js'
 import { describeWaiting, Explanations, type WaitingState, warnOfWaiting } from './explanation.js'
 import type { TaskOwner } from './future/home.js'
 
-/** A `map` pulls no input while tasks of so many bytes wait to be sent. */
+/** A `map` pulls no input while tasks of this size in total wait to be sent. */
 const MAX_WAITING_BYTES = 1024 ** 2
-/** Nor while the arguments of unfinished tasks take so much, as they are kept for a reconnect. */
+/** Nor while the arguments of unfinished tasks take this much, as they are kept for a reconnect. */
 const MAX_HELD_BYTES = 1024 ** 3
 
-/** What a connection is made of. */
+/** The parts of a connection. */
 export interface ConnectionSetup {
   readonly address: string
   readonly settings: ClientSettings
-  /** The worker inside of whose tasks the client lives. It does not keep that process alive. */
+  /**
+   * The worker of the tasks in which the client lives. The client does not keep that process alive.
+   */
   readonly worker?: Identity | undefined
-  /** It only looks whether all is well. */
+  /** It is only a health check. */
   readonly isVisitor?: boolean
-  /** Instead of that of the settings. */
+  /** Overrides that of the settings. */
   readonly serializer?: ClientSerializer | undefined
   readonly clock?: Clock
   readonly openSocket?: (setup: ClientSocketSetup) => ClientSocket
   readonly programOutput?: ProgramOutput
 }
 
-/** What has happened on the way to a scheduler. */
+/** Events on the way to a scheduler. */
 export interface ConnectionWatcher {
   /** The scheduler has answered. */
   onOpen(): void
@@ -64,12 +66,10 @@ const NOBODY = identity('')
 /** The longest delay that Node's timers take. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Tasks that have waited for less are not said to wait. */
+/** Tasks that have waited for less are not reported as waiting. */
 const NOTICEABLE_MS = 1_000
 
-/**
- * The connection of one client. Keeps the process alive while something is unfinished, else not.
- */
+/** The connection of one client. Keeps the process alive while something is unfinished. */
 export class ClientConnection {
   readonly address: string
   readonly identity: Identity
@@ -98,7 +98,7 @@ export class ClientConnection {
   #hasOpened = false
   #isSocketClosing = false
   #shutdown: ShutdownCall | undefined
-  /** Called when the scheduler has been told what it has to be told. */
+  /** Called when the scheduler has been notified of everything. */
   #onQuiet: (() => void)[] = []
   readonly #closed: Promise<void>
   #resolveClosed: () => void = () => {}
@@ -129,7 +129,7 @@ export class ClientConnection {
       identity: this.identity,
       worker,
       isVisitor: setup.isVisitor === true,
-      // Inside of a task it is that of the task's worker.
+      // Inside a task: the output of the task's worker.
       name: this.#isNested ? '' : settings.name,
       logger: settings.logger,
       machine: this.#machine,
@@ -151,12 +151,12 @@ export class ClientConnection {
     return this.#hasClosed
   }
 
-  /** Tasks that have not ended. */
+  /** Unfinished tasks. */
   get unfinishedTasks(): number {
     return this.#machine.unfinishedTasks
   }
 
-  /** Whether a `map` may submit more. `isBounded`: its user has bounded it himself. */
+  /** Whether a `map` may submit more. `isBounded`: its user has set a limit. */
   hasRoom(isBounded: boolean): boolean {
     const machine = this.#machine
     if (machine.unfinishedTasks >= this.settings.maxUnfinishedTasks) return false
@@ -164,12 +164,12 @@ export class ClientConnection {
     return isBounded || machine.heldBytes < MAX_HELD_BYTES
   }
 
-  /** Where a task is that has not ended for its owner, as far as is known. */
+  /** Where an unfinished task is, as far as is known. */
   whereIs(id: TaskId): TaskWhereabouts {
     return this.#machine.whereIs(id) ?? (this.#results.has(id) ? 'running' : 'pending')
   }
 
-  /** Why a task waits, in words, too; undefined if it does not, or nobody knows. */
+  /** Why a task waits, also in words; undefined if it does not, or if the reason is unknown. */
   waitingOf(id: TaskId): WaitingState | undefined {
     const reason = this.#machine.waitingReasonOf(id)
     if (reason === undefined) return undefined
@@ -184,35 +184,38 @@ export class ClientConnection {
     return this.#machine.dependenciesOf(id)
   }
 
-  /** Why tasks of this client can only wait, and have for some time, if that is so. */
+  /** Why tasks of this client can only wait, and have for some time, if this is the case. */
   get waitingReason(): WaitingReason | undefined {
     const cause = this.#machine.waitingCause
     if (cause === undefined || this.#clock.now() - cause.since < NOTICEABLE_MS) return undefined
     return cause.reason
   }
 
-  /** Whether the result of a task can be an argument without having been here. */
+  /** Whether the result of a task can be an argument without having been fetched. */
   has(id: TaskId): boolean {
     return this.#machine.has(id)
   }
 
-  /** The value of a task, serialized, if it is here and cannot be read yet. */
+  /** The serialized value of a task, if it has arrived but cannot be read yet. */
   payloadOf(id: TaskId): Uint8Array | undefined {
     return this.#results.payloadOf(id)
   }
 
-  /** Submits a task. Its owner is told of its end, possibly before this returns. */
+  /** Submits a task. Its owner is notified of its end, possibly before this returns. */
   submit(task: TaskSubmission<TaskOwner>): void {
     this.#traffic.post({ type: 'taskSubmitted', task })
   }
 
-  /** Cancels a task that has not ended. */
+  /** Cancels an unfinished task. */
   cancel(taskId: TaskId, reason: unknown): void {
     this.cancelReasons.add(taskId, reason)
     if (!this.#results.end(taskId, 'cancelled')) this.request({ type: 'cancelRequested', taskId })
   }
 
-  /** Cancels all unfinished tasks with an owner that `isMeant`. Takes time for all there are. */
+  /**
+   * Cancels all unfinished tasks with an owner for which `isMeant` holds. The time depends on the
+   * number of all tasks.
+   */
   cancelAll(isMeant: (owner: TaskOwner) => boolean): void {
     for (const { owner, taskId } of this.#machine.unfinished()) {
       if (isMeant(owner)) this.request({ type: 'cancelRequested', taskId })
@@ -220,7 +223,7 @@ export class ClientConnection {
     this.#results.endAll('cancelled', isMeant)
   }
 
-  /** Tells `owner` the value of an object that is pinned, as if its task had returned it. */
+  /** Passes the value of a pinned object to `owner`, as if its task had returned it. */
   readObject(owner: TaskOwner, id: ObjectId): void {
     const payload = this.#machine.contentOf(id)
     if (payload === undefined) return owner.end('missingObject', idToHex(id), undefined)
@@ -228,30 +231,30 @@ export class ClientConnection {
     this.#results.finish({ owner, isSuccess: true, payload, ...report })
   }
 
-  /** Fetches a result that was offered; `owner` is told. */
+  /** Fetches an offered result; `owner` is notified. */
   want(owner: TaskOwner): void {
     this.#storedResults.take(owner)
     this.request({ type: 'resultWanted', taskId: owner.taskId, owner })
   }
 
-  /** Leaves a result that was offered where it is, for as long as `owner` is in memory. */
+  /** Leaves an offered result where it is, as long as `owner` is in memory. */
   leave(owner: TaskOwner): void {
     const resting = this.#storedResults.leave(owner)
     this.request({ type: 'resultLeft', taskId: owner.taskId, owner: resting })
   }
 
-  /** Whatever else is asked of the core. */
+  /** Any other request to the core. */
   request(event: TrafficEvent): void {
     this.#traffic.post(event)
     this.#onHandled()
   }
 
-  /** Something is unfinished: the process stays alive until as many calls of `release`. */
+  /** Something is unfinished: keeps the process alive until `release` was called once per call. */
   retain(): void {
     this.#retainCount += 1
     if (this.#retainCount > 1 || this.#isNested) return
     this.#traffic.ref()
-    // Between two connections there may be nothing of the socket's that does.
+    // Between two connections the socket may have nothing that keeps the process alive.
     this.#alive = setInterval(() => {}, MAX_TIMER_MS)
   }
 
@@ -263,15 +266,16 @@ export class ClientConnection {
     clearInterval(this.#alive)
   }
 
-  /** Tells `watcher` what happens, until the returned function is called. */
+  /** Calls `watcher` for each event, until the returned function is called. */
   watch(watcher: ConnectionWatcher): () => void {
     this.#watchers.add(watcher)
     return () => this.#watchers.delete(watcher)
   }
 
   /**
-   * Cancels every task and deletes every object. Resolves when the scheduler was told, or at once
-   * if there is none; it is told then when it is back. Rejects with `ClientClosedError`.
+   * Cancels every task and deletes every object. Resolves when the scheduler has been notified, or
+   * immediately if there is none; then it is notified when it is back. Rejects with
+   * `ClientClosedError`.
    */
   clear(): Promise<void> {
     if (this.#hasClosed) return Promise.reject(new ClientClosedError())
@@ -290,8 +294,8 @@ export class ClientConnection {
 
   /**
    * Ends every task, leaves the scheduler, closes. Resolves when that is written, and keeps the
-   * process alive until then; may be repeated. Where no task is unfinished it waits for
-   * `lastWords` before it leaves, so that these are printed.
+   * process alive until then; may be repeated. If no task is unfinished, it waits for `lastWords`
+   * before it leaves, so that these are printed.
    */
   close(lastWords?: () => Promise<void>): Promise<void> {
     this.retain()
@@ -306,7 +310,7 @@ export class ClientConnection {
     return this.#closed
   }
 
-  /** Stops the whole cluster, and ends this client. Rejects as `Client.shutdown`. */
+  /** Stops the whole cluster, and closes this client. Rejects like `Client.shutdown`. */
   async shutdown(): Promise<void> {
     if (this.#hasClosed) throw new ClientClosedError()
     let call = this.#shutdown
@@ -404,7 +408,7 @@ export class ClientConnection {
     })
   }
 
-  /** What the machine was responsible for is ended here. */
+  /** Everything that the machine was responsible for ends here. */
   #onFault(error: unknown): void {
     this.#logger.error('the client failed and is closed', { error: String(error) })
     const report = { metadata: NO_BYTES, worker: NOBODY, failedTaskId: undefined, isLocal: true }
@@ -412,7 +416,7 @@ export class ClientConnection {
     for (const { owner } of this.#machine.unfinished()) owner.fail(error, report)
     this.#results.endAll('closed', () => true)
     this.explanations.endAll()
-    // Those that wait for room, or for their input, have no task that could tell them.
+    // Feeders that wait for room, or for their input, have no task that could notify them.
     this.feeders.close()
     this.#onShutdownAnswer('closed', String(error))
     this.#tellQuiet()

@@ -5,12 +5,12 @@ import { addressOrDefault } from './options.js'
 
 const ADDRESS = 'tcp://127.0.0.1:2345'
 
-test('an address that is given is taken as it is, whatever the environment says', () => {
+test('a given address is used, whatever the environment says', () => {
   assert.equal(addressOrDefault('anything', { SCALER_ADDRESS: ADDRESS }), 'anything')
   assert.equal(addressOrDefault('', { SCALER_ADDRESS: ADDRESS }), '')
 })
 
-test('without an address that of the environment is taken', () => {
+test('without an address, that of the environment is used', () => {
   assert.equal(addressOrDefault(undefined, { SCALER_ADDRESS: ` ${ADDRESS}\n` }), ADDRESS)
 })
 
@@ -23,7 +23,7 @@ test('without any address the error says how to give one', () => {
   }
 })
 
-test('a variable that is no address to connect to is told with its name', () => {
+test('a variable that is not an address to connect to is named in the error', () => {
   for (const wrong of ['localhost', 'tcp://*:2345', 'http://localhost:80', 'tcp://h:0']) {
     assert.throws(() => addressOrDefault(undefined, { SCALER_ADDRESS: wrong }), {
       constructor: ConfigError,
@@ -32,13 +32,16 @@ test('a variable that is no address to connect to is told with its name', () => 
   }
 })
 
-test('a promise or a cluster in the place of the address is told', () => {
+test('a promise or a cluster in the place of the address is named in the error', () => {
   const wrong = (given: unknown): unknown => addressOrDefault(given as string, {})
   assert.throws(() => wrong(Promise.resolve('tcp://127.0.0.1:1')), /got a promise; await/)
-  assert.throws(() => wrong({ address: 'tcp://127.0.0.1:1' }), /has its address as `address`/)
+  assert.throws(
+    () => wrong({ address: 'tcp://127.0.0.1:1' }),
+    /the address of a cluster is its `address`/,
+  )
 })
 
-test('options in the place of the address are told', () => {
+test('options in the place of the address are named in the error', () => {
   const options = { timeoutMs: 1 } as unknown as string
   assert.throws(() => addressOrDefault(options, {}), /options are the second argument/)
 })

@@ -28,7 +28,7 @@ test('a future is an argument: its task waits for it and gets its result', async
   assert.deepEqual(client.scheduler.faults, [])
 })
 
-test('a large result does not pass through the client, and goes when it is not needed', async () => {
+test('a large result does not pass through the client, and is freed when it is not needed', async () => {
   const client = testClient()
   let large: Future<string> | undefined = submit(client, text, LARGE)
   const length = submit(client, lengthOf, large)
@@ -41,7 +41,7 @@ test('a large result does not pass through the client, and goes when it is not n
   await until(() => [...client.scheduler.objects.values()].every((one) => one.length < LARGE))
 })
 
-test('a future that has ended is an argument as well, fetched or not', async () => {
+test('a settled future is an argument as well, fetched or not', async () => {
   const client = testClient()
   const small = submit(client, add, 1, 2)
   const fetched = submit(client, text, LARGE)
@@ -54,7 +54,7 @@ test('a future that has ended is an argument as well, fetched or not', async () 
   assert.deepEqual(client.scheduler.faults, [])
 })
 
-test('what needs a future that fails, or has failed, fails with the same error', async () => {
+test('a task that needs a future that fails, or has failed, fails with the same error', async () => {
   const client = testClient()
   const failing = submit(client, boom)
   const early = submit(client, add, failing, 1)
@@ -69,7 +69,7 @@ test('what needs a future that fails, or has failed, fails with the same error',
   assert.equal(client.connection.unfinishedTasks, 0)
 })
 
-test('what needs a future that is cancelled, or was, is cancelled', async () => {
+test('a task that needs a future that is cancelled, or was, is cancelled', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const future = submit(client, add, 1, 2)
@@ -108,7 +108,7 @@ test('the reason of a cancel reaches maps and graphs that need the future, and w
   }
 })
 
-test('the reason of a cancelled graph reaches what needs its targets', async () => {
+test('the reason of a cancelled graph reaches tasks that need its targets', async () => {
   const client = testClient({ takesGraphs: true })
   client.scheduler.isHolding = true
   const graph = client.submitter.get({ n: [add, 1, 2] }, ['n'])
@@ -119,7 +119,7 @@ test('the reason of a cancelled graph reaches what needs its targets', async () 
   }
 })
 
-test('a task that needs another one and is cancelled itself has no reason but its own', async () => {
+test('a cancelled task that needs another one has only its own reason', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const future = submit(client, add, 1, 2)
@@ -133,19 +133,19 @@ test('a task that needs another one and is cancelled itself has no reason but it
   await assert.rejects(later, (error: Error) => error.cause === undefined)
 })
 
-test('what is no future of one task cannot be an argument, and the refusal says what can', async () => {
+test('only the future of one task can be an argument, and the refusal says what to pass instead', async () => {
   const client = new Client('tcp://127.0.0.1:1')
   const mapped = client.map(lengthOf, ['a'])
   const graph = client.get({ n: [add, 1, 2] }, ['n'])
   const futures = [
-    [client.submit(text, [mapped] as never), /argument 1 -> \[0\]: what map returns .* await it/],
+    [client.submit(text, [mapped] as never), /argument 1 -> \[0\]: the result of map .* await it/],
     [
       client.submit(text, mapped as never),
-      /argument 1: what map returns cannot be part of a value/,
+      /argument 1: the result of map cannot be part of a value/,
     ],
     [
       client.submit(text, { graph } as never),
-      /-> graph: what get returns .* pass one of its futures/,
+      /-> graph: the result of get .* pass one of its futures/,
     ],
   ] as const
   for (const [future, message] of futures) {
@@ -160,7 +160,7 @@ test('what is no future of one task cannot be an argument, and the refusal says 
   await assert.rejects(graph)
 })
 
-test('a failure counts as looked after when something else was made of the future', async (context) => {
+test('a failure counts as observed when a promise was derived from the future', async (context) => {
   const warn = context.mock.method(process, 'emitWarning', () => {})
   const client = testClient()
   const failing = submit(client, boom)
@@ -194,7 +194,7 @@ test('futures are inputs of maps, alone or among others', async () => {
   assert.deepEqual(await client.submitter.map(add, inputs, {}, true), [6, 7])
 })
 
-test('a map fails with the first of its inputs that is a future and fails', async () => {
+test('a map fails with the first of its input futures that fails', async () => {
   const client = testClient()
   const failing = submit(client, boom)
   await assert.rejects(client.submitter.map(lengthOf, ['a', failing], {}, false), RangeError)
@@ -206,7 +206,7 @@ test('a map fails with the first of its inputs that is a future and fails', asyn
   )
 })
 
-test('waiting tasks are no work for the scheduler, and keep the process alive', async () => {
+test('waiting tasks are not sent to the scheduler, and keep the process alive', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const a = submit(client, add, 1, 2)
@@ -222,14 +222,14 @@ test('waiting tasks are no work for the scheduler, and keep the process alive', 
   assert.equal(client.link.isRef, false)
 })
 
-test('a task that is submitted from within the end of the one that it needs gets its value', async () => {
+test('a task that is submitted from within the end of its dependency gets its value', async () => {
   const client = testClient()
   const a = submit(client, text, LARGE)
   const b = await a.then(() => submit(client, lengthOf, a))
   assert.equal(b, LARGE)
 })
 
-test('results that were lost with the scheduler are made again for who needs them', async () => {
+test('results lost with the scheduler are computed again for tasks that need them', async () => {
   const client = testClient()
   const large = submit(client, text, LARGE)
   await until(() => large.state === 'done')

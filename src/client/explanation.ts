@@ -1,4 +1,5 @@
-// What is with a task, as users see it: made of what the client knows and the scheduler answers.
+// The status of a task, as users see it: from the facts that the client knows and the scheduler's
+// answer.
 
 import { idToHex, type TaskId } from '../base/ids.js'
 import type { WaitingReason } from '../base/waiting-reason.js'
@@ -13,25 +14,25 @@ import { waitingReasonOf } from '../wire/wait-reason.js'
 import type { TaskOwner } from './future/home.js'
 import type { TaskProfile } from './future/profile.js'
 
-// Why tasks wait, in words for people: one wording for warnings and errors.
+// Why tasks wait, in words for people: the same wording for warnings and errors.
 
 /** Why something waits, and the same in words. */
 export interface WaitingState {
   readonly reason: WaitingReason
   readonly text: string
-  /** What the task asks for that nobody offers. */
+  /** The required capabilities that no worker offers. */
   readonly needs?: string | undefined
 }
 
-/** What is the matter, and what can be done about it; without a full stop. */
+/** The reason and the remedy, without a full stop. */
 interface WaitingText {
   readonly what: string
   readonly advice: string
 }
 
 /**
- * Why tasks wait for the scheduler at `address`. `detail`: what its connection says, what the tasks
- * ask for that nobody offers, or ''.
+ * Why tasks wait for the scheduler at `address`. `detail`: the state of its connection, the
+ * required capabilities that no worker offers, or ''.
  */
 export function describeWaiting(reason: WaitingReason, address: string, detail = ''): WaitingText {
   switch (reason) {
@@ -52,8 +53,10 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
       }
     case 'no-capability':
       return {
-        what: `no worker of the scheduler at ${address} has what they ask for${named(detail)}`,
-        advice: 'start one that has it (scaler_cluster --capabilities …), or ask for less',
+        what:
+          `no worker of the scheduler at ${address} offers the required capabilities` +
+          named(detail),
+        advice: 'start one that does (scaler_cluster --capabilities …), or require less',
       }
     case 'all-busy':
       return {
@@ -63,10 +66,10 @@ export function describeWaiting(reason: WaitingReason, address: string, detail =
     case 'limit':
       return {
         what: `the queue of the scheduler at ${address} is full`,
-        advice: 'they are sent as it empties; add workers, or raise maxNumberOfTasksWaiting',
+        advice: 'they are sent as the queue empties; add workers, or raise maxNumberOfTasksWaiting',
       }
     case 'dependency':
-      return { what: 'it needs the result of a task that has not ended', advice: '' }
+      return { what: 'it needs the result of an unfinished task', advice: '' }
   }
 }
 
@@ -92,19 +95,23 @@ export function warnOfWaiting(warning: WaitingWarning, address: string): void {
 export interface TaskExplanation {
   /** The id of the task, in hex. */
   readonly task: string
-  /** As `Future.state`, but what the scheduler knows by now. */
+  /** Like `Future.state`, but as the scheduler knows it at this moment. */
   readonly state: TaskWhereabouts | 'done' | 'failed' | 'cancelled'
-  /** Why it waits; undefined if it does not, or nobody knows. */
+  /** Why it waits; undefined if it does not, or if the reason is unknown. */
   readonly reason: WaitingReason | undefined
   /** The same in words; empty if it does not wait. */
   readonly text: string
-  /** What it asks for that no worker offers, such as `gpu=1`; with the reason `no-capability`. */
+  /**
+   * The required capabilities that no worker offers, such as `gpu=1`; with the reason
+   * `no-capability`.
+   */
   readonly needs: string | undefined
   /** The tasks whose results it needs first, in hex, at most 20; with the reason `dependency`. */
   readonly dependsOn: readonly string[]
   /**
-   * Each time that a worker had the task, the oldest first and the last 20 at most. What a worker
-   * gave back without having begun it is none. A scheduler that was restarted knows none before.
+   * Each time that a worker had the task, oldest first, the last 20 at most. Tasks that a worker
+   * returned without starting them do not count. A restarted scheduler knows only attempts since
+   * its restart.
    */
   readonly attempts: readonly TaskAttempt[]
 }
@@ -113,19 +120,20 @@ export interface TaskExplanation {
 export interface TaskAttempt {
   /** The identity of the worker, as in logs and profiles. */
   readonly worker: string
-  /** When the worker was given it; undefined where that is not known. */
+  /** When the task was assigned to the worker; undefined if that is not known. */
   readonly startedAt: Date | undefined
-  /** For how long the worker had it, or has had it so far, in milliseconds. */
+  /** For how long the worker had it, or has had it until now, in milliseconds. */
   readonly durationMs: number
   /**
-   * `assigned`: it has it, and has not begun it as far as is known (see `Future.state`). `running`:
-   * it has begun it. `success` and `failed`: the last attempt ended so. `retried`: the function
-   * failed, and the task was run again. `worker-lost`: the worker left, or was lost.
+   * `assigned`: it has the task, and has not started it as far as is known (see `Future.state`).
+   * `running`: it has started it. `success` and `failed`: the outcome of the last attempt.
+   * `retried`: the function failed, and the task was run again. `worker-lost`: the worker left, or
+   * was lost.
    */
   readonly outcome: 'assigned' | 'running' | 'success' | 'failed' | 'retried' | 'worker-lost'
 }
 
-/** What the client knows by itself of a task that has not ended. */
+/** The client's own knowledge of an unfinished task. */
 interface LocalKnowledge {
   readonly taskId: TaskId
   readonly state: TaskWhereabouts
@@ -134,7 +142,7 @@ interface LocalKnowledge {
   readonly address: string
 }
 
-/** How a task has ended. */
+/** The outcome of a task. */
 interface EndedTask {
   readonly taskId: TaskId
   readonly state: 'done' | 'failed' | 'cancelled'
@@ -150,12 +158,12 @@ const OUTCOMES: Readonly<Record<AttemptOutcome, TaskAttempt['outcome']>> = {
   workerLost: 'worker-lost',
 }
 
-/** So many dependencies are named. */
+/** The most dependencies to name. */
 const MAX_NAMED = 20
 
 const NOT_WAITING = { reason: undefined, text: '', needs: undefined, dependsOn: [] } as const
 
-/** Attempts that a scheduler tells at `nowMS`, by this clock. */
+/** Attempts that a scheduler reported at `nowMs`, by this clock. */
 function attemptsFrom(sent: readonly SentAttempt[], nowMS: number): readonly TaskAttempt[] {
   return sent.map(({ worker, outcome, agoMS, forMS }) => {
     const startedAt = new Date(nowMS - agoMS)
@@ -163,7 +171,7 @@ function attemptsFrom(sent: readonly SentAttempt[], nowMS: number): readonly Tas
   })
 }
 
-/** Of a task that has ended. */
+/** Of a finished task. */
 export function explainEnd({ taskId, state, profile, attempts }: EndedTask): TaskExplanation {
   const outcome = state === 'done' ? 'success' : 'failed'
   const last =
@@ -174,7 +182,7 @@ export function explainEnd({ taskId, state, profile, attempts }: EndedTask): Tas
   return { task: idToHex(taskId), state, ...NOT_WAITING, attempts: all }
 }
 
-/** Of a task that has not ended: by what the scheduler says, if it knows the task. */
+/** Of an unfinished task: from the scheduler's answer, if it knows the task. */
 export function explainUnfinished(
   local: LocalKnowledge,
   sent: SentExplanation | undefined,
@@ -205,9 +213,9 @@ function localPart({ state, waiting, dependsOn }: LocalKnowledge): Omit<TaskExpl
   return { state, reason, text, needs, dependsOn: ids, attempts: [] }
 }
 
-// What a client has asked about its tasks, and what it was told of their attempts.
+// The questions of a client about its tasks, and the reported attempts.
 
-/** Somebody waits for what the scheduler says of a task. */
+/** Receives the scheduler's answer about a task. */
 interface Question {
   readonly promise: Promise<SentExplanation | undefined>
   readonly resolve: (explanation: SentExplanation | undefined) => void
@@ -217,15 +225,15 @@ interface Question {
 export class Explanations {
   readonly #ask: (id: TaskId) => void
   readonly #questions = new Map<TaskId, Question>()
-  /** Of tasks that have ended. */
+  /** Of finished tasks. */
   readonly #attempts = new WeakMap<TaskOwner, readonly TaskAttempt[]>()
 
-  /** `ask` has `answer` called for the task, whatever happens. */
+  /** `ask` calls `answer` for the task in any case. */
   constructor(ask: (id: TaskId) => void) {
     this.#ask = ask
   }
 
-  /** What the scheduler says of a task that has not ended; undefined if it says nothing. */
+  /** The scheduler's answer about an unfinished task; undefined if there is none. */
   of(id: TaskId): Promise<SentExplanation | undefined> {
     const known = this.#questions.get(id)
     if (known !== undefined) return known.promise
@@ -236,24 +244,24 @@ export class Explanations {
     return promise
   }
 
-  /** The answer, or that there will be none. */
+  /** The answer, or the notice that there will be none. */
   answer(id: TaskId, explanation: SentExplanation | undefined): void {
     const question = this.#questions.get(id)
     this.#questions.delete(id)
     question?.resolve(explanation)
   }
 
-  /** There will be no answers any more. */
+  /** There will be no more answers. */
   endAll(): void {
     for (const id of this.#questions.keys()) this.answer(id, undefined)
   }
 
-  /** The attempts of a task that ends now, but for the last. */
+  /** The attempts of a task that ends now, except the last. */
   remember(owner: TaskOwner, attempts: readonly SentAttempt[]): void {
     this.#attempts.set(owner, attemptsFrom(attempts, Date.now()))
   }
 
-  /** Those of a task that has ended. */
+  /** Those of a finished task. */
   attemptsOf(owner: TaskOwner): readonly TaskAttempt[] {
     return this.#attempts.get(owner) ?? []
   }

@@ -1,6 +1,6 @@
-// For tests of the client: a scheduler that runs the functions itself, in this process, and notes
-// what the protocol does not allow. Knows nothing of sockets, so that it serves tests with and
-// without them.
+// For tests of the client: a scheduler that runs the functions itself, in this process, and records
+// violations of the protocol. Independent of sockets, so that it serves tests with and without
+// them.
 
 import { NO_BYTES, bytesToLatin1 } from '../base/bytes.js'
 import { FEATURE_GRAPHS, FEATURE_INLINE, FEATURE_TASK_UPDATES } from '../base/features.js'
@@ -26,15 +26,15 @@ import {
 import { joinChunks, splitChunks } from '../wire/object-content.js'
 import { FakeGraphs } from './graph/fake-graphs.kit.js'
 
-/** What kind of scheduler it is. */
+/** The kind of scheduler. */
 export interface FakeSchedulerOptions {
   /** Its id; '' = it behaves as version 1.9.9. Default: `scheduler-id-001`. */
   readonly id?: string
   /** Results up to this size travel inside the TaskResult, if it is not a 1.9.9 one. */
   readonly inlineLimitBytes?: number
-  /** It takes graphs. Default: they come as tasks. */
+  /** Whether it accepts graphs. By default they arrive as tasks. */
   readonly takesGraphs?: boolean
-  /** What it runs functions by. Default: that of the default serializer. */
+  /** The codec of its functions. Default: that of the default serializer. */
   readonly codec?: TaskCodec
 }
 
@@ -42,10 +42,10 @@ export interface FakeSchedulerOptions {
 export class FakeScheduler {
   /** All messages but heartbeats. */
   readonly received: Message[] = []
-  /** What clients did that the protocol does not allow. */
+  /** Violations of the protocol by clients. */
   readonly faults: string[] = []
   readonly objects: Map<ObjectId, Uint8Array> = new Map()
-  /** Tasks that have not ended, in order of arrival. */
+  /** Unfinished tasks, in order of arrival. */
   readonly unfinished: Map<TaskId, Task> = new Map()
   readonly graphs: FakeGraphs | undefined
   heartbeats = 0
@@ -55,11 +55,11 @@ export class FakeScheduler {
   isHolding = false
   /** Clients may not shut the cluster down. */
   isProtected = false
-  /** What the contents of all objects took that clients have sent, in bytes. */
+  /** The size of all objects that clients have sent, in bytes. */
   uploadedBytes = 0
   /** The last heartbeat. */
   heartbeat: ClientHeartbeat | undefined
-  /** The most tasks that were unfinished at a time. */
+  /** The most tasks that were unfinished at the same time. */
   maxUnfinished = 0
   id: string
   readonly #inlineLimitBytes: number
@@ -87,14 +87,14 @@ export class FakeScheduler {
     return this.id !== ''
   }
 
-  /** The kinds of all messages that came, but heartbeats. */
+  /** The kinds of all received messages, except heartbeats. */
   get kinds(): string[] {
     return this.received.map((message) =>
       message.kind === 'objectInstruction' ? message.instructionType : message.kind,
     )
   }
 
-  /** Everything is forgotten, as after a restart. */
+  /** Forgets everything, as after a restart. */
   restart(id: string = this.id): void {
     this.id = id
     this.objects.clear()
@@ -107,7 +107,7 @@ export class FakeScheduler {
     this.#clients.delete(client)
   }
 
-  /** Runs what was held back. */
+  /** Runs the held tasks. */
   release(): void {
     this.isHolding = false
     for (const task of this.unfinished.values()) void this.#run(task)
@@ -147,7 +147,7 @@ export class FakeScheduler {
     }
   }
 
-  /** Tells the client how far a task is. */
+  /** Reports the progress of a task to the client. */
   report(task: Task, done: number, total: number): void {
     const { taskId, source } = task
     this.#send(source, { kind: 'taskUpdate', taskId, update: 'progress', done, total })

@@ -23,7 +23,7 @@ test('the same content has the same object id, other content another', () => {
   assert.notEqual(ids.of(Buffer.from('x')), new ObjectIds(identity('you')).of(Buffer.from('x')))
 })
 
-test('task ids have 16 bytes and do not repeat, over the end of a block', () => {
+test('task ids have 16 bytes and do not repeat, even across blocks', () => {
   const ids = new TaskIds()
   const seen = new Set<string>()
   const count = 2 ** 17 + 10
@@ -35,7 +35,7 @@ test('task ids have 16 bytes and do not repeat, over the end of a block', () => 
   assert.equal(seen.size, count)
 })
 
-test('the task ids of one client differ in what people read of them', () => {
+test('the task ids of one client differ in the part that people read', () => {
   const ids = new TaskIds()
   const seen = new Set(Array.from({ length: 1_000 }, () => idToHex(ids.next()).slice(0, 8)))
   assert.equal(seen.size, 1_000)

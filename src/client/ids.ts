@@ -1,4 +1,4 @@
-// The ids that a client makes: its own, those of its tasks, and those of what it stores.
+// The ids that a client makes: its own, those of its tasks, and those of its stored objects.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { bytesToLatin1 } from '../base/bytes.js'
@@ -20,7 +20,7 @@ export function newClientIdentity(): Identity {
   return identity(`${process.pid}|Client|${randomBytes(16).toString('hex')}`)
 }
 
-/** The ids of what one client stores (docs/protocol.md#object-ids). */
+/** The ids of the objects that one client stores (docs/protocol.md#object-ids). */
 export class ObjectIds {
   readonly #prefix: string
 
@@ -35,8 +35,8 @@ export class ObjectIds {
   }
 
   /**
-   * The id of some content: the same for the same bytes. A function with attachments also has the
-   * same id only with the same ones.
+   * The id of some content: the same for the same bytes. The id of a function also depends on its
+   * attachments.
    */
   of(content: Uint8Array, attachmentIds: readonly ObjectId[] = []): ObjectId {
     const hash = createHash('sha256').update(content)

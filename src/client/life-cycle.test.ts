@@ -20,7 +20,7 @@ async function cancelError(future: PromiseLike<unknown>): Promise<TaskCancelledE
   return error
 }
 
-test('clear cancels futures and maps; the client can be used on', async () => {
+test('clear cancels futures and maps; the client remains usable', async () => {
   const client = testClient()
   const { submitter, scheduler } = client
   scheduler.isHolding = true
@@ -51,7 +51,7 @@ test('a map that only waits for its consumer is cancelled as well', async () => 
   await assert.rejects(rest, TaskCancelledError)
 })
 
-test('clear resolves at once without a scheduler, and rejects after close', async () => {
+test('clear resolves immediately without a scheduler, and rejects after close', async () => {
   const client = testClient({ isConnected: false })
   const future = client.submitter.submit(double, [1])
   await client.connection.clear()
@@ -61,7 +61,7 @@ test('clear resolves at once without a scheduler, and rejects after close', asyn
   await closing
 })
 
-test('clear does not wait for a link that is lost meanwhile', async () => {
+test('clear does not wait for a connection that is lost meanwhile', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   await until(() => client.scheduler.heartbeats > 0)
@@ -77,7 +77,7 @@ test('clear does not wait for a link that is lost meanwhile', async () => {
   for (const ended of [future, large]) await cancelError(ended)
 })
 
-test('shutdown ends the cluster and the client, with what is unfinished', async () => {
+test('shutdown stops the cluster and closes the client, with all unfinished work', async () => {
   const client = testClient()
   const { connection, submitter, scheduler } = client
   scheduler.isHolding = true
@@ -98,7 +98,7 @@ test('shutdown ends the cluster and the client, with what is unfinished', async 
   assert.equal(client.link.isClosed, true)
 })
 
-test('a protected scheduler refuses, and the client can be used on', async () => {
+test('a protected scheduler refuses, and the client remains usable', async () => {
   const client = testClient()
   client.scheduler.isProtected = true
   await assert.rejects(client.connection.shutdown(), ProtectedModeError)
@@ -175,14 +175,14 @@ test('progress reaches the future while its task runs', async () => {
   ])
 })
 
-test('what a future costs says who ran it', async () => {
+test('the profile of a future names its worker', async () => {
   const client = testClient()
   const future = client.submitter.submit(double, [1])
   await future
   assert.equal(future.profile?.worker, identity('worker 1'))
 })
 
-test('cancel in the same tick, twice, and after the end', async () => {
+test('cancel works in the same tick, twice, and after the end', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   const before = client.scheduler.received.length

@@ -1,5 +1,5 @@
-// For tests of the client: a link to a fake scheduler without sockets, which breaks when told to,
-// and a client on top of it.
+// For tests of the client: a link to a fake scheduler without sockets, which breaks on request, and
+// a client on top of it.
 
 import assert from 'node:assert/strict'
 import { joinBytes, NO_BYTES } from '../base/bytes.js'
@@ -51,7 +51,7 @@ export class MemoryLink implements ClientSocket {
   isConnected = false
   isRef = true
   isClosed = false
-  /** `send` says that there is no room. */
+  /** `send` reports that there is no room. */
   isFull = false
   readonly #setup: ClientSocketSetup
   #toClient: Buffer[] = []
@@ -95,7 +95,7 @@ export class MemoryLink implements ClientSocket {
     this.#setup.handler.onConnect()
   }
 
-  /** The connection is lost; what was on its way is lost, too. */
+  /** The connection is lost, with all messages in transit. */
   lose(reason = 'connection reset'): void {
     this.isConnected = false
     this.#toClient = []
@@ -117,12 +117,12 @@ export class MemoryLink implements ClientSocket {
     this.#setup.handler.onProgress?.()
   }
 
-  /** Hands the client frames as they are. */
+  /** Passes frames to the client as they are. */
   inject(...frames: Buffer[]): void {
     this.#setup.handler.onMessages(frames)
   }
 
-  /** As a socket: what one turn of the scheduler sends arrives together. */
+  /** Like a socket: everything that the scheduler sends in one turn arrives together. */
   #deliver(to: Identity, message: Message): void {
     assert.equal(to, this.#setup.identity)
     if (!this.isConnected) return
@@ -135,7 +135,7 @@ export class MemoryLink implements ClientSocket {
   }
 }
 
-/** What a test has of one client. */
+/** A client and its parts, for a test. */
 export interface TestClient {
   readonly connection: ClientConnection
   readonly submitter: Submitter
@@ -146,11 +146,11 @@ export interface TestClient {
   readonly scheduler: FakeScheduler
 }
 
-/** What a test wants of its client. */
+/** The options of a test's client. */
 export interface TestClientOptions extends FakeSchedulerOptions {
   readonly client?: ClientOptions
   readonly clock?: Clock
-  /** As of a client inside of tasks. */
+  /** As for a client inside tasks. */
   readonly worker?: Identity
   /** Instead of the client's serializer. That of the scheduler is `codec`. */
   readonly clientCodec?: TaskCodec
@@ -158,7 +158,7 @@ export interface TestClientOptions extends FakeSchedulerOptions {
   readonly isConnected?: boolean
 }
 
-/** A client on a memory link, connected unless told otherwise. */
+/** A client on a memory link, connected by default. */
 export function testClient(options: TestClientOptions = {}): TestClient {
   let link: MemoryLink | undefined
   const { clientCodec: codec } = options

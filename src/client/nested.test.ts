@@ -54,7 +54,7 @@ class Scope implements TaskScope {
   }
 }
 
-/** Calls `fn` inside of a task. */
+/** Calls `fn` inside a task. */
 function inside<R>(scope: Scope, fn: () => R): R {
   try {
     return taskScopes.run(scope, fn)
@@ -67,7 +67,7 @@ function sentTasks({ scheduler }: TestClient) {
   return scheduler.received.flatMap((message) => (message.kind === 'task' ? [message] : []))
 }
 
-test('what is submitted inside of a task is its child, and one more urgent', async () => {
+test('tasks submitted inside a task are its children, with a higher priority', async () => {
   const client = testClient()
   const scope = new Scope(4)
   const future = inside(scope, () => client.submitter.submit(double, [1]))
@@ -80,7 +80,7 @@ test('what is submitted inside of a task is its child, and one more urgent', asy
   assert.equal(decodeTaskFlags(other?.metadata ?? Buffer.alloc(0)).priority, 0)
 })
 
-test('tasks that run beside each other keep their children apart', async () => {
+test('tasks that run at the same time keep their children separate', async () => {
   const client = testClient()
   const scopes = [new Scope(1, HOST, 'one'), new Scope(5, HOST, 'two')] as const
   const { submitter } = client
@@ -106,7 +106,7 @@ test('tasks that run beside each other keep their children apart', async () => {
   )
 })
 
-test('the priority of a view adds to that', async () => {
+test('the priority of a view is added to that', async () => {
   const client = testClient()
   const view = client.with({ priority: 10 })
   await inside(new Scope(4), () => view.submit(double, [1]))
@@ -114,7 +114,7 @@ test('the priority of a view adds to that', async () => {
   assert.equal(decodeTaskFlags(child?.metadata ?? Buffer.alloc(0)).priority, 15)
 })
 
-test('a scope is told of each child once when it starts and once when it ends', async () => {
+test('a scope is notified of each child once when it starts and once when it ends', async () => {
   const client = testClient()
   const scope = new Scope()
   const { submitter } = client
@@ -137,7 +137,7 @@ test('a scope is told of each child once when it starts and once when it ends', 
   assert.equal(scope.started, 5)
 })
 
-test('a result that stays in the cluster has ended; fetching it counts for nothing', async () => {
+test('a result that stays in the cluster has ended; fetching it does not count', async () => {
   const client = testClient()
   const scope = new Scope()
   const future = inside(scope, () => client.submitter.submit(text, [20_000]))
@@ -177,7 +177,7 @@ test('closing the client ends all children', async () => {
   assert.equal(scope.open, 0)
 })
 
-test('a client inside of tasks says where it lives, and keeps nothing alive', async () => {
+test('a client inside tasks names its worker, and keeps nothing alive', async () => {
   const client = testClient({ worker: identity('worker 7') })
   client.link.isRef = false
   client.scheduler.isHolding = true
@@ -189,13 +189,13 @@ test('a client inside of tasks says where it lives, and keeps nothing alive', as
   assert.equal(await future, 2)
 })
 
-test('a client outside of tasks lives with no worker', async () => {
+test('a client outside tasks has no worker', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   assert.equal(client.scheduler.heartbeat?.worker, '')
 })
 
-test('outside of tasks there is no current client', () => {
+test('outside tasks there is no current client', () => {
   assert.throws(() => currentClient(), TaskNotFoundError)
 })
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 
-/** What a program that uses clients has written to stderr, and how it ended. */
+/** The stderr of a program that uses clients, and its exit. */
 async function run(program: string): Promise<{ readonly code: unknown; readonly stderr: string }> {
   const path = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
   const source = `
@@ -22,7 +22,7 @@ function warnings(stderr: string): string[] {
   return stderr.match(/\[SCALER_UNCLOSED_CLIENT\].*/g) ?? []
 }
 
-test('a program that has not closed its client is told, once, and ends as it would', async () => {
+test('a program that has not closed its client gets one warning, and exits as usual', async () => {
   const { code, stderr } = await run(`
     new Client('tcp://127.0.0.1:1').with({ priority: 1 })
     process.exitCode = 3`)
@@ -44,7 +44,7 @@ test('with several clients there is one warning that names them all', async () =
   assert.equal(code, 0)
 })
 
-test('a program that has closed its clients, or ends by itself, is told nothing', async () => {
+test('a program that has closed its clients, or exits by itself, gets no warning', async () => {
   for (const program of [
     `await new Client('tcp://127.0.0.1:1')[Symbol.asyncDispose]()`,
     `await new Client('tcp://127.0.0.1:1').disconnect()`,
@@ -54,7 +54,7 @@ test('a program that has closed its clients, or ends by itself, is told nothing'
   }
 })
 
-test('nor is a process in which only tasks have clients', async () => {
+test('a process with clients only inside tasks gets no warning', async () => {
   const { code, stderr } = await run(`
     const settings = checkClientOptions({})
     Client.inside({ address: 'tcp://127.0.0.1:1', settings, worker: 'w' }).submit(() => 1)`)

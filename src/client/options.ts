@@ -1,6 +1,5 @@
-// The options of a client: names, defaults and bounds, from which code, commands and documents are
-// fed. Apart from their check, because that loads the serializer, for which no `--help` should
-// wait.
+// The options of a client: names, defaults and bounds, used by code, commands and documents.
+// Separate from their check, because that loads the serializer, which `--help` should not wait for.
 
 import { basename } from 'node:path'
 import { ConfigError } from '../base/errors.js'
@@ -22,26 +21,26 @@ import { isSerializer } from '../serializer/task-codec.js'
 import { parseConnectAddress } from '../transport/address.js'
 import type { OutputPlace } from '../wire/message.js'
 
-/** What a client can be told. Times are in milliseconds, sizes in bytes. */
+/** The options of a client. Times are in milliseconds, sizes in bytes. */
 export interface ClientOptions {
   /**
-   * 60,000: unfinished tasks fail with `DisconnectedError` when nothing was heard from the
-   * scheduler for so long. `Client.connect` waits for so long, too. 1 to 2,147,483,647.
+   * 60,000: unfinished tasks fail with `DisconnectedError` if the scheduler is silent for this
+   * long. `Client.connect` waits for this long, too. 1 to 2,147,483,647.
    */
   readonly timeoutMs?: number | undefined
   /**
-   * 2,000, or a quarter of `timeoutMs` if that is less: how often the client tells the scheduler
-   * that it lives. 1 to 3,600,000, and less than `timeoutMs`.
+   * 2,000, or a quarter of `timeoutMs` if that is less: the interval between heartbeats to the
+   * scheduler. 1 to 3,600,000, and less than `timeoutMs`.
    */
   readonly heartbeatIntervalMs?: number | undefined
   /**
-   * `defaultSerializer`: functions, classes and all standard values by value. Another one is
+   * `defaultSerializer`: functions, classes and all standard values by value. A custom one is
    * called for the function, each argument and each result, here and on the workers, to which it
-   * travels as it is when the client is made: an object, or a class, with the functions
-   * `serialize` and `deserialize`. Errors always travel by the default one.
+   * travels in its state when the client is created: an object, or a class, with the functions
+   * `serialize` and `deserialize`. Errors always use the default serializer.
    */
   readonly serializer?: Serializer | undefined
-  /** False: whether to ask workers for CPU time and peak memory of every task. */
+  /** False: whether workers measure CPU time and peak memory of every task. */
   readonly profiling?: boolean | undefined
   /**
    * 8,192: serialized arguments up to this size travel inside the task message; larger ones are
@@ -49,26 +48,27 @@ export interface ClientOptions {
    */
   readonly inlineLimitBytes?: number | undefined
   /**
-   * True: after a lost link or a restarted scheduler, go on without losing a future. False: the
-   * first lost link fails every unfinished future with `DisconnectedError`, and ends the client.
+   * True: after a lost connection or a restarted scheduler, continue without losing a future.
+   * False: the first lost connection fails every unfinished future with `DisconnectedError`, and
+   * closes the client.
    */
   readonly reconnect?: boolean | undefined
   /**
-   * 1,000,000: a `map` pulls no further input while so many tasks are unfinished. 1 to
+   * 1,000,000: a `map` pulls no further input while this many tasks are unfinished. 1 to
    * 4,294,967,295.
    */
   readonly maxUnfinishedTasks?: number | undefined
   /**
-   * Where goes what tasks write to stdout and stderr, with `console.log` or otherwise. `'forward'`:
-   * to stdout and stderr of this program. `'log'`: to the log of their worker. `'off'`: nowhere.
-   * Default: `SCALER_OUTPUT` if that is set (`scaler run` sets it); else `'forward'` where the
-   * cluster was started in this process (`Client.local`, `SchedulerClusterCombo`) and `'log'`
-   * elsewhere. What tasks submit themselves prints where they do.
+   * The destination of stdout and stderr of tasks, from `console.log` or otherwise. `'forward'`:
+   * stdout and stderr of this program. `'log'`: the log of their worker. `'off'`: none. Default:
+   * `SCALER_OUTPUT` if set (`scaler run` sets it); else `'forward'` if the cluster was started in
+   * this process (`Client.local`, `SchedulerClusterCombo`) and `'log'` otherwise. Output of child
+   * tasks goes to the same destination.
    */
   readonly output?: 'forward' | 'log' | 'off' | undefined
   /**
-   * What people see of this client where clients are listed. Default: the file name of the program
-   * (`node` if it has none). 1 to 128 characters, none of them for control.
+   * The name of this client in lists of clients. Default: the file name of the program (`node` if
+   * it has none). 1 to 128 characters, without control characters.
    */
   readonly name?: string | undefined
   /** Silent by default. */
@@ -79,14 +79,14 @@ export interface ClientOptions {
 export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   timeoutMs: {
     type: { kind: 'duration', min: 1, max: 2_147_483_647 },
-    description: 'give the scheduler up when nothing was heard from it for so long',
+    description: 'give up if the scheduler is silent for this long',
     default: 60_000,
     flag: 'timeout-seconds',
     short: ['-t'],
   },
   heartbeatIntervalMs: {
     type: { kind: 'duration', min: 1, max: 3_600_000 },
-    description: 'how often the client says that it lives; less than the timeout',
+    description: 'the interval between heartbeats; less than the timeout',
     default: 2_000,
     defaultText: '2 seconds, or a quarter of the timeout if that is less',
     flag: 'heartbeat-interval',
@@ -94,12 +94,12 @@ export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   },
   serializer: {
     type: { kind: 'object' },
-    description: 'how functions, arguments and results become bytes',
+    description: 'converts functions, arguments and results to bytes',
     defaultText: 'functions, classes and all standard values by value',
   },
   profiling: {
     type: { kind: 'boolean' },
-    description: 'ask workers for CPU time and peak memory of every task',
+    description: 'measure CPU time and peak memory of every task',
     default: false,
     flag: 'profiling',
   },
@@ -111,24 +111,24 @@ export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   },
   reconnect: {
     type: { kind: 'boolean' },
-    description: 'go on after a lost link or a restarted scheduler',
+    description: 'continue after a lost connection or a restarted scheduler',
     default: true,
     flag: 'reconnect',
   },
   maxUnfinishedTasks: {
     type: { kind: 'integer', min: 1, max: 4_294_967_295 },
-    description: 'a map pulls no further input while so many tasks are unfinished',
+    description: 'a map pulls no further input while this many tasks are unfinished',
     default: 1_000_000,
     flag: 'max-unfinished-tasks',
   },
   output: {
     type: { kind: 'choice', choices: ['forward', 'log', 'off'] },
-    description: 'where goes what tasks write to stdout and stderr: to the program, or to the log',
-    defaultText: 'forward with a cluster of the same process, else log',
+    description: 'the destination of stdout and stderr of tasks: the program, or the log',
+    defaultText: 'forward with a cluster in the same process, else log',
   },
   name: {
     type: { kind: 'text' },
-    description: 'what people see of this client',
+    description: 'the name of this client in lists',
     defaultText: 'the file name of the program',
   },
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
@@ -165,8 +165,8 @@ export function checkClientOptions(
 }
 
 /**
- * The options of a client and those of its cluster, whose table that is; those that both have are
- * in both. Throws `ConfigError` for one that neither has, with the nearest name.
+ * The options of a client and those of its cluster, whose table is given; those that both have are
+ * in both results. Throws `ConfigError` for an unknown option, with the nearest name.
  */
 export function splitClientOptions<ClusterOptions extends object>(
   options: ClusterOptions & ClientOptions,
@@ -180,7 +180,7 @@ export function splitClientOptions<ClusterOptions extends object>(
   }
 }
 
-/** It is useless unless it comes more often than the timeout. */
+/** A heartbeat is useless unless it comes more often than the timeout. */
 function checkInterval(intervalMs: number | undefined, timeoutMs: number): number {
   const quarterMs = Math.max(1, Math.floor(timeoutMs / 4))
   const type = CLIENT_OPTIONS.heartbeatIntervalMs.type as NumberBounds
@@ -211,15 +211,15 @@ function checkSerializer(serializer: Serializer | undefined): Serializer {
   throw new ConfigError(`option serializer: expected ${expected}`)
 }
 
-// The address of programs that name none: `scaler run` sets it for the script that it runs, and
-// users for all that they start.
+// The address of programs that name none: `scaler run` sets it for its script, and users for all
+// programs that they start.
 
 /** Where it is taken from. */
 export const ADDRESS_VARIABLE = 'SCALER_ADDRESS'
 
 /**
- * `given`, or the address that `SCALER_ADDRESS` says. Throws `ConfigError` where there is neither,
- * saying how to set it, and for a variable that is no address.
+ * `given`, or the address in `SCALER_ADDRESS`. Throws `ConfigError` if there is neither, saying how
+ * to set it, and if the variable is not an address.
  */
 export function addressOrDefault(
   given: string | undefined,
@@ -228,8 +228,8 @@ export function addressOrDefault(
   if (typeof given === 'object') {
     const isPromise = typeof (given as { then?: unknown } | null)?.then === 'function'
     const what = isPromise
-      ? 'a promise; await what it gives first'
-      : 'an object; options are the second argument, and a cluster has its address as `address`'
+      ? 'a promise; await it first'
+      : 'an object; options are the second argument, and the address of a cluster is its `address`'
     throw new ConfigError(`address: expected a text, got ${what}`)
   }
   if (given !== undefined) return given
@@ -249,13 +249,13 @@ export function addressOrDefault(
   return address
 }
 
-/** Throws `ConfigError` for what is no address to connect to. */
+/** Throws `ConfigError` unless it is an address to connect to. */
 export function checkConnectAddress(address: string): void {
   parseConnectAddress(address)
 }
 
-// Where goes what tasks print, for clients that do not say it: to the program where the cluster is
-// a part of it, or where its environment says so.
+// The destination of task output for clients that do not set it: the program if the cluster is a
+// part of it, or if its environment says so.
 
 /** Where it is taken from. */
 export const OUTPUT_VARIABLE = 'SCALER_OUTPUT'

@@ -4,7 +4,7 @@ import { identity, taskId } from '../base/ids.js'
 import type { OutputStream, TaskOutput } from '../wire/message.js'
 import { OutputPrinter } from './output.js'
 
-/** A printer, and what it has printed. */
+/** A printer, and its output. */
 class Setup {
   readonly printed: Record<OutputStream, string> = { stdout: '', stderr: '' }
   droppedBytes = 0
@@ -37,7 +37,7 @@ class Setup {
   }
 }
 
-test('one task prints as if it ran here, unfinished lines too', () => {
+test('the output of a single task appears as if it ran here, including unfinished lines', () => {
   const setup = new Setup()
   setup.tell('a', 'one\ntw')
   setup.tell('a', 'o')
@@ -49,7 +49,7 @@ test('one task prints as if it ran here, unfinished lines too', () => {
   assert.equal(setup.printed.stdout, 'one\ntwo three\n')
 })
 
-test('while several print, whole lines come behind their names', () => {
+test('while several print, whole lines appear after their names', () => {
   const setup = new Setup()
   setup.tell('a', 'alone\n')
   setup.tell('b', 'x\ny\nz')
@@ -69,7 +69,7 @@ test('while several print, whole lines come behind their names', () => {
   assert.ok(setup.printed.stdout.endsWith('\nalone again\n'))
 })
 
-test('no task goes on with the line of another', () => {
+test('no task continues the line of another', () => {
   const setup = new Setup()
   setup.tell('a', 'progress: 1%')
   setup.tell('b', 'hello\n')
@@ -80,7 +80,7 @@ test('no task goes on with the line of another', () => {
   assert.deepEqual(setup.printed.stdout.split('\n'), [...lines, '[task-b 62626262] held', ''])
 })
 
-test('what was held when others ended is printed', () => {
+test('output that was held is printed when the other tasks end', () => {
   const setup = new Setup()
   setup.tell('a', 'a\n')
   setup.tell('b', 'b')
@@ -109,7 +109,7 @@ test('lines are cut at 64 KiB, and never within a character', () => {
   assert.ok(lines.length === 4 && lines.every((line) => Buffer.byteLength(line) <= limit))
 })
 
-test('what was dropped on the way and what is dropped here is counted', () => {
+test('output dropped on the way and output dropped here are both counted', () => {
   const setup = new Setup()
   setup.tell('a', 'one\n', { droppedBytes: 100 })
   setup.isFull = true
@@ -117,7 +117,7 @@ test('what was dropped on the way and what is dropped here is counted', () => {
   assert.equal(setup.droppedBytes, 112)
 })
 
-test('any number of tasks that never end takes little memory', () => {
+test('any number of tasks that never end take little memory', () => {
   const setup = new Setup()
   for (let number = 0; number < 1_000; number += 1) {
     setup.tell('a', 'begun', { taskId: taskId(String(number).padStart(16, '0')) })
@@ -126,7 +126,7 @@ test('any number of tasks that never end takes little memory', () => {
   assert.ok(held <= 100, `${held} are held`)
 })
 
-test('a name moves no cursor', () => {
+test('a name cannot move the cursor', () => {
   const setup = new Setup()
   setup.tell('a', 'a\n')
   setup.tell('b', 'b\n', { name: 'x\u001b[2J\ny' })

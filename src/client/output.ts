@@ -1,6 +1,6 @@
-// Prints what tasks have printed, on the standard streams of this program: as it comes while one
-// task prints, and line by line, each behind the name of its task, while several do. What has been
-// printed never ends within a character, and a line of one task is never continued by another.
+// Prints the output of tasks on the standard streams of this program: as it arrives while one task
+// prints, and line by line, each with the name of its task, while several do. Output never stops in
+// the middle of a character, and a line of one task is never continued by another.
 
 import { isUtf8 } from 'node:buffer'
 import { asBuffer, copyOf } from '../base/bytes.js'
@@ -9,9 +9,9 @@ import type { OutputStream, TaskOutput } from '../wire/message.js'
 
 /** Longer lines are cut, in bytes. */
 const MAX_LINE_BYTES = 64 * 1024
-/** So many tasks are known to print at most; what the others have begun is printed. */
+/** The most printing tasks to remember; for others, unfinished lines are printed at once. */
 const MAX_TASKS = 100
-/** So many digits of its id stand behind the name of a task. */
+/** The number of digits of its id after the name of a task. */
 const ID_DIGITS = 8
 /** Longer names are cut, in characters. */
 const MAX_NAME_LENGTH = 100
@@ -19,17 +19,20 @@ const NEWLINE = 0x0a
 
 /** The streams of a program. */
 interface PrintTarget {
-  /** Writes some bytes, which are not changed afterwards. False: dropped, as too much waits. */
+  /**
+   * Writes some bytes, which are not changed afterwards. False: dropped, because too much is
+   * queued.
+   */
   write(stream: OutputStream, bytes: Uint8Array): boolean
-  /** So many bytes of the output were dropped. */
+  /** This many bytes of the output were dropped. */
   onDropped(bytes: number): void
 }
 
 /** A stream of a task. */
 interface Line {
-  /** The line that has not ended, as far as it was not printed. */
+  /** The part of an unfinished line that was not printed. */
   held: Buffer[]
-  /** All of it, printed or not, in bytes. */
+  /** The length of the unfinished line, printed or not, in bytes. */
   length: number
 }
 
@@ -39,12 +42,12 @@ interface Printing {
   readonly lines: Readonly<Record<OutputStream, Line>>
 }
 
-/** Prints what comes. */
+/** Prints output as it arrives. */
 export class OutputPrinter {
   readonly #target: PrintTarget
-  /** Tasks that have printed and not ended, those last that have printed last. */
+  /** Tasks that have printed and not ended, ordered by their last output. */
   readonly #tasks = new Map<TaskId, Printing>()
-  /** Whose line has been printed without its end, by stream. */
+  /** The task whose line was printed without its end, by stream. */
   readonly #open: Record<OutputStream, Printing | undefined> = {
     stdout: undefined,
     stderr: undefined,
@@ -66,7 +69,7 @@ export class OutputPrinter {
     if (isLast) this.#end(taskId)
   }
 
-  /** Nothing more is known of what has begun: the connection was lost. */
+  /** The connection was lost: unfinished lines will not be continued. */
   endAll(): void {
     for (const id of this.#tasks.keys()) this.#end(id)
   }
@@ -92,7 +95,7 @@ export class OutputPrinter {
     this.#tasks.delete(id)
   }
 
-  /** The only task that prints: as it comes. */
+  /** The only task that prints: as it arrives. */
   #printOn(task: Printing, stream: OutputStream, content: Buffer): void {
     const line = task.lines[stream]
     const isHeld = line.held.length > 0
@@ -111,7 +114,7 @@ export class OutputPrinter {
   #printLines(task: Printing, stream: OutputStream, content: Buffer): void {
     const line = task.lines[stream]
     const pieces: Buffer[] = []
-    // A line that it has begun when it was the only one needs no name.
+    // A line that it began when it was the only one needs no name.
     let isBegun = this.#open[stream] === task
     forEachLine(content, line, (piece, isCut) => {
       line.held.push(piece)
@@ -122,7 +125,7 @@ export class OutputPrinter {
       line.held = []
       isBegun = false
     })
-    // It is kept for longer than the message.
+    // Kept for longer than the message.
     line.held = line.held.map((piece) => asBuffer(copyOf(piece)))
     if (pieces.length === 0) return
     this.#break(task, stream, false)
@@ -130,7 +133,7 @@ export class OutputPrinter {
     this.#open[stream] = undefined
   }
 
-  /** What is left of a line of a task that has ended. */
+  /** Prints the rest of a line of a task that has ended. */
   #flushHeld(task: Printing, stream: OutputStream): void {
     const line = task.lines[stream]
     if (line.held.length === 0) return
@@ -142,8 +145,8 @@ export class OutputPrinter {
   }
 
   /**
-   * Ends the line that another task has begun, unless `mayContinue`: then the other has ended, and
-   * this one goes on where it was, as in a program that does one after the other.
+   * Ends the unfinished line of another task, unless `mayContinue`: then the other has ended, and
+   * this one continues in the same line, as in a program that runs one after the other.
    */
   #break(task: Printing, stream: OutputStream, mayContinue: boolean): void {
     const open = this.#open[stream]
@@ -162,8 +165,8 @@ export class OutputPrinter {
 }
 
 /**
- * Cuts bytes into lines with their ends, of which the first goes on with `line`, and the last may
- * have no end. One that is too long comes in pieces, which are cut.
+ * Splits bytes into lines with their ends: the first continues `line`, and the last may have no
+ * end. A line that is too long comes in pieces, which are cut.
  */
 function forEachLine(
   content: Buffer,
@@ -195,18 +198,18 @@ function characterStart(bytes: Buffer, at: number): number {
   return start
 }
 
-/** A name of a user's without what would move the cursor. */
+/** A user's name without characters that would move the cursor. */
 function printable(name: string): string {
   // eslint-disable-next-line no-control-regex -- that is what must not be printed
   return name.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ').slice(0, MAX_NAME_LENGTH)
 }
 
-// The standard streams of this program, for what its tasks print. A reader that has gone breaks
-// nothing, and one that is slow lets nothing pile up without end.
+// The standard streams of this program for output of its tasks. A reader that exits causes no
+// error, and a slow reader causes no unbounded queue.
 
-/** So much waits to be written at most, in bytes, where streams do not wait for their readers. */
+/** The most bytes that may be queued where streams do not wait for their readers. */
 const MAX_WAITING_BYTES = 4 * 1024 ** 2
-/** That output is dropped is said at most so often. */
+/** The minimum interval between warnings about dropped output. */
 const WARNING_INTERVAL_MS = 1_000
 
 /** The part of `process.stdout` that is needed. */
@@ -219,13 +222,13 @@ interface ProgramStream {
   write(chunk: string | Uint8Array, onWritten: () => void): unknown
 }
 
-/** Writes to the program's streams, and warns of what was dropped. */
+/** Writes to the program's streams, and warns of dropped output. */
 export class ProgramOutput implements PrintTarget {
   readonly #streams: () => Readonly<Record<OutputStream, ProgramStream>>
   #droppedBytes = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** `streams` are asked for anew each time: a program may replace them. */
+  /** `streams` is called anew each time: a program may replace them. */
   constructor(streams: () => Readonly<Record<OutputStream, ProgramStream>> = () => process) {
     this.#streams = streams
   }
@@ -234,11 +237,11 @@ export class ProgramOutput implements PrintTarget {
     const stream = this.#streams()[name]
     if (stream.destroyed) return true
     if (stream.writableLength > MAX_WAITING_BYTES) return false
-    // As console.log does it: whoever has no reader any more shall not die of that.
+    // Like console.log: a closed reader must not end the program.
     const ignore = (): void => {}
     const isAlone = stream.listenerCount('error') === 0
     if (isAlone) stream.once('error', ignore)
-    // Those who replace `write` often expect text.
+    // Programs that replace `write` often expect text.
     const chunk = isUtf8(bytes) ? Buffer.from(bytes).toString() : bytes
     stream.write(chunk, () => {
       // The error comes after this.
@@ -252,14 +255,14 @@ export class ProgramOutput implements PrintTarget {
     this.#timer ??= setTimeout(() => this.warn(), WARNING_INTERVAL_MS).unref()
   }
 
-  /** Says what was dropped and not said. */
+  /** Reports dropped output that has not been reported. */
   warn(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     if (this.#droppedBytes === 0) return
     const amount = this.#droppedBytes.toLocaleString('en-US')
-    const why = 'they came faster than they could be passed on'
-    const text = `${amount} bytes that tasks have printed were dropped: ${why}`
+    const why = 'they arrived faster than they could be written'
+    const text = `${amount} bytes printed by tasks were dropped: ${why}`
     this.#droppedBytes = 0
     process.emitWarning(text, { type: 'ScalerWarning', code: 'SCALER_OUTPUT_DROPPED' })
   }

@@ -1,12 +1,13 @@
-// What all views of one client share: the connection, what is submitted over it, and the end.
+// State that all views of one client share: the connection, the submissions over it, and closing
+// it.
 
 import { runInThisContext } from 'node:vm'
 import type { FunctionSerializer } from '../serializer/task-codec.js'
 import { ClientConnection, type ConnectionSetup } from './connection.js'
 import { SubmitterParts } from './submit/submitter.js'
 
-// The clients of this process that nobody has closed: a program that ends without having done so is
-// told. One list for the process, so that there is one listener and one warning.
+// The open clients of this process: a program that exits without closing them gets a warning. One
+// list for the process, so that there is one listener and one warning.
 
 /** A client that is open. */
 interface OpenClient {
@@ -30,7 +31,7 @@ class OpenClients {
     process.off('beforeExit', this.#onBeforeExit)
   }
 
-  /** The program has nothing more to do. Says so once. */
+  /** The program has nothing more to do. Warns once. */
   #warn(): void {
     const addresses = Array.from(this.#clients, ({ address }) => address)
     this.#clients.clear()
@@ -50,9 +51,9 @@ class OpenClients {
 /** Those of this process. */
 const openClients: OpenClients = new OpenClients()
 
-/** What a client may own that ends with it. */
+/** Resources of a client that are closed with it. */
 interface EmbeddedCluster {
-  /** Ends the workers. What tasks have left in buffers is printed by then, if it can be. */
+  /** Stops the workers. Output that tasks have left in buffers is printed by then, if possible. */
   endWorkers(): Promise<void>
   shutdown(): Promise<void>
 }
@@ -75,7 +76,7 @@ export class ClientSession implements OpenClient {
     return this.connection.address
   }
 
-  /** From now on `close` ends this, too. */
+  /** From now on `close` also closes this. */
   own(cluster: EmbeddedCluster): void {
     this.#cluster = cluster
   }
@@ -124,15 +125,15 @@ export class ClientSession implements OpenClient {
   }
 }
 
-// What the first submit of a closure has to begin with, and nobody wants to wait for: the
-// inspector, and the parser. Done while something else is waited for anyway.
+// Prepares the inspector and the parser, which the first submit of a closure needs, while something
+// else is waited for anyway.
 
-/** As a user's: what this package has itself does not travel. */
+/** Created like a user's function: this package's own functions do not travel by value. */
 const CLOSURE = '(() => { let calls = 0; return (step) => (calls += step) })()'
 
 /**
- * Has a serializer take a closure apart for the first time, if that is possible. What is wrong
- * otherwise is told by the first submit.
+ * Lets a serializer take a closure apart for the first time, if possible. Any error is reported by
+ * the first submit.
  */
 export function warmUp(serializer: Pick<FunctionSerializer, 'serializeFunction'>): void {
   try {

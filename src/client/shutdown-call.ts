@@ -1,4 +1,4 @@
-// One call of `shutdown`, from the wish to the answer.
+// One call of `shutdown`, from the request to the answer.
 
 import { unreachable } from '../base/assert.js'
 import {
@@ -8,10 +8,10 @@ import {
   ProtectedModeError,
 } from '../base/errors.js'
 
-/** What the core says became of it. */
+/** The outcome according to the core. */
 export type ShutdownAnswer = 'accepted' | 'refused' | 'unreachable' | 'closed'
 
-/** The wish to stop a cluster; shared by all who wish it at the same time. */
+/** A request to stop a cluster; shared by all callers at the same time. */
 export class ShutdownCall {
   readonly promise: Promise<void>
   #resolve: () => void = () => {}

@@ -19,7 +19,7 @@ function isCancelledBecauseOf(cause: unknown): (error: unknown) => boolean {
   }
 }
 
-test('a signal cancels what was submitted under it, with its reason as the cause', async () => {
+test('a signal cancels everything submitted under it, with its reason as the cause', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const abort = new AbortController()
@@ -41,7 +41,7 @@ test('a signal cancels what was submitted under it, with its reason as the cause
   assert.equal(await other, 10)
 })
 
-test('after it has aborted everything is cancelled at once, and nothing is sent', async () => {
+test('with an aborted signal everything is cancelled immediately, and nothing is sent', async () => {
   const client = testClient()
   await client.submitter.submit(double, [1])
   const before = client.scheduler.received.length
@@ -63,7 +63,7 @@ test('after it has aborted everything is cancelled at once, and nothing is sent'
   assert.equal(client.link.isRef, false)
 })
 
-test('of several signals any one cancels', async () => {
+test('any one of several signals cancels', async () => {
   for (const which of [0, 1]) {
     const client = testClient()
     client.scheduler.isHolding = true
@@ -79,7 +79,7 @@ test('of several signals any one cancels', async () => {
   }
 })
 
-test('many tasks, of many views, under one signal have one listener, and leave none', async () => {
+test('many tasks, of many views, under one signal share one listener, and leave none', async () => {
   const client = testClient()
   const { signal } = new AbortController()
   const futures = Array.from({ length: 200 }, (_, index) =>
@@ -91,7 +91,7 @@ test('many tasks, of many views, under one signal have one listener, and leave n
   assert.equal(listeners(signal), 0)
 })
 
-test('so do views of several clients', async () => {
+test('views of several clients share one listener', async () => {
   const { signal } = new AbortController()
   const clients = [1, 2, 3].map(() => testClient())
   const futures = clients.map((client) => client.with({ signal }).submit(double, [1]))
@@ -100,7 +100,7 @@ test('so do views of several clients', async () => {
   assert.equal(listeners(signal), 0)
 })
 
-test('so do waits for the results of many futures, and nothing is left when they end', async (context) => {
+test('waits for the results of many futures share one listener, and leave nothing when they end', async (context) => {
   const client = testClient()
   const warnings = context.mock.method(process, 'emitWarning', () => {})
   client.scheduler.isHolding = true
@@ -117,7 +117,7 @@ test('so do waits for the results of many futures, and nothing is left when they
   assert.equal(warnings.mock.callCount(), 0)
 })
 
-test('a signal ends the waits for results with its reason, and the tasks go on', async () => {
+test('a signal ends waits for results with its reason, and the tasks continue', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const abort = new AbortController()
@@ -132,7 +132,7 @@ test('a signal ends the waits for results with its reason, and the tasks go on',
   assert.deepEqual(await Promise.all(futures), [2, 4, 6])
 })
 
-test('100,000 under one signal have one listener, and leave none', () => {
+test('100,000 tasks under one signal share one listener, and leave none', () => {
   const watches = new SignalWatches()
   const { signal } = new AbortController()
   const members = Array.from({ length: 100_000 }, () => ({ cancel: () => {} }))

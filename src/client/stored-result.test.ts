@@ -26,7 +26,7 @@ function isStored({ scheduler }: TestClient): boolean {
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-test('a large result is fetched when somebody asks for it, once, and deleted then', async () => {
+test('a large result is fetched on the first request, once, and then deleted', async () => {
   const client = testClient()
   const future = submit(client)
   await until(() => future.state === 'done')
@@ -40,7 +40,7 @@ test('a large result is fetched when somebody asks for it, once, and deleted the
   await until(() => !isStored(client))
 })
 
-test('one that is awaited already is running until its value is here', async () => {
+test('a result that is already awaited is running until its value is here', async () => {
   const client = testClient()
   const future = submit(client)
   const value = future.result()
@@ -62,7 +62,7 @@ test('a stored result does not keep the process alive, fetching it does', async 
   assert.equal(client.link.isRef, false)
 })
 
-test('wait takes it for ended, and fetches nothing', async () => {
+test('wait counts it as settled, and fetches nothing', async () => {
   const client = testClient()
   const { done, pending } = await wait([submit(client), submit(client, LARGE + 1)])
   assert.equal(done.size, 2)
@@ -70,7 +70,7 @@ test('wait takes it for ended, and fetches nothing', async () => {
   assert.equal(requests(client), 0)
 })
 
-test('asCompleted fetches it when its record is asked for', async () => {
+test('asCompleted fetches it when its record is requested', async () => {
   const client = testClient()
   const futures = [submit(client), submit(client, LARGE + 1)]
   await wait(futures)
@@ -83,7 +83,7 @@ test('asCompleted fetches it when its record is asked for', async () => {
   assert.equal(count, 2)
 })
 
-test('a time limit counts for fetching, too', async () => {
+test('a time limit covers fetching, too', async () => {
   const client = testClient()
   const future = submit(client)
   await until(() => future.state === 'done')
@@ -93,7 +93,7 @@ test('a time limit counts for fetching, too', async () => {
   assert.equal((await future).length, LARGE)
 })
 
-test('maps always want their results', async () => {
+test('maps always fetch their results', async () => {
   const client = testClient()
   assert.deepEqual(
     (await client.submitter.map(text, [LARGE, 3], {}, false)).map((one) => (one as string).length),
@@ -113,7 +113,7 @@ test('failures are always fetched', async () => {
   await assert.rejects(future, { message: text(LARGE) })
 })
 
-test('it is deleted when the future is collected as garbage', async () => {
+test('it is deleted when the future is garbage collected', async () => {
   const client = testClient()
   let future: Future<string> | undefined = submit(client)
   await until(() => future?.state === 'done')
@@ -125,7 +125,7 @@ test('it is deleted when the future is collected as garbage', async () => {
   })
 })
 
-test('it is kept as long as the future is held, and is not fetched twice', async () => {
+test('it is kept as long as the future is referenced, and is not fetched twice', async () => {
   const client = testClient()
   const future = submit(client)
   await until(() => future.state === 'done')
@@ -137,7 +137,7 @@ test('it is kept as long as the future is held, and is not fetched twice', async
   assert.equal((await future).length, LARGE)
 })
 
-test('a future that is held by a waiting promise alone gets its value', async () => {
+test('a future that is referenced only by a pending promise gets its value', async () => {
   const client = testClient()
   const value = (async () => {
     const future = submit(client)
@@ -149,7 +149,7 @@ test('a future that is held by a waiting promise alone gets its value', async ()
   assert.equal((await value).length, LARGE)
 })
 
-test('after the client was closed it cannot be had', async () => {
+test('after the client was closed it is not available', async () => {
   const client = testClient()
   const future = submit(client)
   await until(() => future.state === 'done')
@@ -159,7 +159,7 @@ test('after the client was closed it cannot be had', async () => {
   await assert.rejects(future, ClientClosedError)
 })
 
-test('nor while the client is being closed', async () => {
+test('while the client is being closed it is not available', async () => {
   const client = testClient()
   const future = submit(client)
   await until(() => future.state === 'done')
@@ -170,7 +170,7 @@ test('nor while the client is being closed', async () => {
   assert.equal(client.link.isRef, false)
 })
 
-test('nor after the client was cleared', async () => {
+test('after the client was cleared it is not available', async () => {
   const client = testClient()
   const future = submit(client)
   await until(() => future.state === 'done')
@@ -191,7 +191,7 @@ test('the task runs again if the scheduler has lost the result', async () => {
   assert.equal(client.link.isRef, false)
 })
 
-test('and stays in the cluster again if nobody asks', async () => {
+test('and stays in the cluster again unless it is requested', async () => {
   const client = testClient()
   const future = submit(client)
   await until(() => future.state === 'done')

@@ -1,5 +1,5 @@
 // The two-way traffic between the socket of a client and its machine: frames become events, actions
-// become frames. What actions mean for tasks and their owners is in connection.ts.
+// become frames. connection.ts applies actions to tasks and their owners.
 
 import { ProtocolError } from '../base/errors.js'
 import { OUR_FEATURES } from '../base/features.js'
@@ -15,10 +15,9 @@ import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
 import { decode, encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
 import type { TaskOwner } from './future/home.js'
 
-// The seam between a client and what carries its messages: a DEALER, or something in memory in
-// tests.
+// The seam between a client and its message carrier: a DEALER, or something in memory in tests.
 
-/** What a client needs of a socket; `DealerSocket` has the details. */
+/** The methods of a socket that a client needs; `DealerSocket` has the details. */
 export interface ClientSocket {
   send(frame: OutgoingFrame): boolean
   ref(): void
@@ -26,7 +25,7 @@ export interface ClientSocket {
   close(): Promise<void>
 }
 
-/** What is connected, as whom, and who is told. */
+/** The address, the identity and the handler of a connection. */
 export interface ClientSocketSetup {
   readonly address: string
   readonly identity: Identity
@@ -37,41 +36,41 @@ export interface ClientSocketSetup {
 /** Connects in the background. Throws `ConfigError` for a wrong address. */
 export function openDealer(setup: ClientSocketSetup): ClientSocket {
   const { address, identity, handler, logger } = setup
-  // What was not sent stays in the core, which knows what a new connection still needs.
+  // Unsent messages stay in the core, which knows what a new connection still needs.
   return new DealerSocket(address, identity, handler, { queueWhileDisconnected: false, logger })
 }
 
-/** What a machine of a client is told. */
+/** The events for the machine of a client. */
 export type TrafficEvent = ClientEvent<TaskOwner>
 
 type TrafficAction = ClientAction<TaskOwner>
 
-/** What the traffic itself carries out. */
+/** The actions that the traffic itself executes. */
 type OwnAction = 'send' | 'requestFlush' | 'sendHeartbeat' | 'log'
 
-/** An action that is about more than traffic. */
+/** An action that concerns more than traffic. */
 export type OtherAction = Exclude<TrafficAction, { readonly type: OwnAction }>
 
-/** Told what the traffic brings. */
+/** Handles the events of the traffic. */
 interface TrafficHandler {
   perform(action: OtherAction): void
-  /** Messages have come, or have left: there may be room for more. */
+  /** Messages have arrived, or have been sent: there may be room for more. */
   onHandled(): void
   /** An attempt to connect failed, a connection was lost, a message was malformed. */
   onFailure(reason: string): void
-  /** The machine has thrown: a bug of ours. It must not be used after it. */
+  /** The machine has thrown: a bug of ours. It must not be used afterwards. */
   onFault(error: unknown): void
 }
 
-/** What the traffic is between. */
+/** The two sides of the traffic. */
 interface TrafficSetup {
   readonly address: string
   readonly identity: Identity
-  /** The worker inside of whose tasks the client lives, or ''. */
+  /** The worker of the tasks in which the client lives, or ''. */
   readonly worker: Identity
-  /** The scheduler's log says little of a client that only looks whether all is well. */
+  /** The scheduler logs little about a client that is only a health check. */
   readonly isVisitor: boolean
-  /** What the client is called for people. */
+  /** The name of the client for people. */
   readonly name: string
   readonly logger: Logger
   readonly machine: ClientMachine<TaskOwner>
@@ -85,17 +84,17 @@ export class ClientTraffic {
   readonly #worker: Identity
   readonly #isVisitor: boolean
   readonly #info: PeerInfo
-  /** Whether the scheduler of this connection was told what this process is. */
+  /** Whether the scheduler of this connection knows what this process is. */
   #isIntroduced = false
   readonly #handler: TrafficHandler
   readonly #logger: Logger
   readonly #driver: Driver<TrafficEvent, TrafficAction>
   readonly #socket: ClientSocket
   readonly #sampler = new ProcessSampler()
-  /** Events that came while another one was handled, in order. */
+  /** Events that arrived while another one was handled, in order. */
   readonly #postponed: TrafficEvent[] = []
   #isHandling = false
-  /** The transport has told that it is full, and will tell when it is not any more. */
+  /** The transport has reported that it is full, and will report when it is not any more. */
   #isCongested = false
   #isFlushWanted = false
   #malformedCount = 0
@@ -133,17 +132,17 @@ export class ClientTraffic {
     return this.#isHandling
   }
 
-  /** The process stays alive. */
+  /** Keeps the process alive. */
   ref(): void {
     this.#socket.ref()
   }
 
-  /** The process may end. */
+  /** Lets the process exit. */
   unref(): void {
     this.#socket.unref()
   }
 
-  /** Closes the socket once what was sent is written. */
+  /** Closes the socket once everything sent is written. */
   async close(): Promise<void> {
     await this.#socket.close()
     this.post({ type: 'linkClosed' })

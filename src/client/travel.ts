@@ -1,6 +1,6 @@
-// A client as a value: inside of a task it becomes the client that the task has there anyway, with
-// the options of the view that was given. What else is about a client stays where it is. Nothing
-// here knows the class: it comes along, where there is a client.
+// A client as a value: inside a task it becomes the client of that task, with the options of the
+// view that was passed. Everything else about a client stays where it is. Nothing here depends on
+// the class: it travels along with each client.
 
 import { NO_BYTES } from '../base/bytes.js'
 import { DeserializeError, SerializeError, TaskNotFoundError } from '../base/errors.js'
@@ -17,10 +17,10 @@ import { checkClientOptions } from './options.js'
 import { ObjectReference } from './submit/objects.js'
 import type { TaskSettings } from './submit/task-options.js'
 
-// The serializer of a client: how it is used here, and what the workers get to know of it. Made
-// once, with the client: the workers get the serializer as it is at that moment.
+// The serializer of a client: its use here, and the form in which workers receive it. Made once,
+// with the client: the workers get the serializer as it is at that moment.
 
-/** What a client needs to know of its serializer. */
+/** The two forms of a client's serializer. */
 export interface ClientSerializer {
   readonly codec: TaskCodec
   /** The content of the serializer object. */
@@ -29,7 +29,7 @@ export interface ClientSerializer {
   readonly check: () => void
 }
 
-/** Serializes the serializer. Does not throw: what is wrong with it is told to each submit. */
+/** Serializes the serializer. Does not throw: each submit reports its errors. */
 export function clientSerializer(serializer: Serializer): ClientSerializer {
   const codec = codecOf(serializer)
   try {
@@ -45,7 +45,7 @@ function refuse(error: unknown): never {
   throw new SerializeError(error.message, { path: error.path, cause: error.cause })
 }
 
-/** What a class of clients can do. */
+/** The operations of a class of clients. */
 interface ClientClass<C> {
   readonly prototype: C
   inside(setup: ConnectionSetup): C
@@ -55,15 +55,15 @@ interface ClientClass<C> {
   viewWith(client: C, settings: TaskSettings): C
 }
 
-/** What of a client travels: its class, by name, and options without the signals that are here. */
+/** The parts of a client that travel: its class, by name, and options without local signals. */
 interface TravellingClient {
   readonly class: ClientClass<unknown>
   readonly settings: Omit<TaskSettings, 'signals'>
 }
 
 /**
- * The client of this process for the task that runs; made when it is first asked for, and anew once
- * it was closed. Throws `TaskNotFoundError` outside of tasks.
+ * The client of this process for the running task; created on first use, and again after it was
+ * closed. Throws `TaskNotFoundError` outside tasks.
  */
 export function clientOfTask<C>(clientClass: ClientClass<C>): C {
   const scope = taskScopes.current
@@ -76,31 +76,31 @@ export function clientOfTask<C>(clientClass: ClientClass<C>): C {
   return client
 }
 
-/** Has the default serializer take clients for what they are. May be called again. */
+/** Teaches the default serializer how clients travel. May be called again. */
 export function letClientsTravel<C>(clientClass: ClientClass<C> & AnyClass<C>): void {
   registerClass(clientClass, { serialize: clientToValue, deserialize: clientFromValue<C> })
   refuseClass(
     Future,
     'a future',
-    'pass it as an argument itself, or await it and pass what it gives',
+    'pass it as an argument of its own, or await it and pass the result',
   )
-  refuseClass(MapFuture, 'what map returns', 'await it and pass the array that it gives')
-  const ofGraph = 'pass one of its futures as an argument, or await it and pass what it gives'
-  refuseClass(GraphFuture, 'what get returns', ofGraph)
-  refuseClass(ObjectReference, 'an object reference', 'pass it as an argument itself')
+  refuseClass(MapFuture, 'the result of map', 'await it and pass the resulting array')
+  const ofGraph = 'pass one of its futures as an argument, or await it and pass the result'
+  refuseClass(GraphFuture, 'the result of get', ofGraph)
+  refuseClass(ObjectReference, 'an object reference', 'pass it as an argument of its own')
 }
 
-/** What of a client travels. Exported, for it travels itself: by its name. */
+/** The parts of a client that travel. Exported because it travels itself: by its name. */
 export function clientToValue(client: unknown): TravellingClient {
   const clientClass = (client as { constructor: ClientClass<unknown> }).constructor
   const { signals: _, ...settings } = clientClass.settingsOf(client)
   return { class: clientClass, settings }
 }
 
-/** The client that it is where it arrives, by name. Throws `DeserializeError` outside of tasks. */
+/** The client of the task where it arrives, by name. Throws `DeserializeError` outside tasks. */
 export function clientFromValue<C>(value: unknown): C {
   if (taskScopes.current === undefined) {
-    throw new DeserializeError('a client came here, but only in a task it has a meaning')
+    throw new DeserializeError('a Client can only be received inside a running task')
   }
   const { class: clientClass, settings } = value as TravellingClient
   const client = clientOfTask(clientClass)

@@ -16,7 +16,7 @@ test('warming up takes a closure apart, and it can travel', () => {
   assert.equal(taken.length, 1)
 })
 
-test('what goes wrong while warming up is not told', () => {
+test('errors while warming up are not reported', () => {
   assert.doesNotThrow(() =>
     warmUp({
       serializeFunction: () => {

@@ -124,7 +124,7 @@ test('functions of every kind work from their text', async () => {
   assert.equal(roundTrip(Statics.prototype.ordinary)(5), 6)
 })
 
-test('methods work whatever they are called', async () => {
+test('methods work under any name', async () => {
   assert.equal(roundTrip(object['a name, with (signs)'])(), 1)
   assert.equal(roundTrip(object[Symbol.iterator])(), 'iterator')
   assert.equal(await roundTrip(object['computed'])?.(), 7)
@@ -140,7 +140,7 @@ test('a method does not see itself under its name', () => {
   assert.equal(roundTrip(object.fetch)('a'), 'function:a')
 })
 
-test('names are kept', () => {
+test('names are preserved', () => {
   const named = (): number => 1
   assert.equal(roundTrip(named).name, 'named')
   assert.equal(roundTrip(object.fetch).name, 'fetch')
@@ -172,7 +172,7 @@ test('functions of modules are strict', () => {
   )
 })
 
-test('sloppy functions stay sloppy where they show it or where nothing else compiles', () => {
+test('sloppy functions stay sloppy if it can be observed or nothing else compiles', () => {
   const self = roundTrip(sloppy<() => unknown>('function () { return this }'))
   assert.equal(self(), globalThis)
   const withs = roundTrip(sloppy<(o: object) => unknown>('(o) => { with (o) { return a } }'))
@@ -180,7 +180,7 @@ test('sloppy functions stay sloppy where they show it or where nothing else comp
   assert.equal(roundTrip(sloppy<() => unknown>('() => 0o7 + 010'))(), 15)
 })
 
-test('functions that every Node has travel by name, to the very function', () => {
+test('functions that every Node has travel by name, and arrive as the built-in ones', () => {
   const natives = [Math.sqrt, parseInt, JSON.stringify, Object.keys, Number.isInteger, String.raw]
   const others = [Array.from, BigInt.asIntN, Date.now, Symbol.for, Buffer.from, URL.canParse]
   const nodes = [setTimeout, structuredClone, fetch, process.cwd, process.hrtime, basename]
@@ -196,7 +196,7 @@ function getterOf(owner: object, key: PropertyKey): unknown {
   return Object.getOwnPropertyDescriptor(owner, key)?.get
 }
 
-test('functions that stand somewhere in the language or in Node travel by their place', () => {
+test('built-in functions without a name travel by their place', () => {
   const TypedArray = Object.getPrototypeOf(Uint8Array) as typeof Uint8Array
   const constructors = [async () => {}, function* () {}, async function* () {}].map(
     (fn) => (Object.getPrototypeOf(fn) as object).constructor,
@@ -226,7 +226,7 @@ test('functions that stand somewhere in the language or in Node travel by their 
   assert.equal(roundTrip(crypto.subtle), crypto.subtle)
 })
 
-test('what promisify has made works where it arrives, of functions of Node and of others', async () => {
+test('results of promisify work where they arrive, for functions of Node and others', async () => {
   const [read, run, pause] = [promisify(readFileLate), promisify(exec), promisify(setTimeout)]
   type Callback = (error: Error | null, value?: number) => void
   const factor = 3
@@ -271,7 +271,7 @@ test('methods that were taken from their classes work where they arrive', () => 
   assert.deepEqual(roundTrip(look)(), [true, [2, 3], true, 1])
 })
 
-test('captured variables travel with a function, and what those use', async () => {
+test('captured variables travel with a function, and so do their own captures', async () => {
   const rate = 3
   const table = new Map([['a', [1, 2]]])
   const scale = (x: number): number => x * rate
@@ -282,7 +282,7 @@ test('captured variables travel with a function, and what those use', async () =
   assert.equal(await roundTrip(async () => Promise.resolve(sum('a')))(), 30)
 })
 
-test('recursion, mutual recursion and cycles through values hold', () => {
+test('recursion, mutual recursion and cycles through values are preserved', () => {
   function isEven(n: number): boolean {
     return n === 0 || isOdd(n - 1)
   }
@@ -308,7 +308,7 @@ test('functions share the variables that they change, and nothing else does', ()
   assert.equal(roundTrip(first.seen)(), 1)
 })
 
-test('what a function captures beside such a variable tells which it is', () => {
+test('constants beside a shared variable show which scope a function has captured', () => {
   const make = (): { next(): number; seen(): number; late(): number } => {
     let count = 0
     const next = (): number => (count += 1)
@@ -319,7 +319,7 @@ test('what a function captures beside such a variable tells which it is', () => 
   const copies = roundTrip([first, second])
   copies[0]?.next()
   assert.deepEqual([copies[0]?.seen(), copies[1]?.seen(), copies[0]?.late()], [1, 0, 0])
-  // Each turn of a loop has its own, whatever it has in common with the others.
+  // Each iteration of a loop has its own, whatever they have in common otherwise.
   const turns: (() => number)[] = []
   for (let count = 0, add = (): number => (count += 1); turns.length < 6;) {
     const own = (): number => (count += 10)
@@ -357,7 +357,7 @@ test('a function keeps its name, length and properties', () => {
   assert.equal(roundTrip(curried).length, 3)
 })
 
-test('bound functions keep what they are bound to', () => {
+test('bound functions keep their bound values', () => {
   const account = {
     rate: 2,
     of(this: { rate: number }, a: number, b: number) {
@@ -373,7 +373,7 @@ test('bound functions keep what they are bound to', () => {
   assert.equal(roundTrip(Math.max.bind(null, 3))(2), 3)
 })
 
-test('a function can be sent on and back without knowing where it came from', () => {
+test('a function can be sent on and back without its source being known', () => {
   let count = 0
   const scaled = (x: number): number => x + count
   const fn = Object.assign(
@@ -411,7 +411,7 @@ test('the stack shows the file, line and column of the user', () => {
   assert.throws(roundTrip(fail), (error: Error) => String(error.stack).includes(import.meta.url))
 })
 
-test('lines and columns count from where the code stands', () => {
+test('lines and columns count from the position of the code', () => {
   const side = fake(() =>
     sourceParts('() => { throw new Error("x") }', [], { line: 41, column: 6 }),
   )
@@ -422,7 +422,7 @@ test('lines and columns count from where the code stands', () => {
   assert.throws(other, (error: Error) => /task\.js:1:12\)?\n/.test(String(error.stack)))
 })
 
-/** The bytes of a function whose parts a test gives. */
+/** The bytes of a function with the given parts. */
 function fake(
   parts: () => ReturnType<typeof sourceParts>,
   analyst = new FakeAnalyst(),
@@ -516,7 +516,7 @@ test('a captured variable that is refused says where it was captured', () => {
   )
 })
 
-test('what the analyst is not certain about is written again, or refused', () => {
+test('uncertain captures are written again, or refused', () => {
   const analyst = new FakeAnalyst()
   const keys = [{}, {}]
   const cell = (): ReturnType<typeof sourceParts> => {
@@ -567,7 +567,7 @@ test('a function that this Node does not have is a DeserializeError that names i
   )
 })
 
-test('syntax that this Node does not know says which Node has sent it', () => {
+test("syntax that this Node does not know gives an error with the sender's Node version", () => {
   const bytes = Buffer.from(fake(() => sourceParts('() => { %%% }')))
   assert.throws(
     () => made(bytes),
@@ -581,7 +581,7 @@ test('syntax that this Node does not know says which Node has sent it', () => {
   assert.throws(() => made(bytes), /sent by Node 99, this is Node \d+/)
 })
 
-test('functions of one text are compiled once, however many there are', () => {
+test('functions of one text are compiled once, for any number of them', () => {
   const many = Array.from({ length: 5_000 }, (_, index) => () => index)
   const bytes = serializer.serialize(many)
   const copies = sides.there.serializer.deserialize(bytes) as typeof many

@@ -90,7 +90,7 @@ test('an invalid date stays invalid', () => {
   assert.ok(Number.isNaN(roundTrip(new Date(NaN)).getTime()))
 })
 
-test('a value that occurs twice is one value afterwards, and cycles hold', () => {
+test('a value that occurs twice is one value afterwards, and cycles are preserved', () => {
   const shared = { date: new Date(0) }
   const map = new Map<unknown, unknown>([['a', shared]])
   const value = { map, list: [shared, shared.date, shared.date], self: undefined as unknown }
@@ -104,7 +104,7 @@ test('a value that occurs twice is one value afterwards, and cycles hold', () =>
   assert.equal(copy.list[2], copy.list[1])
 })
 
-test('lists that are nested 10,000 and 200,000 deep arrive whole', () => {
+test('lists that are nested 10,000 and 200,000 deep arrive unchanged', () => {
   for (const depth of [10_000, 200_000]) {
     let value: unknown[] = []
     for (let level = 1; level < depth; level += 1) value = [value]
@@ -115,7 +115,7 @@ test('lists that are nested 10,000 and 200,000 deep arrive whole', () => {
   }
 })
 
-test('strings of 20 million units arrive whole', () => {
+test('strings of 20 million units arrive unchanged', () => {
   const oneByte = 'é'.repeat(20_000_000)
   const twoByte = '✓'.repeat(20_000_000)
   assert.ok(roundTrip(oneByte) === oneByte)
@@ -123,7 +123,7 @@ test('strings of 20 million units arrive whole', () => {
   assert.ok(roundTrip([oneByte])[0] === oneByte)
 })
 
-test('bytes by themselves arrive in memory of their own', () => {
+test('single byte arrays arrive in memory of their own', () => {
   const slab = new Uint8Array(100).fill(7)
   const view = slab.subarray(10, 20)
   for (const value of [view, slab.buffer, Buffer.from(slab.buffer, 10, 10), Buffer.from('abc')]) {
@@ -150,7 +150,7 @@ test('views of one buffer share one buffer afterwards, at the same places', () =
   assert.equal(copy.buffer.byteLength, 32)
 })
 
-test('a Buffer inside a value is a Buffer, and brings nothing of the pool it lies in', () => {
+test('a Buffer inside a value stays a Buffer, and carries nothing else of its pool', () => {
   const secret = Buffer.from('the neighbour’s secret')
   const value = [Buffer.from('abc'), Buffer.from('defg')] as const
   const bytes = sides.here.serializer.serialize(value)
@@ -161,7 +161,7 @@ test('a Buffer inside a value is a Buffer, and brings nothing of the pool it lie
   assert.deepEqual([first.toString(), second.toString()], ['abc', 'defg'])
 })
 
-test('Buffers that overlap do so afterwards, whatever the order', () => {
+test('Buffers that overlap do so afterwards, in any order', () => {
   const memory = Buffer.from('0123456789')
   const value = [memory.subarray(6, 8), memory.subarray(2, 5), memory.subarray(4, 7)] as const
   const [last, first, middle] = roundTrip(value)
@@ -170,14 +170,14 @@ test('Buffers that overlap do so afterwards, whatever the order', () => {
   assert.deepEqual([last, first].map(String), ['x7', '23x'])
 })
 
-test('a Buffer shares with its ArrayBuffer if that travels, too', () => {
+test('a Buffer shares memory with its ArrayBuffer if that travels, too', () => {
   const memory = new Uint8Array([1, 2, 3, 4])
   const copy = roundTrip({ buffer: Buffer.from(memory.buffer, 1, 2), memory })
   assert.equal(copy.buffer.buffer, copy.memory.buffer)
   assert.equal(copy.buffer.byteOffset, 1)
 })
 
-test('a resizable ArrayBuffer and the views that follow its size stay so', () => {
+test('a resizable ArrayBuffer and the views that track its size stay so', () => {
   const Resizable = ArrayBuffer as unknown as new (size: number, options: object) => ResizableBuffer
   const buffer = new Resizable(16, { maxByteLength: 24 })
   const value = {
@@ -217,7 +217,7 @@ test('functions inside a value arrive as functions, shared ones as one', () => {
   assert.equal(copy.sqrt, Math.sqrt)
 })
 
-test('a message inside a message disturbs nothing', () => {
+test('serializing inside a serialization works', () => {
   class Sized {
     readonly size: number
     constructor(size: number) {
@@ -233,7 +233,7 @@ test('a message inside a message disturbs nothing', () => {
   assert.equal(sized.constructor.name, 'Sized')
 })
 
-test('what was serialized before stays as it is while more is serialized', () => {
+test('serialized bytes do not change while more is serialized', () => {
   const first = sides.here.serializer.serialize({ a: 'first' })
   for (let index = 0; index < 2000; index += 1)
     sides.here.serializer.serialize({ b: 'x'.repeat(50) })
@@ -248,7 +248,7 @@ test('any JSON value arrives as itself', () => {
   )
 })
 
-test('any value that fast-check can think of arrives as itself', () => {
+test('any value that fast-check generates arrives unchanged', () => {
   const anything = fc.anything({
     withBigInt: true,
     withBoxedValues: true,
@@ -261,7 +261,7 @@ test('any value that fast-check can think of arrives as itself', () => {
   })
   fc.assert(
     fc.property(anything, (value) => {
-      // Not deepEqual of the two: it takes no two invalid dates for equal.
+      // Not deepEqual of the two: it considers two invalid dates different.
       assert.equal(fc.stringify(roundTrip(value)), fc.stringify(value))
     }),
   )

@@ -1,5 +1,5 @@
-// The serializer that is used when the user passes none: functions and values of every kind, by
-// value or, where what they are made of is known everywhere, by reference.
+// The serializer for users who pass none: functions and values of every kind. They travel by value,
+// or by reference if all processes have the module that they come from.
 
 import { asBuffer } from '../base/bytes.js'
 import { DeserializeError } from '../base/errors.js'
@@ -33,25 +33,30 @@ import type { Serializer } from './serializer.js'
 import { ShippedFunctions } from './function/reader.js'
 import * as tag from './bytes/tag.js'
 
-/** What a serializer works with. */
+/** The parts that a serializer works with. */
 export interface DefaultSerializerOptions {
-  /** Takes functions apart. */
+  /** Analyses functions. */
   readonly analyst: FunctionAnalyst
-  /** Loads what travels by reference. */
+  /** Loads values that travel by reference. */
   readonly loader: ModuleLoader
   readonly natives: NativeNames
-  /** Classes that were registered, and those that arrive. */
+  /** Registered classes, and those that arrive. */
   readonly codecs: ClassCodecs
-  /** What is one thing in all messages. One for a process; others only for tests. */
+  /**
+   * The identities that are shared between messages. One instance per process; others only in
+   * tests.
+   */
   readonly identities: Identities
-  /** What is known where a message is read; by default the identities of the process. */
+  /** The identities that are known where a message is read; those of the process by default. */
   readonly known?: () => KnownThings
 }
 
 /** An attachment as it is stored. */
 export interface AttachmentBytes {
   readonly bytes: Uint8Array
-  /** Tells it from everything else that was ever stored, without keeping the bytes alive. */
+  /**
+   * Identifies this attachment among all that were ever stored, without keeping the bytes alive.
+   */
   readonly token: object
 }
 
@@ -61,9 +66,12 @@ export class DefaultSerializer implements Serializer {
   readonly #reading: ReaderTools
   readonly #shipper: FunctionShipper
   readonly #known: () => KnownThings
-  /** Attachments that are only read, by their tokens. */
+  /** Read-only attachments, by their tokens. */
   readonly #onlyRead = new WeakMap<object, { readonly value: unknown }>()
-  /** Those that write nothing now: what is read to be written may serialize something itself. */
+  /**
+   * Writers not in use at the moment. There may be several: a value can serialize another while it
+   * is being written.
+   */
   readonly #idle: GraphWriter[] = []
 
   constructor(options: DefaultSerializerOptions) {
@@ -109,7 +117,7 @@ export class DefaultSerializer implements Serializer {
   }
 
   /**
-   * The same. `lenient`: with a short text in the place of whatever cannot travel inside the value.
+   * Like `serialize`. `lenient`: replaces parts of the value that cannot travel with a short text.
    */
   serializeAs(value: unknown, strictness: Strictness): Uint8Array {
     if (typeof value === 'function' && strictness === 'strict') {
@@ -118,29 +126,32 @@ export class DefaultSerializer implements Serializer {
     return this.#write(value, { strictness }).bytes
   }
 
-  /** A function with its large captured values apart. Throws `SerializeError`. */
+  /** A function, with its large captured values separate. Throws `SerializeError`. */
   serializeFunction(fn: AnyFunction): FunctionMessages {
     return this.#shipper.ship(fn)
   }
 
   /**
-   * Throws `DeserializeError`, and `PendingImport` if it cannot be read before an import is done.
+   * Throws `DeserializeError`, and `PendingImport` if it cannot be read until an import has
+   * completed.
    */
   deserialize(bytes: Uint8Array): unknown {
     return this.deserializeFor(this.#known(), bytes)
   }
 
-  /** The same for a certain reader. */
+  /** Like `deserialize`, for a certain reader. */
   deserializeFor(known: KnownThings, bytes: Uint8Array): unknown {
     return this.#read(bytes, NO_ATTACHMENTS, known).value
   }
 
-  /** What `serializeFunction` wrote. Throws the same. */
+  /** Reads bytes written by `serializeFunction`. Throws the same errors as `deserialize`. */
   deserializeFunction(bytes: Uint8Array, attachments: readonly AttachmentBytes[]): ReadShipment {
     return this.#read(bytes, attachments, this.#known())
   }
 
-  /** How many attachments belong to the bytes of a function. Throws `DeserializeError`. */
+  /**
+   * The number of attachments that belong to the bytes of a function. Throws `DeserializeError`.
+   */
   attachmentCount(bytes: Uint8Array): number {
     if (bytes[0] !== tag.MESSAGE_SHIPMENT) return 0
     return readAttachmentCount(new ByteReader(asBuffer(bytes), 1))
@@ -181,7 +192,7 @@ export class DefaultSerializer implements Serializer {
     }
   }
 
-  /** Each is read once, when it is asked for; one that is only read, once for all tasks. */
+  /** Each attachment is read once, on first use; a read-only one is read once for all tasks. */
   #attachments(
     attachments: readonly AttachmentBytes[],
     known: KnownThings,
@@ -189,7 +200,7 @@ export class DefaultSerializer implements Serializer {
     const values = new Map<number, { readonly value: unknown }>()
     return (number, isOnlyRead) => {
       const stored = attachments[number]
-      if (stored === undefined) throw new DeserializeError('a captured value did not come along')
+      if (stored === undefined) throw new DeserializeError('a captured value is missing')
       const { bytes, token } = stored
       const shared = isOnlyRead ? this.#onlyRead.get(token) : undefined
       const read = values.get(number) ?? shared ?? this.#read(bytes, NO_ATTACHMENTS, known)
@@ -206,7 +217,7 @@ function plain(value: unknown): ReadShipment {
   return { value, isSteady: false }
 }
 
-/** What needs no graph: primitives, and bytes by themselves. */
+/** Values that need no graph: primitives, and single byte arrays. */
 function simpleToBytes(value: unknown): Uint8Array | undefined {
   switch (typeof value) {
     case 'number':

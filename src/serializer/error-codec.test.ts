@@ -91,7 +91,7 @@ class SecretError extends Error {
   }
 }
 
-test('a class of the user’s own travels along, and is the class itself when it comes home', () => {
+test('a user’s own class travels along, and is the original class when it comes back', () => {
   const sides = new TwoSides()
   const thrown = new ValidationError('age')
   const there = sides.send(thrown)
@@ -104,7 +104,7 @@ test('a class of the user’s own travels along, and is the class itself when it
   assert.ok(errorOf(thrown) instanceof ValidationError)
 })
 
-test('a class that cannot travel becomes the built-in class above it, under its own name', () => {
+test('a class that cannot travel becomes the nearest built-in parent class, under its own name', () => {
   const sides = new TwoSides()
   const socket = new Socket()
   class ConnectionError extends RangeError {
@@ -235,7 +235,7 @@ test('objects that inherit from Error arrive as errors', () => {
   assert.deepEqual([error.constructor, error.message], [Old, 'of old'])
 })
 
-test('cyclic causes and errors that hold each other keep their shape', () => {
+test('cyclic causes and errors that contain each other keep their shape', () => {
   const first = new Error('first')
   const second = new Error('second', { cause: first })
   first.cause = second
@@ -268,7 +268,7 @@ test('values inside an error that cannot travel become a short text', () => {
   assert.equal(error.message, 'x')
 })
 
-test('getters that throw, anywhere in an error, cost only themselves', () => {
+test('getters that throw, anywhere in an error, affect only themselves', () => {
   const thrown = Object.assign(new RangeError('x'), { inner: failing('deep') })
   Object.defineProperty(thrown, 'own', { enumerable: true, get: () => failing('own').deep })
   const error = errorOf<Error & { own: string; inner: { deep: string } }>(thrown)
@@ -310,7 +310,7 @@ test('an error whose message has ten million units arrives', () => {
   assert.ok(errorOf(new Error(message)).message === message)
 })
 
-test('what is thrown and is no error arrives as that value', () => {
+test('a thrown value that is not an error arrives as that value', () => {
   for (const thrown of [undefined, null, 0, -0, '', 'text', 5n, [1, 'a'], { code: 1 }, new Map()]) {
     assert.deepEqual(roundTrip(thrown), thrown)
   }
@@ -327,11 +327,11 @@ test('a thrown value that cannot travel at all becomes a SerializeError that nam
   for (const thrown of values) {
     const error = roundTrip(thrown)
     assert.ok(error instanceof errors.SerializeError, inspect(error))
-    assert.match(error.message, /^what the task threw.*: .*(Promise|WeakMap|Proxy)/)
+    assert.match(error.message, /^thrown value.*: .*(Promise|WeakMap|Proxy)/)
   }
 })
 
-test('bytes that are no error become a DeserializeError, which is returned', () => {
+test('bytes that do not contain an error become a DeserializeError, which is returned', () => {
   for (const bytes of [new Uint8Array(0), Uint8Array.of(0xee), Uint8Array.of(0x0d, 0xff, 0xff)]) {
     assert.ok(deserializeError(bytes) instanceof errors.DeserializeError)
   }

@@ -1,5 +1,5 @@
-// What a task threw, as bytes and back. Apart from the serializer because here nothing may fail: an
-// error that cannot be reported would leave somebody waiting for ever.
+// Errors thrown by tasks, to bytes and back. Separate from the serializer because nothing may fail
+// here: if an error could not be reported, its client would wait forever.
 
 import { types } from 'node:util'
 import { withoutFrames } from '../base/error-stack.js'
@@ -8,12 +8,12 @@ import { defaultSerializer, serializeLeniently } from './serializer.js'
 import { textOf, withPathPrefix } from './refusal.js'
 
 /**
- * Whatever was thrown, as bytes. Never throws: what cannot travel inside an error becomes a short
- * text, and a thrown value that cannot travel at all becomes a `SerializeError` that says so.
+ * A thrown value as bytes. Never throws: parts of an error that cannot travel become a short text,
+ * and a thrown value that cannot travel at all becomes a `SerializeError` that says so.
  */
 export function serializeError(thrown: unknown): Uint8Array {
   try {
-    // A proxy is refused like in any value, but the name and message of an error must not be lost.
+    // A proxy is refused as in any value, but the name and message of an error must not be lost.
     return serializeLeniently(isProxiedError(thrown) ? plainError(thrown) : thrown)
   } catch (reason) {
     return serializeLeniently(isError(thrown) ? plainError(thrown) : unspeakable(reason))
@@ -21,8 +21,8 @@ export function serializeError(thrown: unknown): Uint8Array {
 }
 
 /**
- * What was thrown, again, or a `DeserializeError` if the bytes are not what `serializeError` wrote.
- * Never throws: the result is thrown, or a future is rejected with it.
+ * The thrown value, or a `DeserializeError` if the bytes were not written by `serializeError`.
+ * Never throws: the caller throws the result, or rejects a future with it.
  */
 export function deserializeError(bytes: Uint8Array): unknown {
   try {
@@ -45,7 +45,7 @@ function isError(thrown: unknown): boolean {
   }
 }
 
-/** The texts of an error that nothing else can be got from. */
+/** The texts of an error from which nothing else can be read. */
 function plainError(thrown: unknown): Error {
   const error = withoutFrames(() => new Error())
   Reflect.deleteProperty(error, 'stack')
@@ -66,5 +66,5 @@ function readText(thrown: unknown, key: string): string | undefined {
 }
 
 function unspeakable(reason: unknown): SerializeError {
-  return withPathPrefix(reason, ['what the task threw'])
+  return withPathPrefix(reason, ['thrown value'])
 }

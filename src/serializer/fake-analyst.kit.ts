@@ -1,11 +1,11 @@
-// For tests: an analyst that says what a test tells it to say.
+// For tests: an analyst with predefined answers.
 
 import type { Capture, FunctionAnalyst, FunctionParts, SourceParts } from './function/parts.js'
 import { NativeNames, type AnyFunction } from './module/native.js'
 import { Refusal } from './refusal.js'
 import type { Binding, CodeName, FunctionCode, TextPlace } from './source/sites.js'
 
-/** A captured variable: its name, what it holds, and what the code says of it. */
+/** A captured variable: its name, its value, and the facts from the code. */
 export interface GivenCapture {
   readonly name: string
   readonly content: Capture['content']
@@ -13,16 +13,16 @@ export interface GivenCapture {
   readonly isConstant?: boolean
 }
 
-/** Says of each function what it was given for it. */
+/** Returns the parts that were given for a function. */
 export class FakeAnalyst implements FunctionAnalyst {
   readonly #natives = new NativeNames()
   readonly #parts = new Map<AnyFunction, () => FunctionParts | Refusal>()
-  /** What `settle` answers, the last answer for ever. */
+  /** The answers of `settle`; the last one is repeated. */
   readonly answers: ('certain' | 'again' | Refusal)[] = ['certain']
   /** How often it was asked for parts. */
   asked = 0
 
-  /** From now on these are the parts of the function, found anew each time. */
+  /** From now on these are the parts of the function, a new copy each time. */
   know(fn: AnyFunction, parts: () => FunctionParts | Refusal): void {
     this.#parts.set(fn, parts)
   }

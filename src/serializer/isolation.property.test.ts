@@ -1,12 +1,12 @@
-// No task sees what another did: random functions over random state, sent once and called by many
-// tasks that run into each other, each compared with a fresh evaluation here.
+// No task sees the effects of another one: random functions over random state, sent once and called
+// by many overlapping tasks, each compared with a fresh evaluation here.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { TwoSides } from './two-sides.kit.js'
 
-/** What the functions capture. Each program has it anew. */
+/** The captures of the functions. Each program has them anew. */
 const STATE = `
   let n = 1
   const list = [3, 1, 2]
@@ -34,7 +34,7 @@ const STATE = `
   const bound = bag.add.bind(bag)
 `
 
-/** What a function does, with its argument `x`. */
+/** The body of a function, with its argument `x`. */
 const STATEMENTS = [
   'out.push(n)',
   'n += 1',
@@ -137,7 +137,7 @@ const plan = fc.record({
   calls: fc.array(fc.record({ fn: fc.nat(2), x: fc.nat(3) }), { minLength: 2, maxLength: 6 }),
 })
 
-test('each task gives what a fresh evaluation gives, whatever others do beside it', async () => {
+test('each task gives the same as a fresh evaluation, whatever others do at the same time', async () => {
   let steadyCount = 0
   const property = fc.asyncProperty(plan, async ({ bodies, calls }) => {
     const sides = new TwoSides()
@@ -163,7 +163,7 @@ test('each task gives what a fresh evaluation gives, whatever others do beside i
       Promise.all(all.map((one) => one.catch(String)))
     assert.deepEqual(await outcomes(answers), await outcomes(expected))
   })
-  // One that can be made once for all is always among them.
+  // At least one is always creatable once for all.
   const steady = { bodies: [['out.push(frozen.q[0])' as const]], calls: [{ fn: 0, x: 1 }] }
   const numRuns = Number(process.env['ISOLATION_RUNS'] ?? 40)
   await fc.assert(property, { numRuns, examples: [[steady]] })

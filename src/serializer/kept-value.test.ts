@@ -1,4 +1,4 @@
-// What travels arrives as it was, in everything that a program can find out about it, or is refused.
+// A value arrives unchanged, in everything that a program can find out about it, or is refused.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { TwoSides } from './two-sides.kit.js'
 
 const sides = new TwoSides()
 
-/** Values by what is special about them, alone and inside of another. */
+/** Values by their special property, alone and inside another value. */
 function assertKept(values: Readonly<Record<string, unknown>>): void {
   for (const [title, value] of Object.entries(values)) {
     for (const whole of [value, [value], { a: value, b: [value] }]) {
@@ -30,7 +30,7 @@ function refusal(value: unknown): SerializeError {
 
 type Change = readonly [name: string, change: (object: object) => object]
 
-/** What may be done to any object. */
+/** The modifications that any object allows. */
 const CHANGES: readonly Change[] = [
   ['nothing', (object) => object],
   ['a property', (object) => Object.assign(object, { note: [1] })],
@@ -114,7 +114,7 @@ test('elements of arrays with attributes, accessors, and a fixed length', () => 
   })
 })
 
-test('the position of a regular expression, -0 and fixed', () => {
+test('the position of a regular expression, including -0 and read-only', () => {
   const at = (lastIndex: number): RegExp => Object.assign(/a/g, { lastIndex })
   assertKept({
     zero: at(0),
@@ -125,7 +125,7 @@ test('the position of a regular expression, -0 and fixed', () => {
   })
 })
 
-test('built-in objects with the prototype of plain ones, or of a class that was met', () => {
+test('built-in objects with the prototype of plain ones, or of a known class', () => {
   for (const [kind, make] of Object.entries(MAKERS)) {
     const odd = (prototype: object): object => Object.setPrototypeOf(make(), prototype) as object
     const values = [{}, new Point(), new Point(), odd(Object.prototype), odd(Point.prototype)]
@@ -133,13 +133,13 @@ test('built-in objects with the prototype of plain ones, or of a class that was 
   }
 })
 
-test('what a boxed string has behind its characters', () => {
+test('own properties of a boxed string beyond its characters', () => {
   const text = Object.assign(Object('ab') as object, { 5: 'x', '-1': 'y', '01': 'z' })
   const own = Object.assign(Object('ab') as object, { valueOf: () => 5 })
   assertKept({ text, own })
 })
 
-test('attributes of errors, accessors, and no message where there was none', () => {
+test('attributes of errors, accessors, and a missing message', () => {
   const define = (key: PropertyKey, attributes: PropertyDescriptor): Error =>
     Object.defineProperty(new RangeError('x'), key, attributes)
   const old = Object.create(Error.prototype, { message: { value: 'old' } }) as object
@@ -160,7 +160,7 @@ test('attributes of errors, accessors, and no message where there was none', () 
   assert.ok(!Object.hasOwn(sides.send(new Error()), 'message'))
 })
 
-test('arguments that were changed', () => {
+test('arguments objects that were changed', () => {
   const make = (): IArguments =>
     (function (..._values: unknown[]) {
       return arguments

@@ -8,7 +8,7 @@ import { deserializeError, serializeError } from './error-codec.js'
 import * as tag from './bytes/tag.js'
 import { TwoSides, type Side } from './two-sides.kit.js'
 
-/** Reads bytes that may mean anything: a value or a `DeserializeError`, never something else. */
+/** Reads arbitrary bytes: the result is a value or a `DeserializeError`, never anything else. */
 function read(bytes: Uint8Array): void {
   try {
     defaultSerializer.deserialize(bytes)
@@ -21,7 +21,7 @@ const shared = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8])
 const cyclic: Record<string, unknown> = { a: 1 }
 cyclic['self'] = cyclic
 
-/** One of everything. */
+/** One of every kind. */
 const SEEDS: readonly Uint8Array[] = [
   undefined,
   true,
@@ -64,13 +64,13 @@ test('any bytes give a value or a DeserializeError', () => {
   )
 })
 
-test('every cut of every kind of value gives a value or a DeserializeError', () => {
+test('every truncation of every kind of value gives a value or a DeserializeError', () => {
   for (const seed of SEEDS) {
     for (let length = 0; length < seed.byteLength; length += 1) read(seed.slice(0, length))
   }
 })
 
-test('a graph that is cut or has bytes left is always refused', () => {
+test('a graph that is truncated or has extra bytes is always refused', () => {
   const graph = defaultSerializer.serialize({ a: [1, 'b', { c: new Map([[1, 2]]) }], d: shared })
   for (let length = 0; length < graph.byteLength; length += 1) {
     const cut = graph.slice(0, length)
@@ -121,12 +121,12 @@ test('a short message cannot claim much memory', () => {
   }
 })
 
-test('a Python pickle is called one', () => {
+test('a Python pickle is recognized', () => {
   const pickle = Uint8Array.of(0x80, 5, 0x4b, 0x10, 0x2e)
   assert.throws(() => defaultSerializer.deserialize(pickle), /DeserializeError: .*Python pickle/)
 })
 
-test('deserializeError returns something for any bytes', () => {
+test('deserializeError returns a value for any bytes', () => {
   const seed = serializeError(new TypeError('x', { cause: [1] }))
   for (let place = 0; place < seed.byteLength; place += 1) {
     const changed = Uint8Array.from(seed)
@@ -152,7 +152,7 @@ class Registered extends Base {}
 const list = [1, 2]
 const task = Object.assign((n: number) => [rate, list, count, new Derived(), n], { note: 'x' })
 
-/** Messages with code. A changed one is other code, but too little for it to do anything. */
+/** Messages with code. A changed one contains other code, but too little to do anything. */
 function shipments(): Uint8Array[] {
   const { here } = new TwoSides()
   here.codecs.register(Registered, { serialize: () => list, deserialize: () => new Registered() })
@@ -172,7 +172,7 @@ function shipments(): Uint8Array[] {
   return values.map((value) => here.serializer.serialize(value))
 }
 
-test('every cut of a message with code is refused', () => {
+test('every truncation of a message with code is refused', () => {
   const { there } = new TwoSides()
   for (const bytes of shipments()) {
     for (let length = 0; length < bytes.byteLength; length += 1) {
@@ -208,7 +208,7 @@ test('several changes of messages with code give a value or a DeserializeError',
     }),
     { numRuns: sized(1_000, 200) },
   )
-  // By another reader: a class that was changed stays what it was taken for.
+  // By another reader: a class that was changed keeps its first identification.
   const other = new TwoSides().there
   for (const bytes of seeds) assert.doesNotThrow(() => other.serializer.deserialize(bytes))
 })
@@ -221,7 +221,7 @@ function readBy({ serializer }: Side, bytes: Uint8Array): void {
   }
 }
 
-/** A graph of these bytes; texts are short and of one byte a unit. */
+/** A graph of these bytes; texts are short, with one byte per unit. */
 function graph(...parts: readonly (number | string)[]): Uint8Array {
   const bytes = parts.flatMap((part) =>
     typeof part === 'number' ? [part] : [part.length * 2, ...Buffer.from(part, 'latin1')],
@@ -231,7 +231,7 @@ function graph(...parts: readonly (number | string)[]): Uint8Array {
 
 const { VALUE_NATIVE, VALUE_RECORD, VALUE_WRAPPED, VALUE_PROTOTYPE, VALUE_REFERENCE } = tag
 
-test('what every process has cannot be changed by a message', () => {
+test('built-ins of every process cannot be changed by a message', () => {
   const before = Object.getOwnPropertyNames(Object.prototype)
   const attempts = [
     graph(VALUE_WRAPPED, 4, VALUE_NATIVE, 'Object.prototype', 0, 1, 0, 'polluted', 0, 0x81),
@@ -275,7 +275,7 @@ test('objects cannot inherit from themselves', () => {
   assert.throws(() => defaultSerializer.deserialize(self), DeserializeError)
 })
 
-test('what is nested without end is refused, not a crash', () => {
+test('infinite nesting is refused, and does not crash', () => {
   const depth = 1_000_000
   for (const part of [tag.VALUE_PROTOTYPE, tag.VALUE_BOUND]) {
     const parts = part === tag.VALUE_BOUND ? [part, 0] : [part]
@@ -287,7 +287,7 @@ test('what is nested without end is refused, not a crash', () => {
   }
 })
 
-test('a class that is made from itself is refused', () => {
+test('a class that extends itself is refused', () => {
   const { here, there } = new TwoSides()
   const bytes = Buffer.from(here.serializer.serialize([Derived, Base]))
   const text = bytes.toString('latin1')

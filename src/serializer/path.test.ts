@@ -10,7 +10,7 @@ test('a place is the name of the file and the line, counted from 1', () => {
   assert.equal(placeText('', 0), undefined)
 })
 
-test('a captured variable is said with its place, if it has one', () => {
+test('a captured variable is shown with its place, if it has one', () => {
   assert.equal(captureText('db', 'app.ts:12'), 'db (captured at app.ts:12)')
   assert.equal(captureText('db', undefined), 'db')
 })

@@ -8,7 +8,7 @@ function pending(name = 'x'): PendingImport {
   return new PendingImport(name, Promise.resolve())
 }
 
-test('a pending import is found in what was thrown, and inside it', () => {
+test('a pending import is found in the thrown error, and inside it', () => {
   const first = pending()
   assert.equal(pendingImportOf(first), first)
   const wrapped = new DeserializeError('outer', { cause: new Error('inner', { cause: first }) })
@@ -18,7 +18,7 @@ test('a pending import is found in what was thrown, and inside it', () => {
   assert.equal(pendingImportOf(undefined), undefined)
 })
 
-test('errors that contain themselves, or cannot be looked into, have none', () => {
+test('errors that contain themselves, or cannot be read, have none', () => {
   const circle = new Error('circle')
   circle.cause = circle
   assert.equal(pendingImportOf(circle), undefined)
@@ -28,7 +28,7 @@ test('errors that contain themselves, or cannot be looked into, have none', () =
   assert.equal(pendingImportOf(hostile), undefined)
 })
 
-test('one without a promise, which has travelled, cannot be waited for', () => {
+test('one without a promise, which has travelled, cannot be awaited', () => {
   const travelled = Object.assign(pending(), { done: '[a Promise]' })
   assert.equal(pendingImportOf(travelled), undefined)
 })
@@ -49,7 +49,7 @@ test('reading is tried again after each import', async () => {
   assert.deepEqual(order, ['read', 'b', 'read', 'c', 'read'])
 })
 
-test('what else reading throws is thrown', async () => {
+test('other errors of reading are thrown', async () => {
   const error = new DeserializeError('garbage')
   const read = (): never => {
     throw error
@@ -57,7 +57,7 @@ test('what else reading throws is thrown', async () => {
   await assert.rejects(readWhenImported(pending(), read), (reason) => reason === error)
 })
 
-test('reading that never comes to an end is given up', async () => {
+test('reading that never ends is given up', async () => {
   let rounds = 0
   const read = (): never => {
     rounds += 1

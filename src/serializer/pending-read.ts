@@ -1,20 +1,20 @@
-// Reading what can only be read after something was imported: try, wait, try again. Client and
-// worker do so alike; neither waits where nothing is pending.
+// Reads values that depend on an import: try, wait for the import, try again. Used by both client
+// and worker; neither waits if nothing is pending.
 
 import { types } from 'node:util'
 import { DeserializeError } from '../base/errors.js'
 import { PendingImport } from './module/policy.js'
 
-/** Whatever needs more imports than this, one after the other, is not going to be read. */
+/** A value that needs more imports than this, one after the other, is considered unreadable. */
 const MAX_ROUNDS = 100
-/** A serializer of the user's own may have put what was thrown inside errors of its own. */
+/** A custom serializer may have wrapped the error in errors of its own. */
 const MAX_CAUSES = 10
 
-/** The import that has to be awaited before trying again; undefined if trying again is no use. */
+/** The import that has to be awaited before trying again; undefined if that cannot help. */
 export function pendingImportOf(thrown: unknown): PendingImport | undefined {
   let error = thrown
   for (let depth = 0; depth < MAX_CAUSES; depth += 1) {
-    // One that came from elsewhere has nothing to wait for.
+    // One that came from another process has nothing to wait for.
     if (error instanceof PendingImport && types.isPromise(error.done)) return error
     error = causeOf(error)
     if (error === undefined) break
@@ -23,8 +23,8 @@ export function pendingImportOf(thrown: unknown): PendingImport | undefined {
 }
 
 /**
- * What `read` returns or throws once it throws nothing about imports any more. Rejects with
- * `DeserializeError` if there is no end to that.
+ * The result or error of `read` once no imports are pending. Rejects with `DeserializeError` if
+ * they never end.
  */
 export async function readWhenImported<T>(first: PendingImport, read: () => T): Promise<T> {
   let pending = first

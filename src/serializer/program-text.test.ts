@@ -1,6 +1,6 @@
-// Programs as texts, which no formatter has touched: each makes a function, and what that returns
-// here and after a journey must be the same. What the generator of programs has found (test/fuzz)
-// stays here.
+// Programs as texts that no formatter has touched: each creates a function, and its result must be
+// the same here and after a transfer. Programs that the generator (test/fuzz) has found are kept
+// here.
 
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
@@ -11,7 +11,7 @@ import { TwoSides } from './two-sides.kit.js'
 
 const sides = new TwoSides()
 
-/** The function that a program returns, made anew, as a file of a CommonJS loader would make it. */
+/** The function that a program returns, created anew, as in a file of a CommonJS loader. */
 function made(program: string, isStrict: boolean): () => unknown {
   const directive = isStrict ? '"use strict";' : ''
   const file = `(function(exports,require,module,__filename,__dirname){${directive}${program}\n})`
@@ -81,11 +81,11 @@ const WIDE: readonly string[] = [
 
 for (const isStrict of sized([true, false], [true])) {
   const mode = isStrict ? 'strict' : 'sloppy'
-  test(`keywords with no space behind them, ${mode}`, async () => {
+  test(`keywords without a space after them, ${mode}`, async () => {
     for (const program of TIGHT) await sameBothWays(program, isStrict)
   })
 
-  test(`names with letters outside of the basic plane, and escaped ones, ${mode}`, async () => {
+  test(`names with letters outside the basic plane, and escaped ones, ${mode}`, async () => {
     for (const program of WIDE) await sameBothWays(program, isStrict)
   })
 }

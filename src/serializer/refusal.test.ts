@@ -28,7 +28,11 @@ function refusalOf(value: unknown): SerializeError {
 const REFUSED: readonly (readonly [name: string, value: () => unknown, message: RegExp])[] = [
   ['a promise', () => Promise.resolve(1), /a Promise.*await it/],
   ['an object with a then', () => new Later(), /a Later.*await it/],
-  ['an object that wants to be closed', () => new Connection(), /a Connection.*stays here/],
+  [
+    'an object that wants to be closed',
+    () => new Connection(),
+    /a Connection.*stands for something/,
+  ],
   ['a WeakMap', () => new WeakMap(), /a WeakMap.*pass a Map/],
   ['a WeakSet', () => new WeakSet(), /a WeakSet.*pass a Set/],
   ['a WeakRef', () => new WeakRef({}), /a WeakRef.*deref/],
@@ -89,7 +93,7 @@ function detached(): ArrayBuffer {
 }
 
 for (const [name, make, message] of REFUSED) {
-  test(`${name} is refused, with the path to it and a way out`, () => {
+  test(`${name} is refused, with the path to it and an alternative`, () => {
     const value = make()
     assert.match(refusalOf(value).message, message)
     const inner = refusalOf({ options: [0, value] })
@@ -113,7 +117,7 @@ test('the path leads through maps, sets, errors, odd keys, accessors and deep li
   assert.equal(pathOf(takesThis.bind({ promise })), 'bound takesThis bound this promise')
 })
 
-test('the path to what a function captured begins with its name', () => {
+test('the path to a value that a function captured begins with its name', () => {
   const sockets = [new Socket()]
   const open = (): unknown => sockets
   const task = (): unknown => open()
@@ -131,7 +135,7 @@ test('the path to what a function captured begins with its name', () => {
   assert.equal(nameless[0], 'the function')
 })
 
-test('the path to what a class holds goes through the class', () => {
+test('the path to a value inside a class goes through the class', () => {
   class Pool {
     static sockets: unknown[] = []
     size = Pool.sockets.length
@@ -141,7 +145,7 @@ test('the path to what a class holds goes through the class', () => {
   assert.deepEqual(refusalOf({ pool }).path, ['pool', 'class Pool', 'sockets', '[0]'])
 })
 
-test('an error that throws when it is read is named, and what it threw is the cause', () => {
+test('an error that throws when it is read is named, with the thrown error as the cause', () => {
   const cause = new TypeError('no')
   class Odd extends Error {
     static {
@@ -160,7 +164,7 @@ test('an error that throws when it is read is named, and what it threw is the ca
   assert.equal(error.cause, cause)
 })
 
-test('the serializer works on after a refusal', () => {
+test('the serializer works after a refusal', () => {
   refusalOf({ a: [1], b: Promise.resolve() })
   const bytes = defaultSerializer.serialize({ a: [1] })
   assert.deepEqual(defaultSerializer.deserialize(bytes), { a: [1] })
@@ -174,7 +178,7 @@ test('a prefix puts the path of a caller in front', () => {
   assert.match(bare.message, /^argument 2: a WeakRef cannot travel/)
 })
 
-test('a prefix makes a SerializeError of whatever a serializer threw', () => {
+test('a prefix makes a SerializeError of any error of a serializer', () => {
   const cause = new RangeError('too big')
   const error = withPathPrefix(cause, ['argument 1'])
   assert.ok(error instanceof SerializeError)

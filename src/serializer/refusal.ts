@@ -1,8 +1,8 @@
-// What cannot travel, why, and what to do instead.
+// Values that cannot travel: the reason, and the alternative.
 
 import { SerializeError } from '../base/errors.js'
 
-// Where in a value something is, in words: `argument 1 -> options -> callback`.
+// The location of a value, in words: `argument 1 -> options -> callback`.
 
 const SEPARATOR = ' -> '
 
@@ -17,8 +17,8 @@ export function serializeErrorAt(
 }
 
 /**
- * The same error, seen from outside: its path begins with `prefix`, for example `['argument 1']`.
- * Anything else that a serializer threw becomes the cause of a `SerializeError` with that path.
+ * The same error with `prefix` before its path, for example `['argument 1']`. Anything else that a
+ * serializer threw becomes the cause of a `SerializeError` with that path.
  */
 export function withPathPrefix(error: unknown, prefix: readonly string[]): SerializeError {
   if (!(error instanceof SerializeError)) {
@@ -33,17 +33,17 @@ export function reasonOf(error: SerializeError): string {
   return inner === '' ? error.message : error.message.slice(inner.length + 2)
 }
 
-/** Text that is made when it is read: of most captures nobody wants to know. */
+/** A text that is computed when it is read: most of them never are. */
 export type LazyText = string | (() => string)
 
-/** That text. */
+/** The text. */
 export function readText(text: LazyText): string {
   return typeof text === 'string' ? text : text()
 }
 
-/** A captured variable, or anything else that is no property, on the way to a value. */
+/** A captured variable, or any other step that is not a property, on the path to a value. */
 export class NamedStep {
-  /** On the way to something else that is a function: `helper`. */
+  /** The name when the path goes on to another function: `helper`. */
   readonly name: string
   readonly #text: LazyText
 
@@ -58,7 +58,7 @@ export class NamedStep {
   }
 }
 
-/** From an object to what it holds: an array index, a property key, or something with a name. */
+/** A step from an object to one of its values: an array index, a property key, or a named step. */
 export type Step = number | string | symbol | NamedStep
 
 /** One step in words. `isPassing`: the path goes on, from a function that is there. */
@@ -78,8 +78,7 @@ function indexStep(index: number): string {
 }
 
 /**
- * Where a line of a file is, in short: `app.ts:12`. `line` is counted from 0. Undefined if there is
- * no file.
+ * A line of a file, in short: `app.ts:12`. `line` is counted from 0. Undefined if there is no file.
  */
 export function placeText(location: string, line: number): string | undefined {
   const path = location.replace(/[?#].*$/, '')
@@ -92,22 +91,24 @@ export function captureText(name: string, place: string | undefined): string {
   return place === undefined ? name : `${name} (captured at ${place})`
 }
 
-/** Whatever was thrown, as one line. Never throws. */
+/** A thrown value as one line. Never throws. */
 export function textOf(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return 'something that has no text'
+    return 'a value that cannot be converted to text'
   }
 }
 
-/** Why a value cannot travel, with a way out: the text of a `SerializeError` without its path. */
+/**
+ * Why a value cannot travel, and the alternative: the text of a `SerializeError` without its path.
+ */
 export class Refusal {
   readonly reason: string
-  /** What stands in its place where a refusal must not fail: in errors. */
+  /** Replaces the value where a refusal must not fail: in errors. */
   readonly substitute: string
 
-  /** It is about something that Node keeps to itself. */
+  /** It concerns something internal to Node. */
   readonly isAboutNode: boolean
 
   constructor(what: string, why: string, wayOut: string, isAboutNode = false) {
@@ -117,28 +118,28 @@ export class Refusal {
   }
 }
 
-const UNTIL_NOW = 'it lives only in this process'
+const UNTIL_NOW = 'it exists only in this process'
 
 const STOP_OTHERWISE =
   'give the signal to client.with({ signal }), and ask currentTask().signal inside the function'
 
 /** Built-in objects that never travel, by the name of their class. */
 const BY_CLASS: ReadonlyMap<string, readonly [why: string, wayOut: string]> = new Map([
-  ['Promise', ['only this process can wait for it', 'await it first, and pass what it gives']],
-  ['Proxy', ['a copy cannot know what its traps would say', 'pass a plain copy of what it shows']],
-  ['WeakMap', ['nothing tells what it holds', 'pass a Map of the entries that are needed']],
-  ['WeakSet', ['nothing tells what it holds', 'pass a Set of the values that are needed']],
+  ['Promise', ['only this process can await it', 'await it first, and pass the result']],
+  ['Proxy', ['its traps cannot be copied', 'pass a plain copy of its contents']],
+  ['WeakMap', ['its content cannot be listed', 'pass a Map of the entries that are needed']],
+  ['WeakSet', ['its content cannot be listed', 'pass a Set of the values that are needed']],
   ['WeakRef', [UNTIL_NOW, 'pass what deref() returns']],
   ['FinalizationRegistry', [UNTIL_NOW, 'create it inside the function']],
   ['SharedArrayBuffer', ['memory is not shared between processes', 'pass a copy, buffer.slice(0)']],
   ['Blob', ['its bytes can only be read later', 'pass await blob.arrayBuffer()']],
   ['File', ['its bytes can only be read later', 'pass await file.arrayBuffer()']],
-  ['KeyObject', ['keys are only sent when asked for', "pass key.export({ format: 'jwk' })"]],
-  ['CryptoKey', ['keys are only sent when asked for', "pass crypto.subtle.exportKey('jwk', key)"]],
+  ['KeyObject', ['keys are only sent explicitly', "pass key.export({ format: 'jwk' })"]],
+  ['CryptoKey', ['keys are only sent explicitly', "pass crypto.subtle.exportKey('jwk', key)"]],
   ['AbortController', [UNTIL_NOW, STOP_OTHERWISE]],
   ['AbortSignal', [UNTIL_NOW, STOP_OTHERWISE]],
-  ['Generator', ['its position in the code cannot be copied', 'pass an array of what it yields']],
-  ['Iterator', ['its position cannot be copied', 'pass an array of what it yields']],
+  ['Generator', ['its position in the code cannot be copied', 'pass an array of its values']],
+  ['Iterator', ['its position cannot be copied', 'pass an array of its values']],
   ['Module', [UNTIL_NOW, 'import it inside the function']],
 ])
 
@@ -151,16 +152,12 @@ export function refuseClass(className: string): Refusal {
   return new Refusal(withArticle(className), why, wayOut)
 }
 
-/** An instance of a user's class that stands for something which stays here. */
+/** An instance of a user's class that stands for a local resource. */
 export function refuseHandle(className: string, isThenable: boolean): Refusal {
   const what = instanceOf(className)
   return isThenable
-    ? new Refusal(
-        what,
-        'only this process can wait for it',
-        'await it first, and pass what it gives',
-      )
-    : new Refusal(what, 'what it stands for stays here', 'create it inside the function')
+    ? new Refusal(what, 'only this process can await it', 'await it first, and pass the result')
+    : new Refusal(what, 'it stands for something in this process', 'create it inside the function')
 }
 
 function instanceOf(className: string): string {
@@ -171,26 +168,26 @@ function instanceOf(className: string): string {
 export function refusePrivates(className: string, member: string): Refusal {
   return new Refusal(
     instanceOf(className),
-    `only its class can fill in ${member}`,
-    'tell how with registerClass(Class, { serialize, deserialize }), or pass a plain object',
+    `only its class can set ${member}`,
+    'define how with registerClass(Class, { serialize, deserialize }), or pass a plain object',
   )
 }
 
-/** An instance of a registered class that holds itself, directly or not. */
+/** An instance of a registered class that contains itself, directly or not. */
 export function refuseCodedCycle(className: string): Refusal {
   return new Refusal(
     instanceOf(className),
-    'what its registered serialize function returns leads back to it',
-    'return something that does not',
+    'the result of its registered serialize function contains it',
+    'return a value that does not',
   )
 }
 
-/** Something that leads too far down. */
+/** A value that is nested too deeply. */
 export function refuseDepth(what: string): Refusal {
-  return new Refusal(what, 'it is nested too deep', 'make it flatter')
+  return new Refusal(what, 'it is nested too deeply', 'flatten it')
 }
 
-/** Something of which every look shows something else. */
+/** A value that differs each time it is read. */
 export function refuseUnsteady(): Refusal {
   return new Refusal('the value', 'it changes while it is read', 'pass a plain copy')
 }
@@ -199,7 +196,7 @@ export function refuseUnsteady(): Refusal {
 export function refuseDetached(): Refusal {
   return new Refusal(
     'a detached ArrayBuffer',
-    'its memory was transferred to somebody else',
+    'its memory was transferred elsewhere',
     'pass it before it is transferred, or pass a copy',
   )
 }

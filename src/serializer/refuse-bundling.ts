@@ -1,6 +1,7 @@
-// Stops a program at once, and says what to do, where a bundler has put this package into one of
-// its files: functions of it travel by the names of its files, and the processes that it starts
-// are some of these. Without this check the program would fail later, and say something else.
+// Stops a program at once, and says what to do, if a bundler has put this package into one of its
+// files. Functions of the package travel by the names of its files, and the processes that it
+// starts are some of these files. Without this check the program would fail later, with another
+// error.
 
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,12 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { compileFunction } from 'node:vm'
 import { ConfigError } from '../base/errors.js'
 
-/** What only the folder of the compiled files has. */
+/** A file that only the folder of the compiled files has. */
 const NEIGHBOUR = 'cluster/embedded-main.js'
 
 /**
- * Throws `ConfigError` unless the code at `place` is in the files of this package: `place` is the
- * path or URL of its script as V8 has it; undefined if V8 has none.
+ * Throws `ConfigError` unless the code at `place` is in the files of this package. `place` is the
+ * path or URL of its script according to V8; undefined if V8 has none.
  */
 export function refuseBundling(place: string | undefined): void {
   if (place !== undefined && isOwn(place)) return
@@ -38,13 +39,13 @@ function isOwn(place: string): boolean {
   if (/^[\w-]{2,}:/.test(place) && !place.startsWith('file:')) return false
   const path = place.startsWith('file:') ? fileURLToPath(new URL(place)) : place
   const folder = dirname(path)
-  // The file itself, or the bundle for CommonJS that this package has.
+  // The file itself, or the package's own bundle for CommonJS.
   return [join(folder, '..'), folder].some((dist) => existsSync(join(dist, NEIGHBOUR)))
 }
 
 /**
- * Where the script of this function is. What bundlers say of it, such as `import.meta.url`, may be
- * where it was before.
+ * The script of this function. Values that a bundler provides, such as `import.meta.url`, may refer
+ * to its place before bundling.
  */
 function ownPlace(): string | undefined {
   const { stackTraceLimit } = Error

@@ -3,5 +3,5 @@
 /** Changed while the program runs. */
 export const registry: Record<string, unknown> = {}
 
-/** The same, and has one from the start. */
+/** The same, but not empty from the start. */
 export const counts: Map<string, unknown> = new Map()

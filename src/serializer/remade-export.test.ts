@@ -1,4 +1,4 @@
-// Constants of other modules, as compilers write them, that hold what cannot travel.
+// Constants of other modules, as compilers write them, with values that cannot travel.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
@@ -20,14 +20,17 @@ function tasksOf(name: string, files: Readonly<Record<string, string>>): readonl
   for (const [file, text] of Object.entries(files)) {
     const path = join(folder, `${name}-${file}.cjs`)
     writeFileSync(path, text.replaceAll('./', `./${name}-`))
-    // As if it had been there before this process.
+    // As if it had been loaded before this process started.
     utimesSync(path, 1, 1)
   }
   const load = createRequire(join(folder, 'x.cjs'))
   return (load(`./${name}-main.cjs`) as { readonly tasks: readonly Task[] }).tasks
 }
 
-/** All are written before one is read: what that makes counts as loaded from the same file. */
+/**
+ * All are written before one is read: modules loaded during reading count as loaded from the same
+ * file.
+ */
 function answers(name: string, files: Readonly<Record<string, string>>): readonly unknown[] {
   const { here, there } = new TwoSides()
   const sent = tasksOf(name, files).map((task) => Buffer.from(here.serializer.serialize(task)))
@@ -65,7 +68,7 @@ exports.both = [exports.blob, exports.part];`,
   assert.deepEqual(answers('typescript', files), [3, 2, true, 5, 1])
 })
 
-test('exports through others, one by one and all, and what is made of them there', () => {
+test('exports through other modules, one by one and all, and values created from them there', () => {
   const files = {
     own: `exports.blob = new Blob(['abc']); exports.own = new Blob(['a'])`,
     index: `"use strict"; Object.defineProperty(exports, "__esModule", { value: true });
@@ -123,7 +126,7 @@ exports.tasks = [() => own_1.list.blobs.length, () => own_1.twice.size, () => ow
   ])
 })
 
-test('what only looks like a module is not taken for one', () => {
+test('objects that only look like a module are not treated as one', () => {
   const files = {
     own: `exports.blob = new Blob(['abc'])`,
     main: `const wrap = ({ blob }) => ({ blob: blob.slice(1) }); const made = wrap(require("./own.cjs"))
@@ -132,7 +135,7 @@ const own_1 = require("./own.cjs"); exports.tasks = [() => own_1.blob.size, () =
   assert.deepEqual(refusals('wrapped', files), ['sent', ''])
 })
 
-test('what a function of the user makes is not made again', () => {
+test("results of the user's functions are not created again", () => {
   const files = {
     own: `exports.make = () => 1; exports.lib = { make: () => 1 }; exports.set = new Set([1])`,
     main: `const own_1 = require("./own.cjs"); const now = () => 1; const lib = { now: () => 1 }

@@ -1,15 +1,16 @@
-// For tests: constants that other modules use, and functions that do something to what they get.
-// What is made of them in the same process has this URL, too: after that, nothing is sure of it.
+// For tests: constants that other modules use, and functions that change their arguments. Code that
+// is created from them in the same process has this URL, too: after that, nothing about it is
+// certain.
 
 interface Blobs {
   readonly first: Blob
   readonly level: number
 }
 
-/** Nobody changes it. */
+/** Never changed. */
 export const steadyBlobs: Blobs = { first: new Blob(['abc']), level: 1 }
 
-/** A module that imports it gives it to `mark`. */
+/** A module that imports it passes it to `mark`. */
 export const markedBlobs: Blobs = { first: new Blob(['abc']), level: 1 }
 
 export function mark<T extends object>(value: T): T & { marked?: boolean } {
@@ -20,7 +21,7 @@ export function show({ owner }: { readonly owner: { readonly level: number } }):
   return () => owner.level
 }
 
-/** Changes what it was made with, which no text of those that use it shows. */
+/** Changes its own argument, which the text of its callers does not show. */
 export class Keeper {
   readonly #value: Record<string, unknown>
 

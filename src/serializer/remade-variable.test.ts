@@ -29,7 +29,7 @@ const isMarked = mark(marked).marked
 const isMarkedThere = mark(markedBlobs).marked
 const hidden = { first: new Blob(['abc']), list: [1] }
 
-test('a constant is made again from its initializer where its value cannot travel', async () => {
+test('a constant is created again from its initializer if its value cannot travel', async () => {
   const copy = sides.send(() => blob.text())
   assert.equal(await copy(), 'abc')
   assert.equal(sides.send((value: number) => format(value))(1.5), format(1.5))
@@ -55,13 +55,13 @@ test('functions and initializers that use one constant share one value', async (
   assert.deepEqual([await Copy.read(), await new Copy().read()], ['abc', 'abc'])
 })
 
-test('what was made again can be sent on, and come back', async () => {
+test('a value that was created again can be sent on, and come back', async () => {
   const read = (): Promise<string> => blob.text()
   assert.equal(await sides.andBack(read)(), 'abc')
   assert.equal(await sides.send(sides.andBack({ read })).read(), 'abc')
 })
 
-test('what may have changed since, or is at work, is refused as before', () => {
+test('a value that may have changed since, or is in use, is refused as before', () => {
   assert.throws(() => sides.send(() => changed.getStore()), /an AsyncLocalStorage cannot travel/)
   assert.throws(() => sides.send(() => target.dispatchEvent), /an EventTarget cannot travel/)
   assert.throws(() => sides.send(() => reassigned.size), /a Blob cannot travel/)
@@ -71,7 +71,7 @@ test('what may have changed since, or is at work, is refused as before', () => {
   assert.throws(() => sides.send(blob), /a Blob cannot travel/)
 })
 
-test('what another module is given, or imports, is looked at there', () => {
+test('values passed to another module, or imported, are checked there', () => {
   assert.deepEqual([isMarked, isMarkedThere, showLevel()], [true, true, 1])
   assert.throws(
     () => sides.send(() => marked.first.size),
@@ -85,7 +85,7 @@ test('what another module is given, or imports, is looked at there', () => {
   assert.equal(sides.send(() => steadyBlobs.first.size)(), 3)
 })
 
-test('what has changed in a way that no text shows is refused, also when it was sent before', () => {
+test('a change that the text does not show is refused, even after the value was sent before', () => {
   const size = (): number => hidden.first.size + hidden.list.length
   assert.equal(sides.send(size)(), 4)
   const changed = /is not made again on the worker because it has been changed since/

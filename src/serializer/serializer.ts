@@ -1,5 +1,6 @@
-// The seam between the engine, which moves bytes, and what the bytes mean. The engine calls it for
-// a function, for each argument and for each result; errors travel by error-codec.ts instead.
+// The seam between the engine, which moves bytes, and the meaning of the bytes. The engine calls a
+// serializer for a function, for each argument and for each result; errors travel through
+// error-codec.ts instead.
 
 import './refuse-bundling.js'
 import { hostname } from 'node:os'
@@ -16,8 +17,8 @@ import { type AnyFunction, NativeNames } from './module/native.js'
 import { ModulePolicy } from './module/policy.js'
 import type { SourcePositions } from './source-position.js'
 
-// The serializer of this process with all that it works with, and what users may tell it. There is
-// one: what is registered holds for every client, and a class is one class in all messages.
+// The serializer of this process with its parts, and the settings that users make. There is one:
+// registrations hold for every client, and a class is the same class in all messages.
 
 class ProcessSerializer {
   readonly policy = new ModulePolicy()
@@ -26,7 +27,7 @@ class ProcessSerializer {
   readonly identities = new Identities()
   isServing = false
   known: () => KnownThings = () => this.identities
-  /** What errors call this process. */
+  /** The name of this process in errors. */
   name = `process ${process.pid} on ${hostname()}`
   readonly analyst: SourceAnalyst
   readonly serializer: DefaultSerializer
@@ -49,14 +50,13 @@ class ProcessSerializer {
 
 const own = new ProcessSerializer()
 
-/** The same with everything that client and worker need beside a `Serializer`. */
+/** The same, with everything that client and worker need beyond a `Serializer`. */
 export const processSerializer: DefaultSerializer = own.serializer
 
 /**
  * Functions and values by value (docs/functions.md). `serialize` throws `SerializeError`,
- * `deserialize` throws `DeserializeError`. The bytes of a function are the same `Uint8Array` as
- * long as nothing that it uses has changed, which nobody may write to; all other bytes are the
- * caller's.
+ * `deserialize` throws `DeserializeError`. The bytes of a function are the same `Uint8Array` until
+ * something that it uses changes, and must not be modified; all other bytes are the caller's.
  */
 export const defaultSerializer: Serializer = own.serializer
 
@@ -75,7 +75,7 @@ export function registerByValue(specifier: string): void {
 }
 
 /**
- * From now on what the module exports is imported on the worker, which must have it. `specifier` is
+ * From now on exports of the module are imported on the worker, which must have it. `specifier` is
  * the name of a package, a `file:` URL, or a path of a file or folder. For the whole process; takes
  * effect at the next submit. Throws `ConfigError` for anything else.
  */
@@ -84,18 +84,19 @@ export function registerByReference(specifier: string): void {
 }
 
 /**
- * From now on instances of the class travel as what `serialize(instance)` returns, and
- * `deserialize(value)` makes them again; both functions travel along. For classes that hold what
- * only they can see, such as `#private` fields. A class that extends it has to be registered, too.
- * For the whole process. Throws `ConfigError`.
+ * From now on instances of the class travel as the result of `serialize(instance)`, and
+ * `deserialize(value)` creates them again; both functions travel along. For classes with state that
+ * only they can access, such as `#private` fields. A class that extends it must be registered as
+ * well. For the whole process. Throws `ConfigError`.
  */
 export function registerClass<T>(constructor: AnyClass<T>, options: ClassCodecOptions<T>): void {
   own.codecs.register(constructor, options)
 }
 
 /**
- * What would travel with a function: a text with the tree of all that it captures, with sizes, and
- * with what is imported instead or cannot travel. Throws `TypeError` if `fn` is not a function.
+ * What would travel with a function, as text: the tree of all its captured values, with sizes, and
+ * with the parts that are imported instead or cannot travel. Throws `TypeError` if `fn` is not a
+ * function.
  */
 export function explainSerialization(fn: AnyFunction): string {
   if (typeof fn !== 'function') throw new TypeError(`expected a function, got ${typeof fn}`)
@@ -104,13 +105,13 @@ export function explainSerialization(fn: AnyFunction): string {
 }
 
 /**
- * Says what a function captures, for processes without an inspector that could see it: `fn` uses
+ * Declares the captures of a function, for processes without an inspector to read them: `fn` uses
  * the variables in `captures` and globals, nothing else. Their values are those given here. Returns
  * `fn`. Throws `ConfigError`.
  */
 export function task<F extends AnyFunction>(fn: F, options: TaskCaptures): F
 /**
- * The function that the module at `url` (`import.meta.url`, for instance) exports as `name`:
+ * The function that the module at `url` (for instance `import.meta.url`) exports as `name`:
  * imported on the worker, which must have the module. Throws `ConfigError`.
  */
 export function task(url: string, name: string): (...parameters: unknown[]) => Promise<unknown>
@@ -132,8 +133,8 @@ export function task(
 export const sourcePositions: SourcePositions = own.analyst.positions
 
 /**
- * For a processor: the classes that it got are its clients', and go back as such. `known` says what
- * the task that runs knows; where none runs, nothing is kept of what is read.
+ * For a processor: classes that it received belong to its clients, and return as such. `known`
+ * gives the identities known to the running task; while none runs, those read are not kept.
  */
 export function serveClients(known: () => KnownThings | undefined): void {
   own.isServing = true
@@ -141,29 +142,29 @@ export function serveClients(known: () => KnownThings | undefined): void {
   own.known = () => known() ?? newTaskIdentities()
 }
 
-/** What a task knows at its beginning: nothing but what the process has. */
+/** The identities known to a task when it starts: only those of the process. */
 export function newTaskIdentities(): TaskIdentities {
   return new TaskIdentities(own.identities)
 }
 
-/** Reads what the process has once for all of its tasks: a client's serializer. */
+/** Reads a value that the process keeps for all of its tasks: a client's serializer. */
 export function deserializeForAll(bytes: Uint8Array): unknown {
   return own.serializer.deserializeFor(own.identities, bytes)
 }
 
-/** For a client: the classes that it got are its own, which it may change and send. */
+/** For a client: classes that it received are its own, which it may change and send. */
 export function ownCopies(): void {
   if (!own.isServing) own.identities.keepsForeign = false
 }
 
-/** Any value, with a short text in the place of whatever cannot travel inside it. */
+/** Any value, with parts that cannot travel replaced by a short text. */
 export function serializeLeniently(value: unknown): Uint8Array {
   return own.serializer.serializeAs(value, 'lenient')
 }
 
 /** Turns values into bytes and back. Instances are called from one thread, never concurrently. */
 export interface Serializer {
-  /** The value as bytes, which the caller owns afterwards. Throws `SerializeError`. */
+  /** The value as bytes, which belong to the caller afterwards. Throws `SerializeError`. */
   serialize(value: unknown): Uint8Array
   /** The value again. The bytes are not kept. Throws `DeserializeError`. */
   deserialize(bytes: Uint8Array): unknown

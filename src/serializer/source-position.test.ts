@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import ts from 'typescript'
 import { SourcePositions } from './source-position.js'
 
-/** The call of `boom` is in line 4, column 10; in what is made of it elsewhere. */
+/** The call of `boom` is in line 4, column 10; in the generated code elsewhere. */
 const SOURCE = `interface Input { readonly value: number }
 
 export function task(input: Input): number {
@@ -40,7 +40,10 @@ function stackAt(place: string): string {
   return `Error: text\n    at task (${place})`
 }
 
-/** A map in which places are traced back one by one: generated line and column, then the original. */
+/**
+ * A map in which positions are traced back one by one: generated line and column, then the
+ * original.
+ */
 function mapOf(
   entries: readonly (readonly [number, number, number, number])[],
   more: object = {},
@@ -69,7 +72,7 @@ function vlq(value: number): string {
   return text
 }
 
-test('a map that tsc has put beside the file leads to the source', async (t) => {
+test('a map that tsc has written beside the file leads to the source', async (t) => {
   const { path, url } = await newFolder(t)
   const { outputText, sourceMapText = '' } = compile({ sourceMap: true })
   await writeFile(join(path, 'app.js'), outputText)
@@ -97,7 +100,7 @@ test('a map inside the file does, too, as base64 or as text', async (t) => {
   }
 })
 
-test('a text that a program has evaluated brings its map, though no file has that', async (t) => {
+test('a text that a program has evaluated contains its map, without any file', async (t) => {
   const { path, url } = await newFolder(t)
   const { outputText } = compile({ inlineSourceMap: true, removeComments: true })
   const [code = '', comment = ''] = outputText.split('//# sourceMappingURL=')
@@ -116,7 +119,7 @@ test('a text that a program has evaluated brings its map, though no file has tha
   assert.deepEqual(asked, [`${url}app.js`, `${path}/b.js`])
 })
 
-test('a minified line leads to many places, each frame to its own', async (t) => {
+test('each frame of a minified line leads to its own place', async (t) => {
   const { path, url } = await newFolder(t)
   const map = mapOf([
     [0, 0, 0, 0],
@@ -162,7 +165,7 @@ test('sources are relative to the root that the map names', async (t) => {
   ])
 })
 
-test('what follows the path of a URL does not matter', async (t) => {
+test('text after the path of a URL does not matter', async (t) => {
   const { path, url } = await newFolder(t)
   await writeFile(join(path, 'app (1).js'), 'code')
   await writeFile(join(path, 'app (1).js.map'), mapOf([[0, 0, 4, 4]]))
@@ -171,7 +174,7 @@ test('what follows the path of a URL does not matter', async (t) => {
   assert.equal(traced, stackAt(`${url}src/app.ts:5:5`))
 })
 
-test('a line that the map does not know stays', async (t) => {
+test('a line that is not in the map stays', async (t) => {
   const { path, url } = await newFolder(t)
   await writeFile(join(path, 'app.js'), 'code\ncode\ncode')
   await writeFile(
@@ -220,7 +223,7 @@ test('files that are missing, broken, too large or newer than the program stay a
   )
 })
 
-test('places that are no files stay', () => {
+test('places that are not files stay', () => {
   const frames = [
     'f (node:internal/process/task_queues:95:5)',
     'async Promise.all (index 0)',
@@ -242,7 +245,7 @@ test('places that are no files stay', () => {
   assert.equal(positions.rewrite(''), '')
 })
 
-test('a file is read once, and only so many are remembered', async (t) => {
+test('a file is read once, and a limited number is remembered', async (t) => {
   const { path, url } = await newFolder(t)
   await writeFile(join(path, 'app.js'), 'x')
   await writeFile(join(path, 'app.js.map'), mapOf([[0, 0, 4, 4]]))
@@ -269,8 +272,8 @@ test('errors in a cause and in a list are traced back with the error', async (t)
   }
 })
 
-/** Transforms in the process itself, as tsx does: the file on the disk is another text. */
-test('what Node knows of transformed code comes first', async (t) => {
+/** Transforms in the process itself, like tsx: the file on the disk has another text. */
+test("Node's own map of transformed code comes first", async (t) => {
   const { path, url } = await newFolder(t)
   const { outputText } = compile({ inlineSourceMap: true }, 'app.mts')
   await writeFile(join(path, 'app.mts'), SOURCE)

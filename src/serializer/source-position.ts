@@ -1,52 +1,52 @@
-// Where the code of a stack frame was written: in TypeScript, or before a bundler had it. Node
-// knows for itself if it was told to (`--enable-source-maps`, tsx); else the file may have a source
-// map in it or beside it. Nothing is read before an error has come, and nothing here throws: a
-// frame that cannot be traced back stays as it is.
+// Where the code of a stack frame was written: in TypeScript, or before bundling. Node knows it if
+// started accordingly (`--enable-source-maps`, tsx); otherwise the file may have a source map in it
+// or beside it. Nothing is read until there is an error, and nothing here throws: a frame that
+// cannot be traced back stays as it is.
 
 import { readFileSync, statSync } from 'node:fs'
 import { findSourceMap, SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { rewriteStacks } from '../base/error-stack.js'
 
-/** Files beyond this are not read: reading the map of one would be felt, in bytes. */
+/** Larger files are not read: reading their maps would take noticeable time. In bytes. */
 const MAX_FILE_BYTES = 16 * 1024 ** 2
-/** When there are more files, all are forgotten. */
+/** With more files than this, all are forgotten. */
 const MAX_FILES = 100
 
-/** Before the place (`1`), the place (`2`), line (`3`), column (`4`), and what follows (`5`). */
+/** Before the place (`1`), the place (`2`), line (`3`), column (`4`), and the rest (`5`). */
 const FRAME =
   /^(\s+at (?:async )?(?:.*? \()?)((?:file:\/\/|\/|[A-Za-z]:[\\/]).*):(\d{1,9}):(\d{1,9})(\)?)$/
 const MARK = 'sourceMappingURL='
 const MARK_LINE = /^\/\/[#@] ?sourceMappingURL=(\S+)\s*$/
 const INLINE_MAP = /^data:application\/json[^,]*?(;base64)?,(.*)$/s
 
-/** A map, and what its relative sources are relative to. */
+/** A map, and the base of its relative sources. */
 interface Mapping {
   readonly map: SourceMap
   readonly base: string
 }
 
-/** A place in what somebody has written; line and column from 0. */
+/** A place in the source as written; line and column from 0. */
 export interface WrittenPlace {
   readonly source: URL
   readonly line: number
   readonly column: number
 }
 
-/** Where maps are looked for beside files. */
+/** Where to look for maps beside files. */
 export interface MapSources {
   /**
-   * When the code of this process was read at the earliest, in ms since 1970: a file that has
+   * The earliest time at which code of this process was read, in ms since 1970: a file that has
    * changed since is not the one that was run.
    */
   readonly loadedBefore?: number
-  /** What a loaded script says of its map, by its place as frames have it; empty if nothing. */
+  /** The source map URL of a loaded script, by its place as in frames; empty if it has none. */
   readonly sourceMapUrlAt?: (place: string) => string
 }
 
 /** Traces stack frames back. Remembers the maps of some files. */
 export class SourcePositions {
-  /** By the place as frames have it; undefined for what has no map. */
+  /** By the place as in frames; undefined for files without a map. */
   readonly #mappings = new Map<string, Mapping | undefined>()
   readonly #loadedBefore: number
   readonly #sourceMapUrlAt: (place: string) => string
@@ -56,7 +56,7 @@ export class SourcePositions {
     this.#sourceMapUrlAt = sourceMapUrlAt ?? (() => '')
   }
 
-  /** Traces back the stack of an error, and of those in its `cause` and `errors`. */
+  /** Traces back the stack of an error, and of the errors in its `cause` and `errors`. */
   apply(error: unknown): void {
     rewriteStacks(error, (stack) => this.rewrite(stack))
   }
@@ -89,8 +89,8 @@ export class SourcePositions {
   }
 
   /**
-   * Where what stands at a place of a loaded script was written; undefined if nobody knows, as of
-   * what was written there. Lines and columns from 0.
+   * The original position of code at a place of a loaded script; undefined if it is unknown or the
+   * code was written there. Lines and columns from 0.
    */
   written(
     place: string,
@@ -100,7 +100,8 @@ export class SourcePositions {
     if (mapping === undefined) return undefined
     try {
       const entry = mapping.map.findEntry(line, Math.max(column, 0))
-      // It gives the last one before; one of an earlier line says nothing about this one.
+      // The map returns the last entry before; an entry of an earlier line does not apply to this
+      // one.
       if (!('originalSource' in entry) || entry.generatedLine !== line) return undefined
       const { sourceRoot } = mapping.map.payload as Partial<SourceMapPayload>
       const source = sourceUrl(entry.originalSource, sourceRoot ?? '', mapping.base)
@@ -117,13 +118,13 @@ export class SourcePositions {
     try {
       mapping = knownMapping(place) ?? this.#evaluatedMapping(place) ?? this.#readMapping(place)
     } catch {
-      // The file, or its map, is not there or not what it should be.
+      // The file, or its map, is missing or invalid.
     }
     this.#mappings.set(place, mapping)
     return mapping
   }
 
-  /** That of a text which a program has evaluated, and which may be in no file. */
+  /** The map of a text that a program has evaluated, and that may not be in a file. */
   #evaluatedMapping(place: string): Mapping | undefined {
     const text = inlineMap(this.#sourceMapUrlAt(place))
     return text === undefined ? undefined : mappingFrom(text, urlOf(place).href)
@@ -147,7 +148,7 @@ export class SourcePositions {
   }
 }
 
-/** What Node has read itself. Its sources are absolute. */
+/** The map that Node has read itself. Its sources are absolute. */
 function knownMapping(place: string): Mapping | undefined {
   const map = findSourceMap(place)
   return map === undefined ? undefined : { map, base: urlOf(place).href }
@@ -167,7 +168,7 @@ function inlineMap(url: string): string | undefined {
     : Buffer.from(content, 'base64').toString()
 }
 
-/** What the last line but empty ones says about the map. */
+/** The source map URL in the last line that is not empty. */
 function markOf(code: string): string | undefined {
   const at = code.lastIndexOf(MARK)
   if (at < 0) return undefined
@@ -175,7 +176,7 @@ function markOf(code: string): string | undefined {
   return MARK_LINE.exec(code.slice(start))?.[1]
 }
 
-/** Without what follows the path: `?update=1`. */
+/** Without anything after the path: `?update=1`. */
 function urlOf(place: string): URL {
   const url = place.startsWith('file:') ? new URL(place) : pathToFileURL(place)
   url.search = ''

@@ -14,7 +14,7 @@ function send<T>(value: T): T {
   return sides.send(value)
 }
 
-test('symbols arrive as what they are', () => {
+test('symbols keep their identity or description', () => {
   for (const symbol of [Symbol.iterator, Symbol.asyncIterator, Symbol.for('a'), Symbol.for('')]) {
     assert.equal(send(symbol), symbol)
     assert.equal(send([symbol, symbol])[1], symbol)
@@ -22,7 +22,7 @@ test('symbols arrive as what they are', () => {
   }
 })
 
-test('a symbol of one’s own is the same in all messages and when it comes back', () => {
+test('a symbol is the same in all messages and when it comes back', () => {
   const own = Symbol('own')
   const nameless = Symbol()
   const [first, second, third] = send([own, nameless, own])
@@ -82,7 +82,7 @@ test('attributes of properties are kept', () => {
   assert.deepEqual(Object.keys(copy), ['fixed', 'shown'])
 })
 
-test('what is frozen, sealed or not extensible stays so', () => {
+test('frozen, sealed and non-extensible objects stay so', () => {
   const map = Object.freeze(new Map([[1, 2]]))
   const list = Object.freeze([1, { a: Object.freeze({ b: 1 }) }])
   const copy = send({
@@ -114,7 +114,7 @@ test('the strings of a template keep their raw form', () => {
   assert.ok(Object.isFrozen(copy) && !Object.keys(copy).includes('raw'))
 })
 
-test('objects keep what they inherit from', () => {
+test('objects keep their prototypes', () => {
   const proto = {
     hello: 'hello',
     greet(this: { name: string }) {
@@ -146,7 +146,7 @@ test('a chain of 2,000 prototypes arrives', () => {
   assert.equal((copy as { depth: number }).depth, 0)
 })
 
-test('built-in objects may have more than their kind', () => {
+test('built-in objects may have additional properties', () => {
   const matcher = Object.assign(/a/g, { note: 'x' })
   matcher.lastIndex = 3
   const copy = send({
@@ -163,7 +163,7 @@ test('built-in objects may have more than their kind', () => {
   assert.deepEqual([copy.matcher.note, copy.matcher.lastIndex], ['x', 3])
 })
 
-test('arguments are arguments', () => {
+test('arguments objects stay arguments objects', () => {
   const made = (function (..._values: unknown[]) {
     return arguments
   })(1, { a: 2 })
@@ -173,7 +173,7 @@ test('arguments are arguments', () => {
   assert.equal(copy.length, 2)
 })
 
-test('what every process has is the process’s own', () => {
+test('built-ins arrive as those of the receiving process', () => {
   const known = [globalThis, console, Math, JSON, Reflect, Atomics, Intl, process, process.env]
   const modules = [fs, fs.promises, path, path.posix, Object.prototype, Array.prototype]
   for (const object of [...known, ...modules, EventEmitter.prototype, Error.prototype]) {
@@ -181,7 +181,7 @@ test('what every process has is the process’s own', () => {
   }
   const { hasOwnProperty } = Object.prototype
   assert.equal(send({ hasOwnProperty }).hasOwnProperty, hasOwnProperty)
-  // What a process was started with belongs to the one that sends.
+  // The arguments of a process are values of the sender.
   assert.notEqual(send([process.argv])[0], process.argv)
 })
 

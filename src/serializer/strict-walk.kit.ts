@@ -1,17 +1,17 @@
-// For tests: compares two values in everything that a program can find out about them, and says where
-// they differ first. What is meant to differ is told in one place: see `isTolerated`.
+// For tests: compares two values in everything that a program can find out about them, and reports
+// the first difference. Intended differences are in one place: see `isTolerated`.
 
 import { types } from 'node:util'
 
 type Key = string | symbol
 
-/** How symbols and functions of the two sides correspond. */
+/** The correspondence of symbols and functions on the two sides. */
 interface Pairing {
   readonly there: Map<unknown, unknown>
   readonly here: Map<unknown, unknown>
 }
 
-/** The first difference, with the way to it; undefined if there is none. */
+/** The first difference, with the path to it; undefined if there is none. */
 export function differenceOf(here: unknown, there: unknown): string | undefined {
   const pairing: Pairing = { there: new Map(), here: new Map() }
   const queue: [here: unknown, there: unknown, path: string][] = [[here, there, 'value']]
@@ -65,7 +65,7 @@ function isPublic(symbol: symbol): boolean {
   return Reflect.ownKeys(Symbol).some((key) => Reflect.get(Symbol, key) === symbol)
 }
 
-/** What every process has: functions and prototypes of the language and of Node. */
+/** Built-ins of every process: functions and prototypes of the language and of Node. */
 function isShared(object: unknown): boolean {
   if (typeof object === 'function') {
     return /\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(object))
@@ -131,7 +131,9 @@ function propertyDifference(
   return undefined
 }
 
-/** What is left out is made anew by each engine: `stack`, and what strict functions hide. */
+/**
+ * Excluded properties are created by each engine: `stack`, and those that strict functions hide.
+ */
 function keysOf(object: object): readonly Key[] {
   const keys = Reflect.ownKeys(object)
   if (types.isNativeError(object)) return keys.filter((key) => key !== 'stack')
@@ -142,7 +144,7 @@ function keysOf(object: object): readonly Key[] {
   return keys.filter((key) => !hidden.has(key))
 }
 
-/** What an object has inside. */
+/** The internal state of an object. */
 function slotDifference(here: object, there: object, follow: Follow): string | undefined {
   for (const [name, test] of KINDS) {
     if (test(here) !== test(there)) return `${name} became ${String(test(there))}`

@@ -11,7 +11,7 @@ import {
   serializerContent,
 } from './task-codec.js'
 
-/** A serializer that returns, or throws, what a test wants. */
+/** A serializer that returns, or throws, the value that a test sets. */
 function fake(serialize: () => unknown, deserialize: (bytes: Uint8Array) => unknown): Serializer {
   return { serialize: serialize as () => Uint8Array, deserialize }
 }
@@ -49,7 +49,7 @@ test('one that cannot travel is refused by a path that begins with the serialize
   )
 })
 
-test('what arrives is a serializer, or an error that says what it is', () => {
+test('the received value is a serializer, or an error that describes it', () => {
   for (const value of [5, 'text', null, {}, { serialize: () => 1 }, [1]]) {
     const content = defaultSerializer.serialize(value)
     assert.throws(() => codecFrom(content), {
@@ -74,7 +74,7 @@ test('objects and classes with both functions are serializers', () => {
   }
 })
 
-test('whatever a user’s serializer returns that is not bytes is an error that says what it was', () => {
+test('any result of a user’s serializer that is not bytes is an error that describes it', () => {
   const returned = [
     ['text', 'a string'],
     [undefined, 'undefined'],
@@ -96,7 +96,7 @@ test('whatever a user’s serializer returns that is not bytes is an error that 
   assert.equal(Buffer.from(kept).toString(), 'bytes')
 })
 
-test('what a user’s serializer throws is the cause of an error of ours; errors of ours pass', () => {
+test('errors of a user’s serializer are the cause of an error of ours; errors of ours pass', () => {
   const mine = new RangeError('mine')
   const throwing = (error: unknown) => (): never => {
     throw error
@@ -121,7 +121,7 @@ test('what a user’s serializer throws is the cause of an error of ours; errors
   )
 })
 
-test('a user’s serializer reads a copy: views that it keeps reach nobody else', () => {
+test('a user’s serializer reads a copy: views that it keeps reach no other task', () => {
   const codec = codecOf(fake(never, (bytes) => new Uint32Array(bytes.buffer, bytes.byteOffset)))
   const bytes = Buffer.from('....12345678', 'latin1').subarray(4)
   const value = codec.deserialize(bytes) as Uint32Array

@@ -1,6 +1,6 @@
-// What a task is made of as bytes: its function, its arguments, its result. By the default
-// serializer, or by one of the user's own, which then travels to the workers itself. Apart from
-// both: client and worker need more of them than a `Serializer` has, and must not trust the user's.
+// The parts of a task as bytes: its function, its arguments, its result. Uses the default
+// serializer, or the user's own, which then travels to the workers itself. Separate from both:
+// client and worker need more methods than a `Serializer` has, and must not trust the user's.
 
 import { types } from 'node:util'
 import { DeserializeError, SerializeError } from '../base/errors.js'
@@ -16,32 +16,34 @@ import {
 import type { AnyFunction } from './module/native.js'
 import { textOf, withPathPrefix } from './refusal.js'
 
-/** A function as it travels. Nobody may change the bytes. */
+/** A function as it travels. The bytes must not be modified. */
 export interface ShippedFunction {
   readonly bytes: Uint8Array
-  /** Big values that the function captured, each as an object of its own. */
+  /** Large captured values, each as a separate object. */
   readonly attachments: readonly Uint8Array[]
-  /** What each task has to make anew although that takes its time. */
+  /** Values that each task has to create anew, although that takes time. */
   readonly costly?: CostlyCapture | undefined
 }
 
 /** Turns functions into bytes and back. */
 export interface FunctionSerializer {
   /**
-   * The function as it is now. One that has not changed may give the same arrays again. Throws
+   * The function as it is now. If it has not changed, the same arrays may be returned again. Throws
    * `SerializeError`.
    */
   serializeFunction(fn: AnyFunction): ShippedFunction
-  /** The function, or whatever else the bytes are. Throws `DeserializeError`, `PendingImport`. */
+  /** The function, or any other value in the bytes. Throws `DeserializeError`, `PendingImport`. */
   deserializeFunction(bytes: Uint8Array, attachments: readonly AttachmentBytes[]): ReadShipment
-  /** How many attachments the bytes of a function come with. Throws `DeserializeError`. */
+  /**
+   * The number of attachments that belong to the bytes of a function. Throws `DeserializeError`.
+   */
   attachmentCount(bytes: Uint8Array): number
 }
 
-/** All that a task needs. Of `Error`s it throws those named above, and no others. */
+/** Everything that a task needs. It throws the errors named above, and no others. */
 export interface TaskCodec extends Serializer, FunctionSerializer {}
 
-/** What the serializer object of a client says that uses the default serializer. */
+/** The content of the serializer object of a client that uses the default serializer. */
 export const DEFAULT_SERIALIZER_CONTENT = 'scaler-ts/default'
 
 const NO_ATTACHMENTS: readonly Uint8Array[] = []
@@ -68,7 +70,7 @@ class DefaultCodec implements TaskCodec {
   }
 }
 
-/** The user's serializer, with its mistakes turned into errors that say whose they are. */
+/** The user's serializer. Its failures become errors that name it as the source. */
 class CustomCodec implements TaskCodec {
   readonly #serializer: Serializer
 
@@ -84,13 +86,13 @@ class CustomCodec implements TaskCodec {
       if (error instanceof SerializeError) throw error
       throw new SerializeError(`the client's serializer failed: ${textOf(error)}`, { cause: error })
     }
-    // A copy: it may use its buffer again for the next value.
+    // A copy: the serializer may reuse its buffer for the next value.
     if (types.isUint8Array(bytes)) return new Uint8Array(bytes)
     const text = `the client's serializer returned ${kindOf(bytes)} instead of a Uint8Array`
     throw new SerializeError(text)
   }
 
-  /** It gets a copy: what it makes of it may be a view, which must not reach the next task. */
+  /** The serializer gets a copy: its result may be a view, which must not reach the next task. */
   deserialize(bytes: Uint8Array): unknown {
     try {
       return this.#serializer.deserialize(new Uint8Array(bytes))
@@ -105,7 +107,7 @@ class CustomCodec implements TaskCodec {
     return { bytes: this.serialize(fn), attachments: NO_ATTACHMENTS }
   }
 
-  /** What it makes is made for each task: what it knows of it nobody can tell. */
+  /** Its values are created for each task: it is unknown what else refers to them. */
   deserializeFunction(bytes: Uint8Array): ReadShipment {
     return { value: this.deserialize(bytes), isSteady: false }
   }
@@ -118,14 +120,15 @@ class CustomCodec implements TaskCodec {
 /** The default serializer. */
 export const defaultCodec: TaskCodec = new DefaultCodec()
 
-/** What a client with this serializer uses. */
+/** The codec for a client with this serializer. */
 export function codecOf(serializer: Serializer): TaskCodec {
   return serializer === defaultSerializer ? defaultCodec : new CustomCodec(serializer)
 }
 
 /**
- * The content of the serializer object of a client: a text for the default one, any other as the
- * default one serializes it. Throws `SerializeError` whose path begins with `serializer`.
+ * The content of the serializer object of a client: a text for the default one; any other
+ * serializer is written by the default one. Throws `SerializeError` whose path begins with
+ * `serializer`.
  */
 export function serializerContent(serializer: Serializer): Uint8Array {
   if (serializer === defaultSerializer) return Buffer.from(DEFAULT_SERIALIZER_CONTENT)
@@ -139,8 +142,8 @@ export function serializerContent(serializer: Serializer): Uint8Array {
 }
 
 /**
- * What the content of a serializer object stands for. Throws `DeserializeError`, and what reading
- * it by the default serializer throws.
+ * The serializer described by the content of a serializer object. Throws `DeserializeError`, and
+ * the errors of the default serializer that reads it.
  */
 export function codecFrom(content: Uint8Array): TaskCodec {
   if (Buffer.from(content).toString('latin1') === DEFAULT_SERIALIZER_CONTENT) return defaultCodec
@@ -150,18 +153,18 @@ export function codecFrom(content: Uint8Array): TaskCodec {
   throw new DeserializeError(text)
 }
 
-/** Whether a value has what a serializer needs; it may be a class with two static methods. */
+/** Whether a value has the methods of a serializer; it may be a class with two static methods. */
 export function isSerializer(value: unknown): value is Serializer {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
   const { serialize, deserialize } = value as Partial<Record<keyof Serializer, unknown>>
   return typeof serialize === 'function' && typeof deserialize === 'function'
 }
 
-/** What a value is, in two words: `a string`, `undefined`, `a Promise`. */
+/** The kind of a value, in two words: `a string`, `undefined`, `a Promise`. */
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value !== 'object') return withArticle(typeof value)
-  // `[object Promise]`: without asking the value for anything but a tag.
+  // `[object Promise]`: reads nothing but a tag from the value.
   return withArticle(Object.prototype.toString.call(value).slice('[object '.length, -1))
 }
 

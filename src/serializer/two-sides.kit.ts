@@ -1,4 +1,4 @@
-// For tests: two serializers that know as little of each other as those of two processes.
+// For tests: two serializers that are as independent as those of two processes.
 
 import { ClassCodecs } from './class/codecs.js'
 import { Identities, type KnownThings, TaskIdentities } from './class/registry.js'
@@ -11,16 +11,16 @@ import { ModuleNames } from './module/names.js'
 import { ModulePolicy } from './module/policy.js'
 import { NativeNames } from './module/native.js'
 
-/** A serializer as a process has it. */
+/** The serializer of a process. */
 export interface Side {
   readonly serializer: DefaultSerializer
   readonly codecs: ClassCodecs
   readonly identities: Identities
-  /** What a reader knows: the process, or the task that runs. */
+  /** The identities that a reader knows: those of the process, or of the running task. */
   known: KnownThings
 }
 
-/** A new one, which has met nothing. */
+/** A new one, which has seen nothing. */
 export function makeSide(given?: FunctionAnalyst): Side {
   const natives = new NativeNames()
   const loader = createModuleLoader({
@@ -52,7 +52,7 @@ export class TwoSides {
     this.beginTask()
   }
 
-  /** What arrives there from now on belongs to another task. */
+  /** Everything that arrives there from now on belongs to another task. */
   beginTask(): void {
     this.there.known = new TaskIdentities(this.there.identities)
   }

@@ -11,7 +11,7 @@ import { runChaos } from './run-chaos.js'
 const MAIN = fileURLToPath(new URL('./main.js', import.meta.url))
 
 test(
-  'kills, freezes, restarts and cuts of everything lose nothing and leave nothing',
+  'kills, freezes, restarts and cuts of every part lose no result and leave nothing behind',
   { skip: NO_PROCESS_TABLE },
   async (t) => {
     const outcome = await runChaos({
@@ -40,7 +40,7 @@ function run(
   })
 }
 
-test('the command says how it is used, and refuses what it does not know with exit code 2', async () => {
+test('the command explains its usage, and refuses unknown options with exit code 2', async () => {
   const help = await run('--help')
   assert.equal(help.code, 0)
   assert.match(help.text, /--minutes/)

@@ -1,5 +1,5 @@
-// A cluster of real commands for tests that hurt them: a scheduler, which can be started again on
-// the same address, and agents. It ends with its test, which fails if anything is left of it.
+// A cluster of real commands for tests that break them: a scheduler, which can be restarted on the
+// same address, and agents. It ends with its test, which fails if anything is left of it.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -24,12 +24,12 @@ export interface ClusterSetup {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Quick heartbeats: nothing in a test is so far away. */
+/** Quick heartbeats: in a test everything is close. */
 const AGENT_ARGS = ['--heartbeat-interval', '0.2', '--spare-processors', '0']
 
 /** A scheduler, its agents, and clients in this process. */
 export class TestCluster {
-  /** Where nothing but what the cluster's processes have forgotten can be found. */
+  /** Nothing listens here: a restarted scheduler can only know what others tell it. */
   readonly folder: string
   readonly address: string
   readonly monitorAddress: string
@@ -71,7 +71,7 @@ export class TestCluster {
     return agent
   }
 
-  /** The same, without waiting for it; `address` is where a proxy listens, say. */
+  /** The same, without waiting for it; `address` may be that of a proxy. */
   startAgentInBackground(
     workers: number,
     args: readonly string[] = [],
@@ -127,7 +127,7 @@ export class TestCluster {
     await Promise.all(names.map((name) => rm(join(this.folder, name))))
   }
 
-  /** Ends everything by force, and sees that nothing is left. */
+  /** Ends everything by force, and checks that nothing is left. */
   async #end(): Promise<void> {
     for (const program of this.#programs) program.thaw()
     await Promise.all(this.#clients.map((client) => client.disconnect()))
@@ -142,7 +142,10 @@ export class TestCluster {
   }
 }
 
-/** Resolves when no process of a run lives and its folder is empty; rejects if that never comes. */
+/**
+ * Resolves when no process of a run is left and its folder is empty; rejects if that takes too
+ * long.
+ */
 export async function nothingLeft(folder: string): Promise<void> {
   try {
     await until('the end of all processes', () => leftProcesses(folder).length === 0)
@@ -154,7 +157,7 @@ export async function nothingLeft(folder: string): Promise<void> {
   if (files.length > 0) throw new Error(`files were left: ${files.join(', ')}`)
 }
 
-/** What marks the processes of a run, and has them put their temporary files into its folder. */
+/** Marks the processes of a run, and makes them put their temporary files into its folder. */
 export function environment(folder: string): Readonly<Record<string, string>> {
   return { [MARK]: folder, TMPDIR: folder, TEMP: folder, TMP: folder }
 }

@@ -1,12 +1,12 @@
-// What happened in the chaos, by time: what was done to whom, and what the programs said.
+// The events of the chaos, by time: the faults, their targets, and the output of the programs.
 
-/** Something that happened. */
+/** An event. */
 export interface JournalEntry {
   readonly atMs: number
   readonly text: string
 }
 
-/** Older ones are forgotten. */
+/** Older events are dropped. */
 const KEPT_MS = 60_000
 
 /** The events of the last minute. */
@@ -19,7 +19,7 @@ export class Journal {
     this.#now = now
   }
 
-  /** Something has happened. */
+  /** Records an event. */
   add(text: string): void {
     const atMs = this.#now()
     this.#entries.push({ atMs, text })

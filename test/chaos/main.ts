@@ -1,5 +1,4 @@
-// `npm run chaos`: the command line of the chaos. Exit codes: 0 nothing found, 1 something found,
-// 2 wrong usage.
+// `npm run chaos`: its command line. Exit codes: 0 nothing found, 1 something found, 2 wrong usage.
 
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,7 +43,7 @@ function wholeOf(name: string, text: string | undefined, fallback: number, max: 
   throw new UsageError(`--${name}: expected a whole number, got ${text}`)
 }
 
-/** Names by commas, each one of those that there are. */
+/** Names separated by commas, each of them known. */
 function namesOf<Name extends string>(
   option: string,
   text: string | undefined,
@@ -59,7 +58,7 @@ function namesOf<Name extends string>(
     })
 }
 
-/** The options; undefined: help is wanted. Throws `UsageError`. */
+/** The options; undefined if help is requested. Throws `UsageError`. */
 function optionsOf(args: readonly string[]): (ChaosOptions & { isTold: boolean }) | undefined {
   const names = ['minutes', 'seed', 'workers', 'starts', 'without', 'work'] as const
   const text = { type: 'string' } as const

@@ -1,4 +1,4 @@
-// Watches a scheduler from outside: once a second it publishes the state of everything.
+// Observes a scheduler from outside: it publishes the state of everything once per second.
 
 import { SubSocket } from '#src/transport/sub.js'
 import { decode, type StateScheduler } from 'scaler-ts/protocol'
@@ -38,8 +38,8 @@ export class Monitor {
   }
 
   /**
-   * Resolves with the first state from now on that is wanted; rejects after `deadlineMs` with
-   * `what` was waited for and the last state.
+   * Resolves with the first state from now on that matches; rejects after `deadlineMs` with `what`
+   * and the last state.
    */
   async until(
     what: string,
@@ -75,7 +75,7 @@ export class Monitor {
   }
 }
 
-/** Whether nothing waits, nothing runs, and nobody has anything stored. */
+/** Whether nothing waits, nothing runs, and nothing is stored. */
 export function isIdle(state: StateScheduler): boolean {
   const { taskManager, clientManager, objectManager } = state
   const tasks = taskManager.unassigned + taskManager.running

@@ -1,4 +1,4 @@
-// The one that breaks things: from a seed, one deed after the other, until it is told to stop.
+// Causes faults from a seed, one after the other, until it is stopped.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { descendantsOf } from './process-table.js'
@@ -7,7 +7,7 @@ import type { Program } from './program.js'
 import type { Random } from './random.js'
 import type { Stage } from './stage.js'
 
-/** Everything that it does, each with how often. */
+/** All faults, each with its frequency. */
 export const DEEDS = {
   'kill agent': 6,
   'kill processor': 5,
@@ -29,18 +29,18 @@ export const DEEDS = {
 } as const
 export type Deed = keyof typeof DEEDS
 
-/** What a monkey is given. */
+/** The options of a monkey. */
 export interface MonkeyOptions {
   readonly stage: Stage
   readonly random: Random
   readonly journal: Journal
-  /** Between two deeds, on average. */
+  /** The average time between two faults. */
   readonly paceMs: number
-  /** What it does, each with how often; none at all are 0. */
+  /** The faults, each with its frequency; missing ones have 0. */
   readonly weights: Readonly<Record<Deed, number>>
 }
 
-/** Breaks things. */
+/** Causes faults. */
 export class Monkey {
   readonly #options: MonkeyOptions
   readonly #underWay = new Set<Promise<void>>()
@@ -52,7 +52,7 @@ export class Monkey {
     this.#options = options
   }
 
-  /** Breaks things until the time is over, then takes everything back that it has begun. */
+  /** Causes faults until the time is over, then undoes all that last. */
   async play(untilMs: number, withoutScheduler: boolean): Promise<void> {
     const { random, paceMs, weights } = this.#options
     while (performance.now() < untilMs) {
@@ -118,7 +118,7 @@ export class Monkey {
         await delay(forMs)
         return link?.disturb({ bytesPerSecond: Infinity })
       case 'dead link':
-        // For ever, often: nobody ever hears of it.
+        // Often permanently: no end of the connection ever arrives.
         link?.stop(random.chance(0.5) ? side : undefined)
         await delay(forMs)
         return random.chance(0.4) ? link?.heal() : undefined
@@ -137,7 +137,7 @@ export class Monkey {
     stage.agents.delete(agent)
     await delay(random.below(1_500))
     stage.startAgent()
-    // A frozen one hears of the signal when it is thawed.
+    // A frozen process receives the signal when it is resumed.
     const codes: readonly (number | null)[] = signal === 'SIGTERM' ? [143] : [null]
     await stage.ended(agent, (end) => codes.includes(end.code))
   }

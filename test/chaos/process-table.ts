@@ -1,21 +1,21 @@
-// What there is of processes, as /proc tells (Linux): those of one run, known by a mark in their
-// environment, which everything inherits that they start; their memory; whether they are stopped.
+// Facts about processes from /proc (Linux): those of one run, identified by a mark in their
+// environment that child processes inherit; their memory; whether they are stopped.
 
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** The variable that has the mark. */
+/** The variable that holds the mark. */
 export const MARK = 'CHAOS_RUN'
 
-/** Whether the tables of processes can be read here: why not, or false. For `skip` of tests. */
+/** Why the process table cannot be read here, or false. For `skip` of tests. */
 export const NO_PROCESS_TABLE: string | false = process.platform === 'linux' ? false : 'reads /proc'
 
-/** A process that has the mark. */
+/** A process with the mark. */
 export interface MarkedProcess {
   readonly pid: number
   readonly command: string
 }
 
-/** All processes with this mark that have not ended. */
+/** All running processes with this mark. */
 export function markedProcesses(mark: string): MarkedProcess[] {
   const entry = `${MARK}=${mark}`
   return readdirSync('/proc')
@@ -27,7 +27,7 @@ export function markedProcesses(mark: string): MarkedProcess[] {
     }))
 }
 
-/** The processes below a process, however deep. */
+/** All descendants of a process. */
 export function descendantsOf(root: number): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
@@ -47,7 +47,7 @@ export function descendantsOf(root: number): number[] {
   return found
 }
 
-/** The memory that a process has, in bytes; 0 if there is no such process. */
+/** The memory of a process, in bytes; 0 if there is no such process. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readOf(String(pid), 'status'))?.[1]
   return Number(kilobytes ?? 0) * 1024

@@ -1,5 +1,5 @@
-// A program of ours in a process of its own: a command, or a client. It is started with the run's
-// mark, can be killed, frozen and thawed, and what it says is kept, the last lines of it.
+// A program of ours in a separate process: a command, or a client. It is started with the mark of
+// the run, can be killed, frozen and resumed, and the last lines of its output are kept.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ export interface ProgramEnd {
   readonly signal: NodeJS.Signals | null
 }
 
-/** So many lines of each program are kept. */
+/** The number of lines kept of each program. */
 const MAX_LINES = 400
 
 /** The compiled commands, seen from build/test/chaos/. */
@@ -31,14 +31,14 @@ export function commandPath(name: string): string {
 export class Program {
   readonly name: string
   readonly pid: number
-  /** Resolves when it has ended and all that it has said was read. */
+  /** Resolves when it has ended and all its output was read. */
   readonly ended: Promise<ProgramEnd>
   readonly lines: Line[] = []
   readonly #child: ChildProcess
   readonly #listeners = new Set<(line: Line) => void>()
   #end: ProgramEnd | undefined
   #stderr = ''
-  /** Those that were stopped, which may have lost their parent since. */
+  /** The stopped ones, which may have lost their parent since. */
   #frozen: readonly number[] = []
 
   /** Runs Node with `args`. Nothing but lines of JSON is expected on stdout. */
@@ -74,7 +74,7 @@ export class Program {
     return this.#stderr
   }
 
-  /** The first line, of those so far or to come, that is wanted; rejects if it ends without. */
+  /** The first matching line, past or future; rejects if the program ends without one. */
   line(isWanted: (line: Line) => boolean): Promise<Line> {
     const found = this.lines.find(isWanted)
     if (found !== undefined) return Promise.resolve(found)
@@ -91,7 +91,7 @@ export class Program {
     })
   }
 
-  /** Calls `listener` with each line to come. */
+  /** Calls `listener` with each further line. */
   onLine(listener: (line: Line) => void): void {
     this.#listeners.add(listener)
   }
@@ -106,20 +106,20 @@ export class Program {
     this.#child.kill(signal)
   }
 
-  /** SIGKILL, and all that it has said is read. */
+  /** SIGKILL; resolves when all its output was read. */
   async kill(): Promise<ProgramEnd> {
     this.#child.kill('SIGKILL')
     return this.ended
   }
 
-  /** Stops it and all processes below it, as when their host sleeps. */
+  /** Stops it and all its descendants, as when their host sleeps. */
   freeze(): void {
     if (this.hasEnded) return
     this.#frozen = [this.pid, ...descendantsOf(this.pid)]
     this.#signalFrozen('SIGSTOP')
   }
 
-  /** They go on. */
+  /** Resumes them. */
   thaw(): void {
     this.#signalFrozen('SIGCONT')
     this.#frozen = []

@@ -2,24 +2,26 @@
 
 import { connect, type Socket } from 'node:net'
 
-/** `up` is from the one that connected to the one that listens. */
+/** `up` is from the connecting to the listening side. */
 export type Direction = 'up' | 'down'
 export type LinkSide = Direction
 
 /** Reset: both ends get an error. End: both see an ordinary end of the stream. */
 export type CutKind = 'reset' | 'end'
 
-/** What is wrong with one direction of a connection. */
+/** The faults of one direction of a connection. */
 export interface LinkFaults {
-  /** Everything comes so much later. 0. */
+  /** The delay of everything. 0. */
   readonly delayMs: number
   /** Infinity. */
   readonly bytesPerSecond: number
-  /** Both directions are cut once so many bytes have passed in this one. Infinity. */
+  /** Both directions are cut once this many bytes have passed in this one. Infinity. */
   readonly cutAtByte: number
-  /** How. 'reset'. */
+  /** The kind of cut. 'reset'. */
   readonly cutKind: CutKind
-  /** Instead of a cut at `cutAtByte`, the connection stops: nothing passes, nobody is told. */
+  /**
+   * Instead of a cut at `cutAtByte`, the connection stops: nothing passes, and neither end notices.
+   */
   readonly stopAtByte: number
 }
 
@@ -31,9 +33,9 @@ const NO_FAULTS: LinkFaults = {
   stopAtByte: Infinity,
 }
 
-/** So much may wait in a flow before its source is no longer read. */
+/** The most bytes that may wait in a flow before its source is paused. */
 const MAX_HELD_BYTES = 1024 * 1024
-/** A throttled flow goes on so many times a second. */
+/** The number of steps per second of a throttled flow. */
 const SLICES_PER_SECOND = 50
 
 /** One connection and its faults. */
@@ -79,7 +81,7 @@ export class ProxyLink {
     return this.#flows.up.isStopped || this.#flows.down.isStopped
   }
 
-  /** Begins to forward. */
+  /** Starts forwarding. */
   start(): void {
     this.#flows.up.pump()
     this.#flows.down.pump()
@@ -91,25 +93,25 @@ export class ProxyLink {
     if (direction !== 'up') this.#flows.down.disturb(faults)
   }
 
-  /** Forgets the connection when nothing has passed for so long. */
+  /** Forgets the connection when nothing has passed for this long. */
   dropIdle(afterMs: number): void {
     this.#idleMs = afterMs
     this.#restartIdleTimer()
   }
 
-  /** Nothing passes any more in one direction, or in both; what is held back waits for `heal`. */
+  /** Nothing passes any more in one direction, or in both; held bytes wait for `heal`. */
   stop(direction?: Direction): void {
     if (direction !== 'down') this.#flows.up.stop()
     if (direction !== 'up') this.#flows.down.stop()
   }
 
-  /** Takes all faults back. A connection that was forgotten stays so. */
+  /** Removes all faults. A forgotten connection stays forgotten. */
   heal(): void {
     clearTimeout(this.#idleTimer)
     this.#idleMs = Infinity
     this.disturb(NO_FAULTS)
     if (this.#isForgotten) return
-    // One end has gone meanwhile: now the other hears of it.
+    // One end has closed meanwhile: now the other is notified.
     if (this.#near.destroyed || this.#far.destroyed) return this.cut('reset')
     this.#flows.up.resume()
     this.#flows.down.resume()
@@ -131,7 +133,7 @@ export class ProxyLink {
   }
 
   #onSocketClose(socket: Socket): void {
-    // Of a host that cannot be reached nobody hears anything, not even its end.
+    // The end of an unreachable host is not visible either.
     if (this.#isOver || this.isStopped) return
     const hadEnded = socket.readableEnded && socket.writableFinished
     this.cut(hadEnded ? 'end' : 'reset')
@@ -151,7 +153,7 @@ export class ProxyLink {
   }
 }
 
-/** What a flow tells its link. */
+/** The events of a flow for its link. */
 interface FlowOwner {
   onPassed(): void
   /** The byte at which to cut or to stop has passed. */
@@ -222,7 +224,7 @@ class Flow {
     this.#held.length = 0
   }
 
-  /** Passes on whatever may pass now, and plans the rest. */
+  /** Passes on all bytes that may pass now, and schedules the rest. */
   #go(): void {
     if (!this.#hasStarted) return
     while (!this.#isClosed && !this.isStopped && !this.#isFull) {
@@ -258,7 +260,7 @@ class Flow {
     const onWritten = isLimit
       ? (): void => this.#owner.onLimit(cutAtByte <= stopAtByte ? cutKind : 'stop')
       : undefined
-    // Nothing more until the limit has been told: exactly so many bytes pass.
+    // Nothing more until the limit has been reported: exactly this many bytes pass.
     if (isLimit) this.stop()
     if (!this.#sink.write(part, onWritten)) this.#isFull = true
   }

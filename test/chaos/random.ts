@@ -1,6 +1,6 @@
-// Chance from a seed: the same seed gives the same numbers.
+// Random numbers from a seed: the same seed gives the same numbers.
 
-/** A generator of the kind mulberry32: quick, and good enough to choose what breaks next. */
+/** A generator of the kind mulberry32: fast, and good enough to choose faults. */
 export class Random {
   #state: number
 
@@ -8,7 +8,7 @@ export class Random {
     this.#state = seed | 0
   }
 
-  /** From 0 up to 1, without it. */
+  /** From 0 to 1, excluding 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let bits = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
@@ -16,7 +16,7 @@ export class Random {
     return ((bits ^ (bits >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  /** A whole number from 0 up to `limit`, without it. */
+  /** A whole number from 0 to `limit`, excluding it. */
   below(limit: number): number {
     return Math.floor(this.next() * limit)
   }
@@ -33,7 +33,7 @@ export class Random {
     return values[index] as T
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, with a probability according to its weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries(weights) as [Name, number][]
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)

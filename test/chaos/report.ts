@@ -1,4 +1,4 @@
-// The outcome of the chaos as text: a table for people, and all there is to know of a finding.
+// The outcome of the chaos as text: a table for people, and all details of a finding.
 
 import { seconds } from './journal.js'
 import { megabytes, type ChaosOutcome } from './run-chaos.js'
@@ -18,7 +18,7 @@ export function summary({ counts, deeds, recoveryMs, memory, findings }: ChaosOu
   return lines.join('\n')
 }
 
-/** All findings, and what happened before the first. */
+/** All findings, and the events before the first. */
 export function story({ findings, journal }: ChaosOutcome): string {
   const found = findings.map(({ atMs, text }) => `${seconds(atMs)} ${text}`)
   return ['FINDINGS', ...found, '', 'THE LAST MINUTE', ...journal, ''].join('\n')

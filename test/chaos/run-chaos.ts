@@ -1,4 +1,4 @@
-// One run of the chaos, from the first start to the last look at what is left.
+// One run of the chaos, from the first start to the last check for leftovers.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,31 +14,31 @@ import { Stage } from './stage.js'
 import { startAndStop } from './start-stop.js'
 import { Tally, type ClientReport, type Finding, type KindCount } from './tally.js'
 
-/** How much of it. */
+/** The options of a run. */
 export interface ChaosOptions {
-  /** Of breaking things. */
+  /** The duration of the faults. */
   readonly stormMs: number
   readonly seed: number
   /** Of all agents together. */
   readonly workers: number
   /** Starts and stops after the storm. */
   readonly starts: number
-  /** Deeds that are left out. */
+  /** Faults that are left out. */
   readonly without: readonly Deed[]
-  /** The kinds of work that clients have; none: all. */
+  /** The kinds of work of the clients; none: all. */
   readonly work: readonly string[]
-  /** Told now and then how it goes. */
+  /** Called with the progress from time to time. */
   readonly onProgress: (text: string) => void
 }
 
-/** What came of it. */
+/** The outcome. */
 export interface ChaosOutcome {
   readonly findings: readonly Finding[]
   readonly counts: ReadonlyMap<string, KindCount>
   readonly deeds: ReadonlyMap<Deed, number>
   /** From the last fault to the end of the last piece of work. */
   readonly recoveryMs: number
-  /** Of the scheduler, when it had served for some time, and at the end, in bytes. */
+  /** The memory of the scheduler, after some time and at the end, in bytes. */
   readonly memory: { readonly base: number; readonly end: number }
   /** The last minute before the end, or before the first finding. */
   readonly journal: readonly string[]
@@ -47,15 +47,15 @@ export interface ChaosOutcome {
 const AGENTS = 3
 const CLIENTS = 3
 const PACE_MS = 800
-/** This part of the storm leaves the scheduler alive: its memory is looked at. */
+/** This part of the storm spares the scheduler, so that its memory can be measured. */
 const CALM_PART = 0.4
-/** What has not ended so long after the last fault is lost. */
+/** Work that has not ended this long after the last fault is lost. */
 const RECOVERY_MS = 90_000
-/** What a heap may have grown by without any of it being kept. */
+/** A heap may have grown by this amount without any of it being retained. */
 const SLACK_BYTES = 64 * 1024 * 1024
 const PROGRESS_MS = 10_000
 
-/** Runs it. Everything that must not be is a finding; it rejects only if it cannot begin. */
+/** Runs it. Every violation is a finding; it rejects only if it cannot start. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'sc-'))
   try {
@@ -133,7 +133,7 @@ class ChaosRun {
     return weights
   }
 
-  /** Breaks things; returns the scheduler's memory once it had served for a while. */
+  /** Causes faults; returns the scheduler's memory after it has run for a while. */
   async #storm(monkey: Monkey, stage: Stage): Promise<number> {
     const { stormMs } = this.#options
     const calmFrom = performance.now() + stormMs * (1 - CALM_PART)
@@ -144,7 +144,7 @@ class ChaosRun {
     return base
   }
 
-  /** No more faults: all that clients have begun must end. Returns how long that took. */
+  /** No more faults: all work of the clients must end. Returns how long that took. */
   async #recover(stage: Stage): Promise<number> {
     const begun = performance.now()
     this.#journal.add('all is healed; clients finish')
@@ -172,7 +172,7 @@ class ChaosRun {
     }
   }
 
-  /** The agents end in good order; then the scheduler has nothing left of anybody. */
+  /** The agents shut down gracefully; then the scheduler must have nothing left. */
   async #leave(stage: Stage): Promise<void> {
     for (const agent of stage.agents) {
       stage.end(agent, 'SIGTERM')
@@ -200,7 +200,7 @@ class ChaosRun {
     )
   }
 
-  /** Nothing is left; and nothing is left after many starts and stops. */
+  /** Nothing is left, not even after many starts and stops. */
   async #lookForRest(): Promise<void> {
     const { starts, seed } = this.#options
     try {

@@ -1,5 +1,5 @@
-// The stage of the chaos: a scheduler command, agents and client programs, some of them behind
-// proxies. It starts and ends them, knows which ends are in order, and reports all others.
+// The processes of the chaos: a scheduler command, agents and client programs, some of them behind
+// proxies. Starts and ends them, knows which exits are expected, and reports all others.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -13,32 +13,32 @@ import { TcpProxy } from './tcp-proxy.js'
 
 const CLIENT = fileURLToPath(new URL('./program/chaos-client.js', import.meta.url))
 
-/** What is on stage. */
+/** The processes to start. */
 export interface StageOptions {
   readonly folder: string
   readonly agents: number
   readonly workersPerAgent: number
   readonly clients: number
-  /** The kinds of work that clients have; none: all. */
+  /** The kinds of work of the clients; none: all. */
   readonly work: readonly string[]
   readonly random: Random
   readonly journal: Journal
   readonly tally: Tally
 }
 
-/** Silences in the chaos are shorter than the defaults, so that more happens in a minute. */
+/** Timeouts in the chaos are shorter than the defaults, so that more happens per minute. */
 const SCHEDULER_ARGS = ['--protected', '--worker-timeout-seconds=6', '--client-timeout-seconds=20']
 const AGENT_ARGS = [
   '--heartbeat-interval=0.5',
   '--death-timeout-seconds=120',
   '--capabilities=gpu=2,linux',
 ]
-/** This part of the connections does not go through a proxy. */
+/** This share of the connections does not use a proxy. */
 const DIRECT = 0.3
-/** A program that was told to end in good order has this time. */
+/** The time that a program has to shut down gracefully. */
 const END_MS = 30_000
 
-/** All that runs. */
+/** All running processes. */
 export class Stage {
   readonly agents: Set<Program> = new Set()
   readonly clients: Set<Program> = new Set()
@@ -107,19 +107,19 @@ export class Stage {
     return client
   }
 
-  /** Sends a signal that ends a program, which is in order from now on. */
+  /** Sends a signal that ends a program, which is expected from now on. */
   end(program: Program, signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): void {
     this.#expectedEnds.add(program)
     this.#options.journal.add(`${program.name} gets ${signal}`)
     program.signal(signal)
   }
 
-  /** A program has nothing more to say; its end with code 0 is in order. */
+  /** A program has finished; its exit with code 0 is expected. */
   release(program: Program): void {
     this.#expectedEnds.add(program)
   }
 
-  /** Ends the scheduler, and starts it again after some time. */
+  /** Ends the scheduler, and restarts it after some time. */
   async restartScheduler(signal: 'SIGKILL' | 'SIGTERM', pauseMs: number): Promise<void> {
     this.end(this.#scheduler, signal)
     await this.#scheduler.ended
@@ -140,7 +140,7 @@ export class Stage {
     }
   }
 
-  /** Waits for the end of a program that was told to end, and reports one that does not. */
+  /** Waits for the exit of a program that was asked to end, and reports one that does not. */
   async ended(program: Program, isRight: (end: ProgramEnd) => boolean): Promise<void> {
     const timer = setTimeout(() => {
       this.#options.tally.find(`${program.name} has not ended within ${END_MS} ms`)
@@ -148,7 +148,7 @@ export class Stage {
     }, END_MS)
     const end = await program.ended
     clearTimeout(timer)
-    // One that has not said anything yet has not looked at signals either.
+    // A program without any output has not installed signal handlers yet either.
     const isEarly = program.lines.length === 0 && end.signal !== null
     if (!isEarly && !isRight(end))
       this.#options.tally.find(`${describeEnd(program, end)}, when told to end`)

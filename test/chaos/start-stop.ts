@@ -1,5 +1,5 @@
 // Starts schedulers, agents and programs with a cluster of their own, and ends them with every
-// signal at random moments: while they start, while they work, while they end.
+// signal at random moments: while they start, while they work, while they stop.
 
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,29 +13,29 @@ type EndSignal = (typeof SIGNALS)[number]
 
 const COMBO = fileURLToPath(new URL('./program/combo-at-work.js', import.meta.url))
 
-/** Between the start and the signal: from nothing loaded to everything at work. */
+/** Between the start and the signal: from nothing loaded to full work. */
 const LIFE_MS = 1_200
-/** The exit codes of a command that was told to end. */
+/** The exit codes of a command that was asked to end. */
 const SIGNAL_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 }
-/** A command that was told to end and still lives after so long has failed. */
+/** A command that was asked to end and is still running after this time has failed. */
 const END_MS = 20_000
 
-/** What is done. */
+/** The options. */
 export interface StartStopOptions {
   readonly rounds: number
   readonly seed: number
-  /** For temporary files; must be empty, and is so again at the end. */
+  /** For temporary files; must be empty, and is empty again at the end. */
   readonly folder: string
 }
 
-/** What was done. */
+/** The counts. */
 export interface StartStopOutcome {
   /** Ports that schedulers had. */
   readonly ports: readonly number[]
   readonly signals: ReadonlyMap<string, number>
 }
 
-/** Rejects if a process or a file is left, or if one ends in another way than it was told to. */
+/** Rejects if a process or a file is left, or if a process exits other than requested. */
 export async function startAndStop(options: StartStopOptions): Promise<StartStopOutcome> {
   const random = new Random(options.seed)
   const outcome = { ports: [] as number[], signals: new Map<string, number>() }
@@ -61,7 +61,7 @@ async function commandRound(folder: string, random: Random, stop: Stop): Promise
   const scheduler = new Program('scheduler', args, env)
   const programs = [scheduler]
   const ports: number[] = []
-  // Some are ended before they have said anything.
+  // Some are ended before their first output.
   if (random.chance(0.8)) {
     const line = await scheduler.line((each) => 'address' in each)
     const address = String(line['address'])
@@ -76,7 +76,7 @@ async function commandRound(folder: string, random: Random, stop: Stop): Promise
   return ports
 }
 
-/** A program with a cluster of its own, at work. */
+/** A program with a cluster of its own, working. */
 async function comboRound(folder: string, random: Random, stop: Stop): Promise<void> {
   const program = new Program('combo', [COMBO], environment(folder))
   await delay(random.below(LIFE_MS))
@@ -88,7 +88,7 @@ async function stopWith(program: Program, signal: EndSignal, isTwice: boolean): 
   if (isTwice) program.signal(signal)
   const end = await inTime(program)
   const what = `${program.name} after ${signal}: ${JSON.stringify(end)} ${program.stderr}`
-  // Before it has looked at signals, the system ends it.
+  // Before it has installed handlers, the system ends it.
   if (end.signal !== null) assert.equal(end.signal, signal, what)
   else assert.equal(end.code, SIGNAL_CODES[signal], what)
 }

@@ -1,9 +1,9 @@
-// What the clients of the chaos report, added up, and the findings: everything that must not be.
+// The sums of the reports of the chaos clients, and the findings: every violation.
 
-/** What came of one kind of work. */
+/** The outcomes of one kind of work. */
 export interface KindCount {
   ended: number
-  /** Ended with the death of a process that the chaos has killed: no finding. */
+  /** Failed because the chaos killed a process: not a finding. */
   collateral: number
   late: number
   longestMs: number
@@ -16,7 +16,7 @@ export type ClientReport =
   | { readonly event: 'slow'; readonly kind: string; readonly ms: number }
   | { readonly event: 'unfinished'; readonly what: readonly string[] }
 
-/** Something that must not be. */
+/** A violation. */
 export interface Finding {
   readonly atMs: number
   readonly text: string
@@ -32,12 +32,12 @@ export class Tally {
     this.#now = now
   }
 
-  /** Something that must not be has happened. */
+  /** Records a violation. */
   find(text: string): void {
     this.findings.push({ atMs: this.#now(), text })
   }
 
-  /** A client has said this. */
+  /** Adds a client's report. */
   report(client: string, report: ClientReport): void {
     if (report.event === 'progress' || report.event === 'done') {
       this.#latest.set(client, report.counts)

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { until } from '../integration/condition.js'
 import { TcpProxy } from './tcp-proxy.js'
 
-/** One end of a connection, and what it has seen. */
+/** One end of a connection, and everything it has received. */
 interface End {
   readonly socket: Socket
   received: Buffer
@@ -50,7 +50,7 @@ async function setUp(t: TestContext): Promise<{
 
 const BYTES = Buffer.from(Array.from({ length: 1_000 }, (_, index) => index % 251))
 
-test('what is sent arrives as it is, in both directions, and so does the end', async (t) => {
+test('bytes arrive unchanged in both directions, and so does the end', async (t) => {
   const { open } = await setUp(t)
   const { near, far } = await open()
   near.socket.write(BYTES)
@@ -72,13 +72,13 @@ for (const kind of ['reset', 'end'] as const) {
       near.socket.write(BYTES.subarray(300))
       await until('both ends see it', () => near.how !== 'open' && far.how !== 'open')
       assert.deepEqual(far.received, BYTES.subarray(0, cutAtByte))
-      // Node shows a reset that comes right behind bytes as an end: of the far one nothing is said.
+      // Node shows a reset directly after bytes as an end, and the remote end shows no error.
       if (kind === 'reset') assert.equal(near.how, 'reset')
     }
   })
 }
 
-test('a stopped connection passes nothing and tells nobody, until it heals', async (t) => {
+test('a stopped connection passes nothing, and neither end notices until it heals', async (t) => {
   const { proxy, open } = await setUp(t)
   const { near, far } = await open()
   near.socket.write('before')
@@ -89,7 +89,7 @@ test('a stopped connection passes nothing and tells nobody, until it heals', asy
   await once(other, 'connect')
   const late = watch(other)
   late.socket.write('into the hole')
-  // What passes another proxy meanwhile would have passed this one as well.
+  // Bytes that pass through another proxy meanwhile would have passed this one as well.
   const second = await setUp(t)
   const { near: otherNear, far: otherFar } = await second.open()
   otherNear.socket.write(BYTES)
@@ -101,7 +101,7 @@ test('a stopped connection passes nothing and tells nobody, until it heals', asy
   late.socket.destroy()
 })
 
-test('a connection stops at the n-th byte', async (t) => {
+test('a connection stops exactly at the chosen byte', async (t) => {
   const { proxy, open } = await setUp(t)
   proxy.onLink((link) => link.disturb({ stopAtByte: 10 }, 'down'))
   const { near, far } = await open()
@@ -112,7 +112,7 @@ test('a connection stops at the n-th byte', async (t) => {
   assert.equal(near.how, 'open')
 })
 
-test('the end of a stopped connection is heard of when it heals', async (t) => {
+test('the end of a stopped connection is noticed when it heals', async (t) => {
   const { proxy, open } = await setUp(t)
   const { near, far } = await open()
   proxy.stop()
@@ -122,7 +122,7 @@ test('the end of a stopped connection is heard of when it heals', async (t) => {
   await until('the end', () => far.how !== 'open')
 })
 
-test('delays add up to nothing else: all bytes, in order, not before their time', async (t) => {
+test('delays change nothing else: all bytes arrive, in order, not too early', async (t) => {
   const { proxy, open } = await setUp(t)
   proxy.onLink((link) => link.disturb({ delayMs: 50 }))
   const { near, far } = await open()
@@ -133,7 +133,7 @@ test('delays add up to nothing else: all bytes, in order, not before their time'
   assert.ok(performance.now() - begun >= 49)
 })
 
-test('a throttled connection takes its time', async (t) => {
+test('a throttled connection is slow', async (t) => {
   const { proxy, open } = await setUp(t)
   proxy.onLink((link) => link.disturb({ bytesPerSecond: 10_000 }, 'up'))
   const { near, far } = await open()
@@ -168,7 +168,7 @@ test('a reader that does not read stops the writer: nothing piles up in the prox
   assert.ok(far.received.length >= written)
 })
 
-test('an idle connection is forgotten without a word, a busy one is not', async (t) => {
+test('an idle connection is forgotten silently, a busy one is not', async (t) => {
   const { proxy, open } = await setUp(t)
   const idle = await open()
   const busy = await open()
@@ -183,7 +183,7 @@ test('an idle connection is forgotten without a word, a busy one is not', async 
   assert.equal(proxy.links[1]?.isStopped, false)
 })
 
-test('connections can be refused, and go to another target later', async (t) => {
+test('connections can be refused, and redirected to another target later', async (t) => {
   const { proxy, open } = await setUp(t)
   const other = await setUp(t)
   proxy.refuse(true)
@@ -200,7 +200,7 @@ test('connections can be refused, and go to another target later', async (t) => 
   redirected.socket.destroy()
 })
 
-test('a target that is not there ends the connection', async (t) => {
+test('a missing target ends the connection', async (t) => {
   const { proxy } = await setUp(t)
   proxy.retarget('tcp://127.0.0.1:1')
   const end = watch(connect(Number(new URL(proxy.address).port), '127.0.0.1'))

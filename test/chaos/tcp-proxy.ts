@@ -1,12 +1,12 @@
-// A TCP proxy that does what networks do: delays, throttles, cuts at a given byte, forgets
-// connections without telling anybody. It forwards bytes and never looks at them.
+// A TCP proxy that behaves like a network: delays, throttles, cuts at a given byte, forgets
+// connections silently. It forwards bytes and never reads them.
 
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { ProxyLink, type LinkFaults, type LinkSide } from './proxy-link.js'
 
 export type { CutKind, Direction, LinkFaults } from './proxy-link.js'
 
-/** Told of each new connection before it forwards anything: its faults may be set here. */
+/** Called for each new connection before it forwards anything: its faults may be set here. */
 export type OnLink = (link: ProxyLink, index: number) => void
 
 /** Listens on a free port of this machine, and forwards to another one. */
@@ -39,17 +39,17 @@ export class TcpProxy {
     return new TcpProxy(server, hostname, Number(port))
   }
 
-  /** Where it listens. */
+  /** Its own address. */
   get address(): string {
     return `tcp://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** The connections that stand, oldest first. */
+  /** The open connections, oldest first. */
   get links(): readonly ProxyLink[] {
     return [...this.#links]
   }
 
-  /** How many connections there have been. */
+  /** The number of connections so far. */
   get linkCount(): number {
     return this.#count
   }
@@ -59,39 +59,39 @@ export class TcpProxy {
     this.#onLink = onLink
   }
 
-  /** New connections go to another port. */
+  /** Directs new connections to another port. */
   retarget(address: string): void {
     this.#targetPort = Number(new URL(address).port)
   }
 
-  /** Sets faults of all connections that stand, in one direction or both. */
+  /** Sets faults of all open connections, in one direction or both. */
   disturb(faults: Partial<LinkFaults>, side?: LinkSide): void {
     for (const link of this.#links) link.disturb(faults, side)
   }
 
-  /** From now on a connection that is idle for so long is forgotten, without a word to its ends. */
+  /** From now on a connection that is idle for this long is forgotten silently. */
   dropIdle(afterMs: number): void {
     this.#idleDropMs = afterMs
     for (const link of this.#links) link.dropIdle(afterMs)
   }
 
-  /** Nothing passes any more, nobody is told; new connections are accepted and say nothing. */
+  /** Nothing passes any more, silently; new connections are accepted and send nothing. */
   stop(): void {
     this.#isHole = true
     for (const link of this.#links) link.stop()
   }
 
-  /** New connections are served again; those that are stopped stay so. */
+  /** Serves new connections again; stopped ones stay stopped. */
   admit(): void {
     this.#isHole = false
   }
 
-  /** New connections are reset at once, or accepted again. */
+  /** New connections are reset immediately, or accepted again. */
   refuse(isRefusing: boolean): void {
     this.#isRefusing = isRefusing
   }
 
-  /** All faults are gone; what was held back goes on, unless its connection was forgotten. */
+  /** Removes all faults; held bytes continue, unless their connection was forgotten. */
   heal(): void {
     this.#isHole = false
     this.#isRefusing = false
@@ -104,7 +104,7 @@ export class TcpProxy {
     for (const link of this.#links) link.cut(how)
   }
 
-  /** Cuts everything and listens no more. */
+  /** Cuts everything and stops listening. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.cut()

@@ -1,5 +1,5 @@
-// The pages that show commands, and programs that use what the commands have started: all of it
-// writes what its page says.
+// The pages that show commands, and programs that use servers started by commands: the output of
+// all of it matches the page.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,11 +10,11 @@ import { hasCommands, pagesToRun } from './pages.js'
 const counts: number[] = []
 
 for (const page of pagesToRun().filter(hasCommands)) {
-  test(`what ${page.path} shows is true`, async (t) => {
+  test(`the output shown in ${page.path} is correct`, async (t) => {
     counts.push(await runPage(t, page))
   })
 }
 
-test('the pages have something to show', () => {
+test('there are pages with commands', () => {
   assert(counts.reduce((sum, one) => sum + one, 0) >= sized(40, 8))
 })

@@ -17,7 +17,7 @@ test('output is compared line by line', () => {
   assert.equal(mismatch([], ''), undefined)
 })
 
-test('an ellipsis stands for what is left out, in a line and of lines', () => {
+test('an ellipsis stands for omitted text, within a line and for whole lines', () => {
   assert(isAsExpected('a … c', 'a b b c'))
   assert(!isAsExpected('a … c', 'a b b d'))
   assert(isAsExpected('…\nc\n…', 'a\nb\nc\nd\n'))
@@ -30,7 +30,7 @@ test('columns may be wider or narrower than shown, words not', () => {
   assert(!isAsExpected('ok  well', 'okwell'))
 })
 
-test('log lines are shown as on a terminal, with any time', () => {
+test('log lines are compared in their terminal form, with any time', () => {
   const record = { time: '2026-11-22T03:18:59.446Z', level: 'info', message: 'ready', count: 2 }
   const line = JSON.stringify(record)
   assert(isAsExpected('[INFO]2020-01-02 09:00:00+0000: ready count=2', line))
@@ -39,7 +39,7 @@ test('log lines are shown as on a terminal, with any time', () => {
   assert(!isAsExpected('[INFO]2020-01-02 09:00:00+0000: ready count=3', line))
 })
 
-test('comments of a program say what it writes, in order or not', () => {
+test('comments of a program state its output, in order or in any order', () => {
   const program = [
     "import { a } from 'b' // no output",
     'console.log(a) // 1',
@@ -96,7 +96,7 @@ test('blocks become steps: files, programs that are continued, transcripts', () 
   ])
 })
 
-test('a block that nobody would run is refused', () => {
+test('a block that no test would run is refused', () => {
   assert.throws(
     () => stepsIn('```rust', 'fn main() {}', '```'),
     /line 1: nobody would run this rust/,

@@ -59,7 +59,7 @@ function asOnTerminal(line: string): string {
 }
 
 /**
- * What the comments of a program say that it writes: those behind `console.log`, and lines of
+ * The output that the comments of a program state: those after `console.log`, and lines of
  * comments; `in any order: a; b` is several lines.
  */
 export function expectedOutput(program: string): { lines: string[]; loose: string[] } {

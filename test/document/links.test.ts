@@ -1,5 +1,5 @@
-// Nothing that the pages, or comments in the source, point at is missing. What lies on other hosts
-// is looked at for its form only: tests ask nobody outside.
+// All targets of links in pages, and in comments of the source, exist. Links to other hosts are
+// checked for their form only: tests use no network.
 
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { allPages, readPage, ROOT } from './pages.js'
 
 const anchorsOf = new Map<string, ReadonlySet<string>>()
 
-/** What is wrong with a link from a page in a folder; undefined if nothing is. */
+/** The error of a link from a page in a folder; undefined if it is correct. */
 function linkOffence(target: string, folder: string, own: string): string | undefined {
   if (/^[a-z]+:/i.test(target)) return externalOffence(target)
   const [file = '', anchor] = target.split('#', 2)
@@ -49,7 +49,7 @@ test('every link of every page leads somewhere', () => {
   assert(count > 100, `found only ${count} links`)
 })
 
-test('the files of the repository that pages name are there', () => {
+test('the repository files that pages name exist', () => {
   const offences: string[] = []
   for (const { path, codes } of allPages().filter((page) => page.path !== 'CHANGELOG.md')) {
     for (const { target, line } of codes) {
@@ -108,7 +108,7 @@ test('the check finds links that lead nowhere', () => {
   assert.equal(linkOffence('https://example.org/a(b)', '.', 'README.md'), undefined)
 })
 
-test('links, anchors and blocks are read as a host of repositories reads them', () => {
+test('links, anchors and blocks are read as repository hosts read them', () => {
   const page = readMarkdown(
     [
       '# What `x` & y do',

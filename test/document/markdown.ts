@@ -1,11 +1,11 @@
-// Reads pages of Markdown as far as tests need it: code blocks, headings with their anchors, links.
-// No package for this: it is little, and pages that need more are too clever.
+// Reads the parts of Markdown pages that tests need: code blocks, headings with their anchors,
+// links. No package for this: it is little code, and pages that need more are too complicated.
 
 /** A code block between fences. */
 export interface CodeBlock {
-  /** The first word behind the fence: `ts`, `sh`, `console`. */
+  /** The first word after the fence: `ts`, `sh`, `console`. */
   readonly language: string
-  /** The words behind that. */
+  /** The further words. */
   readonly words: readonly string[]
   readonly text: string
   /** The heading that it stands under. */
@@ -24,7 +24,7 @@ export interface Link {
 export interface Markdown {
   readonly blocks: readonly CodeBlock[]
   readonly links: readonly Link[]
-  /** What may stand behind `#` in a link to the page. */
+  /** All valid anchors after `#` in a link to the page. */
   readonly anchors: ReadonlySet<string>
   /** The text in backticks, outside of blocks. */
   readonly codes: readonly Link[]
@@ -80,7 +80,7 @@ function linksOf(line: string): string[] {
   return [...inline, ...bare, ...reference].map((match) => match[1] ?? '')
 }
 
-/** The anchors that hosts of repositories make of headings, and those that are written out. */
+/** The anchors that repository hosts create from headings, and explicit ones. */
 class Anchors {
   readonly names = new Set<string>()
 

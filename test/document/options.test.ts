@@ -1,5 +1,5 @@
-// The tables of options that are written by hand have every option, with the default and the
-// bounds that it has in the source. (Those between marks are made from the source.)
+// The hand-written tables of options contain every option, with its default and bounds in the
+// source. (Tables between marks are generated from the source.)
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ function grouped(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-test('the page about clients has their options as they are', () => {
+test('the page about clients lists their options correctly', () => {
   for (const [name, spec] of Object.entries(CLIENT_OPTIONS as AnyOptionTable)) {
     const [, , fallback = '', bounds = ''] = rowOf('docs/client.md', name)
     const { type, default: value }: OptionSpec = spec
@@ -35,7 +35,7 @@ test('the page about clients has their options as they are', () => {
   }
 })
 
-test('the page about task options has their bounds as they are', () => {
+test('the page about task options lists their bounds correctly', () => {
   const settings = defaultTaskSettings(false)
   for (const name of ['timeoutMs', 'retries', 'maxWorkerDeaths', 'priority']) {
     const [, , , bounds = ''] = rowOf('docs/task-options.md', name)
@@ -49,7 +49,7 @@ test('the page about task options has their bounds as they are', () => {
   }
 })
 
-test('the page about clients has the default of concurrency as it is', () => {
+test('the page about clients states the default of concurrency correctly', () => {
   const { concurrency } = checkMapOptions({}, 1)
   assert(readPage('docs/client.md').text.includes(`by default ${grouped(concurrency)};`))
 })

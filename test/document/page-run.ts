@@ -1,4 +1,4 @@
-// Runs what is to be run of a page, each step as a test of its own.
+// Runs the blocks of a page, each step as a separate test.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -11,7 +11,7 @@ import { Workshop } from './workshop.js'
 
 const COMPILER_OPTIONS = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
 
-/** Runs a page in a folder of its own. Returns how many steps it has. */
+/** Runs a page in a separate folder. Returns the number of its steps. */
 export async function runPage(t: TestContext, page: Page): Promise<number> {
   const steps = stepsOf(page.blocks)
   const workshop = await Workshop.open()
@@ -94,7 +94,7 @@ function expectOutput(expected: readonly string[], output: string, what: string)
   if (difference !== undefined) assert.fail(`${what}\n${difference}`)
 }
 
-/** Settings are right if the command that would obey them reads them. */
+/** Settings are correct if the command that they are for accepts them. */
 async function checkSettings(workshop: Workshop, text: string, name: string): Promise<void> {
   workshop.write(name, text)
   const isLog = /^\[\[output\]\]/m.test(text)

@@ -1,4 +1,4 @@
-// The pages of the repository: which there are, and where.
+// The pages of the repository, and their locations.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -9,14 +9,14 @@ import { readMarkdown, type Markdown } from './markdown.js'
 /** The root of the repository, seen from build/test/document/. */
 export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** A page and what it holds. */
+/** A page and its content. */
 export interface Page extends Markdown {
   /** From the root, with `/`. */
   readonly path: string
   readonly text: string
 }
 
-/** Where pages are: files beside each other at the root, folders as a whole. */
+/** Locations of pages: single files at the root, and whole folders. */
 const FOLDERS = ['docs', 'deploy', 'examples', 'protocol', 'bench', 'test']
 
 /** All pages. */
@@ -33,7 +33,7 @@ export function pagesToRun(): Page[] {
   return userPages().filter(({ path }) => !isShort || FIRST_PAGES.includes(path))
 }
 
-/** Those that are written for users: their blocks run. That of the protocol has drawings of bytes. */
+/** Pages for users: their blocks run. The protocol page has drawings of bytes. */
 export function userPages(): Page[] {
   const others = ['docs/api/', 'docs/protocol.md']
   return allPages().filter(({ path }) => {

@@ -1,4 +1,4 @@
-// The pages that show programs only: each program writes what its page says.
+// The pages with programs only: the output of each program matches the page.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,11 +9,11 @@ import { hasCommands, pagesToRun } from './pages.js'
 const counts: number[] = []
 
 for (const page of pagesToRun().filter((one) => !hasCommands(one))) {
-  test(`what ${page.path} shows is true`, async (t) => {
+  test(`the output shown in ${page.path} is correct`, async (t) => {
     counts.push(await runPage(t, page))
   })
 }
 
-test('the pages have something to show', () => {
+test('there are pages with programs', () => {
   assert(counts.reduce((sum, one) => sum + one, 0) >= sized(30, 8))
 })

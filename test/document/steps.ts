@@ -1,18 +1,18 @@
-// What is to be run of a page, in its order: programs, files that later blocks use, commands.
+// The runnable parts of a page, in order: programs, files that later blocks use, commands.
 
 import type { CodeBlock } from './markdown.js'
 
-/** A command of a transcript, and what it writes. */
+/** A command of a transcript, and its output. */
 export interface Exchange {
   readonly command: string
   readonly expected: readonly string[]
-  /** It runs on: a server, the last of its block, whose output ends with a line `…`. */
+  /** It keeps running: a server, the last of its block, and its output ends with a line `…`. */
   readonly staysOpen: boolean
-  /** Its exit code is not looked at: the next command is `echo $?`. */
+  /** Its exit code is ignored: the next command is `echo $?`. */
   readonly mayFail: boolean
 }
 
-/** What is only looked at for its form: it needs what tests do not have. */
+/** Only its form is checked: it needs programs that tests do not have. */
 export type Foreign = 'json' | 'python' | 'bullmq'
 
 /** A step of a page. */
@@ -26,9 +26,9 @@ export type Step = { readonly title: string } & (
 )
 
 /**
- * The steps of the blocks of a page. A block whose first line is a comment with the name of a file
- * (`// sum.mjs`, `# scaler.toml`) is that file. ` ```ts continued ` goes on with the program
- * before. Throws for a language that nobody would run: each block has to be true.
+ * The steps of the blocks of a page. A block that begins with a comment with the name of a file
+ * (`// sum.mjs`, `# scaler.toml`) is that file. ` ```ts continued ` continues the program before.
+ * Throws for a language that no test would run: each block has to be correct.
  */
 export function stepsOf(blocks: readonly CodeBlock[]): Step[] {
   const steps: Step[] = []
@@ -57,7 +57,7 @@ function stepOf(block: CodeBlock): Step | undefined {
         ? { title, kind: 'program', text }
         : { title, kind: 'file', name, text }
     case 'sh':
-      // Commands for a clone are those that run this test, or have a test of their own.
+      // Commands for a clone either run this test, or have a test of their own.
       if (block.words.includes('clone')) return undefined
       return { title, kind: 'script', text }
     case 'console':
@@ -78,10 +78,10 @@ function stepOf(block: CodeBlock): Step | undefined {
   }
 }
 
-/** Commands that end only when they are told to. */
+/** Commands that run until they are stopped. */
 const SERVER = /\bscaler[ _](?:scheduler|cluster|worker)\b/
 
-/** `$ command`, further lines of it behind `> `, and what it writes. */
+/** `$ command`, continuation lines after `> `, and its output. */
 function exchangesOf(text: string): Exchange[] {
   const parts = text.split(/^\$ /m)
   if (parts[0] !== '') throw new Error(`a transcript begins with $, not with ${parts[0]}`)

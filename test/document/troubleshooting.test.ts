@@ -1,4 +1,4 @@
-// docs/troubleshooting.md quotes what the code says, and leaves out no error and no warning.
+// docs/troubleshooting.md quotes texts of the code, and omits no error and no warning.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { readPage, ROOT } from './pages.js'
 const page = readPage('docs/troubleshooting.md').text
 const source = sourceText()
 
-/** The source as text of messages: strings that are cut at the ends of lines are whole again. */
+/** The source as text of messages: strings that are split across lines are joined. */
 function sourceText(): string {
   const names = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   const files = names.filter((name) => /(?<!\.test|\.kit|\.d)\.ts$/.test(name))
@@ -17,7 +17,7 @@ function sourceText(): string {
   return text.replaceAll(/['`]\s*\+\s*['`]/g, '')
 }
 
-/** What stands in backticks in the column of the texts. */
+/** The quotes in backticks in the column of the texts. */
 function quotes(): string[] {
   let column = -1
   const found: string[] = []
@@ -30,10 +30,10 @@ function quotes(): string[] {
   return found
 }
 
-test('every text that is quoted is what the code says', () => {
+test('every quoted text is in the source', () => {
   assert.ok(quotes().length >= 30)
   for (const quote of quotes()) {
-    // Without what differs, and what only joins it.
+    // Without the variable parts, and their separators.
     const parts = quote.split('…').map((part) => part.replaceAll(/^[\s,:]+|[\s,:]+$/g, ''))
     for (const part of parts) {
       assert.ok(part.length < 4 || source.includes(part), `${part}, of: ${quote}`)
@@ -41,7 +41,7 @@ test('every text that is quoted is what the code says', () => {
   }
 })
 
-test('every error that has a code, and every warning, is there', () => {
+test('every error with a code, and every warning, is on the page', () => {
   const codes = new Set(source.match(/(?<=')(?:ERR_)?SCALER_[A-Z_]+(?=')/g))
   const isOfWarning = (code: string): boolean => source.includes(`code: '${code}'`)
   const wanted = [...codes].filter((code) => code.startsWith('ERR_') || isOfWarning(code))

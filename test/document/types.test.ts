@@ -1,4 +1,4 @@
-// The programs of the pages have right types, as a strict project has it.
+// The types of the programs in the pages are correct in a strict project.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ function compilerOptions(): ts.CompilerOptions {
   return { ...options, ...loose, noEmit: true, composite: false, incremental: false }
 }
 
-test('the programs of the pages have right types', () => {
+test('the programs of the pages pass the strict type check', () => {
   const texts = programs()
   assert(texts.size > 30)
   const options = compilerOptions()

@@ -1,6 +1,6 @@
-// A folder in which the blocks of one page are run, as by a reader who has installed the package
-// there: it is found in node_modules, its commands are on the PATH. The addresses that pages show
-// are replaced by one that is free. Nothing of it is left when it is closed.
+// A folder in which the blocks of one page run, as for a reader who has installed the package
+// there: it is in node_modules, and its commands are on the PATH. A free address replaces those in
+// the pages. Nothing is left when it is closed.
 
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -24,7 +24,7 @@ import { ROOT } from './pages.js'
 const DEADLINE_MS = 60_000
 const STOP_MS = 30_000
 
-/** What a command has written, on stdout and stderr together, and its exit code. */
+/** The output of a command, stdout and stderr together, and its exit code. */
 export interface Outcome {
   readonly output: string
   readonly code: number | null
@@ -41,7 +41,7 @@ export class Workshop {
   readonly folder: string
   readonly #address: Address
   readonly #background: Background[] = []
-  /** What later commands of the page find done: variables that were exported, folders entered. */
+  /** State that earlier commands of the page have set: exported variables, the current folder. */
   readonly #preamble: string[] = []
   #lastCode = 0
 
@@ -56,7 +56,7 @@ export class Workshop {
     return new Workshop(folder, await freeAddress())
   }
 
-  /** A text of the page with an address that is free, in place of those that pages show. */
+  /** A text of the page with a free address in place of those in the pages. */
   localize(text: string): string {
     const { host, port } = this.#address
     return text
@@ -71,7 +71,7 @@ export class Workshop {
     writeFileSync(path, this.localize(text))
   }
 
-  /** Runs a command, or several lines of them, to the end. */
+  /** Runs a command, or several lines of commands, to the end. */
   async run(command: string): Promise<Outcome> {
     const child = this.#spawn(`set_code() { return $1; }; set_code ${this.#lastCode}\n${command}`)
     const { output, ended } = follow(child)
@@ -86,8 +86,8 @@ export class Workshop {
   }
 
   /**
-   * Starts a command that runs on, until the workshop is closed. Resolves once it has written what
-   * is expected; rejects if it has ended before.
+   * Starts a command that keeps running until the workshop is closed. Resolves once the expected
+   * output has appeared; rejects if the command exits before.
    */
   async keepRunning(command: string, expected: readonly string[]): Promise<void> {
     const child = this.#spawn(`exec ${command}`)
@@ -112,7 +112,7 @@ export class Workshop {
     })
   }
 
-  /** Ends what runs, the last first, in good order, and removes the folder. */
+  /** Ends all running commands gracefully, the last one first, and removes the folder. */
   async close(): Promise<void> {
     try {
       for (const { command, child, ended } of this.#background.reverse()) {
@@ -142,12 +142,12 @@ export class Workshop {
     const own = ['bin', 'node_modules/.bin'].map((path) => join(this.folder, path))
     const path = [...own, dirname(process.execPath), process.env['PATH']].join(delimiter)
     const set = { PATH: path, HOME: join(this.folder, 'home'), NO_COLOR: '1' }
-    // Nobody outside is asked for a newer npm.
+    // Prevents the check for a newer npm.
     return { ...Object.fromEntries(kept), ...set, npm_config_update_notifier: 'false' }
   }
 }
 
-/** As `npm install scaler-ts` leaves a folder, with links in place of copies. */
+/** The folder as `npm install scaler-ts` leaves it, with links instead of copies. */
 function install(folder: string): void {
   const modules = join(folder, 'node_modules')
   mkdirSync(join(modules, '.bin'), { recursive: true })
@@ -161,7 +161,7 @@ function install(folder: string): void {
   for (const [name, path] of Object.entries(bin)) {
     symlinkSync(join(ROOT, path), join(modules, '.bin', name))
   }
-  // What is to be installed is there; test/package installs the package, and runs npx, for real.
+  // The package is already there; test/package installs it, and runs npx, for real.
   const npm = `case "$*" in install*scaler-ts*) exit 0 ;; esac\nPATH=\${PATH#*:} exec npm "$@"`
   for (const [name, text] of Object.entries({ npm, npx: 'exec "$@"' })) {
     const path = join(folder, 'bin', name)
@@ -191,7 +191,7 @@ interface Address {
   readonly port: number
 }
 
-/** An address of this machine that is free, and so is the port two up, where monitors connect. */
+/** A free address of this machine; the port two up, where monitors connect, is free too. */
 async function freeAddress(): Promise<Address> {
   for (;;) {
     // Linux has a whole network of such hosts: another one for each page keeps others away.

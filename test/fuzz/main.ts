@@ -1,4 +1,5 @@
-// `npm run fuzz`: random values and programs are sent and compared with themselves, from a seed on.
+// `npm run fuzz`: sends random values and programs and compares them with the originals, starting
+// from a seed.
 
 import { Command } from 'commander'
 import { shrunkValue, tryProgram, tryValue, type Outcome } from './trial.js'

@@ -1,9 +1,10 @@
-// Random programs: the text of a file of variables, functions and classes, ending in a function that
-// uses them. Between words and signs stands what formatters, people and minifiers write there.
+// Random programs: the text of a file of variables, functions and classes, ending in a function
+// that uses them. Between tokens it has the white space that formatters, people and minifiers
+// write.
 
 import type { Random } from '../simulation/random.js'
 
-/** What a program has declared so far, by what can be done with it. */
+/** The names that a program has declared so far, by their possible uses. */
 interface Names {
   readonly values: string[]
   readonly variables: string[]
@@ -12,7 +13,7 @@ interface Names {
   count: number
 }
 
-/** A program. `~` in the pieces is a place where nothing has to stand. */
+/** A program. `~` in the pieces is a place where white space is optional. */
 export function makeProgram(random: Random): string {
   const names: Names = { values: [], variables: [], classes: [], calls: [], count: 0 }
   const lines = Array.from({ length: random.whole(2, 7) }, () =>
@@ -31,7 +32,7 @@ function fresh(random: Random, names: Names): string {
   return `${random.pick(['a', '$', '_', 'ñ', '𝒳', 'of', 'get', 'async', 'this_', 'Parent'])}${names.count}`
 }
 
-/** Something that has the same value here and there. */
+/** An expression that has the same value on both sides. */
 function expression(random: Random, names: Names, depth = 0): string {
   const inner = (): string => expression(random, names, depth + 1)
   if (depth > 2 || random.chance(0.4)) {

@@ -1,4 +1,4 @@
-// One trial: a value or a program from a seed, sent and compared with itself.
+// One trial: a value or a program from a seed, sent and compared with the original.
 
 import { runInThisContext } from 'node:vm'
 import { SerializeError } from '#src/base/errors.js'
@@ -8,10 +8,10 @@ import { Random } from '../simulation/random.js'
 import { makeProgram } from './program-maker.js'
 import { makeValue } from './value-maker.js'
 
-/** What came of a trial. */
+/** The outcome of a trial. */
 export type Outcome =
   | { readonly kind: 'same' }
-  /** Refused, with a reason that a user would read. */
+  /** Refused, with a reason for the user. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'finding'; readonly what: string; readonly about: string }
 
@@ -24,7 +24,7 @@ export function tryValue(seed: number, maxObjects: number = MAX_OBJECTS): Outcom
   return judged(about, () => differenceOf(value, new TwoSides().send(value)))
 }
 
-/** A finding with as few objects as still show it. */
+/** A finding reduced to few objects. */
 export function shrunkValue(seed: number, found: Outcome): Outcome {
   for (let maxObjects = 1; maxObjects < MAX_OBJECTS; maxObjects += 1) {
     const outcome = tryValue(seed, maxObjects)
@@ -33,7 +33,7 @@ export function shrunkValue(seed: number, found: Outcome): Outcome {
   return found
 }
 
-/** A random program, whose function is called here and on the other side. */
+/** A random program; its function is called on both sides. */
 export async function tryProgram(seed: number): Promise<Outcome> {
   const random = new Random(seed)
   const program = makeProgram(random)
@@ -42,7 +42,7 @@ export async function tryProgram(seed: number): Promise<Outcome> {
   try {
     want = await answerOf(made(file))
   } catch {
-    // It is no program.
+    // It is not a valid program.
     return { kind: 'same' }
   }
   let sent: () => unknown
@@ -55,7 +55,7 @@ export async function tryProgram(seed: number): Promise<Outcome> {
   return judged(file, () => differenceOf(want, got))
 }
 
-/** As a loader of CommonJS makes it: variables at the top are the file's. */
+/** As a CommonJS loader runs it: variables at the top belong to the file. */
 function fileOf(program: string, isStrict: boolean): string {
   const directive = isStrict ? '"use strict";' : ''
   return `(function(exports,require,module,__filename,__dirname){${directive}${program}\n})`

@@ -1,5 +1,5 @@
-// Random values: graphs of objects of every kind that may travel, with whatever may be done to an
-// object: properties of all attributes, other prototypes, closing, sharing, cycles.
+// Random values: graphs of objects of every kind that may travel, with all modifications that
+// objects allow: properties of all attributes, other prototypes, closing, sharing, cycles.
 
 import type { Random } from '../simulation/random.js'
 
@@ -65,7 +65,7 @@ function argumentsOf(..._values: unknown[]): IArguments {
   return arguments
 }
 
-/** A random value of at most so many objects. */
+/** A random value of at most this many objects. */
 export function makeValue(random: Random, maxObjects: number): unknown {
   const made: object[] = []
   let depth = 0
@@ -81,7 +81,7 @@ export function makeValue(random: Random, maxObjects: number): unknown {
   }
   let root: unknown = next()
   for (let tries = 0; tries < 3 && made.length === 0; tries += 1) root = next()
-  // What was made may lead to what was made later: cycles.
+  // Earlier objects may refer to later ones: cycles.
   for (const object of made.slice()) {
     if (random.chance(0.5)) change(random, object, next)
   }
@@ -108,7 +108,7 @@ function change(random: Random, object: object, next: () => unknown): void {
 }
 
 function randomKey(random: Random, object: object): string | symbol {
-  // What every function and class has follows from its text.
+  // Properties that every function and class has according to its text.
   const isOwn = typeof object !== 'function' && random.chance(0.3)
   const own = isOwn
     ? Reflect.ownKeys(object).filter((key) => key !== 'stack' && key !== 'length')

@@ -1,4 +1,4 @@
-// An agent in a process of its own, for tests that kill it. Its argument is the scheduler's address.
+// An agent in a separate process, for tests that kill it. Its argument is the scheduler's address.
 
 import { Agent } from '#src/worker/agent/agent.js'
 

@@ -1,4 +1,4 @@
-// Big values that functions capture, with real workers and with a scheduler that counts.
+// Large values that functions capture, with real workers and with a scheduler that counts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { RouterScheduler } from './client-scheduler.js'
 
 const MIB = 1024 ** 2
 
-test('a big captured value is the one that it is at each submit', async () => {
+test('a large captured value has its current state at each submit', async () => {
   await using client = await Client.local({ workers: 2 })
   const table = new Float64Array(MIB).fill(1)
   const sum = (from: number): number => table.subarray(from).reduce((a, b) => a + b, 0)
@@ -19,7 +19,7 @@ test('a big captured value is the one that it is at each submit', async () => {
   assert.equal(await client.submit(sum, 0), MIB)
 })
 
-test('what a task changes of it stays in its processor, and nothing is sent again', async () => {
+test('changes by a task stay in its processor, and nothing is sent again', async () => {
   await using client = await Client.local({ workers: 1 })
   const list = Array.from({ length: 300_000 }, (_, index) => index / 2)
   const last = (): number | undefined => list.at(-1)
@@ -27,7 +27,7 @@ test('what a task changes of it stays in its processor, and nothing is sent agai
   assert.deepEqual(new Set(results), new Set([149_999.5]))
 })
 
-test('it is sent once for a thousand tasks', async (t) => {
+test('a large captured value is sent once for a thousand tasks', async (t) => {
   const scheduler = await RouterScheduler.start()
   const client = new Client(scheduler.address)
   t.after(async () => {

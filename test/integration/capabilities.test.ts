@@ -1,4 +1,4 @@
-// Tasks that need what some workers have, and units of it, on real clusters.
+// Tasks that require capabilities of some workers, and units of them, on real clusters.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import {
 import { startCommand } from '../package/command.js'
 import { until } from './condition.js'
 
-/** The units that a task has, and when it had them. */
+/** The units of a task, and when it had them. */
 interface Stay {
   readonly units: readonly number[]
   readonly from: number
@@ -28,7 +28,7 @@ async function stay(): Promise<Stay> {
   return { units, from, to: Date.now() }
 }
 
-/** The most of these that were there at a time. */
+/** The most units in use at the same time. */
 function mostAtOnce(stays: readonly Stay[]): number {
   return Math.max(
     ...stays.map(
@@ -37,7 +37,7 @@ function mostAtOnce(stays: readonly Stay[]): number {
   )
 }
 
-test('units are shared by the workers of an agent, and each has an owner of its own', async () => {
+test('the workers of an agent share its units, and each unit has one owner', async () => {
   await using client = await Client.local({ workers: 4, capabilities: ['gpu=2', 'linux'] })
   const some = client.with({ capabilities: { gpu: 1, linux: -1 } })
   const stays = await Promise.all(Array.from({ length: 12 }, () => some.submit(stay)))
@@ -55,7 +55,7 @@ test('units are shared by the workers of an agent, and each has an owner of its 
   assert.deepEqual(await client.map(read, [1, 2]), [{}, {}])
 })
 
-test('a map, a graph, and tasks inside of tasks have units, too', async () => {
+test('a map, a graph, and tasks inside tasks have units, too', async () => {
   await using client = await Client.local({ workers: 2, capabilities: { gpu: 2 } })
   const some = client.with({ capabilities: { gpu: 1 } })
   const unit = (): number | undefined => currentTask().capabilities['gpu']?.[0]
@@ -103,7 +103,7 @@ test('units come back when a task fails, ends its process, is cancelled, or take
   assert.deepEqual((await some.submit(stay)).units, [0])
 })
 
-test('what no worker has waits, is told, and runs when one comes', async (t) => {
+test('a task that no worker can run waits, is reported, and runs when a suitable worker comes', async (t) => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const { address } = scheduler
   await using cluster = await Cluster.start({ address, workers: 1, capabilities: { gpu: 1 } })
@@ -122,13 +122,16 @@ test('what no worker has waits, is told, and runs when one comes', async (t) => 
   )
   const [{ message, code, detail }] = await warning
   assert.deepEqual([code, detail], ['SCALER_WAITING', 'no-capability'])
-  assert.match(message, /one task has waited for 5 s: .* has what they ask for: tpu=1; start one/)
+  assert.match(
+    message,
+    /one task has waited for 5 s: .* offers the required capabilities: tpu=1; start one/,
+  )
   await assert.rejects(waiting.result({ timeoutMs: 1 }), { reason: 'no-capability' })
   startCommand(t, 'scaler-cluster', ['-n', '1', '--capabilities', 'tpu=4,linux', address])
   assert.equal(await waiting, 7)
 })
 
-test('a warning counts all that lacks something, and names the first needs', async () => {
+test('a warning counts all tasks that lack something, and names the first needs', async () => {
   await using client = await Client.local({ workers: 1, capabilities: { gpu: 1 } })
   const warning = once(process, 'warning') as Promise<[Error]>
   const needs = ['a', 'b', 'c', 'd', 'e']
@@ -136,12 +139,13 @@ test('a warning counts all that lacks something, and names the first needs', asy
     client.with({ capabilities: { [name]: 1 } }).submit(() => name),
   )
   const [{ message }] = await warning
-  const named = /5 tasks have waited for 5 s: .* ask for: ([a-e]=1; ){2}[a-e]=1 and 2 more; start/
+  const named =
+    /5 tasks have waited for 5 s: .* required capabilities: ([a-e]=1; ){2}[a-e]=1 and 2 more; start/
   assert.match(message, named)
   for (const future of waiting) future.cancel()
 })
 
-test('a task waits for the units of one that a restarted scheduler does not know yet', async () => {
+test('a task waits for units of another one that a restarted scheduler does not know yet', async () => {
   await using first = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const { address } = first
   await using cluster = await Cluster.start({ address, workers: 2, capabilities: { gpu: 1 } })
@@ -187,7 +191,7 @@ for (const [capabilities, message] of WRONG) {
   })
 }
 
-test('a task cannot ask for none, for parts, or for what is no number', async () => {
+test('a task cannot require zero units, fractions, or anything but a number', async () => {
   await using client = new Client('tcp://127.0.0.1:1')
   for (const amount of [0, 0.5, -2, '1', null, undefined, Number.NaN]) {
     assert.throws(() => client.with({ capabilities: { gpu: amount as number } }), ConfigError)

@@ -128,7 +128,7 @@ test('results that were being fetched when the scheduler died are computed again
   assert.equal(requests, 1)
 })
 
-test('a scheduler that does not answer is given up', async (context) => {
+test('a client gives up on a scheduler that does not answer', async (context) => {
   const { scheduler, client } = await setUp(context, {}, { timeoutMs: 300 })
   assert.equal(await client.submit(double, 1), 2)
   scheduler.fake.isMute = true
@@ -136,7 +136,7 @@ test('a scheduler that does not answer is given up', async (context) => {
   await assert.rejects(client.submit(double, 2), DisconnectedError)
 })
 
-test('without reconnect a lost connection fails what is unfinished at once', async (context) => {
+test('without reconnect a lost connection fails unfinished work immediately', async (context) => {
   const { scheduler, client } = await setUp(context, {}, { reconnect: false })
   scheduler.fake.isHolding = true
   const future = client.submit(double, 2)
@@ -146,7 +146,7 @@ test('without reconnect a lost connection fails what is unfinished at once', asy
   await assert.rejects(client.submit(double, 2), DisconnectedError)
 })
 
-test('disconnect cancels what is unfinished and tells the scheduler', async (context) => {
+test('disconnect cancels unfinished work and notifies the scheduler', async (context) => {
   const { scheduler, client } = await setUp(context)
   scheduler.fake.isHolding = true
   const future = client.submit(double, 2)
@@ -159,7 +159,7 @@ test('disconnect cancels what is unfinished and tells the scheduler', async (con
   await until('the connection is closed', () => scheduler.peerCount === 0)
 })
 
-test('a client leaves a 1.9.9 scheduler as one of version 1.9.9 does', async (context) => {
+test('a client leaves a 1.9.9 scheduler like a client of version 1.9.9', async (context) => {
   const { scheduler, client } = await setUp(context, { id: '' })
   await client.submit(double, 1)
   scheduler.fake.isHolding = true
@@ -171,7 +171,7 @@ test('a client leaves a 1.9.9 scheduler as one of version 1.9.9 does', async (co
   assert.deepEqual(scheduler.fake.kinds.slice(-3), ['taskCancel', 'clientDisconnect', 'delete'])
 })
 
-test('await using ends a client', async (context) => {
+test('await using closes a client', async (context) => {
   const { scheduler } = await setUp(context)
   {
     await using client = await Client.connect(scheduler.address)

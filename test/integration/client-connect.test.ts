@@ -1,4 +1,4 @@
-// How a client finds its scheduler, or says that there is none.
+// How a client finds its scheduler, or reports that there is none.
 
 import assert from 'node:assert/strict'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -7,7 +7,7 @@ import { Client, ConfigError, ConnectError, Scheduler } from 'scaler-ts'
 import { RouterScheduler } from './client-scheduler.js'
 import { until } from './condition.js'
 
-/** A server that is no scheduler. Returns its address; `connections` counts those that are open. */
+/** A server that is not a scheduler. Returns its address; `connections` counts the open ones. */
 async function listen(
   context: TestContext,
   onConnection: (socket: Socket) => void,
@@ -28,14 +28,14 @@ async function listen(
   return { address: `tcp://127.0.0.1:${port}`, server, open }
 }
 
-/** What `connect` fails with when the time is over. */
+/** The error of `connect` when the time is over. */
 async function failure(address: string, timeoutMs: number): Promise<ConnectError> {
   const error = await connectError(address, timeoutMs)
   assert.match(error.message, new RegExp(`no scheduler at ${address} within ${timeoutMs} ms: `))
   return error
 }
 
-/** What `connect` fails with at once: it has far more time than the test. */
+/** The error of `connect` without waiting: its time limit is far longer than the test. */
 async function finalFailure(address: string): Promise<ConnectError> {
   const error = await connectError(address, 2 ** 31 - 1)
   assert.match(error.message, new RegExp(`no scheduler at ${address}: `))
@@ -61,7 +61,7 @@ test('connect resolves when the scheduler has answered', async () => {
   await scheduler.stop()
 })
 
-test('connect waits for a scheduler that comes later', async () => {
+test('connect waits for a scheduler that starts later', async () => {
   const scheduler = await RouterScheduler.start()
   await scheduler.stop()
   const connecting = Client.connect(scheduler.address)
@@ -100,7 +100,7 @@ test('connect says that it has found the address for monitors', async () => {
   assert.match(error.message, /a ZeroMQ PUB answers: this is an address for monitors; use that/)
 })
 
-test('connect says that the other side speaks another version or wants a password', async (context) => {
+test('connect says that the peer speaks another version or requires a password', async (context) => {
   const old = Buffer.from('ff00000000000000017f0105', 'hex')
   const curve = Buffer.alloc(64)
   curve.set([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 1])
@@ -115,7 +115,7 @@ test('connect says that the other side speaks another version or wants a passwor
   }
 })
 
-test('connect gives up a scheduler that never echoes', async () => {
+test('connect gives up on a scheduler that never echoes', async () => {
   const scheduler = await RouterScheduler.start()
   scheduler.fake.isMute = true
   const error = await failure(scheduler.address, 200)
@@ -137,7 +137,7 @@ test('connect without reconnect fails with the first lost connection', async () 
   await scheduler.stop()
 })
 
-test('a wrong address or option is told at once', async () => {
+test('a wrong address or option is reported immediately', async () => {
   for (const address of ['', 'localhost', 'http://localhost:80', 'tcp://localhost', 'tcp://*:0']) {
     assert.throws(() => new Client(address), ConfigError, address)
     await assert.rejects(Client.connect(address), ConfigError)
@@ -146,7 +146,7 @@ test('a wrong address or option is told at once', async () => {
   await assert.rejects(Client.local({ timeoutMs: 0 }), ConfigError)
 })
 
-test('without an address that of the environment is taken', async (context) => {
+test('without an address, connect uses the one of the environment', async (context) => {
   const before = process.env['SCALER_ADDRESS']
   context.after(() => {
     if (before === undefined) delete process.env['SCALER_ADDRESS']

@@ -1,4 +1,4 @@
-// What a client means for the process that it lives in: when it ends, and how.
+// The effect of a client on its process: when the process exits, and how.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -44,23 +44,23 @@ async function scheduler(context: TestContext): Promise<RouterScheduler> {
   return started
 }
 
-/** The program ended well, and was told that it has not closed its client. */
+/** The program exited normally, with the warning that its client was not closed. */
 function assertForgetful(run: Run, stdout: string): void {
   assert.deepEqual({ code: run.code, stdout: run.stdout }, { code: 0, stdout })
   assert.match(run.stderr, /\[SCALER_UNCLOSED_CLIENT\] ScalerWarning: the client of tcp:/)
 }
 
-test('a program that has its results ends by itself', async (context) => {
+test('a program with all its results exits by itself', async (context) => {
   const { address } = await scheduler(context)
   assertForgetful(await start('forget', address).ended, '42\n2 4 6\n')
 })
 
-test('a client without futures keeps nothing alive, connected or not', async (context) => {
+test('a client without futures keeps no process alive, connected or not', async (context) => {
   const { address } = await scheduler(context)
   assertForgetful(await start('unreachable', address).ended, 'true\n')
 })
 
-test('a program lives on while a future is open, over a broken connection, too', async (context) => {
+test('a program stays alive while a future is open, even over a broken connection', async (context) => {
   const started = await scheduler(context)
   started.fake.isHolding = true
   const program = start('patient', started.address)
@@ -73,12 +73,12 @@ test('a program lives on while a future is open, over a broken connection, too',
   assertForgetful(await program.ended, '42\n')
 })
 
-test('failures that nobody looks at are told in one warning, and end nothing', async (context) => {
+test('failures that are never awaited cause one warning, and end nothing', async (context) => {
   const { address } = await scheduler(context)
   const run = await start('careless', address).ended
   assert.equal(run.code, 0)
   assert.equal(run.stdout, 'failed failed [object MapFuture]\n')
-  assert.match(run.stderr, /\[SCALER_UNOBSERVED_FAILURES\] ScalerWarning: 3 futures have failed/)
+  assert.match(run.stderr, /\[SCALER_UNOBSERVED_FAILURES\] ScalerWarning: 3 futures failed/)
   assert.equal(run.stderr.match(/ScalerWarning/g)?.length, 1)
 })
 
@@ -89,7 +89,7 @@ test('a promise made from a future is like any other: unhandled, it ends the pro
   assert.match(run.stderr, /Error: boom/)
 })
 
-test('a client that is closed at any moment of its work keeps its process alive until it is', async () => {
+test('a client that is closed at any moment of its work keeps its process alive until it is closed', async () => {
   const delays = Array.from({ length: sized(12, 3) }, (_, index) => 4 * index)
   const expected = { code: 0, stdout: 'TaskCancelledError\nclosed\n', stderr: '' }
   const lane = async (): Promise<void> => {
@@ -100,14 +100,14 @@ test('a client that is closed at any moment of its work keeps its process alive 
   await Promise.all([lane(), lane(), lane()])
 })
 
-test('waiting for a scheduler that never comes ends', async (context) => {
+test('waiting for a scheduler that never comes has an end', async (context) => {
   const started = await scheduler(context)
   await started.stop()
   const run = await start('refused', started.address).ended
   assert.deepEqual(run, { code: 0, stdout: 'ConnectError\n', stderr: '' })
 })
 
-test('a program without file descriptors loses its link and goes on later', async (t) => {
+test('a program without file descriptors loses its connection and continues later', async (t) => {
   if (process.platform === 'win32') return t.skip('there is no ulimit')
   const server = await scheduler(t)
   const main = fileURLToPath(new URL('./program/short-of-descriptors.js', import.meta.url))

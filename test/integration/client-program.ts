@@ -1,4 +1,4 @@
-// Programs of users, in processes of their own. Arguments: what to do, and the scheduler's address.
+// Programs of users, in separate processes. Arguments: the scenario, and the scheduler's address.
 
 import { readFile } from 'node:fs/promises'
 import { Client } from 'scaler-ts'
@@ -16,7 +16,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     console.log(await client.submit(double, 21))
     console.log((await client.map(double, [1, 2, 3])).join(' '))
   },
-  /** Does nothing with a client whose scheduler is not there. */
+  /** Does nothing with a client that has no scheduler. */
   async unreachable() {
     const client = new Client('tcp://127.0.0.1:1')
     console.log(client.identity.includes('Client'))
@@ -28,7 +28,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     void client.submit(double, 21).then((value) => console.log(value))
     await Promise.resolve()
   },
-  /** Lets futures fail without looking. */
+  /** Lets futures fail without awaiting them. */
   async careless() {
     const client = new Client(address)
     const futures = [client.submit(boom), client.submit(boom)]
@@ -47,7 +47,9 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     void client.submit(boom).then(() => {})
     await new Promise(() => {})
   },
-  /** Closes its client, which has a cluster of its own, so many milliseconds after a map began. */
+  /**
+   * Closes its client, which has a cluster of its own, this many milliseconds after a map began.
+   */
   async closing() {
     const client = await Client.local({ workers: 1 })
     setTimeout(() => void client.close(), Number(address))

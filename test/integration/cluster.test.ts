@@ -1,4 +1,4 @@
-// The main job, for real: clients, a scheduler, an agent and processors as processes, over TCP.
+// The main use, for real: clients, a scheduler, an agent and processors as processes, over TCP.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -18,7 +18,7 @@ describe('a local cluster', () => {
     await cluster.shutdown()
   })
 
-  test('runs a function with its arguments and gives its result', async () => {
+  test('runs a function with its arguments and returns its result', async () => {
     assert.equal(await client.submit((a: number, b: number) => a * b, 6, 7), 42)
     assert.equal(await client.submit(async (text: string) => text.toUpperCase(), 'shout'), 'SHOUT')
     assert.equal(await client.submit(Math.sqrt, 16), 4)
@@ -50,7 +50,7 @@ describe('a local cluster', () => {
     assert.deepEqual(sums, [3, 7])
   })
 
-  test('brings errors home as themselves', async () => {
+  test('returns errors with their class, message and stack', async () => {
     const failure = client.submit(() => {
       throw Object.assign(new RangeError('too far'), { distance: 12 })
     })
@@ -73,7 +73,7 @@ describe('a local cluster', () => {
     assert.equal(await client.submit(() => 'still here'), 'still here')
   })
 
-  test('takes every value that can be cloned', async () => {
+  test('accepts every value that can be cloned', async () => {
     const value = {
       map: new Map([[{ key: 1 }, new Set(['x'])]]),
       date: new Date(0),
@@ -96,7 +96,7 @@ describe('a local cluster', () => {
     })
   }
 
-  test('a task that ends its process fails, says how, and the next one runs', async () => {
+  test('a task that ends its process fails with the reason, and the next one runs', async () => {
     const crash = client.submit(() => {
       console.error('these are my last words')
       process.exit(3)
@@ -127,7 +127,7 @@ describe('a local cluster', () => {
     assert.equal(await client.submit(() => 'free'), 'free')
   })
 
-  test('futures can be taken as they complete, and waited for together', async () => {
+  test('futures can be consumed as they complete, and awaited together', async () => {
     const futures = [1, 2, 3].map((x) => client.submit((y: number) => y * 10, x))
     const ended = new Set<unknown>()
     for await (const record of asCompleted(futures)) {
@@ -141,7 +141,7 @@ describe('a local cluster', () => {
   })
 })
 
-test('a client brings its own cluster and takes it along', async () => {
+test('a client starts its own cluster and stops it when it closes', async () => {
   const client = await Client.local({ workers: 1 })
   assert.equal(await client.submit((x: number) => x + 1, 1), 2)
   await client.close()

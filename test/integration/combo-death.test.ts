@@ -1,4 +1,4 @@
-// Parts of a local cluster that die: they are started again, and every future still ends well.
+// Parts of a local cluster that die: they are restarted, and every future still settles correctly.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -22,7 +22,7 @@ interface Parts {
   readonly client: Client
   readonly scheduler: number
   readonly agent: number
-  /** Warnings of the process, as they come. */
+  /** Warnings of the process, as they arrive. */
   readonly warnings: string[]
 }
 
@@ -41,7 +41,7 @@ async function startLocal(t: TestContext): Promise<Parts> {
   return { client, scheduler, agent, warnings }
 }
 
-/** Fifty tasks, of which some have run and none of the last has when `kill` is called. */
+/** Fifty tasks: when `kill` is called, some have run, but none of the last. */
 async function killAmid({ client }: Parts, kill: () => void): Promise<void> {
   const futures = Array.from({ length: 50 }, (_, i) =>
     client.submit(async (x: number) => {
@@ -78,7 +78,7 @@ for (const role of ['scheduler', 'agent'] as const) {
   )
 }
 
-test('a local cluster of which everything is killed loses nothing', { skip }, async (t) => {
+test('a local cluster that is killed entirely loses no task', { skip }, async (t) => {
   const parts = await startLocal(t)
   await killAmid(parts, () => {
     process.kill(parts.agent, 'SIGKILL')
@@ -90,7 +90,7 @@ test('a local cluster of which everything is killed loses nothing', { skip }, as
 })
 
 test(
-  'a local cluster that is closed while a part waits to come back leaves nothing',
+  'a local cluster that is closed while a part waits for its restart leaves nothing',
   { skip },
   async (t) => {
     const parts = await startLocal(t)
@@ -100,7 +100,7 @@ test(
   },
 )
 
-test('a shutdown by a client is no death: nothing comes back', { skip }, async (t) => {
+test('a shutdown by a client is not a failure: nothing is restarted', { skip }, async (t) => {
   const parts = await startLocal(t)
   await parts.client.shutdown()
   await until('all have ended', () => embeddedPids().length === 0)

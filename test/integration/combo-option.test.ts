@@ -1,4 +1,4 @@
-// What the options of the commands mean where they are given by code.
+// The effect of the commands' options when they are given in code.
 
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -19,13 +19,13 @@ function folderFor(context: TestContext): string {
   return folder
 }
 
-/** What a log in a file says: JSON lines. */
+/** The content of a log file: JSON lines. */
 function textsIn(path: string): string[] {
   const lines = readFileSync(path, 'utf8').trim().split('\n')
   return lines.map((line) => Object.values(JSON.parse(line) as Record<string, unknown>).join(' '))
 }
 
-test('processors get the environment, working directory and options of Node that were given', async (context) => {
+test('processors get the configured environment, working directory and Node options', async (context) => {
   const folder = folderFor(context)
   await using client = await Client.local({
     workers: 1,
@@ -47,7 +47,7 @@ test('processors get the environment, working directory and options of Node that
   await client.close()
 })
 
-test('a combo that listens on all addresses is found on this machine', async () => {
+test('a combo that listens on all addresses can be reached on this machine', async () => {
   await using cluster = await SchedulerClusterCombo.start({ workers: 1, address: 'tcp://*:0' })
   const [port, monitorPort] = [cluster.address, cluster.monitorAddress].map((address) => {
     assert.match(address, /^tcp:\/\/127\.0\.0\.1:\d+$/)
@@ -58,7 +58,7 @@ test('a combo that listens on all addresses is found on this machine', async () 
   assert.equal(await client.submit(Math.sqrt, 16), 4)
 })
 
-test('logging options make a log of all parts, down to the level that is asked for', async (context) => {
+test('logging options create a log of all parts, down to the chosen level', async (context) => {
   const folder = folderFor(context)
   const [loud, quiet] = [join(folder, 'loud.log'), join(folder, 'quiet.log')]
   for (const [path, loggingLevel] of [
@@ -114,7 +114,7 @@ test('a scheduler and a cluster in this process have logs of their own', async (
   assert.ok(!textsIn(other).some((text) => text.includes('worker connected')))
 })
 
-test('with drainMs, what runs when the cluster is ended still gets its result to its client', async (context) => {
+test('with drainMs, tasks that run when the cluster is stopped still deliver their results', async (context) => {
   const cluster = await SchedulerClusterCombo.start({ workers: 1, drainMs: 60_000 })
   const client = await Client.connect(cluster.address)
   const lines: string[] = []
@@ -133,7 +133,7 @@ test('with drainMs, what runs when the cluster is ended still gets its result to
   await client.close()
 })
 
-test('without it, nothing that runs is waited for', async (context) => {
+test('without drainMs, running tasks are not awaited', async (context) => {
   const cluster = await SchedulerClusterCombo.start({ workers: 1 })
   const client = await Client.connect(cluster.address, { reconnect: false })
   const path = join(folderFor(context), 'begun')
@@ -150,7 +150,7 @@ test('without it, nothing that runs is waited for', async (context) => {
 })
 
 test(
-  'options that Node does not know are told at once, and nothing is left',
+  'options that Node does not know are reported immediately, and nothing is left',
   { skip },
   async () => {
     const options = { workers: 2, execArgv: ['--no-such-option'] }
@@ -162,7 +162,7 @@ test(
   },
 )
 
-test('names for all workers, or none', async () => {
+test('names apply to all workers, or to none', async () => {
   const wrong = { workers: 2, workerNames: ['a', 'b', 'c'] }
   await assert.rejects(SchedulerClusterCombo.start(wrong), {
     code: 'ERR_SCALER_CONFIG',
@@ -172,7 +172,7 @@ test('names for all workers, or none', async () => {
   await assert.rejects(Cluster.start({ address: 'tcp://127.0.0.1:1', ...wrong }), ConfigError)
 })
 
-/** Ways to say where to listen that cannot work, and what is said of them. */
+/** Addresses on which listening is impossible, and their errors. */
 async function badPlaces(context: TestContext): Promise<readonly (readonly [string, RegExp])[]> {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -190,11 +190,11 @@ async function badPlaces(context: TestContext): Promise<readonly (readonly [stri
   ]
 }
 
-/** Whose address it is, where it is not the main one. */
+/** The part that has the address, if it is not the main one. */
 const MONITORS = /^option monitorAddress: /
 
 test(
-  'where nobody can listen is said in one line, and nothing is left',
+  'an address on which listening is impossible gives a one-line error, and nothing is left',
   { skip },
   async (context) => {
     const places = await badPlaces(context)
@@ -235,7 +235,7 @@ test('a scheduler that cannot listen for monitors does not keep its other port',
   await again.close()
 })
 
-test('a log that cannot be written is said before anything starts', { skip }, async (context) => {
+test('an unwritable log is reported before anything starts', { skip }, async (context) => {
   const path = join(folderFor(context), 'no', 'folder.log')
   for (const start of [
     () => SchedulerClusterCombo.start({ workers: 1, loggingPaths: [path] }),
@@ -247,7 +247,7 @@ test('a log that cannot be written is said before anything starts', { skip }, as
   }
 })
 
-test('a cluster that has not found its scheduler says why not', async () => {
+test('a cluster that has not found its scheduler says why', async () => {
   const log = new LineLogger()
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))

@@ -1,4 +1,4 @@
-// Local clusters: starting and ending them, and wrong options.
+// Local clusters: starting and stopping them, and wrong options.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { Client, Cluster, ConfigError, Scheduler, SchedulerClusterCombo } from 'scaler-ts'
 import { sized } from '#src/base/short-run.kit.js'
 
-test('a combo says where it is, and can be ended twice', async () => {
+test('a combo has its address, and can be stopped twice', async () => {
   const cluster = await SchedulerClusterCombo.start({ workers: 1 })
   assert.match(cluster.address, /^tcp:\/\/127\.0\.0\.1:\d+$/)
   assert.match(cluster.monitorAddress, /^tcp:\/\/127\.0\.0\.1:\d+$/)
@@ -35,7 +35,7 @@ test('a combo passes what its parts log to the given logger', async () => {
   )
 })
 
-test('a wrong option is refused by its name before anything starts', async () => {
+test('a wrong option is refused by name before anything starts', async () => {
   const wrong: readonly (readonly [string, unknown])[] = [
     ['workers', 0],
     ['workers', -1],
@@ -63,7 +63,7 @@ test('a wrong option is refused by its name before anything starts', async () =>
   )
 })
 
-test('an address that is in use is told, and nothing stays behind', async () => {
+test('an address in use is reported, and nothing is left behind', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   await assert.rejects(
     SchedulerClusterCombo.start({ workers: 1, address: scheduler.address }),
@@ -81,7 +81,7 @@ test('scheduler and workers can run in this process', async () => {
   assert.equal((await cluster.ended).isFailure, false)
 })
 
-test('new starts nothing, and says what does', () => {
+test('new starts nothing, and the error says what to call instead', () => {
   const start = (): unknown => Reflect.construct(SchedulerClusterCombo, [{ workers: 1 }])
   assert.throws(start, { name: 'TypeError', message: /starts nothing; use await .*\.start/ })
 })
@@ -106,7 +106,7 @@ test(
   },
 )
 
-test('the tasks of workers that are lost go to others', async () => {
+test('the tasks of lost workers move to others', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   await using client = await Client.connect(scheduler.address)
   const first = await Cluster.start({ address: scheduler.address, workers: 1 })
@@ -120,7 +120,7 @@ test('the tasks of workers that are lost go to others', async () => {
   await second.shutdown()
 })
 
-test('clusters inside of clusters end somewhere', async (t) => {
+test('clusters inside clusters are limited in depth', async (t) => {
   const text = `
     import { Client } from 'scaler-ts'
     try {

@@ -1,8 +1,8 @@
-// Waiting for what must come true, with a deadline: tests never sleep for a fixed time.
+// Waiting for conditions with a deadline: tests never sleep for a fixed time.
 
 import { setImmediate, setTimeout } from 'node:timers/promises'
 
-/** Resolves when `isTrue` does; throws after `deadlineMs` with `what` was waited for. */
+/** Resolves when `isTrue` does; throws after `deadlineMs` with `what` in the message. */
 export async function until(
   what: string,
   isTrue: () => boolean | Promise<boolean>,
@@ -15,7 +15,7 @@ export async function until(
   }
 }
 
-/** Whether there is such a process; one that has ended but was not yet waited for counts. */
+/** Whether there is such a process; a zombie counts. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,5 +1,5 @@
-// What a scheduler's log says of connections: who is wrong here, where everybody is, and nothing of
-// those who only look whether somebody listens.
+// The connections in a scheduler's log: refused peers, and the address of each peer, but no lines
+// about health checks.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -67,7 +67,7 @@ test('health checks are silent at INFO', async (t) => {
   )
 })
 
-test('DEBUG tells of health checks, with their address', async (t) => {
+test('DEBUG shows health checks, with their address', async (t) => {
   const scene = await stage(t, 'DEBUG')
   const socket = await stranger(t, scene)
   const remote = placeOf(socket)
@@ -105,7 +105,7 @@ for (const [name, bytes, why] of wrong) {
   })
 }
 
-test('a worker says that its scheduler has closed the connection', async (t) => {
+test('a worker logs that its scheduler has closed the connection', async (t) => {
   const scene = await stage(t)
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', scene.address])
   const { worker } = await cluster.line(({ message }) => message === 'connected to the scheduler')
@@ -118,7 +118,7 @@ test('a worker says that its scheduler has closed the connection', async (t) => 
   assert.equal((await cluster.line(isLoss))['reason'], 'the scheduler closed it')
 })
 
-test('a worker that is killed is a warning', async (t) => {
+test('a killed worker is logged as a warning', async (t) => {
   const scene = await stage(t)
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', scene.address])
   await scene.scheduler.line(({ message }) => message === 'worker connected')
@@ -127,7 +127,7 @@ test('a worker that is killed is a warning', async (t) => {
   assert.equal((await scene.scheduler.line(isLoss))['level'], 'warn')
 })
 
-test('a client that is killed is told twice, with what it has left unfinished', async (t) => {
+test('a killed client is logged twice, with its unfinished tasks', async (t) => {
   const scene = await stage(t, 'DEBUG')
   const program = `import { Client } from 'scaler-ts'
     const client = await Client.connect(${JSON.stringify(scene.address)})
@@ -145,7 +145,7 @@ test('a client that is killed is told twice, with what it has left unfinished', 
   assert.equal(hasRefused, false)
 })
 
-test('a scheduler that is stopped says who waits for the next', async (t) => {
+test('a stopped scheduler logs which peers wait for the next one', async (t) => {
   const scene = await stage(t, 'DEBUG')
   const client = await Client.connect(scene.address)
   t.after(() => client.close())
@@ -159,7 +159,7 @@ test('a scheduler that is stopped says who waits for the next', async (t) => {
   assert.deepEqual([line['clients'], line['unfinishedTasks']], [1, 1])
 })
 
-test('workers with the address for monitors are told which one they need', async (t) => {
+test('workers that use the monitor address learn which address to use', async (t) => {
   const scene = await stage(t)
   const { monitorAddress } = await scene.scheduler.line((line) => 'monitorAddress' in line)
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', String(monitorAddress)])
@@ -169,7 +169,7 @@ test('workers with the address for monitors are told which one they need', async
   assert.match(String(line['hint']), /^this is the address for monitors/)
 })
 
-test('an HTTP client that leaves at once is logged nevertheless', async (t) => {
+test('an HTTP client that leaves immediately is logged nevertheless', async (t) => {
   const scene = await stage(t)
   const socket = await stranger(t, scene)
   socket.end('GET /healthz HTTP/1.1\r\n\r\n')
@@ -177,7 +177,7 @@ test('an HTTP client that leaves at once is logged nevertheless', async (t) => {
   assert.match(String(reason), /HTTP/)
 })
 
-test('each line on a peer has its name and its address', async (t) => {
+test('each line about a peer has its name and its address', async (t) => {
   const scene = await stage(t)
   startCommand(t, 'scaler-cluster', ['-n', '1', scene.address])
   const client = await Client.connect(scene.address)

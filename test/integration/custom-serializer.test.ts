@@ -40,7 +40,7 @@ async function startCluster(t: TestContext): Promise<SchedulerClusterCombo> {
 test('function, arguments and result travel by the serializer of the client', async (t) => {
   const cluster = await startCluster(t)
   await using client = await Client.connect(cluster.address, { serializer: jsonSerializer })
-  // JSON knows no dates and no undefined: both ways show that it was used.
+  // JSON has no dates and no undefined: both ways show that it was used.
   const look = (value: unknown): unknown => [typeof value, undefined]
   assert.deepEqual(await client.submit(look, new Date(0)), ['string', null])
   assert.deepEqual(await client.map((x: number) => 2 * x, [1, 2, 3]), [2, 4, 6])
@@ -49,7 +49,7 @@ test('function, arguments and result travel by the serializer of the client', as
   assert.deepEqual(await client.submit(look, 5), ['number', null])
 })
 
-test('what it does wrong on the worker is the error of that task alone', async (t) => {
+test('its errors on the worker fail only that task', async (t) => {
   const cluster = await startCluster(t)
   await using client = await Client.connect(cluster.address, { serializer: jsonSerializer })
   const returned = (value: unknown): unknown => value
@@ -113,7 +113,7 @@ test('a serializer that cannot travel fails every task of its client, and of no 
   assert.equal(await other.submit(() => 1), 1)
 })
 
-test('the example does what it says', async () => {
+test('the example works as it says', async () => {
   const program = fileURLToPath(new URL('../../examples/custom-serializer.js', import.meta.url))
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program])
   assert.equal(stderr, '')

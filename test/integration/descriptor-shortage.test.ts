@@ -1,4 +1,4 @@
-// A scheduler that has no file descriptors left keeps its peers, and takes new ones as soon as it
+// A scheduler that has no file descriptors left keeps its peers, and accepts new ones as soon as it
 // can.
 
 import assert from 'node:assert/strict'
@@ -14,7 +14,7 @@ import { until } from './condition.js'
 const canLimit = spawnSync('prlimit', ['--version']).status === 0
 const options = canLimit ? {} : { skip: 'prlimit is not installed' }
 
-/** Connections that say nothing; resolves when the system has made all of them. */
+/** Connections that send nothing; resolves when the system has made all of them. */
 async function openIdle(t: TestContext, address: string, count: number): Promise<Socket[]> {
   const port = Number(address.slice(address.lastIndexOf(':') + 1))
   const sockets = Array.from({ length: count }, () => {
@@ -44,7 +44,7 @@ test(
     assert.equal(await another.submit(() => 5), 5)
     await another.close()
     for (const socket of idle) socket.destroy()
-    // Whoever comes while a shortage is looked after may be refused once, and comes again.
+    // A peer that connects during a shortage may be refused once, and then retries.
     const last = await Client.connect(address, { timeoutMs: 10_000 })
     assert.equal(await last.submit(() => 6), 6)
     await last.close()
@@ -55,7 +55,7 @@ test(
   },
 )
 
-test('a monitor goes before a peer cannot come', options, async (t) => {
+test('a monitor is disconnected before a peer is refused', options, async (t) => {
   const { scheduler, address } = await startScheduler(t)
   const { monitorAddress } = await scheduler.line((line) => 'monitorAddress' in line)
   let isLost = false
@@ -72,7 +72,7 @@ test('a monitor goes before a peer cannot come', options, async (t) => {
   execFileSync('prlimit', ['--pid', String(scheduler.pid), '--nofile=32'])
   const clients: Client[] = []
   t.after(() => Promise.all(clients.map((client) => client.close())))
-  // Each has its place until there is none; by then the monitor has gone.
+  // Each gets a place until there is none; by then the monitor has been disconnected.
   while (!isLost && clients.length < 32) clients.push(await Client.connect(address))
   assert.ok(isLost)
 })

@@ -1,5 +1,5 @@
-// Workers that are told to leave: what has begun ends, what has not begun runs elsewhere, and
-// nothing runs twice.
+// Workers that are asked to leave: started tasks end, the others run elsewhere, and nothing runs
+// twice.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -10,11 +10,12 @@ import type { Program } from '../chaos/program.js'
 import { until } from './condition.js'
 import { pathFor } from './worker-agent-setup.js'
 
-/** Of these, many are handed to a worker at once when their function has proved to be quick. */
+/** A worker gets many of these at once when their function has proved to be quick. */
 const TASKS = 40
 
 /**
- * Notes which agent begins it, then keeps its thread until it may go on. With no name it is quick.
+ * Records which agent starts it, then blocks its thread until it may continue. Without a name it is
+ * quick.
  */
 const hold = async (name: string, folder: string): Promise<string> => {
   if (name === '') return name
@@ -42,7 +43,7 @@ async function setStage(t: TestContext, agentArgs: readonly string[] = []): Prom
   return { cluster, client, path, leaving }
 }
 
-/** Who has begun what, so far. */
+/** Which agent has started which tasks, so far. */
 function begunIn(path: string): { readonly name: string; readonly agent: number }[] {
   const file = `${path}.begun`
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
@@ -53,7 +54,7 @@ function begunIn(path: string): { readonly name: string; readonly agent: number 
   })
 }
 
-/** A task that both agents have, one each: resolves when both have begun. */
+/** A task on each of both agents: resolves when both have started. */
 async function occupyBoth({ client, path }: Stage): Promise<Future<string>[]> {
   const futures = ['left', 'right'].map((name) => client.submit(hold, name, path))
   await until('both have begun', () => begunIn(path).length === 2)
@@ -83,12 +84,12 @@ test('on scale-down no running task is discarded, and none runs twice', async (t
   assert.equal(begun.filter(({ agent }) => agent === leaving.pid).length, 1)
 })
 
-test('a second signal ends at once, and what ran there runs elsewhere', async (t) => {
+test('a second signal stops immediately, and its tasks run elsewhere', async (t) => {
   const stage = await setStage(t)
   const { path, leaving } = stage
   const futures = await occupyBoth(stage)
   leaving.signal('SIGTERM')
-  // Twice the same at once is what some that send it do: that is one.
+  // Some programs send the same signal twice at the same time: that counts as one.
   leaving.signal('SIGTERM')
   await leaving.line(isLeavingLine)
   leaving.signal('SIGINT')
@@ -101,7 +102,7 @@ test('a second signal ends at once, and what ran there runs elsewhere', async (t
   assert.equal(begunIn(path).length, 3)
 })
 
-test('when the time is over it ends, and what ran there runs elsewhere', async (t) => {
+test('when the drain time is over the agent stops, and its tasks run elsewhere', async (t) => {
   const stage = await setStage(t, ['--drain-seconds', '0.2'])
   const { path, leaving } = stage
   const futures = await occupyBoth(stage)
@@ -115,14 +116,14 @@ test('when the time is over it ends, and what ran there runs elsewhere', async (
   assert.equal(begunIn(path).length, 3)
 })
 
-test('one that runs nothing ends at once', async (t) => {
+test('an agent without running tasks stops immediately', async (t) => {
   const { leaving } = await setStage(t)
   leaving.signal('SIGTERM')
   assert.deepEqual(await leaving.ended, { code: 143, signal: null })
   assert.ok(!leaving.lines.some((line) => String(line['message']).startsWith('leaving')))
 })
 
-test('without time to end what runs it leaves at once', async (t) => {
+test('without drain time an agent leaves immediately', async (t) => {
   const stage = await setStage(t, ['--drain-seconds', '0'])
   const futures = await occupyBoth(stage)
   stage.leaving.signal('SIGTERM')

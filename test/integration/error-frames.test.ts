@@ -1,4 +1,4 @@
-// Where errors of tasks say that they come from: this file as it was written, not as it was compiled.
+// The origin of errors of tasks: this file as it was written, not as it was compiled.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -55,7 +55,7 @@ async function later(input: Marked): Promise<never> {
   return outer(input) // mark:later
 }
 
-test('the frames of a task are those of the source', async () => {
+test('the frames of a task have positions in the source', async () => {
   await using client = await Client.local({ workers: 1 })
   const [first, second, third] = await Promise.all(['inner', 'outer', 'later'].map(lineOf))
   const file = 'error-frames.test.ts'
@@ -64,11 +64,11 @@ test('the frames of a task are those of the source', async () => {
   ])
   const frames = await remoteFrames(client.submit(later, { mark: 'x' }))
   assert.deepEqual(frames.slice(1), [`outer ${file}:${second}`, `later ${file}:${third}`])
-  // The error is made one line above the one that throws it.
+  // The error is created one line above the line that throws it.
   assert.equal(frames[0], `inner ${file}:${(first ?? 0) - 1}`)
 })
 
-test('what this library refuses says first where the program asked for it', async () => {
+test('refusals by this library begin with the line of the program that made the call', async () => {
   await using client = await Client.local({ workers: 1 })
   const refused = new WeakMap()
   const failures: readonly (() => unknown)[] = [
@@ -108,7 +108,7 @@ const UNCAUGHT: Readonly<Record<string, string>> = {
 }
 
 for (const [what, code] of Object.entries(UNCAUGHT)) {
-  test(`an error that nobody catches is not headed by a line of ours: ${what}`, async () => {
+  test(`an uncaught error does not begin with a line of the library: ${what}`, async () => {
     const program = `import { Client, Cluster, Scheduler, SchedulerClusterCombo } from 'scaler-ts'
       process.exitCode = 7
       ${code.includes('client.') ? 'const client = await Client.local({ workers: 1 })' : ''}

@@ -1,5 +1,5 @@
-// Runs the programs of examples/. What stands in comments behind `console.log` is what they must
-// print; where numbers are measured, a pattern stands here.
+// Runs the programs of examples/. Their output must match the comments after `console.log`; for
+// measured numbers there is a pattern here.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -21,7 +21,7 @@ async function run(name: string, ...args: readonly string[]): Promise<string[]> 
   return stdout.trimEnd().split('\n')
 }
 
-/** What each program prints. */
+/** The output of each program. */
 const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   simple: ['16', '4'],
   map: ['661.46', '1', '2', '3', '27', '[ 1024, 9 ]'],
@@ -34,12 +34,12 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
 }
 
 for (const [name, lines] of Object.entries(OUTPUT)) {
-  test(`the example ${name} prints what it says`, async () => {
+  test(`the example ${name} prints its documented output`, async () => {
     assert.deepEqual(await run(name), lines)
   })
 }
 
-test('the example profiling prints what a task cost', async () => {
+test('the example profiling prints the cost of a task', async () => {
   const lines = await run('profiling')
   assert.equal(lines[0], '67108864')
   assert.match(lines[1] ?? '', /^duration: [\d.]+ ms$/)

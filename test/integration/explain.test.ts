@@ -1,4 +1,4 @@
-// `future.explain()`, in each place where a task can be, on real clusters.
+// `future.explain()`, for tasks in every state, on real clusters.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ test('a task without a scheduler, and without a worker, says so', async () => {
   assert.deepEqual({ state, reason }, { state: 'queued', reason: 'no-worker' })
 })
 
-test('it tells what a task asks for that nobody offers, and of others that workers are busy', async () => {
+test('it reports required capabilities that no worker offers, and busy workers for other tasks', async () => {
   await using client = await Client.local({ workers: 1 })
   const running = client.submit(forEver)
   await until('it runs', () => running.state === 'running')
@@ -71,7 +71,7 @@ test('a task that needs a future, and a node that needs others, name them', asyn
   slow.cancel()
 })
 
-test('attempts that failed, and workers that were lost, are told while it runs and after', async (t) => {
+test('failed attempts and lost workers are reported, while the task runs and afterwards', async (t) => {
   await using client = await Client.local({ workers: 1 })
   const path = pathFor(t, 'tries')
   const third = async (file: string): Promise<string> => {
@@ -93,7 +93,7 @@ test('attempts that failed, and workers that were lost, are told while it runs a
   assert.equal(after.attempts[2]?.worker, future.profile?.worker)
 })
 
-test('a task that takes too many workers down tells each of them', async (t) => {
+test('a task that takes down too many workers reports each of them', async (t) => {
   await using scheduler = await startScheduler()
   await using client = await Client.connect(scheduler.address)
   const future = client.with({ maxWorkerDeaths: 1 }).submit(() => {
@@ -132,7 +132,7 @@ test('a scheduler of 1.9.9 is not asked', async () => {
   await old.stop()
 })
 
-test('a task that is submitted without anything in its way says nothing wrong', async () => {
+test('a newly submitted task reports no false reason', async () => {
   await using scheduler = await startScheduler()
   const cluster = await Cluster.start({ address: scheduler.address, workers: 1 })
   await using client = await Client.connect(scheduler.address)

@@ -1,5 +1,5 @@
-// Clients that are ended by signals at any moment of their lives: the scheduler lives on, and
-// nothing of them stays in it.
+// Clients that are ended by signals at random moments: the scheduler keeps running, and nothing of
+// them stays in it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ import { Random } from '../chaos/random.js'
 const PROGRAM = fileURLToPath(new URL('../chaos/program/busy-client.js', import.meta.url))
 const REPETITIONS = 30
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGKILL'] as const
-/** How long such a program takes to have everything under way, and some more. */
+/** The time that such a program needs to start all its work, and some more. */
 const LIFE_MS = 700
 
 test('clients terminated by signals at random moments leave an idle scheduler', async (t) => {
@@ -36,12 +36,12 @@ test('clients terminated by signals at random moments leave an idle scheduler', 
   assert.deepEqual([...ends.values()], [10, 10, 10])
   await client.disconnect()
   assert.equal(cluster.scheduler.hasEnded, false)
-  // Five seconds after its connection was lost a client is forgotten, with all that it had.
+  // A client is forgotten with all its state five seconds after its connection was lost.
   await cluster.monitor.until('no task is left', ({ taskManager, clientManager }) => {
     const tasks = taskManager.unassigned + taskManager.running
     return tasks === 0 && clientManager.clientToNumOfTask.length === 0
   })
-  // The clients of tasks live as long as their processors.
+  // The clients inside tasks live as long as their processors.
   for (const agent of cluster.agents) await agent.kill()
   await cluster.monitor.until('empty tables', isIdle)
 })

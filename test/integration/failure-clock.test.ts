@@ -28,7 +28,7 @@ test('a wall clock that jumps by hours every few milliseconds changes nothing', 
     agents: [1, 1],
     schedulerArgs: ['--worker-timeout-seconds', '2', '--client-timeout-seconds', '2'],
     agentArgs: ['--death-timeout-seconds', '3'],
-    // In all processes, those of user code among them.
+    // In all processes, including those of user code.
     env: { NODE_OPTIONS: IMPORT },
   })
   const agents = cluster.agents.map((agent) => agent.pid)

@@ -1,4 +1,4 @@
-// Processes that stand still for a while (SIGSTOP), as on a host that sleeps, and go on.
+// Processes that stop for a while (SIGSTOP), as on a host that sleeps, and continue.
 
 import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,14 +16,14 @@ const skip = NO_PROCESS_TABLE
 const QUICK = ['--worker-timeout-seconds', '2']
 const PROGRAM = fileURLToPath(new URL('../chaos/program/large-results.js', import.meta.url))
 
-/** Notes its process, and returns it once it may end. */
+/** Records its process, and returns it once it may end. */
 const guarded = async (folder: string): Promise<number> => {
   appendFileSync(join(folder, 'runs'), `${process.pid} `)
   while (!existsSync(join(folder, `go-${process.pid}`))) await delay(5)
   return process.pid
 }
 
-/** One function, so that only the first round trip has anything to prepare. */
+/** One function, so that only the first round trip has setup costs. */
 const same = (x: number): number => x
 
 function runsOf(cluster: TestCluster): number[] {
@@ -61,7 +61,7 @@ test(
     assert.notEqual(agentOf(cluster, second), frozen)
     writeFileSync(join(cluster.folder, `go-${first}`), '')
     frozen.thaw()
-    // The other worker is busy: only the one that was frozen can run this.
+    // The other worker is busy: only the frozen one can run this.
     const next = await client.submit(() => process.pid)
     assert.equal(agentOf(cluster, next), frozen)
     await cluster.monitor.until('both work', (state) => state.workerManager.workers.length === 2)
@@ -84,7 +84,7 @@ test('a frozen worker with a full socket delays no other peer', { skip }, async 
     return client.submit((given: Uint8Array) => given.reduce((sum, byte) => sum + byte, 0), bytes)
   })
   const other = cluster.client()
-  // What the frozen worker is given waits; all else must not.
+  // Messages to the frozen worker wait; all others must not.
   const quick = (): Promise<number> => {
     return Promise.any([0, 1, 2].map((x) => other.submit(same, x)))
   }
@@ -104,29 +104,33 @@ test('a frozen worker with a full socket delays no other peer', { skip }, async 
   )
 })
 
-test('a frozen client with a full socket delays nobody, and loses nothing', { skip }, async (t) => {
-  const cluster = await TestCluster.start(t, { agents: [2] })
-  const frozen = cluster.run('client', [PROGRAM, cluster.address])
-  await frozen.line((line) => line['event'] === 'submitted')
-  frozen.freeze()
-  const client = cluster.client()
-  // What the other one has asked for is made first.
-  assert.equal(await client.submit(same, 1), 1)
-  const delays: number[] = []
-  for (let round = 0; round < 100; round += 1) {
-    const begun = performance.now()
-    assert.equal(await client.submit(same, round), round)
-    delays.push(performance.now() - begun)
-  }
-  t.diagnostic(`100 round trips took ${spread(delays)}`)
-  frozen.thaw()
-  const { wrong } = await frozen.line((line) => line['event'] === 'done')
-  assert.equal(wrong, 0)
-  assert.equal((await frozen.ended).code, 0)
-})
+test(
+  'a frozen client with a full socket delays no other peer, and loses nothing',
+  { skip },
+  async (t) => {
+    const cluster = await TestCluster.start(t, { agents: [2] })
+    const frozen = cluster.run('client', [PROGRAM, cluster.address])
+    await frozen.line((line) => line['event'] === 'submitted')
+    frozen.freeze()
+    const client = cluster.client()
+    // Requests of the other one are served first.
+    assert.equal(await client.submit(same, 1), 1)
+    const delays: number[] = []
+    for (let round = 0; round < 100; round += 1) {
+      const begun = performance.now()
+      assert.equal(await client.submit(same, round), round)
+      delays.push(performance.now() - begun)
+    }
+    t.diagnostic(`100 round trips took ${spread(delays)}`)
+    frozen.thaw()
+    const { wrong } = await frozen.line((line) => line['event'] === 'done')
+    assert.equal(wrong, 0)
+    assert.equal((await frozen.ended).code, 0)
+  },
+)
 
 test(
-  'a scheduler that stood still gives nobody up for it, and loses nothing',
+  'a scheduler that stood still gives up no peer because of it, and loses nothing',
   { skip },
   async (t) => {
     const cluster = await TestCluster.start(t, {
@@ -141,7 +145,7 @@ test(
     })
     cluster.scheduler.freeze()
     const futures = Array.from({ length: 100 }, (_, x) => client.submit((y: number) => y + 1, x))
-    // Time itself is what is tested: longer than any silence that is allowed.
+    // Time itself is tested: longer than any allowed silence.
     await delay(4_000)
     cluster.scheduler.thaw()
     assert.deepEqual(
@@ -161,7 +165,7 @@ test(
 )
 
 test('busy loops on every worker change nothing, however long they take', { skip }, async (t) => {
-  // A minute of it against a time limit of a minute is the same as 4 seconds against 2.
+  // A minute of it with a timeout of a minute is equivalent to 4 seconds with 2.
   const cluster = await TestCluster.start(t, { agents: [2], schedulerArgs: QUICK })
   const client = cluster.client()
   const loop = (path: string): number => {

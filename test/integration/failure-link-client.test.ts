@@ -1,4 +1,4 @@
-// The link of a client, cut or dead at every byte of an exchange.
+// The connection of a client, cut or dead at every byte of an exchange.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { isIdle } from '../chaos/monitor.js'
 import { sized } from '#src/base/short-run.kit.js'
 import { TcpProxy, type Direction, type LinkFaults } from '../chaos/tcp-proxy.js'
 
-/** Every byte is for a run of all tests; a short one has every 29th. */
+/** Every byte in a complete run; every 29th in a short one. */
 const STEP = sized(1, 29)
 
 /** A task with a known result, a small one; with arguments of some bytes. */
@@ -38,7 +38,7 @@ async function exchange(
   return bytes
 }
 
-/** Runs `one` for each of the positions, so many at a time. */
+/** Runs `one` for each of the positions, several at the same time. */
 async function forEach(
   positions: readonly number[],
   width: number,

@@ -1,4 +1,5 @@
-// The links of workers, cut at every byte of an exchange, or in their greeting; and dead ones.
+// The connections of workers, cut at every byte of an exchange, or in their greeting; and dead
+// ones.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -14,7 +15,7 @@ async function proxyFor(t: TestContext, address: string): Promise<TcpProxy> {
   return proxy
 }
 
-/** Every byte is for a run of all tests. */
+/** Every byte only in a complete run. */
 const STEP = sized(1, 13)
 
 /** A task with a known result, a small one; with arguments of some bytes. */
@@ -38,7 +39,7 @@ for (const side of ['up', 'down'] as const) {
     await Promise.all(upTo(count).map((x) => client.submit(answer, x, 'so much is')))
     const passed = proxy.links.map((link, index) => link.passed(side) - (before[index] ?? 0))
     const length = Math.max(200, ...passed)
-    // Each link is cut some bytes further on; what comes back is cut at the next position.
+    // Each connection is cut some bytes further on; each reconnection at the next position.
     let next = 0
     while (next < length) {
       for (const link of proxy.links) {
@@ -70,7 +71,7 @@ test('a cut in the greeting of workers costs no worker', async (t) => {
   })
   const agent = cluster.startAgentInBackground(4, [], proxy.address)
   await agent.line((line) => String(line['message']).endsWith(' ready'))
-  // Each cut of a worker's link takes its tasks from it, and counts as its death.
+  // Each cut of a worker's connection returns its tasks, and counts as its death.
   const client = cluster.client().with({ maxWorkerDeaths: 1_000 })
   assert.equal(await client.submit(answer, 2, 'at last'), 'at last 4')
 })

@@ -1,4 +1,4 @@
-// Links that are forgotten while they are idle, and slow ones.
+// Connections that are forgotten while they are idle, and slow ones.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -18,7 +18,7 @@ const answer = (x: number, text: string): string => `${text} ${x * x}`
 test('idle connections dropped by the network lose nothing: work sent later is done', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [] })
   const proxy = await proxyFor(t, cluster.address)
-  // Heartbeats are too rare to keep these connections.
+  // Heartbeats are too rare to keep these connections open.
   const rare = ['--heartbeat-interval', '3', '--death-timeout-seconds', '60']
   const agent = cluster.startAgentInBackground(1, rare, proxy.address)
   await agent.line((line) => String(line['message']).endsWith(' ready'))
@@ -42,7 +42,7 @@ test('a slow and a delayed link make things slow, and nothing else', async (t) =
   const client = cluster.client({}, proxy.address)
   assert.equal(await client.submit(answer, 2, 'before'), 'before 4')
   for (const link of proxy.links) link.disturb({ delayMs: 40, bytesPerSecond: 500_000 })
-  // Each takes longer than any silence that is allowed, and heartbeats wait behind it.
+  // Each takes longer than any allowed silence, and heartbeats wait behind it.
   const bytes = new Uint8Array(1_000_000).fill(5)
   const total = (given: Uint8Array): number => given.reduce((sum, byte) => sum + byte, 0)
   assert.equal(await client.submit(total, bytes), 5_000_000)

@@ -1,4 +1,4 @@
-// Processors that die inside of a task, in every way that there is, as a user sees it.
+// Processors that die inside a task, in every possible way, as a user sees it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,13 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ProcessorDiedError } from 'scaler-ts'
 import { TestCluster } from '../chaos/cluster.js'
 
-/** How it dies, and what the error says. */
+/** The cause of death, and the text of the error. */
 interface Death {
   readonly title: string
   readonly die: () => unknown
   readonly exitCode: number | undefined
   readonly signal: string | undefined
-  /** What the message says. Default: the code or the signal. */
+  /** The expected message. Default: the code or the signal. */
   readonly told?: RegExp
 }
 
@@ -67,7 +67,7 @@ const DEATHS: readonly Death[] = [
 test('each death of a processor is reported accurately, and others continue', async (t) => {
   const cluster = await TestCluster.start(t, {
     agents: [2],
-    // A small heap is soon full.
+    // A small heap fills up quickly.
     env: { NODE_OPTIONS: '--max-old-space-size=96' },
     agentArgs: ['--spare-processors', '1'],
   })
@@ -93,7 +93,7 @@ test('each death of a processor is reported accurately, and others continue', as
   }
 })
 
-test('the last lines on stderr are there, however much was printed before and it ended', async (t) => {
+test('the last lines on stderr are kept, however much was printed and however the process ended', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1] })
   const client = cluster.client()
   const print = (lines: number, signal?: 'SIGKILL'): void => {
@@ -110,7 +110,7 @@ test('the last lines on stderr are there, however much was printed before and it
   }
 })
 
-test('a parent sees how its children end, whatever they do, where there is a second worker', async (t) => {
+test('a parent learns how its children end, whatever they do, if there is a second worker', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [2] })
   const client = cluster.client()
   const nameOf = (error: unknown): string => (error as Error).name
@@ -137,7 +137,7 @@ test('a parent sees how its children end, whatever they do, where there is a sec
   assert.deepEqual(await client.submit(parent), expected)
 })
 
-test('a parent whose child task dies is told so, and goes on', async (t) => {
+test('a parent is notified of the death of its child task, and continues', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1] })
   const client = cluster.client()
   const parent = async (): Promise<string> => {

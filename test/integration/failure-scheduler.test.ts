@@ -1,4 +1,4 @@
-// A scheduler that is killed: one that comes back, and one that does not.
+// A scheduler that is killed: one that is restarted, and one that is not.
 
 import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -19,8 +19,8 @@ const inputs = Array.from({ length: 400 }, (_, index) => index)
 const squares = inputs.map((x) => x * x)
 
 /**
- * Says that it runs, waits until it may end, and says that it ends. It takes so long that its result
- * is worth keeping: what takes less than 50 ms is sooner run again.
+ * Reports its start, waits until it may end, and reports its end. It takes so long that its result
+ * is worth keeping: tasks under 50 ms are faster to run again.
  */
 const guarded = async (folder: string, name: string): Promise<string> => {
   appendFileSync(join(folder, `${name}-begun`), 'x')
@@ -30,7 +30,7 @@ const guarded = async (folder: string, name: string): Promise<string> => {
   return name
 }
 
-/** How often a task has begun, or ended. */
+/** How often a task has started, or ended. */
 function countOf(cluster: TestCluster, file: string): number {
   const path = join(cluster.folder, file)
   return existsSync(path) ? readFileSync(path, 'utf8').length : 0
@@ -40,7 +40,7 @@ function go(cluster: TestCluster): void {
   writeFileSync(join(cluster.folder, 'go'), '')
 }
 
-/** Two tasks that have begun and wait, one on each worker. */
+/** Two tasks that have started and wait, one on each worker. */
 async function startGuarded(cluster: TestCluster, client: Client): Promise<Future<string>[]> {
   const futures = ['one', 'two'].map((name) => client.submit(guarded, cluster.folder, name))
   await until('both run', () => ['one', 'two'].every((name) => countOf(cluster, `${name}-begun`)))
@@ -70,7 +70,7 @@ test('kill -9 of the scheduler with tasks, graphs and objects costs no result', 
   await cluster.restartScheduler()
   const begun = performance.now()
   assert.deepEqual(await Promise.all(futures), squares)
-  // The pace of the second half of those that were left says how long their work takes.
+  // The pace of the second half of the remaining ones gives the duration of their work.
   const left = ends.filter((end) => end > begun)
   const [middle = 0, last = 0] = [left[left.length >> 1], left.at(-1)]
   const beyondMs = last - begun - 2 * (last - middle)
@@ -107,7 +107,7 @@ test('tasks that ran while the scheduler was restarted do not run twice', async 
   await cluster.removeFile('go', 'one-begun', 'one-ended', 'two-begun', 'two-ended')
 })
 
-test('what ended while there was no scheduler is not run twice', async (t) => {
+test('tasks that ended while there was no scheduler do not run twice', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1, 1] })
   const client = cluster.client()
   const futures = await startGuarded(cluster, client)
@@ -122,7 +122,7 @@ test('what ended while there was no scheduler is not run twice', async (t) => {
   await cluster.removeFile('go', 'one-begun', 'one-ended', 'two-begun', 'two-ended')
 })
 
-test('nested tasks get through a restart of the scheduler', async (t) => {
+test('nested tasks survive a restart of the scheduler', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [2] })
   const client = cluster.client()
   const parent = async (base: number): Promise<number> => {
@@ -162,7 +162,7 @@ test('a scheduler that is killed again and again costs no result', async (t) => 
   assert.deepEqual(await Promise.all(futures), squares)
 })
 
-test('cancels are obeyed across a restart of the scheduler', async (t) => {
+test('cancels take effect across a restart of the scheduler', async (t) => {
   const cluster = await TestCluster.start(t, { agents: [1, 1] })
   const client = cluster.client()
   const futures = await startGuarded(cluster, client)
@@ -195,7 +195,7 @@ test('when the scheduler never comes back, futures fail with DisconnectedError a
   for (const future of [...futures, graph]) {
     await assert.rejects(Promise.resolve(future), { name: 'DisconnectedError' })
   }
-  // The silence may have begun with the last echo, a heartbeat (200 ms) ago.
+  // The silence may have begun with the last echo, one heartbeat (200 ms) ago.
   assert.ok(performance.now() - begun >= 390, 'not before its time')
   await assert.rejects(Promise.resolve(client.submit(square, 1)), { name: 'DisconnectedError' })
 })
@@ -203,7 +203,7 @@ test('when the scheduler never comes back, futures fail with DisconnectedError a
 test('when the scheduler never returns, workers exit with code 1 and say why', async (t) => {
   const cluster = await TestCluster.start(t, {
     agents: [2],
-    // Also how long their processors may take to start.
+    // Includes the time that their processors may take to start.
     agentArgs: ['--death-timeout-seconds', '5'],
   })
   await cluster.scheduler.kill()

@@ -1,4 +1,4 @@
-// Workers that are killed, with everything they have.
+// Workers that are killed, with all their tasks.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -32,7 +32,7 @@ test('kill -9 of an agent with 2,000 tasks in flight costs no result', async (t)
   const begun = performance.now()
   await cluster.agents[0]?.kill()
   assert.deepEqual(await Promise.all(futures), squares)
-  // The pace of the workers that are left, once all is quiet, says how long the work takes.
+  // The pace of the remaining workers, after recovery, gives the duration of the work.
   const [middle = 0, last = 0] = [ends.at(TASKS - left / 2), ends.at(-1)]
   const beyondMs = last - begun - 2 * (last - middle)
   t.diagnostic(`${left} tasks were left; ${Math.round(beyondMs)} ms beyond their work`)
@@ -117,7 +117,7 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-/** A process that has ended may wait for somebody to look at how. */
+/** A process that has ended may wait for its parent to read its status. */
 function isRunning(pid: number): boolean {
   return isAlive(pid) && stateOf(pid) !== 'Z'
 }

@@ -1,5 +1,5 @@
-// A scheduler that does what a test says: it talks to real workers over a real socket, and gives
-// them tasks by itself.
+// A scheduler controlled by a test: it talks to real workers over a real socket, and sends them
+// tasks on request.
 
 import { OUR_FEATURES } from '#src/base/features.js'
 import {
@@ -35,10 +35,10 @@ const CLIENT: Identity = identity('1|Client|00112233445566778899aabbccddeeff')
 /** How a task of a test ended. */
 export interface Outcome {
   readonly status: TaskResult['status']
-  /** The result, or what was thrown. */
+  /** The result, or the error. */
   readonly value: unknown
   readonly profile: ProfileResult | undefined
-  /** Place among all outcomes. */
+  /** Its position among all outcomes. */
   readonly order: number
   readonly result: TaskResult
 }
@@ -47,18 +47,18 @@ export interface Outcome {
 export interface SentTask {
   readonly id: string
   readonly taskId: TaskId
-  /** As it was sent: to be sent again. */
+  /** The message, to be sent again. */
   readonly message: Task
   readonly outcome: Promise<Outcome>
 }
 
-/** A heartbeat and whose it was. */
+/** A heartbeat and its sender. */
 export interface SeenHeartbeat {
   readonly from: Identity
   readonly heartbeat: WorkerHeartbeat
 }
 
-/** What a test may want of a task. */
+/** The options of a task. */
 export interface SendOptions {
   readonly worker?: Identity | undefined
   /** Arguments travel as objects, not inside the task. */
@@ -70,9 +70,9 @@ export interface SendOptions {
   readonly extension?: Partial<Omit<Task, 'kind' | 'bytes'>>
 }
 
-/** What a test may want of the scheduler. */
+/** The options of the scheduler. */
 export interface FakeSchedulerOptions {
-  /** As one of ours by default. 0: as 1.9.9. */
+  /** Like one of ours by default. 0: like 1.9.9. */
   readonly features?: number
   readonly address?: string
 }
@@ -119,8 +119,8 @@ export class FakeScheduler {
   }
 
   /**
-   * What tasks have told while they ran, in order: `waiting`, `resumed`, `progress 1 of 2`. Without
-   * `running`, which only those tell that have run for some time.
+   * The reports of running tasks, in order: `waiting`, `resumed`, `progress 1 of 2`. Without
+   * `running`, which is only sent for tasks that have run for some time.
    */
   updatesOf(id: string): string[] {
     return this.messages.flatMap((message) => {
@@ -131,12 +131,12 @@ export class FakeScheduler {
     })
   }
 
-  /** How often a task has told that it waits for tasks of its own. */
+  /** How often a task has reported that it waits for its child tasks. */
   waitsOf(id: string): number {
     return this.updatesOf(id).filter((update) => update === 'waiting').length
   }
 
-  /** The process ids of all processors that workers have told of. */
+  /** The process ids of all processors that workers have reported. */
   get processorIds(): Set<number> {
     const all = this.heartbeats.flatMap(({ heartbeat }) => heartbeat.processors)
     return new Set(all.map(({ pid }) => pid))
@@ -152,7 +152,7 @@ export class FakeScheduler {
     this.#socket.send(worker, encodeFrame(message))
   }
 
-  /** Sends a task; its outcome follows. */
+  /** Sends a task and returns its outcome later. */
   submit<A extends unknown[]>(
     fn: (...args: A) => unknown,
     args: A,
@@ -218,7 +218,7 @@ export class FakeScheduler {
     })
   }
 
-  /** Stores some bytes as an object, under an id that is the same for the same bytes. */
+  /** Stores bytes as an object, under an id that depends on the bytes. */
   #store(bytes: Uint8Array): string {
     const known = [...this.objects].find(
       ([, [chunk]]) => chunk !== undefined && isEqual(chunk, bytes),
@@ -228,7 +228,7 @@ export class FakeScheduler {
     return id
   }
 
-  /** An object that has these bytes. */
+  /** An object with these bytes. */
   storeObject(bytes: Uint8Array): string {
     return this.#store(bytes)
   }
@@ -276,7 +276,7 @@ export class FakeScheduler {
     }
   }
 
-  /** As in docs/protocol.md#objects: what exists, and what does not, each in a message. */
+  /** As in docs/protocol.md#objects: existing and missing objects, each in a message. */
   #onObjectRequest(from: Identity, { objectIds }: ObjectRequest): void {
     const there = objectIds.filter((id) => this.objects.has(id))
     const missing = objectIds.filter((id) => !this.objects.has(id))
@@ -324,7 +324,7 @@ function readValue(status: TaskResult['status'], chunks: readonly Uint8Array[]):
   const bytes = Buffer.concat(chunks)
   if (status === 'success') return defaultSerializer.deserialize(bytes)
   if (status !== 'failed') return undefined
-  // What is not ours is shown as it is.
+  // Other runtimes' content is shown as it is.
   return bytes[0] === 'c'.charCodeAt(0) ? bytes.toString() : deserializeError(bytes)
 }
 

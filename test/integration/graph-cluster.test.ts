@@ -18,7 +18,7 @@ describe('get', () => {
   })
   after(() => client.close())
 
-  test('gives what was requested, and computes no more than that needs', async () => {
+  test('returns the requested values, and computes only the nodes that they need', async () => {
     const graph = {
       a: 2,
       b: 2,
@@ -63,11 +63,11 @@ describe('get', () => {
     })
   })
 
-  test('nothing requested is nothing', async () => {
+  test('no keys give an empty record', async () => {
     assert.deepEqual(await client.get({ a: [fail, 1] }, []), {})
   })
 
-  test('a failing node fails what depends on it, and nothing else', async () => {
+  test('a failing node fails its dependants, and nothing else', async () => {
     const graph = {
       one: 1,
       bad: [fail, 'one'],
@@ -117,7 +117,7 @@ describe('get', () => {
     assert.deepEqual(await client.map(inc, [1, 2, 3]), [2, 3, 4])
   })
 
-  test('large results in between stay in the cluster', async () => {
+  test('large intermediate results stay in the cluster', async () => {
     const make = (count: number): Uint8Array => new Uint8Array(count).fill(1)
     const grow = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes.length * 2).fill(2)
     const size = (a: Uint8Array, b: Uint8Array): number => a.length + b.length

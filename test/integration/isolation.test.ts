@@ -1,4 +1,4 @@
-// No task sees what another did, with real processes: docs/functions.md#task-isolation
+// No task sees the effects of another one, with real processes: docs/functions.md#task-isolation
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -27,7 +27,7 @@ test('one request does not see another', async () => {
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(handle)), ['a', 'b', 'c'])
 })
 
-test('a captured counter, map, object, class and closure begin anew in each task', async () => {
+test('a captured counter, map, object, class and closure start fresh in each task', async () => {
   let n = 0
   const map = new Map<number, number>()
   const object = { list: [0] }
@@ -56,7 +56,7 @@ test('a captured counter, map, object, class and closure begin anew in each task
   assert.deepEqual(b, fresh)
 })
 
-test('each task sees what was captured as it was at its submit', async () => {
+test('each task sees its captures as they were at its submit', async () => {
   let n = 1
   const list = [1]
   const task = (): [number, number] => [n, list.length]
@@ -80,7 +80,7 @@ test('a retry begins with the state of the submit', async () => {
   await assert.rejects(Promise.resolve(client.with({ retries: 2 }).submit(task)), /attempt 1/)
 })
 
-test('tasks that run into each other have state of their own', async () => {
+test('overlapping tasks have state of their own', async () => {
   const log: string[] = []
   const child = (name: string): string => {
     log.push(name)
@@ -96,7 +96,7 @@ test('tasks that run into each other have state of their own', async () => {
   assert.deepEqual(answers, ['a begins,a begins,a', 'b begins,b begins,b'])
 })
 
-test('a class is one class in a task and all that it receives, and keeps its statics', async () => {
+test('a class is one class in a task and in all values it receives, and keeps its statics', async () => {
   class Point {
     static made = 0
     readonly x: number
@@ -115,7 +115,7 @@ test('a class is one class in a task and all that it receives, and keeps its sta
   assert.ok(point instanceof Point)
 })
 
-test('a class that a task has made is another one in its children', async () => {
+test('a class that a task has created is a different one in its children', async () => {
   const task = async (inner: Client): Promise<unknown[]> => {
     class Own {
       static count = 0
@@ -129,7 +129,7 @@ test('a class that a task has made is another one in its children', async () => 
   assert.deepEqual(await client.submit(task, client), [0, 1, true])
 })
 
-test('instances of registered classes bring no state along', async () => {
+test('instances of registered classes carry no state along', async () => {
   class Secret {
     static reads = 0
     readonly #value: number
@@ -150,7 +150,7 @@ test('instances of registered classes bring no state along', async () => {
   assert.equal(await client.submit(task, new Secret(5)), first)
 })
 
-test('arguments belong to the task, values of references to all', async () => {
+test('arguments belong to the task, values of references to all tasks', async () => {
   const change = (list: number[]): string => {
     try {
       return String(list.push(1))
@@ -172,7 +172,7 @@ test('arguments belong to the task, values of references to all', async () => {
   }
 })
 
-test('bytes of a reference are the own ones of each task', async () => {
+test('bytes of a reference are copied for each task', async () => {
   const reference = client.sendObject({ bytes: new Uint8Array(100_000) })
   const count = (value: { bytes: Uint8Array }): number => {
     value.bytes[0] = (value.bytes[0] ?? 0) + 1

@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 
-/** It waits while it is imported, and again, so that no import of it is done at once. */
+/** It waits while it is imported, and again, so that no import of it completes immediately. */
 const PACKAGE = `
 await new Promise((resolve) => setImmediate(resolve))
 export const triple = (x) => 3 * x
 `
 
-/** Each line is one task; all of them are there before the first has ended. */
+/** Each line is one task; all of them have arrived before the first has ended. */
 const PROGRAM = `
 import { Client } from ${JSON.stringify(import.meta.resolve('scaler-ts'))}
 import { triple } from 'late'
@@ -32,7 +32,7 @@ console.log(await client.map((x) => triple(x), [1, 2, 3]))
 await client.close()
 `
 
-test('tasks wait for what has to be imported, and those behind them come after', async (t) => {
+test('tasks wait for asynchronous imports, and tasks behind them run after them', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'late-import-'))
   t.after(() => rm(folder, { recursive: true }))
   const packageFolder = join(folder, 'node_modules', 'late')

@@ -1,5 +1,5 @@
-// However a program with a local cluster ends, no process of the cluster stays behind, not even one
-// that is in a busy loop of user code.
+// However a program with a local cluster ends, no process of the cluster is left behind, not even
+// one in a busy loop of user code.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -34,24 +34,24 @@ async function run(how: string, kill: (pid: number) => void): Promise<Story> {
 
 const skip = process.platform === 'linux' ? false : 'reads /proc'
 
-test('a program that closes its cluster ends by itself', { skip }, async () => {
+test('a program that closes its cluster exits by itself', { skip }, async () => {
   const { exitCode, stderr } = await run('close', () => {})
   assert.equal(stderr, '')
   assert.equal(exitCode, 0)
 })
 
-test('a program that exits at once leaves nothing', { skip }, async () => {
+test('a program that calls process.exit leaves nothing behind', { skip }, async () => {
   assert.equal((await run('exit', () => {})).exitCode, 5)
 })
 
-test('a program that fails leaves nothing', { skip }, async () => {
+test('a program that fails leaves nothing behind', { skip }, async () => {
   const { exitCode, stderr } = await run('throw', () => {})
   assert.equal(exitCode, 1)
   assert.match(stderr, /a mistake of the user/)
 })
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
-  test(`a program that is ended by ${signal} leaves nothing`, { skip }, async () => {
+  test(`a program that is ended by ${signal} leaves nothing behind`, { skip }, async () => {
     const story = await run('wait', (pid) => process.kill(pid, signal))
     assert.equal(story.signal, signal)
   })

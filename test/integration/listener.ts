@@ -1,8 +1,8 @@
-// A logger that remembers.
+// A logger that records.
 
 import type { LogFields, Logger } from '#src/base/logger.js'
 
-/** Keeps all that it is told. */
+/** Keeps all its lines. */
 export class Listener implements Logger {
   readonly lines: string[] = []
 

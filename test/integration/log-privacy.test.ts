@@ -1,5 +1,5 @@
-// What a log may not tell: arguments, results, captured variables, errors and keys are the users'.
-// Every part logs all that it has to say; a mark is in whatever is the user's.
+// Content that must not be in a log: arguments, results, captured variables, errors and keys belong
+// to the users. Every part logs at its lowest level; all user data contains a mark.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -18,7 +18,7 @@ import { until } from './condition.js'
 import { Listener } from './listener.js'
 
 const MARK = 'S3CR3T'
-/** As it would look in a text, in JSON, in bytes that are shown as hex or base64 at any offset. */
+/** The mark as text, in JSON, and in bytes that are shown as hex or base64 at any offset. */
 const FORMS = [
   MARK,
   Buffer.from(MARK).toString('hex'),
@@ -53,7 +53,7 @@ function assertSilent(log: Listener): void {
 
 const LIMIT = { timeout: 120_000 }
 
-test('values that go well are in no log', LIMIT, async (context) => {
+test('values of successful tasks are in no log', LIMIT, async (context) => {
   const { client, log } = await setUp(context)
   const captured = { key: `${MARK}-captured`, [`${MARK}-key`]: 1 }
   const tell = (text: string): string => `${text} ${captured.key} ${MARK}-result`
@@ -77,7 +77,7 @@ test('values that go well are in no log', LIMIT, async (context) => {
   assertSilent(log)
 })
 
-test('what tasks throw is in no log', LIMIT, async (context) => {
+test('errors of tasks are in no log', LIMIT, async (context) => {
   const { client, log } = await setUp(context)
   const fail = (text: string): never => {
     const cause = new TypeError(`${text}-cause`)
@@ -88,7 +88,7 @@ test('what tasks throw is in no log', LIMIT, async (context) => {
   await assert.rejects(failing.map(fail, [MARK, MARK]), RangeError)
   await assert.rejects(
     client.submit((text: string) => {
-      // What is thrown may be anything.
+      // A thrown value may be of any type.
       const thrown: unknown = `${text}-thrown`
       throw thrown
     }, MARK),
@@ -101,31 +101,35 @@ test('what tasks throw is in no log', LIMIT, async (context) => {
   assertSilent(log)
 })
 
-test('tasks that are ended by force leave nothing of theirs in a log', LIMIT, async (context) => {
-  const { client, log } = await setUp(context)
-  const sleep = (text: string): Promise<string> => {
-    return new Promise((resolve) => setTimeout(() => resolve(text), 600_000))
-  }
-  const running = client.submit(sleep, `${MARK}-cancelled`)
-  await until('it runs', () => running.state === 'running')
-  running.cancel(new Error(`${MARK}-reason`))
-  await assert.rejects(running, TaskCancelledError)
-  await assert.rejects(client.with({ timeoutMs: 50 }).submit(sleep, MARK), TaskTimeoutError)
-  const mortal = client.with({ maxWorkerDeaths: 0 })
-  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-    const die = (how: NodeJS.Signals, text: string): Promise<string> => {
-      process.kill(process.pid, how)
+test(
+  'tasks that are stopped by force leave none of their data in a log',
+  LIMIT,
+  async (context) => {
+    const { client, log } = await setUp(context)
+    const sleep = (text: string): Promise<string> => {
       return new Promise((resolve) => setTimeout(() => resolve(text), 600_000))
     }
-    await assert.rejects(mortal.submit(die, signal, MARK), ProcessorDiedError)
-  }
-  const exit = (text: string): void => process.exit(text.length)
-  await assert.rejects(mortal.submit(exit, MARK), ProcessorDiedError)
-  assert.ok(log.lines.length > 0)
-  assertSilent(log)
-})
+    const running = client.submit(sleep, `${MARK}-cancelled`)
+    await until('it runs', () => running.state === 'running')
+    running.cancel(new Error(`${MARK}-reason`))
+    await assert.rejects(running, TaskCancelledError)
+    await assert.rejects(client.with({ timeoutMs: 50 }).submit(sleep, MARK), TaskTimeoutError)
+    const mortal = client.with({ maxWorkerDeaths: 0 })
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      const die = (how: NodeJS.Signals, text: string): Promise<string> => {
+        process.kill(process.pid, how)
+        return new Promise((resolve) => setTimeout(() => resolve(text), 600_000))
+      }
+      await assert.rejects(mortal.submit(die, signal, MARK), ProcessorDiedError)
+    }
+    const exit = (text: string): void => process.exit(text.length)
+    await assert.rejects(mortal.submit(exit, MARK), ProcessorDiedError)
+    assert.ok(log.lines.length > 0)
+    assertSilent(log)
+  },
+)
 
-test('what a serializer of the user throws is in no log', LIMIT, async (context) => {
+test("errors of a user's serializer are in no log", LIMIT, async (context) => {
   const { address, log } = await setUp(context)
   const serializer: Serializer = {
     serialize: (value) => Buffer.from(JSON.stringify(value) ?? ''),
@@ -139,7 +143,7 @@ test('what a serializer of the user throws is in no log', LIMIT, async (context)
 })
 
 test(
-  'what a task prints or logs itself is passed on, for it is meant to be read',
+  'output that a task prints or logs itself is passed on, because it is meant to be read',
   LIMIT,
   async (context) => {
     const { client, log } = await setUp(context)

@@ -1,4 +1,4 @@
-// What a monitor is told at the main address of a real scheduler: docs/protocol.md#monitors.
+// The messages to a monitor at the main address of a real scheduler: docs/protocol.md#monitors.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ import { until } from './condition.js'
 
 let monitors = 0
 
-/** A monitor that wants all. */
+/** A monitor that requests everything. */
 class TestMonitor implements AsyncDisposable {
   readonly reports: MonitorReport[] = []
   readonly #socket: DealerSocket
@@ -72,7 +72,7 @@ class TestMonitor implements AsyncDisposable {
   }
 }
 
-/** Where all lines of a log go. */
+/** The destination of all lines of a log. */
 function collector(): { readonly logger: Logger; text(): string } {
   const lines: string[] = []
   const add = (text: string, fields?: object): void => {
@@ -89,7 +89,7 @@ const price = (value: number): number => {
   return value * 2
 }
 
-test('each task that ends is told with its story, failures with what the error says', async () => {
+test('each finished task is reported with its history, failures with the text of their error', async () => {
   const log = collector()
   await using scheduler = await Scheduler.start({
     address: 'tcp://127.0.0.1:0',
@@ -131,11 +131,11 @@ test('each task that ends is told with its story, failures with what the error s
   )
   assert.deepEqual([state?.workers, state?.clients], [1, 1])
   assert.equal(state?.clientReports[0]?.info[0]?.name, 'pricing')
-  // Texts of errors go into no log.
+  // Texts of errors are in no log.
   assert.doesNotMatch(log.text(), /no price for/)
 })
 
-test('an agent that does not tell errors keeps their texts, not the errors', async () => {
+test('an agent that does not send error texts still reports the errors', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   await using _cluster = await Cluster.start({
     address: scheduler.address,
@@ -164,7 +164,7 @@ test('an agent that does not tell errors keeps their texts, not the errors', asy
   ])
 })
 
-test('texts of errors are cut, whatever was thrown', async () => {
+test('texts of errors are shortened, whatever was thrown', async () => {
   await using client = await Client.local({ workers: 1 })
   await using monitor = new TestMonitor(client.address)
   const large = (text: string): void => {
@@ -191,7 +191,7 @@ test('texts of errors are cut, whatever was thrown', async () => {
   assert.equal(third?.message, 'an error that cannot be shown')
 })
 
-test('with credit for one message there is one', async () => {
+test('credit for one message allows one message', async () => {
   await using client = await Client.local({ workers: 1 })
   await using slow = new TestMonitor(client.address, 1)
   await until('it', () => slow.reports.length === 1)

@@ -1,5 +1,5 @@
-// Tasks that submit tasks, on real clusters: any depth ends, on one worker too, and what belongs
-// together ends together.
+// Tasks that submit tasks, on real clusters: any depth ends, even on one worker, and related tasks
+// end together.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -57,7 +57,7 @@ for (const workers of [1, 4]) {
       assert.deepEqual(await client.map(parent, inputs), expected)
     })
 
-    test('a map of maps, and a graph, inside of a task', async () => {
+    test('a map of maps, and a graph, work inside a task', async () => {
       const outer = async (): Promise<unknown> => {
         const own = currentClient()
         const inner = async (n: number): Promise<number[]> => {
@@ -96,17 +96,18 @@ for (const workers of [1, 4]) {
         else await new Promise(() => {})
       }
       const future = client.submit(level, 3)
-      // The queue is empty and something runs: a task behind it would only run if all are waiting.
+      // The queue is empty and something runs: a queued task would only run if all running ones
+      // wait.
       const leaf = client.submit(double, 1)
       if (workers > 1) assert.equal(await leaf, 2)
       assert.equal(future.cancel('enough'), true)
       await assert.rejects(future, TaskCancelledError)
-      // With one worker the innermost task holds it: only when it is gone can this end.
+      // With one worker the innermost task holds it: this can only end after that task has ended.
       assert.equal(await client.submit(double, 4), 8)
       assert.equal(await leaf, 2)
     })
 
-    test('a task knows itself', async () => {
+    test('a task knows its own id and name', async () => {
       const about = (): unknown => {
         const { id, name, attempt, signal } = currentTask()
         return { id, name, attempt, isAborted: signal.aborted }
@@ -118,7 +119,7 @@ for (const workers of [1, 4]) {
       assert.equal(await named, 'my task')
     })
 
-    test('tasks that run beside each other are told apart', async () => {
+    test('tasks that run at the same time are distinguished', async () => {
       const parent = async (n: number): Promise<boolean> => {
         const before = currentTask().id
         for (let i = 0; i < 3; i += 1) await currentClient().submit((x: number) => x, n)
@@ -150,12 +151,12 @@ for (const workers of [1, 4]) {
   })
 }
 
-test('outside of tasks there is neither a current task nor a current client', () => {
+test('outside tasks there is neither a current task nor a current client', () => {
   assert.throws(() => currentTask(), TaskNotFoundError)
   assert.throws(() => currentClient(), TaskNotFoundError)
 })
 
-test('what a task has submitted and not awaited goes on when it succeeds', async (t) => {
+test('tasks that a successful task has submitted and not awaited continue', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'nested-'))
   t.after(() => rm(folder, { recursive: true }))
   await using client = await Client.local({ workers: 2 })

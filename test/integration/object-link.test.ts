@@ -1,4 +1,4 @@
-// Large objects over links that break, and what a scheduler keeps of those that have gone.
+// Large objects over connections that break, and the memory that a scheduler retains afterwards.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -49,7 +49,7 @@ test('after many objects and clear(), a scheduler uses as little memory as befor
     assert.deepEqual(new Set(results), new Set([16 * MEBIBYTE]))
     await client.clear()
   }
-  // Half a gibibyte has gone through it: a third of that would be a leak.
+  // Half a gibibyte has passed through it: a third of that would be a leak.
   const moved = rounds * 4 * 16 * MEBIBYTE
   await cluster.monitor.until(
     'nothing but the serializer of the client, and the memory it had before',

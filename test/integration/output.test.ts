@@ -1,4 +1,4 @@
-// What tasks print, where programs see it.
+// The output of tasks, as programs see it.
 
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
@@ -18,7 +18,7 @@ function start(args: readonly string[]): ChildProcessWithoutNullStreams {
   return spawn(process.execPath, [PROGRAM, ...args], { env })
 }
 
-/** What a program prints, which must end well. */
+/** The output of a program that must exit normally. */
 async function run(...args: readonly string[]): Promise<Record<'stdout' | 'stderr', string>> {
   const program = start(args)
   program.stdin.end()
@@ -37,7 +37,7 @@ function folderFor(context: TestContext): string {
   return folder
 }
 
-test('what tasks print is printed by the program, before their results, and last words too', async () => {
+test('output of tasks is printed by the program, before their results, including the last lines', async () => {
   const { stdout, stderr } = await run('printOrders')
   assert.deepEqual(stdout.split('\n'), [
     'to stdout',
@@ -81,7 +81,7 @@ test('while several tasks print, each line has the name and the id of its task',
   assert.equal(plain.length, 1, stdout)
 })
 
-test('from a cluster elsewhere it is printed if asked for, else it is in the log', async (context) => {
+test('output from a remote cluster is printed on request, otherwise it is in the log', async (context) => {
   const lines: string[] = []
   const add = (line: string): void => void lines.push(line)
   const logger = { debug: add, info: add, warn: add, error: add }
@@ -95,7 +95,7 @@ test('from a cluster elsewhere it is printed if asked for, else it is in the log
   assert.ok(lines.includes('from afar'), lines.join('\n'))
 })
 
-test('a program whose reader has gone goes on', async () => {
+test('a program whose reader has exited continues', async () => {
   const program = start(['printToNobody'])
   const stderr = text(program.stderr)
   await once(program.stdout, 'data')
@@ -106,7 +106,7 @@ test('a program whose reader has gone goes on', async () => {
   assert.equal(code, 0)
 })
 
-test('what a program is too slow for is dropped, and it is told how much', async (context) => {
+test('output that a program is too slow for is dropped, and the program reports how much', async (context) => {
   const { stdout } = await run('printTooMuch', join(folderFor(context), 'printed'))
   const counts = JSON.parse(stdout) as Record<'printedBytes' | 'droppedBytes', number>
   assert.ok(counts.droppedBytes > 0, stdout)

@@ -1,11 +1,11 @@
-// Tasks that no worker can run, among tasks that it can: each fails alone, and the same processor
-// goes on.
+// Tasks that no worker can run, among tasks that work: each fails alone, and the same processor
+// continues.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client, DeserializeError, SchedulerClusterCombo, SerializeError } from 'scaler-ts'
 
-/** What comes of a future: its value, or the name of its error. */
+/** The outcome of a future: its value, or the name of its error. */
 async function outcome(future: PromiseLike<unknown>): Promise<unknown> {
   try {
     return await future
@@ -16,7 +16,7 @@ async function outcome(future: PromiseLike<unknown>): Promise<unknown> {
 
 const pid = (): number => process.pid
 
-test('a thousand tasks that fail in all ways leave those between them alone', async () => {
+test('a thousand tasks that fail in all ways do not affect those between them', async () => {
   await using client = await Client.local({ workers: 1 })
   const processor = await client.submit(pid)
   const unreturnable = (): unknown => new WeakMap()
@@ -46,7 +46,7 @@ test('a thousand tasks that fail in all ways leave those between them alone', as
   assert.deepEqual(await Promise.all(tasks), expected)
 })
 
-test('what cannot travel fails the future with the way to it, in a map, too', async () => {
+test('a value that cannot travel fails the future with its path, in a map, too', async () => {
   await using client = await Client.local({ workers: 1 })
   const use = (value: unknown): unknown => value
   const check = (path: readonly string[]) => (error: unknown) => {
@@ -68,7 +68,7 @@ test('what cannot travel fails the future with the way to it, in a map, too', as
   assert.equal(await client.submit(use, 1), 1)
 })
 
-test('a function that says something else of itself runs as it is', async () => {
+test('a function that misreports its own text runs as it is', async () => {
   await using client = await Client.local({ workers: 1 })
   const liar = Object.defineProperty((x: number) => x + 1, 'toString', {
     value: () => '() => process.exit(1)',
@@ -121,7 +121,7 @@ test('the stack of an error shows the frames of the task, and nothing of the lib
 })
 
 test('bytes that are not a function fail the task, and the next one runs', async () => {
-  // The serializer writes what no worker can read, as if a message had been damaged.
+  // The serializer writes bytes that no worker can read, as if a message had been damaged.
   const damaging = {
     serialize: (value: unknown): Uint8Array => Buffer.from([typeof value === 'function' ? 12 : 13]),
     deserialize(bytes: Uint8Array): unknown {

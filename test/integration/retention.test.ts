@@ -1,4 +1,4 @@
-// Objects that stay in the scheduler for a while after nobody needs them, over real sockets.
+// Objects that stay in the scheduler for a while after their last use, over real sockets.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ const hello: Readonly<Record<'client' | 'worker', Message>> = {
   },
 }
 
-/** A peer that says what a test makes it say. */
+/** A peer controlled by the test. */
 class Peer implements Disposable {
   readonly #socket: DealerSocket
   readonly #heard: string[] = []
@@ -82,13 +82,13 @@ class Peer implements Disposable {
     this.#say({ kind: 'clientDisconnect', disconnectType: 'disconnect' })
   }
 
-  /** What the scheduler answers to a request for the object: `content`, or `objectNotExist`. */
+  /** The scheduler's answer to a request for the object: `content`, or `objectNotExist`. */
   async request(): Promise<string> {
     this.#say({ kind: 'objectRequest', requestType: 'get', objectIds: [OBJECT] })
     return this.hears()
   }
 
-  /** The next of what concerns objects. */
+  /** The next message about objects. */
   async hears(): Promise<string> {
     await until('a word about the object', () => this.#heard.length > 0)
     return this.#heard.shift() ?? ''
@@ -118,7 +118,7 @@ async function withObject(
 }
 
 for (const objectRetentionMs of [0, 3_600_000]) {
-  test(`an object that was deleted is gone at once: retention of ${objectRetentionMs} ms`, async () => {
+  test(`a deleted object is freed immediately: retention of ${objectRetentionMs} ms`, async () => {
     await withObject(objectRetentionMs, async (client, worker) => {
       client.instruct('delete')
       assert.equal(await client.request(), 'objectNotExist')
@@ -128,14 +128,14 @@ for (const objectRetentionMs of [0, 3_600_000]) {
   })
 }
 
-test('with a retention it can be fetched after its client has left', async () => {
+test('with retention an object can be fetched after its client has left', async () => {
   await withObject(3_600_000, async (client, worker) => {
     client.leave()
     assert.equal(await worker.request(), 'content')
   })
 })
 
-test('it is freed by itself when the retention is over, and workers are told', async () => {
+test('an object is freed when its retention is over, and workers are notified', async () => {
   await withObject(300, async (client, worker) => {
     client.leave()
     assert.equal(await worker.hears(), 'delete')

@@ -1,5 +1,5 @@
-// Workers that lose their scheduler for a moment: what runs goes on, and is told of, with real
-// processors and real connections.
+// Workers that lose their scheduler for a moment: running tasks continue, and are reported, with
+// real processors and real connections.
 
 import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { until } from './condition.js'
 import type { FakeScheduler, SentTask } from './fake-scheduler.js'
 import { pathFor, setUp } from './worker-agent-setup.js'
 
-/** Notes that it has begun, keeps its thread until it may go on, and notes that it has ended. */
+/** Records its start, blocks its thread until it may continue, and records its end. */
 const hold = async (path: string): Promise<string> => {
   const { appendFileSync: append, existsSync: exists } = await import('node:fs')
   append(`${path}.begun`, 'x')
@@ -17,7 +17,7 @@ const hold = async (path: string): Promise<string> => {
   return 'done'
 }
 
-/** Cuts the connection and waits until the worker is back. Returns what it says that it has. */
+/** Cuts the connection and waits until the worker is back. Returns the tasks that it reports. */
 async function blink(scheduler: FakeScheduler): Promise<readonly string[]> {
   const [worker] = scheduler.workers
   assert.ok(worker !== undefined)
@@ -27,7 +27,7 @@ async function blink(scheduler: FakeScheduler): Promise<readonly string[]> {
   return scheduler.heartbeats[beats]?.heartbeat.tasks ?? []
 }
 
-/** Sends a task as after a worker was lost. */
+/** Sends a task as after the loss of a worker. */
 function sendAgain(scheduler: FakeScheduler, { message }: SentTask, attempt: number): void {
   scheduler.send({ ...message, attempt })
 }
@@ -36,7 +36,7 @@ function countIn(file: string): number {
   return existsSync(file) ? readFileSync(file, 'utf8').length : 0
 }
 
-test('a task that runs while the link is lost is told of, and runs only once', async (context) => {
+test('a task that runs while the connection is lost is reported, and runs only once', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'go')
   const task = scheduler.submit(hold, [path])
@@ -50,7 +50,7 @@ test('a task that runs while the link is lost is told of, and runs only once', a
   assert.equal(countIn(`${path}.begun`), 1)
 })
 
-test('one that ends before its scheduler asks is answered without running again', async (context) => {
+test('a task that ends before its scheduler asks is answered without running again', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'go')
   const task = scheduler.submit(hold, [path])
@@ -58,7 +58,7 @@ test('one that ends before its scheduler asks is answered without running again'
   assert.deepEqual(await blink(scheduler), [task.id])
   writeFileSync(path, '')
   await until('it has ended', () => countIn(`${path}.ended`) === 1)
-  // One more that is answered: by then the first result has come, too.
+  // One more that is answered: by then the first result has arrived, too.
   assert.equal((await scheduler.submit(() => 1, []).outcome).value, 1)
   assert.ok(scheduler.isOpen(task.id))
   sendAgain(scheduler, task, 2)
@@ -68,7 +68,7 @@ test('one that ends before its scheduler asks is answered without running again'
   assert.equal(countIn(`${path}.begun`), 1)
 })
 
-test('what nobody wants any more is stopped when the scheduler says so', async (context) => {
+test('a task that is no longer needed is stopped when the scheduler says so', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'go')
   const task = scheduler.submit(hold, [path])
@@ -80,7 +80,7 @@ test('what nobody wants any more is stopped when the scheduler says so', async (
   assert.equal((await next.outcome).value, 2)
 })
 
-test('tasks that a busy processor has not begun are given back, and never run', async (context) => {
+test('tasks that a busy processor has not started are given back, and never run', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'go')
   const quick = async (file: string, isQuick: boolean): Promise<string> => {
@@ -103,7 +103,7 @@ test('tasks that a busy processor has not begun are given back, and never run', 
   assert.equal(countIn(`${path}.begun`), 1)
 })
 
-test('an agent that leaves says so, gives back what waits, and ends what runs', async (context) => {
+test('an agent that leaves notifies the scheduler, gives back waiting tasks, and ends running ones', async (context) => {
   const { scheduler, agent } = await setUp(context, { drainMs: 20_000 })
   const path = pathFor(context, 'go')
   const running = scheduler.submit(hold, [path])
@@ -120,7 +120,7 @@ test('an agent that leaves says so, gives back what waits, and ends what runs', 
   assert.equal(countIn(`${path}.begun`), 1)
 })
 
-test('a 1.9.9 scheduler is left at once: it would go on to send tasks', async (context) => {
+test('an agent leaves a 1.9.9 scheduler immediately: it would continue to send tasks', async (context) => {
   const { scheduler, agent } = await setUp(context, { drainMs: 20_000 }, { features: 0 })
   const path = pathFor(context, 'go')
   const running = scheduler.submit(hold, [path])

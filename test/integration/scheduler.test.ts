@@ -1,4 +1,4 @@
-// The scheduler's shell over real sockets: what it survives, refuses, publishes and leaves behind.
+// The scheduler's shell over real sockets: surviving, refusing, publishing, and cleaning up.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ const heartbeat: Message = {
   info: [],
 }
 
-/** A peer that says what a test makes it say. */
+/** A peer controlled by the test. */
 class Peer {
   readonly received: Message[] = []
   readonly socket: DealerSocket
@@ -53,7 +53,7 @@ function collector(): { readonly logger: Logger; readonly lines: string[] } {
   return { lines, logger: { debug: () => {}, info: () => {}, warn: add, error: add } }
 }
 
-test('a scheduler says what it is to a client that asks', async () => {
+test('a scheduler describes itself to a client on request', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const peer = new Peer(scheduler.address, identity('1|Client|a'))
   try {
@@ -83,7 +83,7 @@ test('a scheduler says what it is to a client that asks', async () => {
   }
 })
 
-test('a scheduler drops what it cannot read, says so, and serves on', async () => {
+test('a scheduler drops unreadable messages, logs it, and continues', async () => {
   const { logger, lines } = collector()
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0', logger })
   const peer = new Peer(scheduler.address, identity('1|Client|a'))
@@ -103,7 +103,7 @@ test('a scheduler drops what it cannot read, says so, and serves on', async () =
   }
 })
 
-test('what many peers send that cannot be read is one line', async () => {
+test('unreadable messages of many peers are one line', async () => {
   const { logger, lines } = collector()
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0', logger })
   const names = Array.from({ length: 20 }, (_, index) => identity(`${index}|Client|a`))
@@ -113,7 +113,7 @@ test('what many peers send that cannot be read is one line', async () => {
       for (let count = 0; count < 10; count += 1) socket.send(Buffer.alloc(7))
       socket.send(encode(heartbeat))
     }
-    // They are served on.
+    // They are still served.
     for (const peer of peers) await peer.gets('clientHeartbeatEcho')
     assert.deepEqual(lines, ['dropped a malformed message'])
   } finally {
@@ -121,7 +121,7 @@ test('what many peers send that cannot be read is one line', async () => {
   }
 })
 
-test('a peer that closes in the middle of its work leaves the scheduler serving', async () => {
+test('a peer that closes in the middle of its work does not stop the scheduler', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   for (let round = 0; round < 20; round += 1) {
     const peer = new Peer(scheduler.address, identity(`${round}|Client|x`))
@@ -135,7 +135,7 @@ test('a peer that closes in the middle of its work leaves the scheduler serving'
   await last.socket.close()
 })
 
-test('monitors get the state of everything every second and each step of a task', async () => {
+test('monitors receive the state of everything every second and each step of a task', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const seen: Message[] = []
   const monitor = new SubSocket(scheduler.monitorAddress, {
@@ -180,7 +180,7 @@ test('monitors get the state of everything every second and each step of a task'
   }
 })
 
-test('a port that is in use is refused with the system’s code, and nothing is left', async () => {
+test('a port in use is refused with the system’s code, and nothing is left', async () => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const { address, monitorAddress } = scheduler
   await assert.rejects(Scheduler.start({ address }), { code: 'EADDRINUSE' })
@@ -189,7 +189,7 @@ test('a port that is in use is refused with the system’s code, and nothing is 
   })
 })
 
-test('the last two ports leave no port for monitors, which the error says', async () => {
+test('the last two ports leave no port for monitors, and the error says so', async () => {
   for (const port of [65_534, 65_535]) {
     const address = `tcp://127.0.0.1:${port}`
     await assert.rejects(Scheduler.start({ address }), {
@@ -199,7 +199,7 @@ test('the last two ports leave no port for monitors, which the error says', asyn
   }
 })
 
-test('a closed scheduler frees its ports and says that it has ended', async () => {
+test('a closed scheduler frees its ports and reports its end', async () => {
   const first = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const { address, monitorAddress } = first
   await Promise.all([first.close(), first.close()])
@@ -209,7 +209,7 @@ test('a closed scheduler frees its ports and says that it has ended', async () =
   await second.close()
 })
 
-test('a bad option is refused by its name', async () => {
+test('a bad option is refused by name', async () => {
   const bad: readonly (readonly [string, unknown])[] = [
     ['clientTimeoutMs', 0],
     ['workerTimeoutMs', 'soon'],

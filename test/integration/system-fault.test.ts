@@ -1,6 +1,6 @@
-// Each way in which the system can refuse, at each place where a running process asks it for
-// something: to accept, to connect, to start a process, to write a log. Statistics have a test of
-// their own (src/runtime/process-usage.test.ts).
+// Each way in which the system can refuse a request, at each place where a running process makes
+// one: to accept, to connect, to start a process, to write a log. Statistics have a test of their
+// own (src/runtime/process-usage.test.ts).
 
 import assert from 'node:assert/strict'
 import childProcess from 'node:child_process'
@@ -23,7 +23,7 @@ function failure(code: string, what: string): Error {
   return Object.assign(new Error(`${code}: injected, ${what}`), { code, syscall: what })
 }
 
-/** Puts `replacement` in place of a function of Node's until the test ends or it is taken back. */
+/** Replaces a function of Node's until the test ends or the replacement is removed. */
 function replace<Owner extends object, Name extends keyof Owner>(
   t: TestContext,
   owner: Owner,
@@ -41,7 +41,7 @@ function replace<Owner extends object, Name extends keyof Owner>(
   return restore
 }
 
-/** What is asked of the system, each with a check that what goes on goes on. */
+/** The requests to the system, each with a check that everything continues. */
 const SITES: Readonly<Record<string, (t: TestContext, code: string) => Promise<void>>> = {
   'accept a connection': async (t, code) => {
     const servers: net.Server[] = []
@@ -90,7 +90,7 @@ const SITES: Readonly<Record<string, (t: TestContext, code: string) => Promise<v
   },
   'start a process, refused in a moment': async (t, code) => {
     replace(t, childProcess, 'spawn', (() => {
-      // As Node does it where there are no descriptors for pipes.
+      // As Node fails when there are no descriptors for pipes.
       const child = new childProcess.ChildProcess()
       process.nextTick(() => child.emit('error', failure(code, 'spawn')))
       return child
@@ -159,7 +159,7 @@ async function assertUnstarted(code: string): Promise<void> {
 }
 
 for (const [site, check] of Object.entries(SITES)) {
-  test(`what the system refuses once ends nothing: ${site}`, async (t) => {
+  test(`a single refusal by the system ends nothing: ${site}`, async (t) => {
     for (const code of CODES) await t.test(code, (sub) => check(sub, code))
   })
 }

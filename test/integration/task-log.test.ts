@@ -1,4 +1,5 @@
-// What logs say of tasks: at DEBUG each step of each task, always what ended a processor.
+// Tasks in logs: at DEBUG each step of each task, and at any level the cause of a processor's
+// death.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -28,14 +29,14 @@ async function setUp(context: TestContext): Promise<Setup> {
   return { client, logs }
 }
 
-/** The texts of the lines about a task, each of which must say its id and its name. */
+/** The texts of the lines about a task, each of which must have its id and its name. */
 function stepsOf({ lines }: Listener, id: string, name: string): string[] {
   const about = lines.filter((line) => line.includes(id))
   for (const line of about) assert.ok(line.includes(`"name":"${name}"`), line)
   return about.map((line) => line.slice(0, line.indexOf(' {')))
 }
 
-test('at DEBUG every part tells each step of each task, by its id and name', async (t) => {
+test('at DEBUG every part logs each step of each task, by its id and name', async (t) => {
   const { client, logs } = await setUp(t)
   const future = client.submit(function price(x: number) {
     return x * 2
@@ -54,7 +55,7 @@ test('at DEBUG every part tells each step of each task, by its id and name', asy
     'debug task succeeded',
   ])
   const [received = '', ...steps] = logs.agent.lines.filter((line) => line.includes(id))
-  // The agent does not know yet what the function is called, whose bytes it has not seen.
+  // The agent does not know the name of the function yet, because it has not seen its bytes.
   assert.match(received, /^debug task received/)
   assert.deepEqual(
     steps.map((line) => line.slice(0, line.indexOf(' {'))),
@@ -121,7 +122,7 @@ test('a function without a name has none in any log', async (t) => {
   }
 })
 
-test('what a task logs has its id as other lines have it', async (t) => {
+test('lines that a task logs have its id like other lines', async (t) => {
   const { client, logs } = await setUp(t)
   const packageUrl = import.meta.resolve('scaler-ts')
   const future = client.submit(async (url: string) => {
@@ -135,7 +136,7 @@ test('what a task logs has its id as other lines have it', async (t) => {
   assert.deepEqual([task, taskId, percent], [future.id, undefined, 50])
 })
 
-test('a task that is cancelled is cancelled in the log, too', async (t) => {
+test('a cancelled task is cancelled in the log, too', async (t) => {
   const { client, logs } = await setUp(t)
   const blocker = client.submit(() => new Promise(() => {}))
   await until('it runs', () => blocker.state === 'running')
@@ -154,7 +155,7 @@ function fieldsOf(line: string): Fields {
   return JSON.parse(line.slice(line.indexOf(' {'))) as Fields
 }
 
-test('what is not logged at DEBUG is not even made', async (t) => {
+test('lines that are not logged at DEBUG are not even formatted', async (t) => {
   const { scheduler } = { scheduler: new Listener() }
   const logger = {
     debug: scheduler.debug.bind(scheduler),
@@ -212,7 +213,7 @@ test('the end of a processor is a line with its cause, and the task and function
   ])
 })
 
-test('a ProcessorDiedError says which function, how, and the last line on stderr', async (t) => {
+test('a ProcessorDiedError names the function, the cause, and the last line on stderr', async (t) => {
   const { client } = await setUp(t)
   const messageOf = async (future: PromiseLike<unknown>): Promise<string> => {
     const error: unknown = await future.then(

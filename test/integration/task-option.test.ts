@@ -28,14 +28,14 @@ const forever = (): never => {
   for (;;);
 }
 
-test('a task that runs for too long fails, and its worker lives on', async () => {
+test('a task that runs for too long fails, and its worker survives', async () => {
   await assert.rejects(client.with({ timeoutMs: 50 }).submit(forever), TaskTimeoutError)
   const pending = (): Promise<never> => new Promise(() => {})
   await assert.rejects(client.with({ timeoutMs: 50 }).submit(pending), TaskTimeoutError)
   assert.equal(await client.submit(double, 2), 4)
 })
 
-test('a task that listens is told, and may end in its own way', async () => {
+test('a task that listens to its signal is notified, and may end in its own way', async () => {
   const listens = async (): Promise<string> => {
     const { signal } = currentTask()
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -46,7 +46,7 @@ test('a task that listens is told, and may end in its own way', async () => {
   assert.equal(await client.submit(double, 2), 4)
 })
 
-test('the time that a task waits for its turn does not count', async () => {
+test('time in the queue does not count', async () => {
   const busy = (ms: number): number => {
     const end = Date.now() + ms
     while (Date.now() < end);
@@ -89,7 +89,7 @@ test('retries: time limits and dying processes count', async (t) => {
   await assert.rejects(client.submit(diesAtFirst), ProcessorDiedError)
 })
 
-test('priority: what is more urgent runs first', async () => {
+test('priority: more urgent tasks run first', async () => {
   const order: string[] = []
   const busy = (): void => {
     const end = Date.now() + 200
@@ -103,7 +103,7 @@ test('priority: what is more urgent runs first', async () => {
   assert.deepEqual(order, ['holder', 'high', 'low'])
 })
 
-test('a signal cancels, its reason is the cause', async () => {
+test('a signal cancels, with its reason as the cause', async () => {
   const aborter = new AbortController()
   const view = client.with({ signal: aborter.signal })
   const running = view.submit(forever)
@@ -218,7 +218,7 @@ test('references: by name, shared, released, of others, inside of values', async
   await assert.rejects(client.submit(last, reference), MissingObjectError)
 })
 
-test('clear cancels what is unfinished, deletes objects, and lets the client live on', async () => {
+test('clear cancels unfinished work, deletes objects, and leaves the client usable', async () => {
   await using own = await Client.connect(client.address)
   const reference = own.sendObject([1, 2, 3])
   const stuck = own.submit(() => new Promise(() => {}))

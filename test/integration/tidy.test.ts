@@ -1,4 +1,4 @@
-// Idle processors give back the memory that their tasks have left.
+// Idle processors release the memory that their tasks have left.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { LineLogger } from './worker-agent-setup.js'
 
 const MIB = 2 ** 20
 
-/** So much a task leaves behind. */
+/** The amount of memory that a task leaves behind. */
 const GARBAGE_BYTES = 256 * MIB
 
 interface Setup {
@@ -38,8 +38,8 @@ function collections({ log }: Setup): number {
 }
 
 /**
- * Leaves garbage behind that Node has no reason to collect: nothing follows. Resolves with what the
- * processor held of the machine's memory at the end.
+ * Leaves garbage behind that Node has no reason to collect: nothing follows. Resolves with the
+ * processor's resident memory at the end.
  */
 function waste({ client }: Setup): PromiseLike<number> {
   return client.submit((bytes: number) => {
@@ -64,7 +64,7 @@ function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s*(\d+) kB$/m.exec(text)?.[1]) * 1024
 }
 
-test('an idle processor gives back what its tasks have left', async (context) => {
+test('an idle processor releases the memory that its tasks have left', async (context) => {
   const setup = await setUp(context, { garbageCollectIntervalMs: 1, trimMemoryThresholdBytes: 0 })
   const pid = await processorOf(setup)
   await until('it has collected the garbage of its start', () => collections(setup) === 1)
@@ -77,7 +77,7 @@ test('an idle processor gives back what its tasks have left', async (context) =>
   assert.equal(fields?.['processorId'], pid)
 })
 
-test('a processor that holds more than it should gives it back without waiting for the interval', async (context) => {
+test('a processor above its memory limit releases memory without waiting for the interval', async (context) => {
   const setup = await setUp(context, {
     garbageCollectIntervalMs: 0,
     trimMemoryThresholdBytes: 200 * MIB,
@@ -88,7 +88,7 @@ test('a processor that holds more than it should gives it back without waiting f
   await until('that is told', () => collections(setup) === 1)
 })
 
-test('user code sees nothing of it', async (context) => {
+test('user code notices nothing of it', async (context) => {
   const setup = await setUp(context, { garbageCollectIntervalMs: 1, trimMemoryThresholdBytes: 0 })
   const look = async (): Promise<string> => {
     const { runInNewContext } = await import('node:vm')

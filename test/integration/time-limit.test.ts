@@ -1,4 +1,4 @@
-// The time that a task may take: its own limit, and that which workers allow to any.
+// The time limits of a task: its own, and that of its worker.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -19,7 +19,7 @@ async function setUp(context: TestContext, options: ComboOptions): Promise<Clien
   return client
 }
 
-/** What a task that never ends fails with. */
+/** The error of a task that never ends. */
 async function failureOf(task: PromiseLike<unknown>): Promise<Error> {
   try {
     await task
@@ -36,13 +36,13 @@ const spin = (): never => {
 
 const WORKERS_LIMIT = /ran for longer than the 200 ms that its worker allows to any task$/
 
-test('a busy loop that asks for no limit ends after what its worker allows', async (context) => {
+test('a busy loop without a limit of its own ends after the limit of its worker', async (context) => {
   const client = await setUp(context, { taskTimeoutMs: 200 })
   assert.match((await failureOf(client.submit(spin))).message, WORKERS_LIMIT)
   assert.equal(await client.submit(() => 'free'), 'free')
 })
 
-test('the shorter limit counts, whosever it is', async (context) => {
+test("the shorter limit counts, the task's or the worker's", async (context) => {
   const client = await setUp(context, { taskTimeoutMs: 200 })
   const patient = client.with({ timeoutMs: 3_600_000 })
   assert.match((await failureOf(patient.submit(spin))).message, WORKERS_LIMIT)
@@ -50,10 +50,10 @@ test('the shorter limit counts, whosever it is', async (context) => {
   assert.match(own.message, /ran for longer than its 50 ms$/)
 })
 
-test('a task that listens hears whose limit it was', async (context) => {
-  // Importing the package comes first: only then it listens.
+test('a task that listens learns which limit was exceeded', async (context) => {
+  // Importing the package comes first: only then does it listen.
   const client = await setUp(context, { taskTimeoutMs: 4_000, cancelGraceMs: 60_000 })
-  // It outlives its failure, and tells the next task what it has heard.
+  // It survives its failure, and passes the recorded reason to the next task.
   const failure = client.submit(async () => {
     const { currentTask } = await import('scaler-ts')
     const { signal } = currentTask()
@@ -65,7 +65,7 @@ test('a task that listens hears whose limit it was', async (context) => {
   assert.equal(await client.submit(() => process.env['HEARD']), message)
 })
 
-test('a task waits its turn for as long as it takes: only what runs is timed', async (context) => {
+test('a task may wait for any time: only its running time counts', async (context) => {
   const client = await setUp(context, { taskTimeoutMs: 2_000 })
   const naps = Array.from({ length: 30 }, () =>
     client.submit(async () => {
@@ -91,7 +91,7 @@ registerClass(SlowToRead, {
   },
 })
 
-test('the time that a task needs to be read does not count', async (context) => {
+test('the time for reading a task does not count', async (context) => {
   const client = await setUp(context, {})
   const slow = new SlowToRead(7)
   assert.equal(
@@ -100,7 +100,7 @@ test('the time that a task needs to be read does not count', async (context) => 
   )
 })
 
-test('an attempt in a new process has all of its time', async (context) => {
+test('an attempt in a new process has its full time', async (context) => {
   const client = await setUp(context, { spareProcessors: 0 })
   const attempt = (): number => {
     const count = currentTask().attempt

@@ -1,4 +1,4 @@
-// Addresses on a real system: what can be bound, what cannot, and what stays behind.
+// Addresses on a real system: those that can be bound, those that cannot, and leftover files.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -94,7 +94,7 @@ test('an ipc address works, and its file is gone after close', async (t) => {
   assert.equal(existsSync(path), false)
 })
 
-test('a socket file on which nobody listens any more is replaced', async (t) => {
+test('a socket file without a listener is replaced', async (t) => {
   const path = join(tempDir(t), 'socket')
   leaveStaleSocket(path)
   assert(statSync(path).isSocket())
@@ -103,7 +103,7 @@ test('a socket file on which nobody listens any more is replaced', async (t) => 
   await told(log, 'connect')
 })
 
-test('a socket file on which somebody listens is left alone', async (t) => {
+test('a socket file with a listener is left alone', async (t) => {
   const address = `ipc://${join(tempDir(t), 'socket')}`
   const { router, log } = await startRouter(t, {}, address)
   await assert.rejects(RouterSocket.bind(address, SILENT), { code: 'EADDRINUSE' })
@@ -111,14 +111,14 @@ test('a socket file on which somebody listens is left alone', async (t) => {
   await told(log, 'connect')
 })
 
-test('a file that is no socket is left alone', async (t) => {
+test('a file that is not a socket is left alone', async (t) => {
   const path = join(tempDir(t), 'file')
   writeFileSync(path, 'precious')
   await assert.rejects(RouterSocket.bind(`ipc://${path}`, SILENT), { code: 'EADDRINUSE' })
   assert.equal(statSync(path).size, 8)
 })
 
-test('a directory that does not exist is an error with its code', async (t) => {
+test('a missing directory is an error with its code', async (t) => {
   const path = join(tempDir(t), 'missing', 'socket')
   await assert.rejects(
     RouterSocket.bind(`ipc://${path}`, SILENT),
@@ -130,7 +130,7 @@ test('a directory that does not exist is an error with its code', async (t) => {
   )
 })
 
-test('a dealer says which address refused it, and tries on', async (t) => {
+test('a dealer reports which address refused it, and keeps trying', async (t) => {
   const { address, server } = await rawListen(t, () => {})
   await new Promise((resolve) => server.close(resolve))
   const { log } = startDealer(t, address, 'd')
@@ -140,13 +140,13 @@ test('a dealer says which address refused it, and tries on', async (t) => {
   assert(reason.includes(address.slice('tcp://'.length)), reason)
 })
 
-test('a dealer says that a host does not exist, and tries on', async (t) => {
+test('a dealer reports that a host does not exist, and keeps trying', async (t) => {
   const { log } = startDealer(t, 'tcp://no-such-host.invalid:1', 'd')
   await told(log, 'failed', 2)
   assert.match(textsOf(log, 'failed')[0] ?? '', /(ENOTFOUND|EAI_AGAIN).*no-such-host\.invalid/)
 })
 
-/** As a process that was killed leaves it: a bound file without a listener. */
+/** As a killed process leaves it: a bound file without a listener. */
 function leaveStaleSocket(path: string): void {
   const listen =
     `require('net').createServer().listen(${JSON.stringify(path)},` +

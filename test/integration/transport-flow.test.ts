@@ -1,4 +1,4 @@
-// Slow and frozen peers: what waits for them is bounded and visible, and nobody else waits.
+// Slow and frozen peers: their queues are bounded and visible, and other peers do not wait.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -73,7 +73,7 @@ test('a frozen peer does not make others wait, and loses its connection at the l
   await told(dealerLog, 'message', FLOOD_MESSAGES + 1)
 })
 
-test('a dealer leaves a frozen router at the limit, and keeps what it had not begun', async (t) => {
+test('a dealer disconnects from a frozen router at the limit, and keeps messages that it had not started to send', async (t) => {
   const peers: RawPeer[] = []
   const { address } = await rawListen(t, (peer) => {
     peers.push(peer)
@@ -118,14 +118,14 @@ test('with queueWhileDisconnected: false nothing of a lost connection is kept', 
   assert((peers[1]?.received.length ?? 0) < 300)
 })
 
-test('after a lost connection no half message is sent, none twice, and the order is kept', async (t) => {
+test('after a lost connection no partial message is sent, none twice, and the order is kept', async (t) => {
   const cuts = 4
   const peers: RawPeer[] = []
   const { address } = await rawListen(t, (peer) => {
     const index = peers.push(peer) - 1
     peer.socket.write(Buffer.concat([greeting(), ready('ROUTER')]))
     peer.socket.on('data', () => {
-      // Cut in the midst of things, a little later each time.
+      // Cut in the middle of messages, a little later each time.
       if (index < cuts && peer.received.length > 40_000 + 100_001 * index) peer.socket.destroy()
     })
   })
@@ -159,11 +159,11 @@ function numbersIn(stream: Buffer): number[] {
   return numbers
 }
 
-/** So many take an owner of `BUSY_MS` many turns. */
+/** This many messages take an owner of `BUSY_MS` many turns. */
 const MANY = 300
 const BUSY_MS = 0.5
 
-/** An owner that needs its time for each message. */
+/** An owner that takes time for each message. */
 function busy(): void {
   const end = performance.now() + BUSY_MS
   while (performance.now() < end);
@@ -177,7 +177,7 @@ for (const [how, leave, reason] of [
   ['ends', (peer: RawPeer): unknown => peer.socket.end(), /^$/],
   ['is reset', (peer: RawPeer): unknown => peer.socket.resetAndDestroy(), /ECONNRESET/],
 ] as const) {
-  test(`what was read before a connection ${how} is told before that, however long it takes`, async (t) => {
+  test(`messages read before a connection ${how} are delivered before that event, however long it takes`, async (t) => {
     const { router, log } = await startRouter(t, {}, undefined, busy)
     const peer = rawConnect(t, router.address)
     peer.socket.write(Buffer.concat([greeting(), ready('DEALER', FROZEN)]))
@@ -196,7 +196,7 @@ for (const [how, leave, reason] of [
   })
 }
 
-test('a peer that sends much does not make another wait for all of it, nor timers', async (t) => {
+test('a peer that sends a lot delays neither other peers nor timers', async (t) => {
   const { router, log } = await startRouter(t, {}, undefined, busy)
   const { dealer, log: dealerLog } = startDealer(t, router.address, 'd')
   await told(dealerLog, 'connect')

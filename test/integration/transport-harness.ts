@@ -1,5 +1,5 @@
-// What the transport's tests share: handlers that record what they are told, peers that speak raw
-// bytes, and waiting for conditions with a deadline.
+// Shared by the transport's tests: handlers that record their calls, peers that speak raw bytes,
+// and conditions with a deadline.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,10 +13,10 @@ import { DealerSocket, type DealerHandler } from '#src/transport/dealer.js'
 import type { DealerOptions, IncomingMessage, RouterOptions } from '#src/transport/options.js'
 import { RouterSocket, type RouterHandler } from '#src/transport/router.js'
 
-/** A condition that has not come true by then fails its test. */
+/** A condition that is not met by then fails its test. */
 const DEADLINE_MS = 20_000
 
-/** What has happened, in order, and a way to wait until enough has. */
+/** The recorded events, in order, and a way to wait for more. */
 export class EventLog<E> {
   readonly events: E[] = []
   readonly #waiting = new Set<() => void>()
@@ -51,7 +51,7 @@ export class EventLog<E> {
   }
 }
 
-/** What a router or dealer told; messages are shown as text, frames joined by `|`. */
+/** The events of a router or dealer; messages are shown as text, frames joined by `|`. */
 export interface SocketEvent {
   readonly kind:
     | 'connect'
@@ -67,7 +67,7 @@ export interface SocketEvent {
   readonly text?: string
 }
 
-/** Messages as text: long ones are only measured. */
+/** Messages as text: for long ones only the length. */
 export function show(message: IncomingMessage): string {
   const frames: readonly Buffer[] = message instanceof Uint8Array ? [message] : message
   const shown = frames.map((frame) => (frame.length > 100 ? `${frame.length} bytes` : `${frame}`))
@@ -88,8 +88,8 @@ export interface TestRouter {
 }
 
 /**
- * A router that records, echoes what begins with `echo`, and is closed with the test. `work` is done
- * for each message.
+ * A router that records, echoes messages that begin with `echo`, and is closed with the test.
+ * `work` runs for each message.
  */
 export async function startRouter(
   t: TestContext,
@@ -148,7 +148,7 @@ export function startDealer(
   return { dealer, log }
 }
 
-/** Waits until `kind` has been told `times` times. */
+/** Waits until there are `times` events of `kind`. */
 export function told(
   log: EventLog<SocketEvent>,
   kind: SocketEvent['kind'],
@@ -175,12 +175,12 @@ export class RawPeer {
     socket.on('close', () => this.log.add('closed'))
   }
 
-  /** All that has come. */
+  /** All received bytes. */
   get received(): Buffer {
     return this.#received
   }
 
-  /** Waits until `isDone` holds for what has come. */
+  /** Waits until `isDone` holds for the received bytes. */
   until(what: string, isDone: (received: Buffer) => boolean): Promise<void> {
     return this.log.until(what, () => isDone(this.#received))
   }

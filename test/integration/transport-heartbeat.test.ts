@@ -20,7 +20,7 @@ const DEALER = ready('DEALER', 'd')
 /** More than the operating system buffers. */
 const UPLOAD_BYTES = 32 * 1024 ** 2
 
-/** How many PINGs there are in what has come. */
+/** The number of PINGs in the received bytes. */
 function questionsIn(received: Buffer): number {
   return received.toString('latin1').split('PING').length - 1
 }
@@ -39,7 +39,7 @@ test('a PING is answered by a PONG with its context', async (t) => {
   await peer.until('both PONGs have come', (received) => received.indexOf(expected) > 64)
 })
 
-test('a peer that says nothing is asked in the interval, without a time to live', async (t) => {
+test('a silent peer is pinged at the interval, without a time to live', async (t) => {
   const { router } = await startRouter(t, { pingIntervalMs: 20, pingTimeoutMs: 5000 })
   const peer = rawConnect(t, router.address)
   peer.socket.write(Buffer.concat([greeting(), DEALER]))
@@ -56,7 +56,7 @@ test('a peer that does not answer loses its connection', async (t) => {
   await peer.closed()
 })
 
-test('peers that answer stay, and a 3.0 peer is not asked', async (t) => {
+test('peers that answer stay connected, and a 3.0 peer is not pinged', async (t) => {
   const { router, log } = await startRouter(t, { pingIntervalMs: 10, pingTimeoutMs: 5000 })
   const { log: dealerLog } = startDealer(t, router.address, 'ours')
   const old = rawConnect(t, router.address)
@@ -79,7 +79,7 @@ test('peers that answer stay, and a 3.0 peer is not asked', async (t) => {
   )
 })
 
-test('a dealer, too, leaves a router that does not answer, and comes back', async (t) => {
+test('a dealer, too, disconnects from a router that does not answer, and reconnects', async (t) => {
   const { address } = await rawListen(t, ({ socket }) => {
     socket.write(Buffer.concat([greeting(), ready('ROUTER')]))
   })
@@ -88,7 +88,7 @@ test('a dealer, too, leaves a router that does not answer, and comes back', asyn
   assert.deepEqual(textsOf(log, 'disconnect'), ['the peer has not answered for 40 ms'])
 })
 
-test('a router asks a peer to which it has nothing to say, and lets it be silent', async (t) => {
+test('a router pings a peer that it sends nothing to, and allows it to be silent', async (t) => {
   const { router, log } = await startRouter(t, { pingIntervalMs: 10 })
   const peer = rawConnect(t, router.address)
   peer.socket.write(Buffer.concat([greeting(), DEALER]))
@@ -96,7 +96,7 @@ test('a router asks a peer to which it has nothing to say, and lets it be silent
   assert.deepEqual(textsOf(log, 'disconnect'), [])
 })
 
-test('one question waits at a time behind a message that does not leave', async (t) => {
+test('only one ping waits behind a message that is not sent', async (t) => {
   const peers: RawPeer[] = []
   const { address } = await rawListen(t, (peer) => {
     peers.push(peer)
@@ -124,7 +124,7 @@ test('one question waits at a time behind a message that does not leave', async 
   assert(questionsIn(rest) < 10, 'not as often as was due')
 })
 
-test('a long message that leaves slowly is told as progress', async (t) => {
+test('a long message that is sent slowly is reported as progress', async (t) => {
   const { router, log } = await startRouter(t)
   const peer = rawConnect(t, router.address)
   peer.socket.write(Buffer.concat([greeting(), DEALER]))
@@ -141,7 +141,7 @@ test('a long message that leaves slowly is told as progress', async (t) => {
   await told(log, 'progress')
 })
 
-test('a peer that announces a time to live is given up when it falls silent for so long', async (t) => {
+test('a peer that announces a time to live is given up when it is silent for that long', async (t) => {
   const { router, log } = await startRouter(t)
   const peer = rawConnect(t, router.address)
   peer.socket.write(Buffer.concat([greeting(), DEALER, ping(1)]))
@@ -150,7 +150,7 @@ test('a peer that announces a time to live is given up when it falls silent for 
   assert.deepEqual(textsOf(log, 'disconnect'), [why])
 })
 
-test('a time to live can be taken back', async (t) => {
+test('a time to live can be withdrawn', async (t) => {
   const { router, log } = await startRouter(t)
   const fickle = rawConnect(t, router.address)
   const steady = rawConnect(t, router.address)

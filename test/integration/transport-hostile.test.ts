@@ -1,5 +1,5 @@
-// Peers that break the rules, or have never heard of them: each loses its connection with a reason,
-// and the router goes on serving a good peer each time.
+// Peers that break the rules, or speak another protocol: each loses its connection with a reason,
+// and the router continues to serve a good peer each time.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -122,7 +122,7 @@ const traitors: readonly (readonly [name: string, bytes: Buffer, why: RegExp])[]
 ]
 
 for (const [name, bytes, why] of traitors) {
-  test(`disconnected with a reason, and told it: ${name}`, async (t) => {
+  test(`disconnected with a reason, which it receives: ${name}`, async (t) => {
     const scene = await stage(t, { maxFrameBytes: 1024 ** 2 })
     const peer = rawConnect(t, scene.router.address)
     peer.socket.write(Buffer.concat([HANDSHAKE, short('before'), bytes]))
@@ -189,7 +189,7 @@ for (const [name, bytes] of [
   })
 }
 
-test('a peer that ends its side is gone, also while more is on its way to it', async (t) => {
+test('a peer that ends its side is disconnected, even while more is being sent to it', async (t) => {
   const scene = await stage(t)
   const peer = rawConnect(t, scene.router.address)
   peer.socket.end(Buffer.concat([HANDSHAKE, short('echo')]))
@@ -199,7 +199,7 @@ test('a peer that ends its side is gone, also while more is on its way to it', a
   await assertServed(scene)
 })
 
-test('a peer that resets its connection is gone with that reason', async (t) => {
+test('a peer that resets its connection is disconnected with that reason', async (t) => {
   const scene = await stage(t)
   const peer = rawConnect(t, scene.router.address)
   peer.socket.write(HANDSHAKE)
@@ -210,7 +210,7 @@ test('a peer that resets its connection is gone with that reason', async (t) => 
   await assertServed(scene)
 })
 
-test('a flood of PINGs from one who does not read is not answered without bound', async (t) => {
+test('a flood of PINGs from a peer that does not read is not answered without bound', async (t) => {
   const scene = await stage(t)
   const peer = rawConnect(t, scene.router.address)
   peer.socket.write(HANDSHAKE)
@@ -244,7 +244,7 @@ test('1000 connections of garbage at once', async (t) => {
   await assertServed(scene)
 })
 
-test('a dealer survives a server that is none, says why, and goes on trying', async (t) => {
+test('a dealer survives a server of another protocol, reports why, and keeps trying', async (t) => {
   const answers = [
     Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
     greeting().subarray(0, 10),
@@ -268,7 +268,7 @@ test('a dealer survives a server that is none, says why, and goes on trying', as
   assert.deepEqual(textsOf(log), ['at last'])
 })
 
-test('a dealer gives up an attempt on which nobody answers', async (t) => {
+test('a dealer gives up an attempt without an answer', async (t) => {
   const { address } = await rawListen(t, () => {})
   const { log } = startDealer(t, address, 'd', { handshakeTimeoutMs: 30 })
   await told(log, 'failed', 2)

@@ -1,5 +1,4 @@
-// Sockets and the life of their process: what keeps it alive, what does not, and what an exception in
-// a handler does.
+// Sockets and their process: when they keep it alive, and the effect of an exception in a handler.
 
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -26,14 +25,14 @@ class Program {
     t.after(() => this.child.kill('SIGKILL'))
   }
 
-  /** Waits for the end of the process and checks that it was a good one. */
+  /** Waits for the exit of the process and checks that it was normal. */
   async ended(): Promise<void> {
     await this.exits.until('the process has ended', (exits) => exits.length > 0)
     assert.deepEqual(this.exits.events, ['0'])
   }
 }
 
-test('an unreferenced dealer lets the process end, connected or not', async (t) => {
+test('an unreferenced dealer lets the process exit, connected or not', async (t) => {
   await new Program(t, 'unref-at-once', `ipc://${join(tempDir(t), 's')}`).ended()
   const { router, log } = await startRouter(t)
   const program = new Program(t, 'unref-later', router.address)
@@ -52,13 +51,13 @@ test('a dealer that is referenced again keeps the process alive', async (t) => {
   assert.deepEqual(program.lines.events, ['told to end'])
 })
 
-test('a dealer that cannot connect keeps the process alive, and tries on', async (t) => {
+test('a dealer that cannot connect keeps the process alive, and keeps trying', async (t) => {
   const program = new Program(t, 'keep-trying', `ipc://${join(tempDir(t), 's')}`)
   await program.lines.until('three attempts have failed', (lines) => lines.length >= 3)
   assert.deepEqual(program.exits.events, [])
 })
 
-test('close delivers also where the dealer was unreferenced', async (t) => {
+test('close delivers messages even if the dealer was unreferenced', async (t) => {
   const { router, log } = await startRouter(t)
   const program = new Program(t, 'close-unreferenced', router.address)
   await program.ended()
@@ -73,13 +72,13 @@ test('closed sockets leave no timer, handle or request behind', async (t) => {
   assert.deepEqual(program.lines.events, ['left: nothing'])
 })
 
-test('a handler that throws costs neither messages nor the connection', async (t) => {
+test('a handler that throws loses neither messages nor the connection', async (t) => {
   const program = new Program(t, 'throw-in-handler')
   await program.ended()
   assert.deepEqual(program.lines.events, ['1000 messages, 1000 echoed, true errors'])
 })
 
-test('a connection whose owner throws while it is flushed does not hold up the others', async (t) => {
+test('a connection whose owner throws during a flush does not delay the others', async (t) => {
   const program = new Program(t, 'throw-while-flushing')
   await program.ended()
   assert.deepEqual(program.lines.events, ['one', 'thrown', 'two', 'thrown'])

@@ -1,4 +1,4 @@
-// A program for transport-process.test.ts: one scenario of what sockets do to the process they are in.
+// A program for transport-process.test.ts: one scenario of the effect of sockets on their process.
 
 import { identity } from '#src/base/ids.js'
 import { DealerSocket, type DealerHandler } from '#src/transport/dealer.js'
@@ -39,7 +39,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Unreferenced while there is nobody to connect to. */
+/** Unreferenced while there is nothing to connect to. */
 function unrefAtOnce(): void {
   new DealerSocket(address, ME, dealerHandler({}), QUICK).unref()
 }
@@ -53,7 +53,7 @@ function unrefLater(): void {
   const dealer = new DealerSocket(address, ME, dealerHandler({ onConnect }))
 }
 
-/** Referenced again: lives until it is told to end. */
+/** Referenced again: runs until it is asked to end. */
 function refAgain(): void {
   const onMessages = (): void => {
     print('told to end')
@@ -64,7 +64,7 @@ function refAgain(): void {
   dealer.ref()
 }
 
-/** Referenced, without anybody to connect to: goes on trying. */
+/** Referenced, with nothing to connect to: keeps trying. */
 function keepTrying(): void {
   const onConnectFailed = (): void => print('failed')
   const dealer = new DealerSocket(address, ME, dealerHandler({ onConnectFailed }), QUICK)
@@ -98,13 +98,13 @@ async function openAndClose(): Promise<void> {
     }
   })
   await Promise.all([router.close(), pub.close()])
-  // Node itself lets go of closed handles some turns later.
+  // Node itself releases closed handles some turns later.
   for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
   const left = process.getActiveResourcesInfo().filter((each) => !/^(TTY|Pipe|FS)/.test(each))
   print(`left: ${left.join(' ') || 'nothing'}`)
 }
 
-/** A handler that throws costs neither messages nor the connection. */
+/** A handler that throws loses neither messages nor the connection. */
 async function throwInHandler(): Promise<void> {
   let errors = 0
   let messages = 0
@@ -133,7 +133,7 @@ async function throwInHandler(): Promise<void> {
   dealer.send(Buffer.from('first'))
 }
 
-/** What throws while it is flushed does not cost the others their flush. */
+/** An error during a flush does not prevent that of the others. */
 function throwWhileFlushing(): void {
   process.on('uncaughtException', () => print('thrown'))
   const fail = (): never => {

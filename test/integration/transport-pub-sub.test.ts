@@ -21,7 +21,7 @@ import {
 
 interface TestPub {
   readonly pub: PubSocket
-  /** The counts that were told. */
+  /** The reported counts. */
   readonly counts: EventLog<number>
 }
 
@@ -65,7 +65,7 @@ function counted(counts: EventLog<number>, count: number): Promise<void> {
   return counts.until(`${count} subscribers were told`, (events) => events.at(-1) === count)
 }
 
-test('each subscriber gets what begins with its prefixes, once', async (t) => {
+test('each subscriber gets messages with its prefixes, once', async (t) => {
   const { pub, counts } = await startPub(t)
   const all = startSub(t, pub.address, [''])
   const some = startSub(t, pub.address, ['a', 'ab', Buffer.from([0xff])])
@@ -85,7 +85,7 @@ test('each subscriber gets what begins with its prefixes, once', async (t) => {
   assert.deepEqual(textsOf(none.log), [])
 })
 
-test('subscriptions may be made and taken back at any time', async (t) => {
+test('subscriptions can be added and removed at any time', async (t) => {
   const { pub, counts } = await startPub(t)
   const { sub, log } = startSub(t, pub.address, [])
   await told(log, 'connect')
@@ -111,7 +111,7 @@ test('subscriptions may be made and taken back at any time', async (t) => {
   assert.deepEqual(textsOf(log), ['a1', 'a2', 'c4'])
 })
 
-test('subscriptions hold across a restart of the publisher', async (t) => {
+test('subscriptions survive a restart of the publisher', async (t) => {
   const address = `ipc://${join(tempDir(t), 's')}`
   const { sub, log } = startSub(t, address, ['a'])
   await told(log, 'failed')
@@ -128,7 +128,7 @@ test('subscriptions hold across a restart of the publisher', async (t) => {
   assert.deepEqual(textsOf(log), ['b'])
 })
 
-test('how many want anything is told whenever it changes', async (t) => {
+test('the number of subscribers is reported whenever it changes', async (t) => {
   const { pub, counts } = await startPub(t)
   const one = startSub(t, pub.address, ['', 'x'])
   await counted(counts, 1)
@@ -155,7 +155,7 @@ test('3.0 subscribers subscribe and unsubscribe by messages', async (t) => {
   await counted(counts, 0)
 })
 
-test('to a 3.0 publisher, subscriptions go as messages', async (t) => {
+test('subscriptions to a 3.0 publisher are sent as messages', async (t) => {
   const received = new EventLog<string>()
   const { address } = await rawListen(t, (peer) => {
     peer.socket.write(Buffer.concat([greeting(0), ready('PUB')]))
@@ -206,7 +206,7 @@ test('a subscriber of endlessly many prefixes is disconnected', async (t) => {
   await counted(counts, 1)
 })
 
-test('a prefix has a longest length', async (t) => {
+test('the length of a prefix is limited', async (t) => {
   const { sub } = startSub(t, `ipc://${join(tempDir(t), 's')}`, [])
   assert.throws(() => sub.subscribe(Buffer.alloc(65_001)), ConfigError)
 })
@@ -221,7 +221,7 @@ test('the longest prefix is accepted by a publisher of ours', async (t) => {
   assert.deepEqual(textsOf(log), ['65001 bytes'])
 })
 
-test('after close nothing is told', async (t) => {
+test('after close nothing is reported', async (t) => {
   const { pub, counts } = await startPub(t)
   const { sub, log } = startSub(t, pub.address, [''])
   await counted(counts, 1)

@@ -39,7 +39,7 @@ test('messages of all sizes go there and back, in order', async (t) => {
   assert.deepEqual(textsOf(log), expected)
 })
 
-test('frames of pieces and messages of frames arrive as they were meant', async (t) => {
+test('frames in pieces and messages of several frames arrive intact', async (t) => {
   const { router, log } = await startRouter(t)
   const { dealer } = startDealer(t, router.address, 'd')
   dealer.send([Buffer.from('a'), Buffer.from('b'), Buffer.alloc(0)])
@@ -49,7 +49,7 @@ test('frames of pieces and messages of frames arrive as they were meant', async 
   assert.deepEqual(textsOf(log), ['ab', 'c||de', 'f|20001 bytes'])
 })
 
-test('send writes nothing itself; what is sent in one turn arrives together', async (t) => {
+test('send writes nothing itself; messages sent in one turn arrive together', async (t) => {
   const { router, log } = await startRouter(t)
   const { dealer, log: dealerLog } = startDealer(t, router.address, 'd')
   await told(dealerLog, 'connect')
@@ -60,7 +60,7 @@ test('send writes nothing itself; what is sent in one turn arrives together', as
   assert.equal(dealer.queuedBytes, 0)
 })
 
-test('peers without an identity get one each, of five bytes, the first of which is zero', async (t) => {
+test('peers without an identity get one each, of five bytes, beginning with zero', async (t) => {
   const { router, log } = await startRouter(t)
   const dealers = ['', '', ''].map((own) => startDealer(t, router.address, own))
   for (const [index, { dealer }] of dealers.entries()) dealer.send(Buffer.from(`echo ${index}`))
@@ -73,7 +73,7 @@ test('peers without an identity get one each, of five bytes, the first of which 
   for (const peer of peers) assert.match(peer, /^\0[\0-\xff]{4}$/)
 })
 
-test('a peer of 255 bytes of any value is known by them', async (t) => {
+test('a peer is identified by 255 bytes of any value', async (t) => {
   const { router, log } = await startRouter(t)
   const own = Array.from({ length: 255 }, (_, index) => String.fromCharCode(255 - index)).join('')
   const { dealer, log: dealerLog } = startDealer(t, router.address, own)
@@ -85,7 +85,7 @@ test('a peer of 255 bytes of any value is known by them', async (t) => {
   assert.equal(dealer.isConnected, true)
 })
 
-test('what is sent to a peer that is not there is dropped', async (t) => {
+test('messages to an unknown peer are dropped', async (t) => {
   const { router } = await startRouter(t)
   assert.equal(router.send(identity('nobody'), Buffer.alloc(10)), true)
   assert.equal(router.sendMultipart(identity('nobody'), [Buffer.alloc(10)]), true)
@@ -93,7 +93,7 @@ test('what is sent to a peer that is not there is dropped', async (t) => {
   router.disconnect(identity('nobody'), 'why')
 })
 
-test('a dealer that closes in good order is told as such', async (t) => {
+test('a dealer that closes normally is reported as such', async (t) => {
   const { router, log } = await startRouter(t)
   const { dealer } = startDealer(t, router.address, 'd')
   dealer.send(Buffer.from('last words'))
@@ -120,7 +120,7 @@ test('messages sent before there is a router wait for it, in order', async (t) =
   assert.equal(dealer.isConnected, true)
 })
 
-test('queueWhileDisconnected: false drops what cannot be sent, and says so', async (t) => {
+test('queueWhileDisconnected: false drops messages that cannot be sent, and reports it', async (t) => {
   const address = `ipc://${join(tempDir(t), 's')}`
   const options = { queueWhileDisconnected: false }
   const { dealer, log: dealerLog } = startDealer(t, address, 'd', options)
@@ -137,7 +137,7 @@ test('queueWhileDisconnected: false drops what cannot be sent, and says so', asy
   assert.equal(dealer.send(Buffer.from('lost')), false)
 })
 
-test('a queue without a connection is bounded, and tells when there is room again', async (t) => {
+test('a queue without a connection is bounded, and reports when there is room again', async (t) => {
   const address = `ipc://${join(tempDir(t), 's')}`
   const options = { highWaterMarkBytes: 1000, maxQueuedBytes: 2000 }
   const { dealer, log: dealerLog } = startDealer(t, address, 'd', options)
@@ -153,7 +153,7 @@ test('a queue without a connection is bounded, and tells when there is room agai
   assert.deepEqual(textsOf(log), ['900 bytes', '900 bytes', 'end'])
 })
 
-test('a dealer comes back to a router that was restarted, and what it had sent meanwhile arrives', async (t) => {
+test('a dealer reconnects to a restarted router, and messages sent meanwhile arrive', async (t) => {
   const address = `ipc://${join(tempDir(t), 's')}`
   const first = await startRouter(t, {}, address)
   const { dealer, log } = startDealer(t, address, 'd')
@@ -199,7 +199,7 @@ test('handover: a new connection with a known identity takes over', async (t) =>
   )
 })
 
-test('without handover, a connection with a known identity is refused and told why', async (t) => {
+test('without handover, a connection with a known identity is refused with a reason', async (t) => {
   const { router, log } = await startRouter(t, { handover: false })
   const old = startDealer(t, router.address, 'd')
   await told(log, 'connect')
@@ -216,7 +216,7 @@ test('without handover, a connection with a known identity is refused and told w
   await told(log, 'connect', 2)
 })
 
-test('disconnect delivers what waits, then ends the connection, and takes nothing more', async (t) => {
+test('disconnect delivers queued messages, then ends the connection, and accepts no more', async (t) => {
   const { router, log } = await startRouter(t)
   const peer = rawConnect(t, router.address)
   peer.socket.write(Buffer.concat([greeting(), ready('DEALER', 'd')]))
@@ -234,7 +234,7 @@ test('disconnect delivers what waits, then ends the connection, and takes nothin
   assert(received.equals(short('goodbye')), `${before} ${peer.received.toString('latin1')}`)
 })
 
-test('an identity may come back while its old connection is still ending', async (t) => {
+test('an identity may reconnect while its old connection is still closing', async (t) => {
   const { router, log } = await startRouter(t, { lingerMs: 60_000 })
   // It never ends its side.
   const deaf = rawConnect(t, router.address)
@@ -248,7 +248,7 @@ test('an identity may come back while its old connection is still ending', async
   assert.deepEqual(shown, ['connect ', 'disconnect deaf', 'connect '])
 })
 
-test('progress of a long message is told, but not more than once a second', async (t) => {
+test('progress of a long message is reported, at most once per second', async (t) => {
   const { router, log } = await startRouter(t)
   const peer = rawConnect(t, router.address)
   const header = Buffer.from('020000000000100000', 'hex')
@@ -262,7 +262,7 @@ test('progress of a long message is told, but not more than once a second', asyn
   assert.equal(length, 1)
 })
 
-test('after close nothing is told, and sending is harmless', async (t) => {
+test('after close nothing is reported, and sending is harmless', async (t) => {
   const { router, log: routerLog } = await startRouter(t)
   const { dealer, log } = startDealer(t, router.address, 'd')
   await told(log, 'connect')
@@ -285,7 +285,7 @@ test('after close nothing is told, and sending is harmless', async (t) => {
   assert.equal(routerLog.events.length, count)
 })
 
-test('a dealer that is closed at once delivers what it was given before, if it can', async (t) => {
+test('a dealer that is closed immediately delivers earlier messages, if it can', async (t) => {
   const { router, log } = await startRouter(t)
   const { dealer, log: dealerLog } = startDealer(t, router.address, 'd', { lingerMs: 10_000 })
   dealer.send(Buffer.alloc(2_000_000))
@@ -296,7 +296,7 @@ test('a dealer that is closed at once delivers what it was given before, if it c
   assert.deepEqual(dealerLog.events, [])
 })
 
-test('a dealer with nothing to deliver closes at once, connected or not', async (t) => {
+test('a dealer with nothing to deliver closes immediately, connected or not', async (t) => {
   const address = `ipc://${join(tempDir(t), 's')}`
   const { dealer, log } = startDealer(t, address, 'd', { lingerMs: 1_000_000 })
   await dealer.close()
@@ -311,7 +311,7 @@ test('a dealer that cannot deliver gives up after lingerMs', async (t) => {
   assert.equal(dealer.isConnected, false)
 })
 
-test('a router writes what waits before it closes', async (t) => {
+test('a router writes queued messages before it closes', async (t) => {
   const { router, log: routerLog } = await startRouter(t, { lingerMs: 10_000 })
   const { log } = startDealer(t, router.address, 'd', {
     reconnectMinMs: 60_000,

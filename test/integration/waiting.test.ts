@@ -1,5 +1,5 @@
-// Nobody waits in silence: real processes, what they print while tasks wait, and what they print
-// while all is well.
+// Waiting is never silent: real processes, their output while tasks wait, and their output while
+// all is well.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -14,7 +14,7 @@ const DEADLINE_MS = 60_000
 const PROGRAM = fileURLToPath(new URL('./program/waiting-client.js', import.meta.url))
 
 interface Program {
-  /** What it has written so far. */
+  /** Its output so far. */
   readonly stdout: () => string
   readonly stderr: () => string
   readonly ended: Promise<number | null>
@@ -50,13 +50,13 @@ interface Warning {
   readonly message: string
 }
 
-/** The process warnings that a program has got. */
+/** The process warnings of a program. */
 function warningsOf(program: Program): Warning[] {
   const lines = program.stdout().split('\n')
   return lines.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Warning] : []))
 }
 
-/** A scheduler of this process, and what it logs at `warn` and above. */
+/** A scheduler in this process, and its log at `warn` and above. */
 async function startScheduler(
   context: TestContext,
 ): Promise<{ readonly scheduler: Scheduler; readonly lines: string[] }> {
@@ -70,7 +70,7 @@ async function startScheduler(
   return { scheduler, lines }
 }
 
-test('a client at a dead port says so after five seconds, and once', async (context) => {
+test('a client at a dead port reports it after five seconds, once', async (context) => {
   const { scheduler } = await startScheduler(context)
   const { address } = scheduler
   await scheduler.close()
@@ -81,12 +81,12 @@ test('a client at a dead port says so after five seconds, and once', async (cont
   assert.equal(warning?.detail, 'no-scheduler')
   assert.match(warning?.message ?? '', /^one task has waited for \d+ s: no scheduler answers at /)
   assert.ok(warning?.message.includes(`${address} (connect ECONNREFUSED`), warning?.message)
-  // What the process prints by itself.
+  // Output that the process prints by itself.
   await until('it is printed', () => program.stderr().includes('\nno-scheduler\n'))
   assert.match(program.stderr(), /\[SCALER_WAITING\] ScalerWarning: one task has waited/)
 })
 
-test('Client.connect says so, too, while it tries', async (context) => {
+test('Client.connect reports it, too, while it tries', async (context) => {
   const { scheduler } = await startScheduler(context)
   const { address } = scheduler
   await scheduler.close()
@@ -98,7 +98,7 @@ test('Client.connect says so, too, while it tries', async (context) => {
   )
 })
 
-test('without workers the client says so, and so does the scheduler', async (context) => {
+test('without workers the client reports it, and so does the scheduler', async (context) => {
   const { scheduler, lines } = await startScheduler(context)
   const program = start(context, 'submit', scheduler.address)
   await until('it warns', () => warningsOf(program).length > 0 && lines.length > 0)
@@ -128,13 +128,13 @@ test('while all is well nothing is printed, however long a task takes', async (c
   assert.deepEqual(lines, [])
 })
 
-test('a client with nothing unfinished says nothing and keeps nothing alive', async (context) => {
+test('a client with no unfinished work is silent and keeps nothing alive', async (context) => {
   const program = start(context, 'idle', 'tcp://127.0.0.1:1')
   assert.equal(await program.ended, 0)
   assert.ok(!program.stderr().includes('SCALER_WAITING'), program.stderr())
 })
 
-test('a time limit that is over says why the task waits', async (context) => {
+test('the error of a time limit says why the task waits', async (context) => {
   const { scheduler } = await startScheduler(context)
   await using client = new Client(scheduler.address)
   const future = client.submit((x: number) => x, 1)
@@ -148,7 +148,7 @@ test('a time limit that is over says why the task waits', async (context) => {
   assert.ok(error.message.endsWith('has no worker that takes tasks (no-worker)'), error.message)
 })
 
-test('a future is queued until a worker has begun it, and again when its worker is lost', async (context) => {
+test('a future is queued until a worker has started it, and again when its worker is lost', async (context) => {
   const { scheduler } = await startScheduler(context)
   await using client = new Client(scheduler.address)
   const future = client.submit(() => new Promise<number>(() => {}))
@@ -163,7 +163,7 @@ test('a future is queued until a worker has begun it, and again when its worker 
   await assert.rejects(future, { name: 'TaskCancelledError' })
 })
 
-test('a graph shows which of its targets runs', async (context) => {
+test('a graph shows which of its targets is running', async (context) => {
   const { scheduler } = await startScheduler(context)
   const cluster = await Cluster.start({ address: scheduler.address, workers: 1 })
   context.after(() => cluster.shutdown())
@@ -198,7 +198,7 @@ test('a full queue makes a map, submits and graphs wait: nothing fails', async (
   )
 })
 
-test('tasks that a full queue keeps here wait with the reason limit', async (context) => {
+test('tasks that a full queue holds back here wait with the reason limit', async (context) => {
   const limits = { maxNumberOfTasksWaiting: 0, perWorkerQueueSize: 1 }
   const cluster = await SchedulerClusterCombo.start({ workers: 1, ...limits })
   context.after(() => cluster.shutdown())

@@ -1,5 +1,5 @@
-// Several started tasks in one real processor. What clients inside of tasks will do, tasks do here
-// themselves: they tell their scope that they have submitted something, and that it has ended.
+// Several started tasks in one real processor. Tasks do here what clients inside tasks do
+// otherwise: they notify their scope that they have submitted a task, and that it has ended.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { taskScopes } from '#src/runtime/task-scope.js'
 import { until } from './condition.js'
 import { pathFor, setUp } from './worker-agent-setup.js'
 
-/** What tasks of one processor share. */
+/** State that tasks of one processor share. */
 interface Shared {
   releases?: Map<string, () => void>
   runs?: string[]
@@ -32,7 +32,7 @@ const release = (name: string): string => {
 
 const runs = (): string[] => (globalThis as Shared).runs ?? []
 
-test('while a task waits for its own, another runs in the same processor', async (context) => {
+test('while a task waits for its children, another runs in the same processor', async (context) => {
   const { scheduler } = await setUp(context)
   const parent = scheduler.submit(wait, ['a'], { extension: { name: 'parent' } })
   const child = scheduler.submit(release, ['a'], { priority: 1 })
@@ -44,7 +44,7 @@ test('while a task waits for its own, another runs in the same processor', async
   assert.equal(scheduler.processorIds.size, 1)
 })
 
-test('a 1.9.9 scheduler hears of nothing, and nested tasks end all the same', async (context) => {
+test('a 1.9.9 scheduler receives no reports, and nested tasks still end', async (context) => {
   const { scheduler } = await setUp(context, {}, { features: 0 })
   const parent = scheduler.submit(wait, ['a'], { asObjects: true })
   const child = scheduler.submit(release, ['a'], { asObjects: true, priority: 1 })
@@ -84,7 +84,7 @@ test('two hundred tasks wait for each other in one processor', async (context) =
   )
 })
 
-test('when a child kills the processor, its parent runs again, but not forever', async (context) => {
+test('if a child kills the processor, its parent runs again, but not forever', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'runs')
   const once = async (file: string): Promise<number> => {
@@ -119,7 +119,7 @@ test('when a child kills the processor, its parent runs again, but not forever',
   assert.match(String((await stubborn.outcome).value), /ProcessorDiedError.*what it has submitted/)
 })
 
-test('an exception in a callback is blamed on the task whose callback it is', async (context) => {
+test('an exception in a callback is attributed to the task of the callback', async (context) => {
   const { scheduler } = await setUp(context)
   const waiting = scheduler.submit(wait, ['a'])
   await until('it waits', () => scheduler.waitsOf(waiting.id) === 1)
@@ -137,7 +137,7 @@ test('an exception in a callback is blamed on the task whose callback it is', as
   assert.equal((await waiting.outcome).status, 'success')
 })
 
-test('a waiting task that is cancelled frees its place, and its neighbours run once', async (context) => {
+test('cancelling a waiting task frees its place, and its neighbours run once', async (context) => {
   const { scheduler } = await setUp(context)
   const tasks = ['a', 'b'].map((name) => scheduler.submit(wait, [name]))
   const [a, b] = tasks
@@ -149,7 +149,7 @@ test('a waiting task that is cancelled frees its place, and its neighbours run o
   assert.equal((await b.outcome).status, 'success')
 })
 
-test('a result that is kept is not fetched by the next task', async (context) => {
+test('a kept result is not fetched by the next task', async (context) => {
   const { scheduler } = await setUp(context)
   const make = (): string => 'x'.repeat(100_000)
   const made = await scheduler.submit(make, [], { extension: { keepsResult: true } }).outcome
@@ -179,7 +179,7 @@ test('old objects are forgotten and fetched again', async (context) => {
   assert.ok(requests.length > new Set(requests).size, 'nothing was fetched twice')
 })
 
-test('what a processor shares lasts while it lives', async (context) => {
+test('values shared in a processor last as long as it lives', async (context) => {
   const { scheduler } = await setUp(context)
   const first = scheduler.submit(wait, ['a'])
   await scheduler.submit(release, ['a']).outcome

@@ -1,5 +1,5 @@
-// A real agent with real processors, and a scheduler played by the test: what the tests of workers
-// have in common.
+// A real agent with real processors, and a scheduler controlled by the test: shared by the tests of
+// workers.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -70,7 +70,7 @@ export function pathFor(context: TestContext, name: string): string {
   return join(folder, name)
 }
 
-/** The processes that this one has started and that live. Linux only. */
+/** The running processes that this one has started. Linux only. */
 export function childProcesses(): number[] {
   const text = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'latin1')
   return text.split(' ').filter(Boolean).map(Number)

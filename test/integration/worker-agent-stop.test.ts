@@ -1,4 +1,4 @@
-// How real tasks are told to stop, told that their time is over, and ended by force.
+// How real tasks are asked to stop, exceed their time limit, and are stopped by force.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -18,7 +18,7 @@ const spin = (): never => {
   for (;;);
 }
 
-/** Ends by itself when it is told to, and says in a file why. */
+/** Ends by itself on request, and writes the reason to a file. */
 const listen = async (url: string, file: string): Promise<void> => {
   const { currentTask } = (await import(url)) as Package
   const { writeFileSync } = await import('node:fs')
@@ -38,7 +38,7 @@ function isBusy(scheduler: FakeScheduler): boolean {
   return scheduler.heartbeats.at(-1)?.heartbeat.processors[0]?.hasTask === true
 }
 
-test('a task that listens is told, and its processor lives', async (context) => {
+test('a task that listens to its signal is asked to stop, and its processor survives', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'reason')
   const task = scheduler.submit(listen, [PACKAGE, path])
@@ -52,7 +52,7 @@ test('a task that listens is told, and its processor lives', async (context) => 
   assert.equal(scheduler.processorIds.size, 1)
 })
 
-test('one that listens and does not end is ended after its grace time', async (context) => {
+test('a task that listens but does not end is stopped after its grace time', async (context) => {
   const { scheduler } = await setUp(context, { cancelGraceMs: 200 })
   const path = pathFor(context, 'started')
   const deaf = async (url: string, file: string): Promise<never> => {
@@ -71,7 +71,7 @@ test('one that listens and does not end is ended after its grace time', async (c
   assert.ok(performance.now() - before >= 190)
 })
 
-test('a busy loop beside waiting tasks is ended, and those run again', async (context) => {
+test('a busy loop beside waiting tasks is stopped, and those run again', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'go')
   const wait = async (file: string): Promise<string> => {
@@ -90,7 +90,7 @@ test('a busy loop beside waiting tasks is ended, and those run again', async (co
   const stuck = scheduler.submit(loop, [`${path}.loop`])
   await until('the loop runs', () => existsSync(`${path}.loop`))
   scheduler.cancel(stuck.id, true)
-  // It waited, counts again for what it is, and waits again.
+  // It waited, is counted for its own time again, and waits again.
   await until('it waits again', () => scheduler.waitsOf(waiting.id) === 2)
   const { writeFileSync } = await import('node:fs')
   writeFileSync(path, '')
@@ -142,7 +142,7 @@ test('time in the queue does not count', async (context) => {
   else assert.equal(value, 1)
 })
 
-test('what a task says of itself reaches its agent and its scheduler', async (context) => {
+test('reports of a task reach its agent and its scheduler', async (context) => {
   const { scheduler, log } = await setUp(context, { workerNames: ['speaker'] })
   const speak = async (url: string): Promise<unknown> => {
     const task = ((await import(url)) as Package).currentTask()
@@ -163,14 +163,14 @@ test('what a task says of itself reaches its agent and its scheduler', async (co
   assert.equal(typeof line.fields['processorId'], 'number')
 })
 
-test('the memory that a task had in between is in its profile', async (context) => {
+test('the peak memory of a task is in its profile', async (context) => {
   const { scheduler } = await setUp(context)
   const peak = async (megabytes: number, forMs: number): Promise<void> => {
     const { setFlagsFromString } = await import('node:v8')
     const { runInNewContext } = await import('node:vm')
     let bytes: Uint8Array | undefined = new Uint8Array(megabytes * 1024 ** 2).fill(1)
     const end = performance.now() + forMs
-    // Nothing but a thread beside it can look meanwhile.
+    // Only another thread can measure it meanwhile.
     while (performance.now() < end) bytes[0] = 2
     bytes = undefined
     setFlagsFromString('--expose-gc')
@@ -180,7 +180,7 @@ test('the memory that a task had in between is in its profile', async (context) 
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
-  // The first raises what the kernel remembers, which then tells nothing of the second.
+  // The first raises the kernel's maximum, which then shows nothing of the second.
   await scheduler.submit(peak, [200, 0]).outcome
   const { profile } = await scheduler.submit(peak, [100, 400], { profiling: true }).outcome
   assert.ok((profile?.peakMemoryBytes ?? 0) > 80 * 1024 ** 2, String(profile?.peakMemoryBytes))
@@ -188,11 +188,11 @@ test('the memory that a task had in between is in its profile', async (context) 
 
 const skip = process.platform === 'linux' ? false : 'reads /proc'
 
-test('a spare takes the place of a processor that was killed', { skip }, async (context) => {
+test('a spare takes the place of a killed processor', { skip }, async (context) => {
   const others = new Set(childProcesses())
   const { scheduler, agent } = await setUp(context, { spareProcessors: 2 })
   const mine = (): number[] => childProcesses().filter((pid) => !others.has(pid))
-  // Until there is something to do, nobody needs them.
+  // Until there is work, spares are not needed.
   const first = (await scheduler.submit(() => process.pid, []).outcome).value
   await until('there are three processors', () => mine().length === 3)
   const path = pathFor(context, 'busy')
@@ -215,7 +215,7 @@ test('a spare takes the place of a processor that was killed', { skip }, async (
 })
 
 test(
-  'a spare that ends by itself is replaced; none is kept where none is wanted',
+  'a spare that exits by itself is replaced; none is kept where none is configured',
   { skip },
   async (context) => {
     const others = new Set(childProcesses())

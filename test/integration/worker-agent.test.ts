@@ -1,4 +1,4 @@
-// Agents and processors for real, with a scheduler played by the test.
+// Agents and processors for real, with a scheduler controlled by the test.
 
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { isAlive, until } from './condition.js'
 import { FakeScheduler } from './fake-scheduler.js'
 import { LineLogger, pathFor, setUp, type LogLine } from './worker-agent-setup.js'
 
-test('a worker shows what it is in its heartbeats', async (context) => {
+test('a worker describes itself in its heartbeats', async (context) => {
   const { scheduler } = await setUp(context, { workerNames: ['left.1'] })
   await until('two heartbeats', () => scheduler.heartbeats.length >= 2)
   const { from, heartbeat } = scheduler.heartbeats.at(-1) ?? assert.fail()
@@ -89,7 +89,7 @@ test('results and arguments of 64 MiB travel', async (context) => {
   assert.equal(total.value, size + 14)
 })
 
-test('arguments are made anew for each task', async (context) => {
+test('arguments are created anew for each task', async (context) => {
   const { scheduler } = await setUp(context)
   const grow = (list: number[]): number => list.push(0)
   const outcomes = [0, 1, 2].map(
@@ -98,7 +98,7 @@ test('arguments are made anew for each task', async (context) => {
   for (const { value } of await Promise.all(outcomes)) assert.equal(value, 3)
 })
 
-test('what cannot be read or sent fails its task, and the worker goes on', async (context) => {
+test('unreadable or unsendable values fail their task, and the worker continues', async (context) => {
   const { scheduler } = await setUp(context)
   const double = (x: number): number => 2 * x
   const good = scheduler.submit(double, [1])
@@ -130,7 +130,7 @@ test('a missing object fails its task with its id', async (context) => {
   }
 })
 
-test('heartbeats go on while user code never returns', async (context) => {
+test('heartbeats continue while user code never returns', async (context) => {
   const { scheduler } = await setUp(context)
   const path = pathFor(context, 'go')
   const spin = async (file: string): Promise<string> => {
@@ -149,7 +149,7 @@ test('heartbeats go on while user code never returns', async (context) => {
   assert.equal((await outcome).value, 'seen')
 })
 
-test('a task that takes its process down fails with how it went', async (context) => {
+test('a task that takes its process down fails with the cause', async (context) => {
   const { scheduler } = await setUp(context)
   const cases: [
     name: string,
@@ -196,7 +196,7 @@ test('a task that takes its process down fails with how it went', async (context
   assert.equal(alive.value, 'alive')
 })
 
-test('a process that a task leaves dying takes nobody else with it', async (context) => {
+test('a process that a task leaves dying affects no other task', async (context) => {
   const { scheduler } = await setUp(context)
   const bomb = (): string => {
     setImmediate(() => process.exit(7))
@@ -249,7 +249,7 @@ test('a result does not wait for a long task behind it', async (context) => {
   assert.equal((await long.outcome).value, 'long')
 })
 
-test('what tasks print is logged with their id and the name of their worker', async (context) => {
+test('output of tasks is logged with their id and the name of their worker', async (context) => {
   const { scheduler, log } = await setUp(context, { workerNames: ['printer'] })
   const print = (): void => {
     console.log('to stdout: über €')
@@ -275,7 +275,7 @@ test('what tasks print is logged with their id and the name of their worker', as
   }
 })
 
-test('force cancels a busy loop, and its neighbours are not touched', async (context) => {
+test('force cancels a busy loop, and its neighbours are not affected', async (context) => {
   const { scheduler } = await setUp(context)
   const spin = (): never => {
     for (;;);
@@ -311,7 +311,7 @@ test('force reaches a task that looked tiny and never ends', async (context) => 
   for (const { outcome } of [...before, ...behind]) assert.equal((await outcome).value, 1)
 })
 
-test('a lost connection is taken up again, with the processor that was there', async (context) => {
+test('a lost connection is restored, with the same processor', async (context) => {
   const { scheduler } = await setUp(context)
   await scheduler.submit(() => 1, []).outcome
   const worker = await scheduler.registered()
@@ -323,7 +323,7 @@ test('a lost connection is taken up again, with the processor that was there', a
   assert.equal(scheduler.processorIds.size, 1)
 })
 
-test('a user who writes into the pipes only ends his own task', async (context) => {
+test('user code that writes into the pipes ends only its own task', async (context) => {
   const { scheduler } = await setUp(context)
   const scribble = async (): Promise<void> => {
     const { writeSync } = await import('node:fs')
@@ -345,7 +345,7 @@ test('a user who writes into the pipes only ends his own task', async (context) 
   assert.equal((await scheduler.submit(() => 'alive', []).outcome).value, 'alive')
 })
 
-test('a Python task is refused in a way that Python can read', async (context) => {
+test('a Python task is refused in a form that Python can read', async (context) => {
   const { scheduler } = await setUp(context)
   const sent = scheduler.submit(() => 1, [])
   await sent.outcome
@@ -362,7 +362,7 @@ test('a Python task is refused in a way that Python can read', async (context) =
   assert.match(String(value), /^cbuiltins\nRuntimeError\n\(S'[^']+'\ntR\.$/)
 })
 
-test('stopping tells the scheduler and leaves nothing behind', async (context) => {
+test('stopping notifies the scheduler and leaves nothing behind', async (context) => {
   const { scheduler, agent } = await setUp(context, { workers: 3 })
   await scheduler.registered(3)
   const spin = (): never => {
@@ -393,7 +393,7 @@ test('a shutdown by the scheduler ends the agent', async (context) => {
   assert.deepEqual(pids.filter(isAlive), [])
 })
 
-test('without a scheduler the agent ends after its death timeout and says why', async () => {
+test('without a scheduler the agent exits after its death timeout and says why', async () => {
   const scheduler = await FakeScheduler.start()
   const { address } = scheduler
   await scheduler.close()
@@ -404,7 +404,7 @@ test('without a scheduler the agent ends after its death timeout and says why', 
   assert.match(end.reason, /700 ms/)
 })
 
-test('that there is no scheduler is said once, with the address and the reason', async (context) => {
+test('a missing scheduler is reported once, with the address and the reason', async (context) => {
   const log = new LineLogger()
   const options = { address: 'tcp://127.0.0.1:1', workers: 2, logger: log }
   const agent = await Agent.start(options)
@@ -417,14 +417,14 @@ test('that there is no scheduler is said once, with the address and the reason',
   assert.match(String(warnings[0]?.fields['reason']), /ECONNREFUSED|refused/)
 })
 
-test('stopping an agent that never got anywhere works, too', async () => {
+test('stopping an agent that never connected works, too', async () => {
   const agent = await Agent.start({ address: 'tcp://127.0.0.1:1', workers: 2 })
   await agent.stop()
   assert.deepEqual(await agent.ended, { reason: 'stopped', isFailure: false })
   await assert.rejects(agent.ready, { name: 'DisconnectedError' })
 })
 
-test('processors that cannot start are reported and tried again', async (context) => {
+test('processors that cannot start are reported and retried', async (context) => {
   const scheduler = await FakeScheduler.start()
   const log = new LineLogger()
   const { address } = scheduler
@@ -444,7 +444,7 @@ test('processors that cannot start are reported and tried again', async (context
   assert.equal(scheduler.heartbeats.length, 0)
 })
 
-test('a profile has CPU time and memory where it is asked for', async (context) => {
+test('a profile has CPU time and memory on request', async (context) => {
   const { scheduler } = await setUp(context)
   const work = (): number => {
     const lists: number[][] = []

@@ -1,4 +1,4 @@
-// Whatever happens to an agent, no process of its is left.
+// Whatever happens to an agent, none of its processes is left.
 
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -31,7 +31,7 @@ function countBusy(scheduler: FakeScheduler): number {
   return [...last.values()].filter(({ processors }) => processors[0]?.hasTask === true).length
 }
 
-test('kill -9 of the agent ends processors in a busy loop and what they have started', async (context) => {
+test('kill -9 of the agent ends processors in a busy loop and their child processes', async (context) => {
   const { scheduler, agent } = await setUp(context)
   const start = async (): Promise<number> => {
     const { spawn: run } = await import('node:child_process')

@@ -1,4 +1,4 @@
-// Our schemas compiled by capnp-es, an implementation that shares nothing with ours: done in a
+// Our schemas compiled by capnp-es, an implementation that is independent of ours: done in a
 // temporary folder at test time, so that nothing of it is kept.
 
 import { spawnSync } from 'node:child_process'
@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { ModuleKind, ScriptTarget, transpileModule } from 'typescript'
 import { repositoryPath, type Schema } from './capnp-tool.js'
 
-/** A struct, list or byte string of capnp-es; what it has depends on the schema. */
+/** A struct, list or byte string of capnp-es; its properties depend on the schema. */
 export interface EsObject {
   readonly [name: string]: unknown
 }
@@ -17,7 +17,7 @@ export interface EsObject {
 /** A class of capnp-es for a struct. */
 export type EsClass = new (...args: never[]) => EsObject
 
-/** The classes that capnp-es has made of the structs in `message.capnp`, by name. */
+/** The classes that capnp-es has generated for the structs in `message.capnp`, by name. */
 export type EsSchema = Readonly<Record<string, EsClass>>
 
 const FILES = ['annotation', 'common', 'status', 'message']

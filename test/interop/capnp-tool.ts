@@ -1,5 +1,5 @@
-// The official `capnp` tool as a judge of our bytes. Where it is not installed, the tests that need
-// it are skipped with that reason; where CI is set, they fail instead.
+// The official `capnp` tool as the reference for our bytes. If it is not installed, the tests that
+// need it are skipped with that reason; if CI is set, they fail instead.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -27,18 +27,18 @@ function hasCapnp(): boolean {
   }
 }
 
-/** Runs `capnp` with some arguments in a folder; returns what it prints. */
+/** Runs `capnp` with some arguments in a folder; returns its output. */
 export function capnp(folder: string, args: readonly string[], input: Uint8Array): Buffer {
   return execFileSync('capnp', args, {
     cwd: folder,
-    // The tool compares it with the folder that it finds itself in.
+    // The tool compares it with its own current folder.
     env: { ...process.env, PWD: folder },
     input,
     maxBuffer: 2 ** 28,
   })
 }
 
-/** A file or folder of the repository, from wherever the compiled test lies. */
+/** A file or folder of the repository, from any location of the compiled test. */
 export function repositoryPath(...parts: readonly string[]): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'protocol', 'message.capnp'))) {
@@ -53,12 +53,12 @@ export function ourSchema(): Schema {
   return { folder: repositoryPath('protocol'), file: 'message.capnp' }
 }
 
-/** The schemas of 1.9.9, without anything of ours. */
+/** The schemas of 1.9.9, without our extensions. */
 export function baseSchema(): Schema {
   return { folder: repositoryPath('test', 'interop', 'schema-1.9.9'), file: 'message.capnp' }
 }
 
-/** What the tool reads in some frames, as one value of JSON each. */
+/** The tool's reading of some frames, as one value of JSON each. */
 export function toJson(schema: Schema, frames: readonly Uint8Array[]): readonly unknown[] {
   const args = ['convert', '--short', 'binary:json', schema.file, 'Message']
   const output = capnp(schema.folder, args, Buffer.concat(frames)).toString('utf8')
@@ -69,8 +69,8 @@ export function toJson(schema: Schema, frames: readonly Uint8Array[]): readonly 
 }
 
 /**
- * What the tool writes for some values of JSON, as one frame each. It looks for the end of a value
- * by brackets, quotes and comments in the wrong way, so there must be none of those in texts.
+ * The tool's encoding of some values of JSON, as one frame each. It looks for the end of a value by
+ * brackets, quotes and comments in the wrong way, so that texts must not contain these.
  */
 export function fromJson(schema: Schema, values: readonly unknown[]): readonly Uint8Array[] {
   const args = ['convert', 'json:binary', schema.file, 'Message']
@@ -78,7 +78,7 @@ export function fromJson(schema: Schema, values: readonly unknown[]): readonly U
   return splitFrames(capnp(schema.folder, args, Buffer.from(input)))
 }
 
-/** Copies of frames in segments of so many words: with as many far pointers as can be had. */
+/** Copies of frames in segments of this many words: with as many far pointers as possible. */
 export function segmented(
   frames: readonly Uint8Array[],
   segmentWords: number,
@@ -87,7 +87,7 @@ export function segmented(
   return splitFrames(capnp(repositoryPath(), args, Buffer.concat(frames)))
 }
 
-/** Messages that follow each other, apart. */
+/** Splits consecutive messages. */
 export function splitFrames(stream: Buffer): readonly Buffer[] {
   const frames: Buffer[] = []
   let at = 0

@@ -1,5 +1,5 @@
-// Messages as real 1.9.9 processes put them on the wire, and what they say. Data, without checks: for
-// the tests here, and for other implementations of docs/protocol.md to compare with.
+// Messages as real 1.9.9 processes encode them, and their content. Data, without checks: for the
+// tests here, and for other implementations of docs/protocol.md to compare with.
 
 import { createHash } from 'node:crypto'
 import { NO_BYTES } from '#src/base/bytes.js'
@@ -68,7 +68,7 @@ function latin1(text: string): Buffer {
   return Buffer.from(text, 'latin1')
 }
 
-/** Bytes from hex digits; anything else between them is layout. */
+/** Bytes from hex digits; all other characters are layout. */
 function hex(text: string): Buffer {
   return Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
 }

@@ -1,5 +1,5 @@
-// libzmq as a peer, by the package `zeromq`, which scripts/peers.mjs has installed. What the tests
-// use of it is declared here, for the compiler does not see the folder where it is.
+// libzmq as a peer, through the package `zeromq`, installed by scripts/peers.mjs. The parts that
+// tests use are declared here, because the compiler does not see its folder.
 
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ import { ROOT } from './program.js'
 const FOLDER = join(ROOT, '.peers/libzmq')
 const isMissing = !existsSync(join(FOLDER, 'made-of'))
 
-/** A test that needs libzmq: left out, with a line that says so, where it is not. */
+/** A test that needs libzmq: skipped, with a line that says so, if it is missing. */
 export function libzmqTest(name: string, run: (t: TestContext) => Promise<void>): void {
   test(name, { skip: isMissing && 'no libzmq: node scripts/peers.mjs' }, run)
 }
@@ -20,11 +20,11 @@ export type Message = Buffer
 
 type Sent = string | Buffer
 
-/** What all sockets have. */
+/** The methods of all sockets. */
 export interface Socket {
   readonly closed: boolean
   linger: number
-  /** Where it listens. */
+  /** The address on which it listens. */
   readonly lastEndpoint: string | null
   bind(address: string): Promise<void>
   connect(address: string): void
@@ -62,7 +62,7 @@ export const Subscriber: SocketClass<Subscriber> = socketClass('Subscriber')
 export const XPublisher: SocketClass<XPublisher> = socketClass('XPublisher')
 export const XSubscriber: SocketClass<XSubscriber> = socketClass('XSubscriber')
 
-/** A class of the package; without the package, one of which nothing can be made. */
+/** A class of the package; without the package, one that cannot be instantiated. */
 function socketClass<S>(name: string): SocketClass<S> {
   if (isMissing) {
     return class {

@@ -42,7 +42,7 @@ const bytes = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ maxLeng
 const latin1 = fc
   .oneof(fc.uint8Array({ minLength: 16, maxLength: 24 }), fc.uint8Array({ maxLength: 60 }))
   .map((array) => Buffer.from(array).toString('latin1'))
-/** Mostly plain, as some tools cannot take all of the others. */
+/** Mostly plain, because some tools do not support all of the others. */
 const text = fc.oneof(
   { weight: 8, arbitrary: fc.stringMatching(/^[\w.: -]{0,20}$/) },
   { weight: 1, arbitrary: fc.string({ maxLength: 20 }) },
@@ -70,7 +70,7 @@ const resource: fc.Arbitrary<Resource> = fc.record({ cpu: uint16, rss: uint64 })
 
 const capability: fc.Arbitrary<TaskCapability> = fc.record({ name: text, value: int64 })
 
-/** Often empty, so that structs are met in both of their sizes. */
+/** Often empty, so that structs occur in both of their sizes. */
 const capabilities = fc.oneof(fc.constant<readonly TaskCapability[]>([]), list(capability))
 const features = fc.oneof(fc.constant(0), fc.constant(1), uint64)
 const runtime = fc.oneof(fc.constant(''), text)
@@ -131,7 +131,7 @@ const worker: fc.Arbitrary<WorkerStatus> = fc.record({
 
 const messageCounts = list(fc.record({ client: text, number: uint32 }))
 
-/** Without -0: the text form in which the `capnp` tool tells numbers has but one zero. */
+/** Without -0: the `capnp` tool's text form of numbers has only one zero. */
 const float64 = fc.double({ noNaN: true }).map((value) => (value === 0 ? 0 : value))
 
 const attempt: fc.Arbitrary<TaskAttempt> = fc.record({
@@ -182,7 +182,7 @@ const waitingCount: fc.Arbitrary<WaitingCount> = fc.record({
 
 const taskError: fc.Arbitrary<TaskError> = fc.record({ name: text, message: text, stack: text })
 
-/** What events and failures have in common. */
+/** The common fields of events and failures. */
 const endedTask = {
   taskId: taskIds,
   name: text,

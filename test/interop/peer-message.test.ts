@@ -1,4 +1,4 @@
-// `scaler-ts/protocol`, as somebody uses it who writes another peer.
+// `scaler-ts/protocol`, as used by the author of another peer.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -21,7 +21,7 @@ function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-/** Ids and byte strings as they are given by others: nothing but that. */
+/** Ids and byte strings as others pass them: plain arrays only. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Uint8Array.from(value)
   if (Array.isArray(value)) return value.map(plain)
@@ -129,7 +129,7 @@ describe('messages for other peers', () => {
     })
   }
 
-  test('what is no frame is a ProtocolError', () => {
+  test('bytes that are not a frame cause a ProtocolError', () => {
     for (const bytes of [null, undefined, 'x', 5, new ArrayBuffer(8), [], new Uint8Array(3)]) {
       assert.throws(() => decode(bytes as Uint8Array), ProtocolError)
     }

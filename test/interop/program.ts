@@ -1,5 +1,5 @@
-// Programs of another implementation, or ours as commands: started in a process group of their own,
-// with a folder of their own for what they log and leave, and ended with all they have started.
+// Programs of another implementation, or our own commands: started in a process group of their own,
+// with a folder of their own for logs and files, and ended with all their child processes.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,25 +15,28 @@ export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** A program that runs in the background. */
 export interface Program {
-  /** What it and all that it has started wrote to stdout and stderr. */
+  /** The stdout and stderr of it and all its child processes. */
   log(): string
   /** Whether the program itself still runs. */
   isRunning(): boolean
-  /** Resolves to what `pattern` finds in the log; rejects when it is not there in time. */
+  /** Resolves to the match of `pattern` in the log; rejects if there is none in time. */
   logged(pattern: RegExp, deadlineMs?: number): Promise<RegExpExecArray>
   /** Sends a signal to the program itself. */
   signal(signal: NodeJS.Signals): void
-  /** The exit code once it has ended; rejects when it does not in time. */
+  /** The exit code once it has ended; rejects if it does not end in time. */
   exitCode(deadlineMs?: number): Promise<number | undefined>
 }
 
 const DEADLINE_MS = 60_000
 
-/** Starts a program. It and all that it has started are gone when the test ends, however it ends. */
+/**
+ * Starts a program. It and all its child processes are ended with the test, whatever its outcome.
+ */
 export function startProgram(t: TestContext, command: string, args: readonly string[]): Program {
   const folder = mkdtempSync(join(tmpdir(), 'p-'))
   const path = join(folder, 'log')
-  // A file, not a pipe: the Python commands open /dev/stdout by name, which a socket cannot be.
+  // A file, not a pipe: the Python commands open /dev/stdout by name, which is impossible for a
+  // socket.
   const file = openSync(path, 'a')
   const child = spawn(command, args, {
     detached: true,

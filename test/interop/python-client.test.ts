@@ -8,7 +8,7 @@ import { until } from '../integration/condition.js'
 import { startCommand, type Program } from './program.js'
 import { pythonTest, startPythonCluster, startScript } from './python.js'
 
-/** Our scheduler as a command, and where it listens. */
+/** Our scheduler as a command, and its address. */
 interface OurScheduler {
   readonly scheduler: Program
   readonly address: string
@@ -22,7 +22,7 @@ async function startOurScheduler(t: TestContext): Promise<OurScheduler> {
   return { scheduler, address, monitorAddress }
 }
 
-/** What a session prints when everything went as it goes on a Python scheduler. */
+/** The output of a session that works as on a Python scheduler. */
 const EXPECTED = {
   submit: 4,
   submit_by_value: true,
@@ -34,7 +34,7 @@ const EXPECTED = {
   after_error: 2,
 }
 
-/** Runs a script as a client to its end and returns what it saw. */
+/** Runs a script as a client to its end and returns its output. */
 async function session(t: TestContext, address: string, script: string): Promise<unknown> {
   const client = startScript(t, script, address)
   const [, text = ''] = await client.logged(/session (.*)\n/)
@@ -42,7 +42,7 @@ async function session(t: TestContext, address: string, script: string): Promise
   return JSON.parse(text)
 }
 
-/** The newest status that the scheduler publishes and that is as wanted. */
+/** The next status of the scheduler that matches. */
 async function status(
   t: TestContext,
   monitorAddress: string,
@@ -106,7 +106,7 @@ pythonTest('graphs of a Python client run on our scheduler', async (t) => {
     reference: { m: 100_001 },
     large: 50_000,
     chain: { n300: 300, n7: 7 },
-    // Unlike on their own scheduler, a failure fails what depends on it and nothing else.
+    // Unlike on their own scheduler, a failure fails its dependants and nothing else.
     failing: { b: error, c: error, d: error, s: 1, good: 2 },
     after: 2,
   })

@@ -1,5 +1,5 @@
-// Our client and our workers on the scheduler of Python Scaler 1.9.9, which a single message that it
-// does not expect would end.
+// Our client and our workers on the scheduler of Python Scaler 1.9.9, which exits after a single
+// message that it does not expect.
 
 import assert from 'node:assert/strict'
 import { Client, ProcessorDiedError, SerializeError, TaskCancelledError } from 'scaler-ts'
@@ -52,7 +52,7 @@ pythonTest('our client and two of our workers work on a Python scheduler', async
   await scheduler.logged(/worker .* disconnected[^]*worker .* disconnected/)
   await cluster.exitCode()
   assertUnharmed(scheduler)
-  // Where tasks are cancelled it may complain: it cannot tell a late result from a wrong one.
+  // When tasks are cancelled it may log errors: it cannot tell a late result from a wrong one.
   assert.doesNotMatch(scheduler.log(), /\[(EROR|WARN)\]/)
 })
 
@@ -83,7 +83,7 @@ pythonTest('what goes wrong at our end does not harm a Python scheduler', async 
   assertUnharmed(scheduler)
 })
 
-/** It runs on and nothing has failed inside it. */
+/** It keeps running and nothing has failed inside it. */
 function assertUnharmed(scheduler: Program): void {
   assert.ok(scheduler.isRunning())
   assert.doesNotMatch(scheduler.log(), /\[CTIC\]|Traceback/)

@@ -1,4 +1,5 @@
-// The Python Scaler 1.9.9 as a peer, from the virtual environment that scripts/python-venv.mjs makes.
+// The Python Scaler 1.9.9 as a peer, from the virtual environment that scripts/python-venv.mjs
+// creates.
 
 import { existsSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -10,7 +11,7 @@ import { ROOT, startProgram, type Program } from './program.js'
 const BIN = join(ROOT, '.venv-interop/bin')
 const isMissing = !existsSync(join(ROOT, '.venv-interop/made-of'))
 
-/** A test that needs the Python Scaler: left out, with a line that says so, where it is not. */
+/** A test that needs the Python Scaler: skipped, with a line that says so, if it is missing. */
 export function pythonTest(name: string, run: (t: TestContext) => Promise<void>): void {
   const skip = isMissing && 'no Python Scaler: node scripts/python-venv.mjs'
   test(name, { skip, timeout: 180_000 }, run)
@@ -40,7 +41,7 @@ export async function startPythonScheduler(
       await scheduler.logged(/StatusReporter: started/)
       return { scheduler, address }
     } catch (error) {
-      // It does not tell a port that the system chose, so somebody may have been faster.
+      // It does not report a port that the system chose, so that another process may take it first.
       if (attempt === 3 || !scheduler.log().includes('Address already in use')) throw error
     }
   }

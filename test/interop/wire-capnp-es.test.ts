@@ -13,7 +13,7 @@ import { anyMessage } from './message-arbitrary.js'
 
 const RUNS = { numRuns: 300 }
 
-/** The enumerants of the fields that have some, by their numbers. */
+/** The enumerants of the fields that have them, by their numbers. */
 const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   status: [
     'success',
@@ -49,7 +49,7 @@ const ENUMERANTS: Readonly<Record<string, readonly string[]>> = {
   stream: ['stdout', 'stderr'],
 }
 
-/** The lists and byte strings of capnp-es, as far as they are used here. */
+/** The methods of capnp-es lists and byte strings that are used here. */
 interface EsList {
   readonly length: number
   get(index: number): unknown
@@ -69,7 +69,7 @@ function camelCase(name: string): string {
   return name.toLowerCase().replaceAll(/_./g, (text) => text.charAt(1).toUpperCase())
 }
 
-/** Reads a value of capnp-es in the shape of one of ours. */
+/** Reads a value of capnp-es in the form of one of ours. */
 function fromEs(value: unknown, like: unknown, key: string): unknown {
   const names = ENUMERANTS[key]
   if (Array.isArray(like)) {
@@ -176,8 +176,9 @@ describe('capnp-es', { skip: skipWithoutCapnp() }, () => {
   }
 
   /**
-   * In a list whose structs are shorter than in the schema, capnp-es reads numbers behind their end:
-   * our tasks of a graph are, unless one of them has a field that 1.9.9 does not have.
+   * In a list with structs that are shorter than in the schema, capnp-es reads numbers after their
+   * end: this happens for our tasks of a graph, unless one of them has a field that 1.9.9 does not
+   * have.
    */
   function canRead(message: Message): boolean {
     if (message.kind !== 'graphTask' || message.graph.length === 0) return true

@@ -36,7 +36,7 @@ function someMessages(): readonly Message[] {
   ]
 }
 
-/** Runs a check for each message; a failure says which message of which seed. */
+/** Runs a check for each message; a failure names the message and the seed. */
 function forEach(
   messages: readonly Message[],
   check: (message: Message, index: number) => void,
@@ -51,8 +51,8 @@ function forEach(
 }
 
 /**
- * Asserts that the tool's JSON says the same as our value. In JSON bytes are lists of numbers, so
- * are ids; numbers of 64 bits are texts; a null pointer is not there.
+ * Asserts that the tool's JSON equals our value. In JSON bytes are lists of numbers, so are ids;
+ * numbers of 64 bits are texts; null pointers are missing.
  */
 function assertSame(json: unknown, value: unknown, path: string): void {
   if (value instanceof Uint8Array) {
@@ -93,8 +93,8 @@ function assertSameMessage(json: unknown, message: Message): void {
 }
 
 /**
- * The frame with its only segment as the third one, of which the first one knows by a far pointer
- * to a landing pad of two words in the second.
+ * The frame with its only segment as the third one, to which the first one has a far pointer,
+ * through a landing pad of two words in the second.
  */
 function behindDoubleFarPointer(frame: Uint8Array): Buffer {
   const content = asBuffer(frame).subarray(8)
@@ -113,7 +113,7 @@ function behindDoubleFarPointer(frame: Uint8Array): Buffer {
   return Buffer.concat([head, content])
 }
 
-/** Asserts that we read what the tool writes for the values that it has read in our messages. */
+/** Asserts that we can read the tool's encoding of the values that it has read in our messages. */
 function assertReadBack(
   schema: Schema,
   messages: readonly Message[],
@@ -137,14 +137,14 @@ function assertReadBack(
 }
 
 describe('the capnp tool', { skip: skipWithoutCapnp() }, () => {
-  test('reads what we write', () => {
+  test('reads our encoding', () => {
     const messages = someMessages()
     const values = toJson(ourSchema(), messages.map(encode))
     assert.equal(values.length, messages.length)
     forEach(messages, (message, index) => assertSameMessage(values[index], message))
   })
 
-  test('writes what we read', () => {
+  test('writes an encoding that we read', () => {
     assertReadBack(ourSchema(), someMessages(), (message) => message)
   })
 
@@ -160,7 +160,7 @@ describe('the capnp tool', { skip: skipWithoutCapnp() }, () => {
     })
   }
 
-  test('reads double far pointers as we do', () => {
+  test('reads double far pointers like ours', () => {
     const messages = someMessages()
     const frames = messages.map((message) => behindDoubleFarPointer(encode(message)))
     const values = toJson(ourSchema(), frames)
@@ -170,7 +170,7 @@ describe('the capnp tool', { skip: skipWithoutCapnp() }, () => {
     })
   })
 
-  test('reads our extended messages by the 1.9.9 schema, without what it does not know', () => {
+  test('reads our extended messages with the 1.9.9 schema, without the extensions', () => {
     const messages = someMessages().filter((message) => !hasNewEnumerant(message))
     const values = toJson(baseSchema(), messages.map(encode))
     forEach(messages, (message, index) =>
@@ -178,7 +178,7 @@ describe('the capnp tool', { skip: skipWithoutCapnp() }, () => {
     )
   })
 
-  test('writes messages by the 1.9.9 schema that we read with empty extensions', () => {
+  test('writes messages with the 1.9.9 schema that we read with empty extensions', () => {
     const messages = someMessages().filter((message) => !hasNewEnumerant(message))
     assertReadBack(baseSchema(), messages, emptied)
   })
@@ -210,7 +210,9 @@ function isExtension(message: Message, field: string): boolean {
   return EXTENSIONS[message.kind]?.includes(field) === true
 }
 
-/** Whether no text in a value of JSON has quotes, brackets, comments or what else is special there. */
+/**
+ * Whether no text in a value of JSON has quotes, brackets, comments or other special characters.
+ */
 function isPlain(json: unknown): boolean {
   if (typeof json === 'string') return /^[\w.: -]*$/.test(json)
   return typeof json !== 'object' || json === null || Object.values(json).every(isPlain)

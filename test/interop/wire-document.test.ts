@@ -1,4 +1,4 @@
-// docs/protocol.md: what refers to it, and what it refers to, is there.
+// docs/protocol.md: all references to it, and all its own references, have targets.
 
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,14 +9,14 @@ import { repositoryPath } from './capnp-tool.js'
 const DOCUMENT = repositoryPath('docs', 'protocol.md')
 const text = readFileSync(DOCUMENT, 'utf8')
 
-/** The anchors that headings get, and those that are written out. */
+/** The anchors of headings, and explicit ones. */
 function anchors(): ReadonlySet<string> {
   const headings = [...text.matchAll(/^#+ (.*)$/gm)].map((match) => slug(match[1] ?? ''))
   const explicit = [...text.matchAll(/<a id="([\w-]+)">/g)].map((match) => match[1] ?? '')
   return new Set([...headings, ...explicit])
 }
 
-/** As GitHub makes them: lower case, hyphens for spaces, no other signs. */
+/** Like GitHub: lower case, hyphens for spaces, no other punctuation. */
 function slug(heading: string): string {
   return heading
     .toLowerCase()

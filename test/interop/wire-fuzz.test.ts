@@ -1,5 +1,5 @@
-// Valid messages, damaged at random: reading them ends with a message or a ProtocolError, whatever
-// they have become. TEST_FUZZ_RUNS asks for more, TEST_SEED for the same again.
+// Valid messages, damaged at random: reading them ends with a message or a ProtocolError.
+// TEST_FUZZ_RUNS sets the number, TEST_SEED repeats a run.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -145,7 +145,7 @@ function sources(): readonly Buffer[] {
   return all.filter((bytes) => bytes.length <= 4096)
 }
 
-/** The message in the bytes; undefined where they are refused as they should be. */
+/** The message in the bytes; undefined if they are refused with the right error. */
 function read(bytes: Uint8Array): Message | undefined {
   try {
     return decode(bytes)
@@ -166,7 +166,7 @@ describe('damaged messages', () => {
         const message = read(bytes)
         if (message === undefined) continue
         readable += 1
-        // What has been read can be written, and is the same then.
+        // A message that was read can be written, and is the same again.
         if (run % 16 === 0) checkRewritten(message)
       } catch (error) {
         const text = `run ${run} of TEST_SEED=${SEED}: ${bytes.toString('hex')}`

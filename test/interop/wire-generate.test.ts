@@ -1,5 +1,5 @@
-// The generator: what is committed is what it writes, it notices when that is not so, and it does
-// without the capnp tool where nothing has to be written.
+// The generator: its output equals the committed files, it reports differences, and it works
+// without the capnp tool if nothing has to be written.
 
 import assert from 'node:assert/strict'
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
@@ -40,27 +40,23 @@ describe('npm run generate', () => {
     return spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', env })
   }
 
-  test(
-    'notices what has drifted, and writes what is committed',
-    { skip: skipWithoutCapnp() },
-    () => {
-      const code = join(folder, 'src/wire/generated/status.ts')
-      const document = join(folder, 'docs/protocol.md')
-      const before = [readFileSync(code, 'utf8'), readFileSync(document, 'utf8')]
-      appendFileSync(code, '// drift\n')
-      writeFileSync(document, withWrongPlace(readFileSync(document, 'utf8')))
-      const check = generate(['--check'])
-      assert.equal(check.status, 1)
-      assert.match(
-        check.stderr,
-        /^generate-wire: src\/wire\/generated\/status\.ts is out of date; .*\ngenerate-wire: docs\/protocol\.md is out of date; .*\n$/,
-      )
-      assert.equal(generate([]).status, 0)
-      assert.deepEqual([readFileSync(code, 'utf8'), readFileSync(document, 'utf8')], before)
-    },
-  )
+  test('reports differences, and writes the committed files', { skip: skipWithoutCapnp() }, () => {
+    const code = join(folder, 'src/wire/generated/status.ts')
+    const document = join(folder, 'docs/protocol.md')
+    const before = [readFileSync(code, 'utf8'), readFileSync(document, 'utf8')]
+    appendFileSync(code, '// drift\n')
+    writeFileSync(document, withWrongPlace(readFileSync(document, 'utf8')))
+    const check = generate(['--check'])
+    assert.equal(check.status, 1)
+    assert.match(
+      check.stderr,
+      /^generate-wire: src\/wire\/generated\/status\.ts is out of date; .*\ngenerate-wire: docs\/protocol\.md is out of date; .*\n$/,
+    )
+    assert.equal(generate([]).status, 0)
+    assert.deepEqual([readFileSync(code, 'utf8'), readFileSync(document, 'utf8')], before)
+  })
 
-  test('says that it was skipped where there is no capnp tool', () => {
+  test('says that it was skipped if there is no capnp tool', () => {
     const check = generate(['--check'], { PATH: join(folder, 'nothing') })
     assert.equal(check.status, 0)
     assert.match(check.stdout, /^generate-wire: skipped, .*\n$/)
@@ -68,7 +64,7 @@ describe('npm run generate', () => {
   })
 })
 
-/** The document with a field where it is not. */
+/** The document with a field in a wrong place. */
 function withWrongPlace(text: string): string {
   const at = text.indexOf('pointer 0', text.indexOf('## Schemas'))
   assert.ok(at > 0)

@@ -7,7 +7,7 @@ import { decode, encode, encodeFrame, type Message } from '#src/wire/message.js'
 import { comparable } from './comparable.js'
 import { GOLDEN_MESSAGES, goldenTwoSegments } from './golden-messages.js'
 
-/** The message without the frame that it came from, so that it has to be encoded. */
+/** The message without its source frame, so that it has to be encoded. */
 function fresh(message: Message): Message {
   return { ...message, bytes: undefined }
 }

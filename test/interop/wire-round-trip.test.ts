@@ -1,4 +1,4 @@
-// Properties of the codec by itself: whatever is encoded decodes to the same.
+// Properties of the codec by itself: encoding and decoding returns the same message.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -16,7 +16,7 @@ function frameOf(message: Message): Uint8Array {
 }
 
 describe('any message', () => {
-  test('decodes to what was encoded', () => {
+  test('decodes to the encoded message', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         assert.deepEqual(comparable(decode(encode(message))), comparable(message))
@@ -25,7 +25,7 @@ describe('any message', () => {
     )
   })
 
-  test('decodes from a position that is no multiple of 8', () => {
+  test('decodes from a position that is not a multiple of 8', () => {
     fc.assert(
       fc.property(anyMessage, fc.integer({ min: 1, max: 7 }), (message, offset) => {
         const frame = Buffer.concat([Buffer.alloc(offset, 0xff), encode(message)]).subarray(offset)
@@ -45,7 +45,7 @@ describe('any message', () => {
     )
   })
 
-  test('is the same with something behind its last segment', () => {
+  test('is the same with extra bytes after its last segment', () => {
     fc.assert(
       fc.property(anyMessage, fc.integer({ min: 1, max: 5 }), (message, words) => {
         const frame = Buffer.concat([encode(message), Buffer.alloc(words * 8, 0xff)])
@@ -78,7 +78,7 @@ describe('any message', () => {
     )
   })
 
-  test('is sent on as the bytes that it came from', () => {
+  test('is sent on as the bytes in which it arrived', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         const frame = encode(message)

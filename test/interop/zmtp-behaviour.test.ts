@@ -1,5 +1,5 @@
-// What a table of messages cannot show, against libzmq: identities, subscriptions, restarts of either
-// side, heartbeats, and the other socket types that may talk to ours.
+// Behaviour beyond a table of messages, against libzmq: identities, subscriptions, restarts of
+// either side, heartbeats, and the other socket types that may talk to ours.
 
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
@@ -367,7 +367,7 @@ function ourSub(
   return { sub, received }
 }
 
-/** Binds the address of a socket of libzmq that was closed; its thread may still be about it. */
+/** Binds the address of a closed libzmq socket; its thread may not have released it yet. */
 async function bindAgain(socket: Router | Publisher, address: string): Promise<void> {
   const deadline = Date.now() + 10_000
   for (;;) {

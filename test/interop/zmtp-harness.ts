@@ -1,4 +1,4 @@
-// Pairs of one socket of ours and one of libzmq's, so that the same rows can be run over each.
+// Pairs of one socket of ours and one of libzmq's, so that the same rows can run over each.
 
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -11,7 +11,7 @@ import { SubSocket } from '#src/transport/sub.js'
 import { EventLog, tempDir } from '../integration/transport-harness.js'
 import { Dealer, Publisher, Router, Subscriber, type Socket } from './libzmq.js'
 
-/** What carries the bytes. */
+/** The kind of connection. */
 export type Carrier = 'tcp' | 'ipc'
 
 export const CARRIERS: readonly Carrier[] = ['tcp', 'ipc']
@@ -39,7 +39,7 @@ export function freeAddress(t: TestContext, carrier: Carrier): string {
   return carrier === 'tcp' ? 'tcp://127.0.0.1:0' : `ipc://${join(tempDir(t), 's')}`
 }
 
-/** Binds a libzmq socket and returns where it listens. */
+/** Binds a libzmq socket and returns its address. */
 export async function bindTheirs(
   socket: Router | Publisher | Dealer,
   address: string,
@@ -58,7 +58,7 @@ export function closing<S extends Socket>(t: TestContext, socket: S): S {
   return socket
 }
 
-/** Collects what a libzmq socket receives, without its first `skipped` frames, until it is closed. */
+/** Collects messages of a libzmq socket, without its first `skipped` frames, until it is closed. */
 export function collect(
   socket: AsyncIterable<Buffer[]>,
   skipped = 0,
@@ -210,7 +210,7 @@ export async function ourSubTheirPub(t: TestContext, carrier: Carrier): Promise<
   }
 }
 
-/** Publishes until something arrives: a publisher of libzmq does not tell who has subscribed. */
+/** Publishes until a message arrives: a libzmq publisher does not report its subscribers. */
 export async function untilSubscribed(pub: Publisher, received: EventLog<Frames>): Promise<void> {
   received.events.length = 0
   const isSubscribed = (): boolean => received.events.length > 0

@@ -19,7 +19,7 @@ import {
 interface Role {
   readonly name: string
   readonly open: (t: TestContext, carrier: Carrier) => Promise<Pair>
-  /** Who sends. */
+  /** The sender. */
   readonly senders: readonly Side[]
 }
 
@@ -79,7 +79,7 @@ for (const carrier of CARRIERS) {
   }
 }
 
-/** As `deepEqual`, which takes seconds for megabytes. */
+/** Like `deepEqual`, which takes seconds for megabytes. */
 function assertSame(got: readonly Frames[], expected: readonly Frames[]): void {
   assert.equal(got.length, expected.length)
   for (const [index, frames] of expected.entries()) {

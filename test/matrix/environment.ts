@@ -1,12 +1,12 @@
-// The ways to run JavaScript that the matrix knows: how the files of the program are made, and what
-// runs them.
+// The ways to run JavaScript in the matrix: how the files of the program are built, and what runs
+// them.
 
 import type { Feature } from './kit/case.js'
 
 /** A Node by its major version. */
 export type NodeMajor = 20 | 22 | 24 | 26
 
-/** How the files are made of the sources; environments with the same name share them. */
+/** How the files are built from the sources; environments with the same name share them. */
 export interface Tree {
   /** Also the name of their folder. */
   readonly name: string
@@ -23,7 +23,7 @@ export interface Tree {
         readonly kind: 'esbuild'
         /** Options of its command line, without dashes. */
         readonly options: readonly string[]
-        /** Packages become part of the bundle, too. */
+        /** Whether packages are part of the bundle, too. */
         readonly hasPackages?: true
       }
 }
@@ -33,7 +33,7 @@ export interface Environment {
   readonly name: string
   readonly node: NodeMajor
   readonly tree: Tree
-  /** What runs the program beside Node. */
+  /** The runner, if it is not Node alone. */
   readonly runner?: 'tsx' | 'vitest-4' | 'vitest-5'
   readonly flags?: readonly string[]
 }
@@ -117,7 +117,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
   ...VITEST,
 ]
 
-/** What a program of the tree cannot have. */
+/** Features that a program of the tree cannot have. */
 export function lacksOf({ format, make }: Tree): readonly Feature[] {
   const isBundle = make.kind === 'esbuild'
   const lacks: Feature[] = []
@@ -125,8 +125,8 @@ export function lacksOf({ format, make }: Tree): readonly Feature[] {
   if (isBundle) lacks.push('files')
   if (make.kind === 'source' && make.hasTsImports !== true) lacks.push('names')
   if (isBundle && make.hasPackages) lacks.push('packages')
-  // An ES module is strict, whatever was put into it; and esbuild, which is inside of tsx too, makes
-  // CommonJS of modules that is not.
+  // An ES module is strict, whatever was bundled into it; and esbuild, which is inside tsx too,
+  // makes sloppy CommonJS from modules.
   if (isBundle && format === 'esm') lacks.push('sloppy')
   if (make.kind !== 'tsc' && format === 'cjs') lacks.push('strict')
   return lacks

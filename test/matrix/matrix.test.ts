@@ -1,5 +1,5 @@
-// The same cases in every way to run JavaScript: each must give what the function gives when it is
-// simply called, or be refused where it says so. Never anything else.
+// The same cases in every way to run JavaScript: each must give the same as a local call of the
+// function, or be refused if it allows that. Never anything else.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -11,10 +11,12 @@ import { missingPeers, neededPeers } from './peer.js'
 import { casesWith, failuresOf, tableOf } from './table.js'
 import { ROOT, Workplace } from './workplace.js'
 
-/** Environments at a time: each is one program at work, for it waits for its far side. */
+/**
+ * Environments at the same time: each keeps one process busy, because it waits for its far side.
+ */
 const CONCURRENCY = 2
 
-/** How many of those that need nothing are tried without `--all`. */
+/** The number of environments without requirements that are tried without `--all`. */
 const SHORT_COUNT = 2
 
 const wanted = isShort

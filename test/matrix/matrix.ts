@@ -1,4 +1,4 @@
-// Runs the cases in environments and gathers what they report.
+// Runs the cases in environments and gathers their reports.
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Workplace } from './workplace.js'
 /** A program that runs longer has failed. Generous. */
 const DEADLINE_MS = 240_000
 
-/** What is asked of an environment. */
+/** The request to an environment. */
 export interface Asked {
   readonly mode: Order['mode']
   readonly hasSmoke: boolean
@@ -20,12 +20,12 @@ export interface Asked {
   readonly words: readonly string[]
 }
 
-/** What came of an environment. */
+/** The outcome of an environment. */
 export interface EnvironmentReport {
   readonly environment: Environment
-  /** Undefined if the program has not come to its end. */
+  /** Undefined if the program has not finished. */
   readonly report: Report | undefined
-  /** What the program has printed. */
+  /** The output of the program. */
   readonly output: string
   readonly durationMs: number
 }
@@ -66,7 +66,7 @@ function argumentsOf({ tree, runner, flags }: Environment, folder: string): read
   return [vitest, 'run', '--root', folder, '--globals', '--pool', 'forks', '--reporter', 'dot']
 }
 
-/** Runs a program to its end and returns what it has printed. */
+/** Runs a program to its end and returns its output. */
 function outputOf(
   command: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-// What scripts/peers.mjs has installed for the matrix, and what is missing.
+// The programs that scripts/peers.mjs has installed for the matrix, and the missing ones.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,12 +13,12 @@ export function peerFile(peer: string, path: string): string {
   return join(ROOT, '.peers', peer, path)
 }
 
-/** The program `node` of a version: the one that runs this, or a peer. */
+/** The program `node` of a version: the running one, or a peer. */
 export function nodeOf(major: NodeMajor): string {
   return major === OWN_MAJOR ? process.execPath : peerFile(`node-${major}`, 'node')
 }
 
-/** What makes Node run TypeScript by tsx. */
+/** The option that makes Node run TypeScript through tsx. */
 export function tsxFlags(): readonly string[] {
   const loader = peerFile('tools', 'node_modules/tsx/dist/loader.mjs')
   return ['--import', pathToFileURL(loader).href]
@@ -33,7 +33,7 @@ export function neededPeers({ node, tree, runner }: Environment): readonly strin
   return needed
 }
 
-/** Those of them that are not there. */
+/** Those of them that are missing. */
 export function missingPeers(environment: Environment): readonly string[] {
   return neededPeers(environment).filter((name) => !existsSync(peerFile(name, 'made-of')))
 }

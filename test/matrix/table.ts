@@ -1,11 +1,11 @@
-// What came of a run of the matrix, as text.
+// The outcome of a run of the matrix, as text.
 
 import type { Outcome, Result } from './kit/case.js'
 import type { EnvironmentReport } from './matrix.js'
 
 const RESULTS: readonly Result[] = ['right', 'refused', 'declined', 'failed', 'not run']
 
-/** A Markdown table: a row for each environment, the numbers of cases by what came of them. */
+/** A Markdown table: a row for each environment, with the number of cases by outcome. */
 export function tableOf(reports: readonly EnvironmentReport[]): string {
   const all = Math.max(...reports.map(({ report }) => report?.cases.length ?? 0))
   const rows = reports.map(({ environment, report }) => [
@@ -16,7 +16,7 @@ export function tableOf(reports: readonly EnvironmentReport[]): string {
   return markdown(['environment', 'Node', ...RESULTS], rows)
 }
 
-/** Cases that a program does not even have count as not run. */
+/** Cases that a program does not contain count as not run. */
 function countsOf(cases: readonly Outcome[], all: number): readonly string[] {
   const counts = RESULTS.map((wanted) => cases.filter(({ result }) => result === wanted).length)
   return counts.map((count, index) => {
@@ -67,7 +67,7 @@ export function casesWith(
     .join('\n')
 }
 
-/** What is wrong with one environment, a line or more for each case; empty if nothing is. */
+/** The errors of one environment, a line or more for each case; empty if there are none. */
 export function failuresOf({ report, output }: EnvironmentReport): string {
   if (report === undefined) return `the program has not come to its end:\n${output.slice(-4_000)}`
   const failed = (outcomes: readonly Outcome[], where: string): string[] =>

@@ -1,4 +1,4 @@
-// Makes the files of the program in one form: as they are, compiled, or bundled.
+// Builds the files of the program in one form: unchanged, compiled, or bundled.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
@@ -13,7 +13,7 @@ const run = promisify(execFile)
 /** Paths in the program's folder to texts. */
 type Files = Map<string, string>
 
-/** Writes the files of `sources` to `folder`, in the form that the tree asks for. */
+/** Writes the files of `sources` to `folder`, in the form of the tree. */
 export async function makeTree(tree: Tree, sources: string, folder: string): Promise<void> {
   const files = await readSources(sources)
   files.set('main.ts', mainOf(tree.format))
@@ -56,7 +56,7 @@ ${isModule ? 'await' : 'void'} runCases([own, ...cases, ...old.cases${isModule ?
 `
 }
 
-/** The same as a test of vitest, with a function inside of the test. */
+/** The same as a test of vitest, with a function inside the test. */
 function vitestOf(): string {
   return mainOf('esm')
     .replace('const factor', "test('cases', async () => {\n  const factor")
@@ -89,7 +89,7 @@ function withTsImports(files: Files): Files {
   )
 }
 
-/** What the TypeScript compiler makes of the `.ts` files; others are left as they are. */
+/** The compiler's output for the `.ts` files; others are left as they are. */
 function compiled(
   files: Files,
   make: Extract<Tree['make'], { kind: 'tsc' }>,
@@ -121,7 +121,8 @@ async function bundle(sources: string, target: string, { format, make }: Tree): 
   const externals = make.hasPackages
     ? ['--external:scaler-ts', '--external:matrix-kit']
     : ['--packages=external']
-  // What users of such bundles write, for `require` of a built-in has no meaning in a module.
+  // The code that users of such bundles write, because `require` of a built-in does not work in a
+  // module.
   const banner = `import { createRequire as makeRequire } from 'node:module';const require = makeRequire(import.meta.url);`
   const options = [
     join(sources, 'main.ts'),

@@ -1,4 +1,4 @@
-// A module in TypeScript that goes by reference to workers that were started with tsx.
+// A module in TypeScript that travels by reference to workers that were started with tsx.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -19,7 +19,7 @@ console.log(await client.submit(square, 3))
 await client.close()
 `
 
-/** What only a compiler understands: an enum is more than types. */
+/** Needs a compiler: an enum is more than types. */
 const OWN = `
 enum Power { Square = 2 }
 export function square(n: number): number { return n ** Power.Square }

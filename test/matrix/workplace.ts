@@ -1,5 +1,5 @@
-// The folder in which a run of the matrix happens: the package as if it were installed, the packages
-// of the cases, and the program's files in every form that is asked for.
+// The folder of a run of the matrix: the package as if it were installed, the packages of the
+// cases, and the program's files in every requested form.
 
 import {
   cpSync,
@@ -35,18 +35,18 @@ function findRoot(folder: string): string {
 
 /** One run's folder. */
 export class Workplace {
-  /** Where packages of the program cannot be found: the far side runs here. */
+  /** Packages of the program cannot be found here: the far side runs here. */
   readonly farFolder: string
-  /** For temporary files of everything that runs. */
+  /** For temporary files of all processes. */
   readonly tmpFolder: string
   readonly #root: string
   readonly #app: string
   readonly #trees = new Map<string, Promise<string>>()
   #reports = 0
 
-  /** `dist` is the compiled package that is tried. */
+  /** `dist` is the compiled package under test. */
   constructor(dist: string) {
-    // Short, for the path of a unix socket may have some 100 bytes only.
+    // Short, because the path of a unix socket has a limit of some 100 bytes.
     this.#root = mkdtempSync(join(realpathSync(tmpdir()), 'mx-'))
     this.#app = join(this.#root, 'app')
     this.farFolder = join(this.#root, 'far')
@@ -55,7 +55,7 @@ export class Workplace {
     this.#installPackages(dist)
   }
 
-  /** The folder with the program's files; made when it is asked for first. */
+  /** The folder with the program's files; created on first use. */
   folderOf(tree: Tree): Promise<string> {
     const known = this.#trees.get(tree.name)
     if (known !== undefined) return known
@@ -65,7 +65,7 @@ export class Workplace {
     return made
   }
 
-  /** Where a report can be written. */
+  /** A path for a report. */
   newReport(): string {
     this.#reports += 1
     return join(this.#root, `report-${this.#reports}.json`)
@@ -78,11 +78,12 @@ export class Workplace {
 
   #installPackages(dist: string): void {
     const modules = join(this.#app, 'node_modules')
-    // Copies, not links: whether something is inside node_modules makes a difference to some tools.
+    // Copies, not links: for some tools it makes a difference whether something is inside
+    // node_modules.
     const own = join(modules, 'scaler-ts')
     const isForUse = (path: string): boolean => !/\.(test|kit)\.|\.map$|\.tsbuildinfo$/.test(path)
     cpSync(dist, join(own, 'dist'), { recursive: true, filter: isForUse })
-    // What has no name in the package.
+    // The parts that the package does not export.
     cpSync(join(ROOT, 'lib'), join(own, 'lib'), { recursive: true, filter: isForUse })
     cpSync(join(ROOT, 'package.json'), join(own, 'package.json'))
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {

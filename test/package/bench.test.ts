@@ -19,7 +19,7 @@ test('the benchmark of every part runs and gives a figure', async (t) => {
   }
 })
 
-test('a benchmark that does not exist is exit code 2', async (t) => {
+test('an unknown benchmark is exit code 2', async (t) => {
   const bench = startProgram(t, [`${ROOT}build/bench/main.js`, '--only', 'nothing'])
   assert.equal((await bench.ended).code, 2)
 })

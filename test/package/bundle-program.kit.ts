@@ -1,6 +1,6 @@
 // The program that tests of bundles bundle.
 
-/** What it prints. */
+/** Its output. */
 export const EXTERNAL_ANSWER = '42 3 true\n'
 
 const BODY = `

@@ -1,5 +1,5 @@
-// Programs that a bundler has made, with this package beside the bundle, and, which cannot work,
-// inside. esbuild is what this package is built with; test/package/bundler.test.ts has others.
+// Programs built by a bundler, with this package outside the bundle, and inside it, which cannot
+// work. esbuild also builds this package; test/package/bundler.test.ts has others.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ for (const format of FORMATS) {
 
   for (const minify of [false, true]) {
     const how = minify ? 'minified' : 'as it is'
-    test(`esbuild, ${format}, ${how}: with the package inside it says what to do`, async (t) => {
+    test(`esbuild, ${format}, ${how}: with the package inside, the error says what to do`, async (t) => {
       const { project, file } = await bundled(t, format, { minify })
       const { code, output } = await project.node([file])
       assert.equal(code, 1)

@@ -1,4 +1,4 @@
-// As test/package/bundle.test.ts, with the other bundlers.
+// Like test/package/bundle.test.ts, with the other bundlers.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -11,7 +11,9 @@ import { PackedProject } from './packed-project.kit.js'
 const PEERS = join(ROOT, '.peers/bundlers')
 const skip = existsSync(join(PEERS, 'made-of')) ? false : 'no bundlers: node scripts/peers.mjs'
 
-/** A way to bundle `app.mjs`: a program that does it, with `IS_OUTSIDE` told, and what it makes. */
+/**
+ * A way to bundle `app.mjs`: a program for it, with `IS_OUTSIDE` as its parameter, and its output.
+ */
 const WAYS: readonly { readonly name: string; readonly made: string; readonly text: string }[] = [
   {
     name: 'webpack, CommonJS',
@@ -95,7 +97,7 @@ for (const { name, made, text } of WAYS) {
       if (isOutside) assert.deepEqual({ code, output }, { code: 0, output: EXTERNAL_ANSWER })
       else {
         assert.equal(code, 1)
-        // The message, and not a line of the bundle that has it.
+        // The message, not the line of the bundle that contains it.
         assert.match(
           output,
           /ConfigError\]?: scaler-ts was bundled into .*: mark scaler-ts as external/m,

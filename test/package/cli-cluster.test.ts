@@ -26,7 +26,7 @@ async function startCluster(
 
 const isLinux = process.platform === 'linux'
 
-test('the cluster says when its workers are ready and ends with 143 after SIGTERM', async (t) => {
+test('the cluster reports when its workers are ready and exits with 143 after SIGTERM', async (t) => {
   const { address } = await startScheduler(t)
   const { cluster, processors } = await startCluster(t, ['-n', '2', address])
   if (isLinux) assert.ok(processors.length >= 2, 'one processor per worker')
@@ -36,7 +36,7 @@ test('the cluster says when its workers are ready and ends with 143 after SIGTER
   await until(() => !processors.some(isAlive))
 })
 
-test('the cluster ends with 130 after SIGINT', async (t) => {
+test('the cluster exits with 130 after SIGINT', async (t) => {
   const { address } = await startScheduler(t)
   const { cluster, processors } = await startCluster(t, ['-n', '1', address])
   cluster.child.kill('SIGINT')
@@ -44,7 +44,7 @@ test('the cluster ends with 130 after SIGINT', async (t) => {
   await until(() => !processors.some(isAlive))
 })
 
-test('no processor outlives a cluster that was killed', async (t) => {
+test('no processor outlives a killed cluster', async (t) => {
   const { address } = await startScheduler(t)
   const { cluster, processors } = await startCluster(t, ['-n', '2', address])
   cluster.child.kill('SIGKILL')
@@ -52,7 +52,7 @@ test('no processor outlives a cluster that was killed', async (t) => {
   await until(() => !processors.some(isAlive))
 })
 
-test('workers have the names that are given', async (t) => {
+test('workers have the given names', async (t) => {
   const { address } = await startScheduler(t)
   const timing = ['-hi', '0.5', '--death-timeout-seconds', '60']
   const { cluster } = await startCluster(t, ['-n', '2', '-wn', 'left,right', ...timing, address])
@@ -70,7 +70,7 @@ test('a scheduler that does not answer ends the cluster with one line and exit c
   assert.match(end.stderr, /^scaler_cluster: [^\n]+\n$/)
 })
 
-test('the first signal ends a cluster that has not found its scheduler, too', async (t) => {
+test('the first signal also ends a cluster that has not found its scheduler', async (t) => {
   const { scheduler, address } = await startScheduler(t)
   scheduler.child.kill('SIGKILL')
   await scheduler.ended
@@ -80,7 +80,7 @@ test('the first signal ends a cluster that has not found its scheduler, too', as
   assert.equal((await cluster.ended).code, 130)
 })
 
-/** In a process, the name `late.example` is known once there is such a file. */
+/** In a process, the name `late.example` is known once the file exists. */
 function lateName(file: string): string {
   const text = `
     import { existsSync } from 'node:fs'
@@ -95,7 +95,7 @@ function lateName(file: string): string {
   return `--import=data:text/javascript,${encodeURIComponent(text)}`
 }
 
-test('workers wait for a name that does not resolve yet, and say so once', async (t) => {
+test('workers wait for a name that does not resolve yet, and report it once', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'name-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'known')

@@ -26,14 +26,14 @@ for (const args of [['--help'], ['-h'], ['help']]) {
   })
 }
 
-test('scaler alone tells how to go on, as wrong usage', async (t) => {
+test('scaler alone explains its usage, as wrong usage', async (t) => {
   const end = await runCommand(t, 'scaler', [])
   assert.deepEqual([end.code, end.stdout], [2, ''])
   assert.match(end.stderr, /^Usage: scaler <command>/)
 })
 
 for (const name of COMMANDS) {
-  test(`scaler ${name} --help, and scaler help ${name}, are the help of ${name}`, async (t) => {
+  test(`scaler ${name} --help, and scaler help ${name}, print the help of ${name}`, async (t) => {
     const end = await runCommand(t, 'scaler', [name, '--help'])
     assert.deepEqual([end.code, end.stderr], [0, ''])
     assert.match(end.stdout, new RegExp(`^Usage: scaler ${name} \\[options\\]`))
@@ -47,12 +47,12 @@ for (const args of [
   ['help', '--help'],
   ['--help', '-h'],
 ]) {
-  test(`scaler ${args.join(' ')} is the help of all`, async (t) => {
+  test(`scaler ${args.join(' ')} prints the help of all commands`, async (t) => {
     assert.deepEqual(await runCommand(t, 'scaler', args), await runCommand(t, 'scaler', ['help']))
   })
 }
 
-test('scaler --help doctor is the help of doctor', async (t) => {
+test('scaler --help doctor prints the help of doctor', async (t) => {
   const end = await runCommand(t, 'scaler', ['--help', 'doctor'])
   assert.deepEqual(end, await runCommand(t, 'scaler', ['help', 'doctor']))
 })
@@ -102,7 +102,7 @@ for (const [args, message] of WRONG) {
   })
 }
 
-test('scaler config prints the settings of a command and where each comes from', async (t) => {
+test('scaler config prints the settings of a command and their origins', async (t) => {
   const args = ['config', 'scheduler', '-p', 'tcp://127.0.0.1:1']
   const command = startCommand(t, 'scaler', args, { SCALER_WORKER_TIMEOUT_SECONDS: '7' })
   const end = await command.ended
@@ -127,7 +127,7 @@ test('scaler config shows the help of a command', async (t) => {
   assert.match(end.stdout, /--num-of-workers/)
 })
 
-test('what scaler config prints can be read by scaler config', async (t) => {
+test('scaler config can read its own output', async (t) => {
   const words = ['config', 'scheduler', '-p', '-wt', '7', 'tcp://127.0.0.1:1']
   const { stdout } = await runCommand(t, 'scaler', words)
   const folder = mkdtempSync(join(tmpdir(), 'config-'))

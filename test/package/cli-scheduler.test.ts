@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { runCommand, startCommand, startScheduler } from './command.js'
 
-/** A port that somebody else has. */
+/** A port that another process has. */
 async function takenPort(t: TestContext): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   t.after(() => server.close())
@@ -12,7 +12,7 @@ async function takenPort(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Binds a port to see that nobody has it any more. */
+/** Binds a port to check that it is free again. */
 async function assertFree(address: string): Promise<void> {
   const server = createServer().listen(Number(new URL(address).port), '127.0.0.1')
   await once(server, 'listening')
@@ -112,7 +112,7 @@ test('a mistyped flag is answered with the nearest one', async (t) => {
   assert.match(end.stderr, /--protected/)
 })
 
-test('the scheduler ends when its stdin does, if it was told so', async (t) => {
+test('the scheduler exits when its stdin closes, if configured', async (t) => {
   const env = { SCALER_LIFELINE: 'stdin' }
   const scheduler = startCommand(t, 'scaler-scheduler', ['tcp://127.0.0.1:0'], env)
   await scheduler.line((line) => 'monitorAddress' in line)
@@ -120,7 +120,7 @@ test('the scheduler ends when its stdin does, if it was told so', async (t) => {
   assert.equal((await scheduler.ended).code, 0)
 })
 
-test('the scheduler does not mind the end of its stdin otherwise', async (t) => {
+test('the scheduler ignores the end of its stdin otherwise', async (t) => {
   const { scheduler, address } = await startScheduler(t)
   scheduler.child.stdin?.end()
   const other = await runCommand(t, 'scaler-scheduler', [address])
@@ -129,7 +129,7 @@ test('the scheduler does not mind the end of its stdin otherwise', async (t) => 
   assert.equal((await scheduler.ended).code, 143)
 })
 
-test('the scheduler goes on when nobody reads its log any more', async (t) => {
+test('the scheduler continues when its log is not read any more', async (t) => {
   const { scheduler, address } = await startScheduler(t)
   scheduler.child.stdout?.destroy()
   const other = await runCommand(t, 'scaler-scheduler', [address])

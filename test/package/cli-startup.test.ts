@@ -1,5 +1,5 @@
-// `--help` has to be there at once. What takes the time is loading modules, so that is what is
-// looked at: a clock would tell how busy the machine is.
+// `--help` has to print immediately. Most of the time goes into loading modules, so that these are
+// checked: a clock would measure the load of the machine.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

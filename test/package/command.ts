@@ -1,5 +1,5 @@
-// Runs the commands of the package as a user's shell would, and looks at what they say and how they
-// end. Every command that is still running when its test ends is ended with it.
+// Runs the commands of the package as a user's shell would, and reads their output and exit codes.
+// Every command that is still running when its test ends is ended with it.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 /** The root of the repository, seen from build/test/package/. */
 export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** How a command has ended. */
+/** The exit of a command. */
 export interface CommandEnd {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -24,9 +24,9 @@ export interface RunningCommand {
   readonly child: ChildProcess
   readonly pid: number
   readonly ended: Promise<CommandEnd>
-  /** What it has written to stdout so far. */
+  /** Its stdout so far. */
   stdout(): string
-  /** The first log line, of those so far or to come, that is wanted; rejects if none comes. */
+  /** The first matching log line, past or future; rejects if there is none. */
   line(isWanted: (line: LogLine) => boolean): Promise<LogLine>
 }
 
@@ -110,7 +110,7 @@ export async function startScheduler(
   return { scheduler, address: String(address) }
 }
 
-/** The processes that a process has started. Linux only; none elsewhere. */
+/** The child processes of a process. Linux only; none elsewhere. */
 export function childrenOf(pid: number): number[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')

@@ -14,7 +14,7 @@ import {
   type RunningCommand,
 } from './command.js'
 
-/** Takes as long on the cluster as before: whatever a test does to it happens in the middle. */
+/** Takes as long on the cluster as before: a test can interrupt it in the middle. */
 const LONG_WORK = ['--workers', '1', '--seconds', '3', `${ROOT}node_modules/typescript`]
 
 function startDemo(t: TestContext, ...args: readonly string[]): RunningCommand {
@@ -44,7 +44,7 @@ test('the demo compresses a folder on a cluster of its own and compares', async 
   assert.match(stdout, /^speed-up +[\d.]+ times$/m)
 })
 
-test('the demo runs on a cluster that is there already', async (t) => {
+test('the demo runs on an existing cluster', async (t) => {
   const { address } = await startScheduler(t)
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '1', address])
   await cluster.line((line) => String(line['message']).endsWith(' ready'))
@@ -53,7 +53,7 @@ test('the demo runs on a cluster that is there already', async (t) => {
   assert.match(stdout, /^speed-up +/m)
 })
 
-test('an empty folder is no failure', async (t) => {
+test('an empty folder is not an error', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'demo-'))
   t.after(() => rm(folder, { recursive: true }))
   const { code, stdout } = await startDemo(t, folder).ended
@@ -61,7 +61,7 @@ test('an empty folder is no failure', async (t) => {
   assert.match(stdout, /^0 files below/)
 })
 
-test('what is no folder is one line and exit code 2', async (t) => {
+test('a path that is not a folder is one line and exit code 2', async (t) => {
   const folder = await newFolder(t)
   for (const path of [join(folder, 'gone'), join(folder, 'a')]) {
     const { code, stderr } = await startDemo(t, path).ended

@@ -1,4 +1,4 @@
-// `scaler doctor`, before schedulers that are well, and before everything that can be there instead.
+// `scaler doctor`, with healthy schedulers, and with everything else that may be at an address.
 
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
@@ -8,7 +8,7 @@ import { RouterScheduler } from '../integration/client-scheduler.js'
 import { runCommand, startCommand, startScheduler, until, type CommandEnd } from './command.js'
 import { freeAddress, listen, WRONG_SERVERS } from './wrong-server.js'
 
-/** Enough for any machine; where a step has to run out of time it is shorter. */
+/** Enough for any machine; shorter where a step has to time out. */
 const LONG = ['--timeout-seconds', '600']
 
 function doctor(t: TestContext, ...args: readonly string[]): Promise<CommandEnd> {
@@ -30,7 +30,7 @@ async function startAll(t: TestContext): Promise<string> {
   return address
 }
 
-test('a scheduler with workers is well: what it is, its workers, a task', async (t) => {
+test('a scheduler with workers is healthy: its description, its workers, a task', async (t) => {
   const address = await startAll(t)
   const end = await doctor(t, address, ...LONG)
   assert.deepEqual({ code: end.code, stderr: end.stderr }, { code: 0, stderr: '' })
@@ -48,7 +48,7 @@ test('a scheduler with workers is well: what it is, its workers, a task', async 
   assert.match(end.stdout, new RegExp(`^${lines.map((line) => `ok    ${line}\n`).join('')}$`))
 })
 
-test('the same as JSON, of the scheduler that the environment names', async (t) => {
+test('the same as JSON, for the scheduler in the environment', async (t) => {
   const address = await startAll(t)
   const env = { SCALER_ADDRESS: address }
   const { code, stdout, stderr } = await runCommand(t, 'scaler', ['doctor', '--json', ...LONG], env)
@@ -66,7 +66,7 @@ test('the same as JSON, of the scheduler that the environment names', async (t) 
   assert.deepEqual(found['problems'], [])
 })
 
-test('clients are shown by name, and what is told of workers, and what they run', async (t) => {
+test('clients are shown by name, and workers with their reports and running tasks', async (t) => {
   const { address } = await startScheduler(t)
   const args = ['-n', '1', '--capabilities', 'gpu=2', '--allocation', 'night']
   const env = { SCALER_TIME_LIMIT_SECONDS: '3600' }
@@ -86,7 +86,7 @@ test('clients are shown by name, and what is told of workers, and what they run'
   const runningIn = ({ hosts: [host] }: Found) =>
     host?.workers[0]?.['running'] as { task: string; name: string; forMs: number }[]
   let found = await look()
-  // The next heartbeat of the worker tells it.
+  // It is in the next heartbeat of the worker.
   for (let round = 0; round < 20 && runningIn(found).length === 0; round += 1) found = await look()
   const [task] = runningIn(found)
   assert.deepEqual([task?.task, task?.name], [future.id, 'long'])
@@ -106,7 +106,7 @@ test('clients are shown by name, and what is told of workers, and what they run'
   await assert.rejects(future)
 })
 
-test('a scheduler without workers is ill, unless only the scheduler matters', async (t) => {
+test('a scheduler without workers is not healthy, unless only the scheduler is checked', async (t) => {
   const { address } = await startScheduler(t)
   const ill = await doctor(t, address, ...LONG)
   assert.equal(ill.code, 1)
@@ -117,7 +117,7 @@ test('a scheduler without workers is ill, unless only the scheduler matters', as
   assert.doesNotMatch(well.stdout, /task {8}ran/)
 })
 
-test('the port for monitors is told from that of the scheduler, which is named', async (t) => {
+test('the port for monitors is distinguished from that of the scheduler, which is named', async (t) => {
   const address = 'tcp://127.0.0.1:0'
   await using elsewhere = await Scheduler.start({ address, monitorAddress: address })
   const lonely = await doctor(t, elsewhere.monitorAddress, ...LONG)
@@ -126,13 +126,13 @@ test('the port for monitors is told from that of the scheduler, which is named',
   const [port, monitorPort] = [scheduler.address, scheduler.monitorAddress].map((text) =>
     Number(new URL(text).port),
   )
-  // Somebody else may have had the port two up; then there is nothing to see.
+  // Another process may have the port two up; then there is nothing to see.
   if (monitorPort !== (port ?? 0) + 2) return
   const named = await doctor(t, scheduler.monitorAddress, ...LONG)
   assertProblem(named, new RegExp(`the scheduler answers at ${scheduler.address}: use that`))
 })
 
-test('monitors that see nothing are a note', async (t) => {
+test('monitors that receive nothing are a note', async (t) => {
   const { address } = await startScheduler(t)
   const monitor = await freeAddress()
   const args = ['--scheduler-only', '--monitor-address', monitor]
@@ -141,7 +141,7 @@ test('monitors that see nothing are a note', async (t) => {
   assert.match(stdout, new RegExp(`\nnote {2}monitor {5}nothing was published at ${monitor}`))
 })
 
-test('a 1.9.9 scheduler is seen to be one, and gets no task', async (t) => {
+test('a 1.9.9 scheduler is recognized, and gets no task', async (t) => {
   const scheduler = await RouterScheduler.start({ id: '' })
   t.after(() => scheduler.stop())
   const { code, stdout } = await doctor(t, scheduler.address, '--timeout-seconds', '2')
@@ -153,7 +153,7 @@ test('a 1.9.9 scheduler is seen to be one, and gets no task', async (t) => {
   assert.deepEqual(kinds, ['clientDisconnect'])
 })
 
-/** What is said of each wrong server that shows itself. */
+/** The message for each wrong server that sends something. */
 const STRANGERS: Readonly<Record<string, RegExp>> = {
   closing: /closes the connection without a word/,
   web: /not ZeroMQ but HTTP: it sent "HTTP\/1\.1 400 Bad Request"; is this the right port\?/,
@@ -166,13 +166,13 @@ const STRANGERS: Readonly<Record<string, RegExp>> = {
 }
 
 for (const [kind, expected] of Object.entries(STRANGERS)) {
-  test(`a server of another kind is told for what it is: ${kind}`, async (t) => {
+  test(`a server of another kind is identified: ${kind}`, async (t) => {
     const address = await listen(t, WRONG_SERVERS[kind] ?? assert.fail())
     assertProblem(await doctor(t, address, ...LONG), expected)
   })
 }
 
-/** What is said of those that do not. */
+/** The message for those that send nothing. */
 const SILENT: Readonly<Record<string, RegExp>> = {
   mute: /takes connections, but nothing came within 300 ms/,
   half: /began to speak ZeroMQ and stopped within 300 ms/,
@@ -180,27 +180,27 @@ const SILENT: Readonly<Record<string, RegExp>> = {
 }
 
 for (const [kind, expected] of Object.entries(SILENT)) {
-  test(`a server that stays silent is given up in time: ${kind}`, async (t) => {
+  test(`a silent server is given up in time: ${kind}`, async (t) => {
     const address = await listen(t, WRONG_SERVERS[kind] ?? assert.fail())
-    // The time runs on while this machine is busy with something else.
+    // The time runs on while this machine is busy with other work.
     const relaxed = new RegExp(expected.source.replace('300 ms', '[\\d.]+ m?s'))
     assertProblem(await doctor(t, address, '--timeout-seconds', '0.3'), relaxed)
   })
 }
 
-test('a port at which nothing listens is told', async (t) => {
+test('a port without a listener is reported', async (t) => {
   const address = await freeAddress()
   const { port } = new URL(address)
   const refused = new RegExp(`refused: nothing listens at 127\\.0\\.0\\.1 port ${port}; is the sch`)
   assertProblem(await doctor(t, address, ...LONG), refused)
 })
 
-test('a name that is not known is told', async (t) => {
+test('an unknown name is reported', async (t) => {
   const end = await doctor(t, 'tcp://no-such-host.invalid:2345', ...LONG)
   assertProblem(end, /the name no-such-host\.invalid (?:is not known|could not be looked up)/)
 })
 
-test('a socket file that is not there is told', async (t) => {
+test('a missing socket file is reported', async (t) => {
   assertProblem(await doctor(t, 'ipc:///no/such/file'), /there is no socket file \/no\/such\/file/)
 })
 
@@ -215,7 +215,7 @@ test('a problem as JSON is on stdout', async (t) => {
   )
 })
 
-test('a signal ends it at once', async (t) => {
+test('a signal ends it immediately', async (t) => {
   let connected = (): void => {}
   const connection = new Promise<void>((resolve) => (connected = resolve))
   const address = await listen(t, () => connected())

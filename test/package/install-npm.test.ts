@@ -1,5 +1,5 @@
 // The package as npm installs it: in a project, in a workspace, and globally; in folders with
-// unpleasant names; in all versions of Node.
+// difficult names; in all versions of Node.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -20,7 +20,7 @@ test('installed by npm in a project, commands and programs work', async (t) => {
   await installation.assertVersions((name) => ['npx', '--no-install', name])
 })
 
-test('installed in a workspace, members use it, and it goes where npm puts it', async (t) => {
+test('installed in a workspace, it works for members, wherever npm puts it', async (t) => {
   const installation = await Installation.make(t)
   const member = { name: 'member', version: '1.0.0', dependencies: {} as Record<string, string> }
   for (const name of PACKAGES) member.dependencies[name] = '*'
@@ -35,7 +35,7 @@ test('installed in a workspace, members use it, and it goes where npm puts it', 
   assert.equal(await installation.get(command, 'packages/member'), PROGRAM_ANSWER)
 })
 
-test('installed globally, the commands serve projects that have it, too', async (t) => {
+test('installed globally, the commands also work for projects that have it', async (t) => {
   const installation = await Installation.make(t)
   const prefix = join(installation.project, 'global prefix')
   await installation.npm(['install', '--global', '--prefix', prefix, 'scaler-ts'])
@@ -85,7 +85,7 @@ interface LockedPackage {
   readonly hasInstallScript?: boolean
 }
 
-test('nothing that is installed runs a script', async (t) => {
+test('no installed package runs a script', async (t) => {
   const installation = await Installation.make(t)
   await installation.npm(['install', 'scaler-ts'])
   const packages = Object.entries(await lockedPackages(installation)).filter(

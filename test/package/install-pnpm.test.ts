@@ -1,4 +1,4 @@
-// The package as pnpm lays it out, with its links and its store, and as yarn of old does.
+// The package as pnpm installs it, with its links and its store, and as yarn 1 does.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'

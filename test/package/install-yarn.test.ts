@@ -1,5 +1,5 @@
-// The package as yarn of today lays it out: in `node_modules`, or without any (Plug'n'Play), where
-// only what yarn patches finds packages.
+// The package as current yarn installs it: in `node_modules`, or without any (Plug'n'Play), where
+// only yarn's patches find packages.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -16,7 +16,7 @@ import {
 const PACKAGES = ['scaler-ts', 'layout-esm', 'layout-cjs']
 const YARN = [process.execPath, packagingPeer('@yarnpkg/cli-dist/bin/yarn.js')]
 
-/** A project of today's yarn. */
+/** A project of current yarn. */
 async function makeYarnProject(t: TestContext, linker: string): Promise<Installation> {
   const installation = await Installation.make(t)
   const settings = [
@@ -36,14 +36,18 @@ async function makeYarnProject(t: TestContext, linker: string): Promise<Installa
   return installation
 }
 
-test("installed by yarn's linker for node_modules, all works", { skip }, async (t) => {
-  const installation = await makeYarnProject(t, 'node-modules')
-  assert.ok(existsSync(join(installation.project, 'node_modules/scaler-ts')))
-  await installation.assertWorks((name) => [...YARN, 'run', name])
-})
+test(
+  "installed by yarn's linker for node_modules, commands and programs work",
+  { skip },
+  async (t) => {
+    const installation = await makeYarnProject(t, 'node-modules')
+    assert.ok(existsSync(join(installation.project, 'node_modules/scaler-ts')))
+    await installation.assertWorks((name) => [...YARN, 'run', name])
+  },
+)
 
-// Loading takes seconds: its loader takes many milliseconds for every module. So no more is tried
-// than what differs, and no cluster is embedded.
+// Loading takes seconds: its loader takes many milliseconds for every module. So only the
+// differences are tried, and no cluster is embedded.
 test("installed by yarn's Plug'n'Play, commands and programs work", { skip }, async (t) => {
   const installation = await makeYarnProject(t, 'pnp')
   assert.ok(existsSync(join(installation.project, '.pnp.cjs')))
@@ -53,7 +57,7 @@ test("installed by yarn's Plug'n'Play, commands and programs work", { skip }, as
   const address = await installation.startCluster(bin('scaler_scheduler'), bin('scaler_cluster'))
   const program = ['node', 'program.mjs', address]
   assert.equal(await installation.get([...YARN, ...program]), PROGRAM_ANSWER)
-  // What `require` loads of ES modules, Node 20 looks for without asking Plug'n'Play.
+  // Node 20 looks for ES modules of `require` without asking Plug'n'Play.
   const node = [24, 22].map((major) => join(ROOT, `.peers/node-${major}/node`)).find(existsSync)
   if (node === undefined) return
   const script = [...YARN.slice(1), 'node', 'program.cjs', address]

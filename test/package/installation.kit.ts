@@ -1,5 +1,5 @@
-// A user's machine as far as installing goes: a home folder, a project in a folder with an
-// unpleasant name, and the programs that are run there, with nothing of the caller's own set-up.
+// A user's machine for installations: a home folder, a project in a folder with a difficult name,
+// and the programs that run there, without the caller's own settings.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -26,7 +26,7 @@ const MADE: readonly MadePackage[] = [
   },
 ]
 
-/** What programs print; they are told the address of a scheduler, or start a cluster. */
+/** The output of programs; they get the address of a scheduler, or start a cluster. */
 export const PROGRAM_ANSWER: string = '{"sum":42,"word":"ABAB","hasSignal":true}\n'
 
 const BODY = `
@@ -57,26 +57,26 @@ const { repeat } = require('layout-cjs')
 ${BODY.replace('WORD', `'AB'`)}`,
 }
 
-/** How a program has ended. */
+/** The exit of a program. */
 export interface ProgramEnd {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A file of what scripts/peers.mjs has installed for these tests. */
+/** A file that scripts/peers.mjs has installed for these tests. */
 export function packagingPeer(path: string): string {
   return join(ROOT, '.peers/packaging/node_modules', path)
 }
 
-/** False, or why tests that need those are left out. */
+/** False, or why tests that need those are skipped. */
 export const WITHOUT_PEERS: string | false = existsSync(join(ROOT, '.peers/packaging/made-of'))
   ? false
   : 'no packaging tools: node scripts/peers.mjs'
 
-/** Folders and a registry that end with the test. */
+/** Folders and a registry that are removed with the test. */
 export class Installation {
-  /** The project: `work` with a space, quotes and letters beyond ASCII. */
+  /** The project: `work` with a space, quotes and letters outside ASCII. */
   readonly project: string
   readonly registry: LocalRegistry
   readonly #t: TestContext
@@ -90,14 +90,14 @@ export class Installation {
     this.#env = { ...cleanEnvironment(), HOME: join(top, 'home'), TMPDIR: tmp, TEMP: tmp, TMP: tmp }
   }
 
-  /** Makes the folders; the programs are in the project already. */
+  /** Creates the folders; the programs are in the project already. */
   static async make(t: TestContext): Promise<Installation> {
     const top = await realpath(await mkdtemp(join(tmpdir(), 'in-')))
     t.after(() => rm(top, { recursive: true, force: true, maxRetries: 5 }))
     const registry = await LocalRegistry.start(MADE)
     t.after(() => registry.close())
     const installation = new Installation(t, top, registry)
-    // Installers keep what they like there, and clean up little.
+    // Installers keep files there, and clean up little.
     for (const name of ['home', 'tmp']) await mkdir(join(top, name))
     await installation.write(PROGRAMS)
     return installation
@@ -117,7 +117,7 @@ export class Installation {
     return this.#spawn(command, folder, env).ended
   }
 
-  /** The same for what has to go well: returns what it has printed. */
+  /** The same for a program that must succeed: returns its output. */
   async get(command: readonly string[], folder = '.', env?: NodeJS.ProcessEnv): Promise<string> {
     const { code, stdout, stderr } = await this.run(command, folder, env)
     if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}${stdout}`)
@@ -131,8 +131,9 @@ export class Installation {
   }
 
   /**
-   * Asserts that all works where Node itself finds packages: commands, started as `bin` says, of
-   * this version, and the programs on a cluster that the commands, or they themselves, start.
+   * Asserts that everything works where Node itself finds packages: commands, started as `bin`
+   * says, of this version, and the programs on a cluster that the commands, or they themselves,
+   * start.
    */
   async assertWorks(bin: (name: string) => readonly string[]): Promise<void> {
     await this.assertVersions(bin)
@@ -202,7 +203,7 @@ export class Installation {
   }
 }
 
-/** What the tests were started with must not show: npm tells its children a lot. */
+/** The caller's environment must not have an effect: npm passes a lot to its children. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const isForeign = /^(npm_|yarn_|pnpm_|scaler_|node_test|node_options|init_cwd)/i
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isForeign.test(name)))

@@ -1,5 +1,5 @@
-// A registry of npm on this machine with this package, what it depends on, and packages that tests
-// make up: the installers of a user get it all by their ordinary ways, and need no network.
+// An npm registry on this machine with this package, its dependencies, and packages that tests
+// create: the installers of a user get everything in their ordinary way, and need no network.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -13,7 +13,7 @@ import { ROOT } from './command.js'
 
 const execute = promisify(execFile)
 
-/** The parts of a package.json that are looked at. */
+/** The parts of a package.json that are used. */
 export interface Manifest {
   readonly name: string
   readonly version: string
@@ -25,7 +25,7 @@ export interface Manifest {
   readonly scripts?: Readonly<Record<string, string>>
 }
 
-/** What an entry point is, by condition. */
+/** The targets of an entry point, by condition. */
 export interface ExportConditions {
   readonly [condition: string]: string | ExportConditions
 }
@@ -35,7 +35,7 @@ export async function readManifest(folder: string = ROOT): Promise<Manifest> {
   return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** What npm says of a package that it has packed. */
+/** npm's report about a package that it has packed. */
 export interface PackedPackage {
   readonly filename: string
   readonly size: number
@@ -61,7 +61,7 @@ export async function pack(
   return JSON.parse(stdout) as PackedPackage[]
 }
 
-/** The folders of this package and all that it depends on, directly or not. */
+/** The folders of this package and all its direct and indirect dependencies. */
 export async function installedFolders(): Promise<string[]> {
   const folders = [ROOT]
   for (const folder of folders) {
@@ -73,7 +73,7 @@ export async function installedFolders(): Promise<string[]> {
   return folders
 }
 
-/** A package that a test makes up: its files by path. */
+/** A package that a test creates: its files by path. */
 export interface MadePackage {
   readonly name: string
   readonly manifest?: Readonly<Record<string, unknown>>
@@ -92,7 +92,7 @@ export class LocalRegistry {
     this.#folder = folder
   }
 
-  /** Starts with this package, what it depends on, and `made`. */
+  /** Starts with this package, its dependencies, and `made`. */
   static async start(made: readonly MadePackage[] = []): Promise<LocalRegistry> {
     const folder = await mkdtemp(join(tmpdir(), 'registry-'))
     const server = createServer()
@@ -105,7 +105,7 @@ export class LocalRegistry {
     return registry
   }
 
-  /** Where it is, without a slash at the end. */
+  /** Its URL, without a slash at the end. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
@@ -162,5 +162,5 @@ export class LocalRegistry {
   }
 }
 
-/** Installers may refuse what is too new. */
+/** Installers may refuse recent packages. */
 const LONG_AGO = '2025-01-01T00:00:00.000Z'

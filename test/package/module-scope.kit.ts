@@ -1,5 +1,5 @@
-// What programs have at the top of their modules and use in tasks: objects of the platform, and
-// those that widespread packages make.
+// Objects that programs have at the top of their modules and use in tasks: objects of the platform,
+// and those that popular packages create.
 
 /** Imports, for a module. */
 export const MODULE_SCOPE_IMPORTS = `
@@ -13,7 +13,7 @@ const pino = require('pino')
 const { z } = require('zod')
 `
 
-/** The top of the module, with \`inTasks(client)\`, which gives \`MODULE_SCOPE_ANSWERS\`. */
+/** The top of the module, with \`inTasks(client)\`, which returns \`MODULE_SCOPE_ANSWERS\`. */
 export const MODULE_SCOPE = `
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -46,7 +46,7 @@ async function inTasks(client) {
 }
 `
 
-/** What all of them should give. */
+/** The expected result of all of them. */
 export const MODULE_SCOPE_ANSWERS: readonly unknown[] = [
   'é2',
   '1example.org',

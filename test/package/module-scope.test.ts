@@ -1,5 +1,5 @@
-// What programs have at the top of their modules works in tasks, in each way to run a program that
-// needs no test runner; runner.test.ts has those.
+// Objects at the top of a program's modules work in tasks, in each way to run a program without a
+// test runner; runner.test.ts has those.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -34,7 +34,7 @@ const MODULE = `import { Client } from 'scaler-ts'${MODULE_SCOPE_IMPORTS}${MODUL
 const SCRIPT = `const { Client } = require('scaler-ts')${MODULE_SCOPE_REQUIRES}${MODULE_SCOPE}${MAIN}`
 const TYPED = MODULE.replace('inTasks(client)', 'inTasks(client: Client)')
 
-/** Runs a program and checks what it says, and that what its tasks log is there. */
+/** Runs a program and checks its output, including the logs of its tasks. */
 async function answers(
   t: TestContext,
   [path, text]: readonly [path: string, text: string],
@@ -83,7 +83,7 @@ function rowOf(key: object): Row | undefined {
 console.log(explainSerialization(rowOf))
 `
 
-test('what is said of TypeScript names the lines as they were written', { skip }, async (t) => {
+test('messages about TypeScript name the lines as they were written', { skip }, async (t) => {
   for (const name of ['program.mts', 'program.ts']) {
     const project = await PackedProject.make(t, { 'package.json': '{}', [name]: REFUSED })
     const words = ['--import', pathToFileURL(TSX).href, name]

@@ -1,5 +1,5 @@
-// What runs the package where it is to stay: the image, the compose file, the units of systemd. Their
-// own tools check them, and what they start is what the commands take.
+// The deployment files: the image, the compose file, the systemd units. Their own tools check them,
+// and the commands accept the options in them.
 
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
@@ -24,13 +24,13 @@ async function read(...path: readonly string[]): Promise<string> {
   return readFile(join(DEPLOY, ...path), 'utf8')
 }
 
-/** The value of a setting of a unit, as it is written last. */
+/** The value of a setting of a unit; the last one counts. */
 function settingOf(unit: string, name: string): string {
   const lines = unit.split('\n').filter((line) => line.startsWith(`${name}=`))
   return lines.at(-1)?.slice(name.length + 1) ?? ''
 }
 
-/** What a command makes of its arguments; rejects if it refuses them. */
+/** The settings that a command derives from its arguments; rejects if it refuses them. */
 async function effectiveConfig(args: readonly string[]): Promise<string> {
   const command = [join(ROOT, 'dist/cli/scaler.js'), 'config', ...args]
   return (await execute(process.execPath, command)).stdout
@@ -40,7 +40,7 @@ const HADOLINT = join(ROOT, '.peers/hadolint/venv/bin/hadolint')
 const hasHadolint = existsSync(HADOLINT)
 
 test(
-  'the linter of Dockerfiles has nothing to say',
+  'the linter of Dockerfiles finds nothing',
   { skip: hasHadolint ? false : 'no hadolint: node scripts/peers.mjs' },
   async () => {
     const { stdout } = await execute(HADOLINT, ['--no-color', join(DEPLOY, 'Dockerfile')])
@@ -60,7 +60,7 @@ test(
 )
 
 test(
-  'systemd finds no fault in the units, and little that they are exposed to',
+  'systemd finds no error in the units, and little exposure',
   { skip: without('systemd-analyze', '--version') },
   async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'units-'))
@@ -68,14 +68,14 @@ test(
     const paths = []
     for (const name of UNITS) {
       const unit = await read('systemd', name)
-      // A program that is there: the package is not installed on this machine.
+      // An existing program: the package is not installed on this machine.
       const path = join(folder, name)
       await writeFile(path, unit.replace('/usr/local/bin/scaler', process.execPath))
       paths.push(path)
     }
     const { stdout, stderr } = await execute('systemd-analyze', ['verify', ...paths])
     assert.equal(stdout + stderr, '')
-    // In tenths; what is left is the network, and the compiler of V8.
+    // In tenths; the rest is the network, and the compiler of V8.
     const exposure = ['security', '--no-pager', '--offline=true', '--threshold=20']
     for (const path of paths) await execute('systemd-analyze', [...exposure, path])
   },
@@ -103,7 +103,7 @@ test('units, image and compose file start commands that exist with options that 
   }
 })
 
-test('what the image asks for its health is good news from a scheduler, and bad news without', async (t) => {
+test('the health check of the image succeeds with a scheduler, and fails without one', async (t) => {
   const [, line = ''] = /HEALTHCHECK[^[]*(\[.*\])$/m.exec(await read('Dockerfile')) ?? []
   const [program, ...args] = JSON.parse(line) as string[]
   assert.equal(program, 'scaler')
@@ -118,7 +118,7 @@ test('what the image asks for its health is good news from a scheduler, and bad 
   await assert.rejects(ask(), { code: 1 })
 })
 
-test('whatever stops the workers gives them the time that they take', async () => {
+test('everything that stops the workers gives them the time that they need', async () => {
   const { drainMs, killDelayMs, cancelGraceMs } = AGENT_OPTIONS
   const steps = [drainMs?.commandDefault, killDelayMs?.default, cancelGraceMs?.default]
   const seconds = steps.reduce<number>((sum, ms) => sum + Number(ms), 0) / 1_000
@@ -127,13 +127,13 @@ test('whatever stops the workers gives them the time that they take', async () =
   const [, compose] = /stop_grace_period: (\d+)s/.exec(await read('compose.yaml')) ?? []
   for (const given of [settingOf(unit, 'TimeoutStopSec'), compose])
     assert.ok(Number(given) > seconds)
-  // What the commands say of a signal is no failure.
+  // The exit codes of the commands after a signal are not failures.
   assert.match(settingOf(unit, 'SuccessExitStatus'), /\b143\b/)
-  // The agent ends its processors itself, after what they run.
+  // The agent ends its processors itself, after their running tasks.
   assert.equal(settingOf(unit, 'KillMode'), 'mixed')
 })
 
-test('the build of the image gets all that compiling and packing need', async () => {
+test('the build of the image has everything that compiling and packing need', async () => {
   const allowed = (await readFile(join(ROOT, '.dockerignore'), 'utf8'))
     .split('\n')
     .filter((line) => line.startsWith('!'))

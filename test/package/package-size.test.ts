@@ -1,4 +1,4 @@
-// What README.md says of the size of the package and its dependencies.
+// The size of the package and its dependencies in README.md.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -9,10 +9,10 @@ import { promisify } from 'node:util'
 import { ROOT } from './command.js'
 
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six']
-/** What the figure may be off, as a part of it: not every change is to change the text. */
+/** The tolerance of the figure, as a fraction: not every change has to change the text. */
 const TOLERANCE = 0.1
 
-test('the README tells how many dependencies there are, and what is installed', async () => {
+test('the README states the number of dependencies, and the installed size', async () => {
   const script = [join(ROOT, 'scripts/size.mjs'), '--json', '--no-build']
   const { stdout } = await promisify(execFile)(process.execPath, script)
   const sizes = JSON.parse(stdout) as readonly { readonly unpackedBytes: number }[]

@@ -1,5 +1,5 @@
-// The types of the package as compilers find them, in every way that they look for modules: tried
-// with programs, and by the tools that know the rules.
+// The types of the package as compilers find them, in every mode of module resolution: checked with
+// programs, and by tools that know the rules.
 
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { ROOT } from './command.js'
 import { packagingPeer, WITHOUT_PEERS as skip } from './installation.kit.js'
 import { unpackInto } from './unpacked-package.kit.js'
 
-/** Uses what is a class, a function, a generic and a mere type, from both entry points. */
+/** Uses a class, a function, a generic and a mere type, from both entry points. */
 const PROGRAM = `
 import { Client, Future, MapFuture, ScalerError, asCompleted, literal } from 'scaler-ts'
 import type { ClientOptions, GraphFuture, Serializer, TaskOptions } from 'scaler-ts'
@@ -40,7 +40,7 @@ export async function main(client: Client, serializer: Serializer): Promise<numb
 const { ModuleKind, ModuleResolutionKind } = ts
 /** `ModuleResolutionKind.Node10`, which is deprecated, but still what many projects have. */
 const NODE10 = 2 as ts.ModuleResolutionKind
-/** What a project says of modules, and whether its files are CommonJS. */
+/** The module settings of a project, and whether its files are CommonJS. */
 const PROJECTS: readonly (readonly [string, ts.CompilerOptions, 'module' | 'commonjs'])[] = [
   ['node16, ES module', { module: ModuleKind.Node16 }, 'module'],
   ['node16, CommonJS', { module: ModuleKind.Node16 }, 'commonjs'],
@@ -73,7 +73,7 @@ const CHECKED_WHOLE: readonly string[] = [
   'bundler, ES module',
 ]
 
-test('types resolve and say the same in every kind of project', async (t) => {
+test('types resolve and are the same in every kind of project', async (t) => {
   const folder = await makeProjects(t)
   for (const [name, options, type] of PROJECTS) {
     const skipLibCheck = !CHECKED_WHOLE.includes(name)
@@ -100,7 +100,7 @@ async function makeProjects(t: TestContext): Promise<string> {
   return folder
 }
 
-/** What the compiler says of a file. */
+/** The compiler's messages about a file. */
 function complaintsOf(path: string, options: ts.CompilerOptions): string {
   const program = ts.createProgram([path], {
     target: ts.ScriptTarget.ES2022,
@@ -121,13 +121,13 @@ function complaintsOf(path: string, options: ts.CompilerOptions): string {
   })
 }
 
-/** What is used of `@arethetypeswrong/core`. */
+/** The parts of `@arethetypeswrong/core` that are used. */
 interface TypesTool {
   createPackageFromTarballData(tarball: Uint8Array): object
   checkPackage(made: object): Promise<{ readonly problems?: readonly object[] }>
 }
 
-/** What is used of `publint`. */
+/** The parts of `publint` that are used. */
 interface PackageTool {
   publint(options: object): Promise<{ readonly messages: readonly object[] }>
 }

@@ -18,7 +18,7 @@ async function packedPaths(): Promise<string[]> {
   return packed?.files.map(({ path }) => path) ?? []
 }
 
-test('the package holds what is needed to run it and nothing else', async () => {
+test('the package contains everything needed to run it and nothing else', async () => {
   const allowed = [
     /^dist\/.+(?<!\.(test|kit))\.(js|d\.ts)$/,
     /^dist\/[a-z]+\.(cjs|d\.cts)$/,
@@ -38,7 +38,7 @@ test('the package holds what is needed to run it and nothing else', async () => 
   )
 })
 
-test('nothing in the package is left over from sources that are gone', async () => {
+test('the package has no leftovers of deleted sources', async () => {
   const types = (await packedPaths()).filter((path) => /^dist\/.*\.d\.c?ts$/.test(path))
   const sourceOf = (path: string): string =>
     path.replace('dist/', 'src/').replace(/\.d\.c?ts$/, '.ts')
@@ -49,7 +49,7 @@ test('nothing in the package is left over from sources that are gone', async () 
   )
 })
 
-test('the code of the package is what its entry points load', async () => {
+test('the code of the package is exactly what its entry points load', async () => {
   const { bin, exports } = await readManifest()
   const required = ['dist/commonjs.cjs', 'dist/probe.js']
   const entries = [...Object.values(bin), ...targetsOf(exports), ...required]
@@ -74,7 +74,7 @@ test('the code of the package is what its entry points load', async () => {
   assert.deepEqual(code.sort(), [...loaded].sort())
 })
 
-test('no link of a packed page leads to what is not packed', async () => {
+test('every link of a packed page leads to a packed file', async () => {
   const paths = await packedPaths()
   const lost: string[] = []
   for (const page of paths.filter((path) => path.endsWith('.md'))) {
@@ -95,7 +95,7 @@ function targetsOf(target: string | ExportConditions): string[] {
   return typeof target === 'string' ? [target] : Object.values(target).flatMap(targetsOf)
 }
 
-test('everything that package.json points at is in the package', async () => {
+test('everything that package.json refers to is in the package', async () => {
   const paths = new Set(await packedPaths())
   const { bin, exports, main, types } = await readManifest()
   const targets = [main, types, ...Object.values(bin), ...targetsOf(exports)]
@@ -103,7 +103,7 @@ test('everything that package.json points at is in the package', async () => {
   for (const target of targets) assert.ok(paths.has(target.replace(/^\.\//, '')), target)
 })
 
-test('both entry points can be imported and required, and are the same either way', async () => {
+test('both entry points can be imported and required, with the same exports', async () => {
   const require = createRequire(import.meta.url)
   for (const name of ['scaler-ts', 'scaler-ts/protocol']) {
     const imported = (await import(name)) as Record<string, unknown>
@@ -113,7 +113,7 @@ test('both entry points can be imported and required, and are the same either wa
   }
 })
 
-test('nothing but the entry points can be imported', async () => {
+test('only the entry points can be imported', async () => {
   for (const path of ['dist/index.js', 'dist/base/ids.js', 'src/index.ts']) {
     await assert.rejects(import(`scaler-ts/${path}`), { code: 'ERR_PACKAGE_PATH_NOT_EXPORTED' })
   }
@@ -121,7 +121,7 @@ test('nothing but the entry points can be imported', async () => {
   assert.equal(typeof require('scaler-ts/package.json'), 'object')
 })
 
-test('the packed package works outside of the repository', async (t) => {
+test('the packed package works outside the repository', async (t) => {
   const { folder: project } = await PackedProject.make(t, {})
   const { version, bin } = await readManifest()
   const program = "import('scaler-ts').then(({ Client }) => console.log(typeof Client))"

@@ -1,4 +1,4 @@
-// A project that has the package as it is published, with its run-time dependencies and no others.
+// A project that has the package as it is published, with only its run-time dependencies.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,14 +10,14 @@ import { ROOT } from './command.js'
 import { readManifest } from './local-registry.kit.js'
 import { unpackInto } from './unpacked-package.kit.js'
 
-/** What a program has come to. */
+/** The outcome of a program. */
 export interface Outcome {
   readonly code: number | null
-  /** Of stdout and stderr, as it came. */
+  /** Of stdout and stderr, as it arrived. */
   readonly output: string
 }
 
-/** A folder that ends with the test. */
+/** A folder that is removed with the test. */
 export class PackedProject {
   readonly folder: string
 
@@ -25,7 +25,7 @@ export class PackedProject {
     this.folder = folder
   }
 
-  /** Makes it, with files by their paths. */
+  /** Creates it, with files by their paths. */
   static async make(
     t: TestContext,
     files: Readonly<Record<string, string>>,
@@ -50,7 +50,7 @@ export class PackedProject {
     }
   }
 
-  /** Makes a package that is in another folder one of the project. */
+  /** Links a package from another folder into the project. */
   async link(name: string, from: string): Promise<void> {
     const place = join(this.folder, 'node_modules', name)
     await mkdir(dirname(place), { recursive: true })

@@ -1,4 +1,4 @@
-// `scaler run`: the script has a cluster, the terminal and the signals; its end is the end of all.
+// `scaler run`: the script has a cluster, the terminal and the signals; everything ends with it.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -21,7 +21,7 @@ import { PACKAGE, writeScript } from './script.js'
 
 const isLinux = process.platform === 'linux'
 
-/** Nothing of the environment of these tests. */
+/** Without the environment of these tests. */
 const NO_ADDRESS = { SCALER_ADDRESS: '' }
 
 /** Runs a script with one worker, to its end. */
@@ -30,7 +30,7 @@ function run(t: TestContext, text: string, ...args: readonly string[]): Promise<
   return runCommand(t, 'scaler', ['run', '-n', '1', script, ...args], NO_ADDRESS)
 }
 
-/** Starts a script that says with a line of JSON that it is there, and its process id. */
+/** Starts a script that reports its start in a line of JSON, with its process id. */
 async function start(
   t: TestContext,
   text: string,
@@ -43,7 +43,7 @@ async function start(
   return { command, scriptPid }
 }
 
-test('a script computes in a cluster of its own, and is all that is heard', async (t) => {
+test('a script computes in a cluster of its own, and only its output appears', async (t) => {
   const end = await run(
     t,
     `import { Client } from '${PACKAGE}'
@@ -55,7 +55,7 @@ test('a script computes in a cluster of its own, and is all that is heard', asyn
   assert.deepEqual(end, { code: 0, signal: null, stdout: '42 true\n', stderr: '' })
 })
 
-test('what tasks of a script print is printed by the script, unless it is not wanted', async (t) => {
+test("output of a script's tasks is printed by the script, unless disabled", async (t) => {
   const text = `import { Client } from '${PACKAGE}'
     const client = new Client()
     await client.submit(() => console.log('from a task'))
@@ -72,13 +72,13 @@ test('what tasks of a script print is printed by the script, unless it is not wa
   assert.deepEqual([quiet.code, quiet.stdout, quiet.stderr], [0, '', ''])
 })
 
-test('all that stands behind the file is for the script', async (t) => {
+test('all words after the file belong to the script', async (t) => {
   const args = ['--help', '-n', '7', '--', '--address', 'x', '']
   const end = await run(t, 'console.log(JSON.stringify(process.argv.slice(2)))', ...args)
   assert.deepEqual(end, { code: 0, signal: null, stdout: `${JSON.stringify(args)}\n`, stderr: '' })
 })
 
-test('the standard input is that of the script', async (t) => {
+test('the standard input belongs to the script', async (t) => {
   const script = writeScript(t, 'process.stdin.pipe(process.stdout)')
   const command = startCommand(t, 'scaler', ['run', '-n', '1', script], NO_ADDRESS)
   command.child.stdin?.end('hello')
@@ -87,7 +87,7 @@ test('the standard input is that of the script', async (t) => {
 })
 
 for (const name of ['-p.mjs', 'inspect']) {
-  test(`a script may be named ${name}: that is no word for Node`, async (t) => {
+  test(`a script may be named ${name}, which Node does not interpret`, async (t) => {
     const cwd = dirname(writeScript(t, 'console.log("mine")', name))
     const args = [`${ROOT}dist/cli/scaler.js`, 'run', '-n', '1', '--', name]
     const { stdout } = await promisify(execFile)(process.execPath, args, {
@@ -98,7 +98,7 @@ for (const name of ['-p.mjs', 'inspect']) {
   })
 }
 
-test('a level of logs that is none is refused, log or not', async (t) => {
+test('an unknown log level is refused, with or without a log', async (t) => {
   const args = ['run', '--logging-level', 'loud', writeScript(t, 'console.log("mine")')]
   const end = await runCommand(t, 'scaler', args, NO_ADDRESS)
   assert.deepEqual([end.code, end.stdout], [2, ''])
@@ -110,12 +110,12 @@ test('the exit code of the script is that of the command', async (t) => {
   assert.deepEqual(end, { code: 5, signal: null, stdout: '', stderr: 'mine\n' })
 })
 
-test('a script that is ended by a signal gives 128 and its number', async (t) => {
+test('a script that is ended by a signal gives 128 plus its number', async (t) => {
   const { code, stderr } = await run(t, 'process.kill(process.pid, "SIGKILL")')
   assert.deepEqual({ code, stderr }, { code: 137, stderr: '' })
 })
 
-test('a script that throws says so itself', async (t) => {
+test('a script that throws prints its own error', async (t) => {
   const { code, stderr } = await run(t, 'throw new RangeError("mine")')
   assert.equal(code, 1)
   assert.match(stderr, /RangeError: mine/)
@@ -123,7 +123,7 @@ test('a script that throws says so itself', async (t) => {
 })
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  test(`${signal} reaches the script, whose exit code counts, and all ends`, async (t) => {
+  test(`${signal} reaches the script, whose exit code counts, and everything ends`, async (t) => {
     const { command, scriptPid } = await start(
       t,
       `process.once('${signal}', () => { console.log('heard'); process.exit(7) })`,
@@ -142,7 +142,7 @@ for (const [signal, code] of [
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const) {
-  test(`a script that does not listen to ${signal} ends by it`, async (t) => {
+  test(`a script that does not handle ${signal} is ended by it`, async (t) => {
     const { command, scriptPid } = await start(t, '')
     command.child.kill(signal)
     assert.equal((await command.ended).code, code)
@@ -150,7 +150,7 @@ for (const [signal, code] of [
   })
 }
 
-test('the second signal ends all at once, whatever the script does', async (t) => {
+test('the second signal ends everything immediately, whatever the script does', async (t) => {
   const { command, scriptPid } = await start(
     t,
     `process.on('SIGTERM', () => console.log(JSON.stringify({ heard: true })))`,
@@ -168,11 +168,11 @@ test('the cluster ends with the command, even if that is killed', async (t) => {
   const children = childrenOf(command.pid).filter((pid) => pid !== scriptPid)
   command.child.kill('SIGKILL')
   await until(() => !children.some(isAlive))
-  // Nobody can tell the script; it has the other ends of our pipes.
+  // The script cannot be notified; it has the other ends of our pipes.
   process.kill(scriptPid, 'SIGKILL')
 })
 
-test('with an address the script uses the scheduler that is there', async (t) => {
+test('with an address the script uses the existing scheduler', async (t) => {
   await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
   const { address } = scheduler
   const script = writeScript(t, 'console.log(process.env.SCALER_ADDRESS)')
@@ -183,14 +183,14 @@ test('with an address the script uses the scheduler that is there', async (t) =>
   assert.deepEqual(byVariable, { code: 0, signal: null, stdout: `${address}\n`, stderr: '' })
 })
 
-test('a number of workers in the environment is for clusters that are started', async (t) => {
+test('a number of workers in the environment applies to clusters that are started', async (t) => {
   const script = writeScript(t, 'console.log(process.env.SCALER_ADDRESS)')
   const env = { SCALER_ADDRESS: 'tcp://127.0.0.1:1', SCALER_NUM_OF_WORKERS: '2' }
   const end = await runCommand(t, 'scaler', ['run', script], env)
   assert.deepEqual(end, { code: 0, signal: null, stdout: 'tcp://127.0.0.1:1\n', stderr: '' })
 })
 
-test('what tasks write is on stdout, or in the log of the cluster if one is wanted', async (t) => {
+test('output of tasks is on stdout, or in the log of the cluster if there is one', async (t) => {
   const script = writeScript(
     t,
     `import { Client } from '${PACKAGE}'
@@ -207,7 +207,7 @@ test('what tasks write is on stdout, or in the log of the cluster if one is want
   assert.match(logged.stderr, /"message":"from a task"/)
 })
 
-test('TypeScript runs, or it is said what to do', async (t) => {
+test('TypeScript runs, or the error says what to do', async (t) => {
   const script = writeScript(t, 'const x: number = 42\nconsole.log(x)\n', 'script.mts')
   const end = await runCommand(t, 'scaler', ['run', '-n', '1', script], NO_ADDRESS)
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

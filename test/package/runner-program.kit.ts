@@ -1,5 +1,5 @@
-// What the tests of test runners have them run: a test file that means the same in Jest, after
-// Babel or as an ES module, and in vitest. `describe`, `test` and `expect` are globals.
+// The programs for the tests of test runners: a test file that means the same in Jest, after Babel
+// or as an ES module, and in vitest. `describe`, `test` and `expect` are globals.
 
 import { MODULE_SCOPE, MODULE_SCOPE_ANSWERS, MODULE_SCOPE_IMPORTS } from './module-scope.kit.js'
 
@@ -20,7 +20,7 @@ class Point {
 }
 class OwnError extends Error {}
 
-test('closures, classes, and what they give, which equals what is made here', async () => {
+test('closures, classes, and their results, which equal those of local calls', async () => {
   expect(await client.submit((n) => n * rate, 21)).toBe(42)
   expect(await client.map((n) => n + rate, [1, 2, 3])).toEqual([3, 4, 5])
   const make = () => ({ list: [1, { a: 1 }], map: new Map([[1, 2]]), set: new Set([1]), at: new Date(5), bytes: new Uint8Array([1]), pattern: /a/g })
@@ -57,7 +57,7 @@ test('errors are of the classes that the test knows', async () => {
   await expect(endless).rejects.toThrow(TaskTimeoutError)
 })
 
-test('what cannot travel is named with the line that uses it', async () => {
+test('a value that cannot travel is named with the line that uses it', async () => {
   const refused = new WeakMap()
   const error = await client.submit(() => refused.has({})).catch((reason) => reason)
   const lines = readFileSync(expect.getState().testPath, 'utf8').split('\\n')
@@ -117,7 +117,7 @@ testWithFakes('fake timers of the runner leave the client alone', async () => {
   }
 }, 20_000)
 
-test('globals and what the language has go by their names', async () => {
+test('globals and built-ins travel by their names', async () => {
   const { Array: list, Map: map, TypeError: error, Uint8Array: bytes, URL: url, setTimeout: later, parseInt: parse } = globalThis
   const same = await client.submit(() => [list === Array, map === Map, error === TypeError, bytes === Uint8Array, url === URL, later === setTimeout, parse === parseInt])
   expect(same).toEqual([true, true, true, true, true, true, true])

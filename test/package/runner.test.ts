@@ -1,5 +1,5 @@
-// The package in the test runners of its users, who run their tests in contexts and with a `require`
-// of the runner's own, and change their functions for coverage.
+// The package in the test runners of its users, which run tests in contexts and with a `require` of
+// their own, and change functions for coverage.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -15,7 +15,7 @@ const JEST = join(PEERS, 'node_modules/jest/bin/jest.js')
 const VITEST = join(PEERS, 'node_modules/vitest/vitest.mjs')
 const BABEL = join(PEERS, 'node_modules/@babel/plugin-transform-modules-commonjs')
 const TIMEOUT = '--testTimeout=120000'
-/** Two files: the second is run where the first has left its instance of everything. */
+/** Two files: the second runs after the first has left its instance of everything. */
 const TWO = ['first.test.js', 'second.test.js']
 
 function assertPassed({ code, output }: Outcome): void {
@@ -36,7 +36,7 @@ async function jest(
   )
 }
 
-test('Jest as it comes', { skip }, async (t) => {
+test('Jest with its defaults', { skip }, async (t) => {
   assertPassed(await jest(t, { 'package.json': '{}', 'plain.test.js': PLAIN_TEST }, []))
 })
 
@@ -46,7 +46,7 @@ const BABEL_FILES = {
   'babel.config.cjs': `module.exports = { plugins: [${JSON.stringify(BABEL)}] }`,
 }
 
-test('Jest with imports that Babel makes CommonJS of', { skip }, async (t) => {
+test('Jest with imports that Babel compiles to CommonJS', { skip }, async (t) => {
   assertPassed(await jest(t, BABEL_FILES, []))
 })
 

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from './command.js'
 
-/** What a script imports the package from: it is not installed where the script is. */
+/** The path from which a script imports the package: it is not installed beside the script. */
 export const PACKAGE: string = pathToFileURL(`${ROOT}dist/index.js`).href
 
 /** Writes a file for one test; returns its path. */

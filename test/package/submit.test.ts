@@ -64,7 +64,7 @@ test('the arguments may come from stdin, as a JSON list', async (t) => {
   assert.deepEqual(end, { code: 0, signal: null, stdout: '"ab"\n', stderr: '' })
 })
 
-test('what the function throws goes to stderr with the stack that it has there', async (t) => {
+test('an error of the function goes to stderr with its stack there', async (t) => {
   const { code, stdout, stderr } = await submit(t, 'boom', ['way'])
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' })
   assert.match(stderr, /^RangeError: no way\n +at boom \(file:.*script\.mjs:10:\d+\)/)
@@ -74,7 +74,7 @@ test('what the function throws goes to stderr with the stack that it has there',
   assert.deepEqual([text.code, text.stderr], [1, "scaler submit: the function threw 'just text'\n"])
 })
 
-test('a result that JSON cannot say is one line that names the place', async (t) => {
+test('a result that JSON cannot represent is one line that names the place', async (t) => {
   for (const [name, place] of [
     ['big', 'result is a bigint'],
     ['table', 'result.rows[0] is a Map'],
@@ -85,7 +85,7 @@ test('a result that JSON cannot say is one line that names the place', async (t)
   }
 })
 
-test('the options of tasks hold', async (t) => {
+test('the options of tasks take effect', async (t) => {
   const { code, stderr } = await submit(t, 'forever', [], ['--task-timeout-seconds', '0.05'])
   assert.equal(code, 1)
   assert.match(stderr, /^scaler submit: [^\n]*50 ms[^\n]*\n$/)
@@ -104,7 +104,7 @@ test('a signal cancels the task and ends the command', async (t) => {
   assert.deepEqual(await command.ended, { code: 130, signal: null, stdout: '', stderr: '' })
 })
 
-test('a module that awaits what never comes is one line and exit code 1', async (t) => {
+test('a module with an await that never settles is one line and exit code 1', async (t) => {
   const script = writeScript(t, 'await new Promise(() => {}); export default () => 1')
   const args = ['submit', '--address', combo.address, script]
   const end = await runCommand(t, 'scaler', args, { SCALER_ADDRESS: '' })
@@ -112,14 +112,14 @@ test('a module that awaits what never comes is one line and exit code 1', async 
   assert.deepEqual(end, { code: 1, signal: null, stdout: '', stderr })
 })
 
-test('a scheduler that is not there is one line and exit code 1', async (t) => {
+test('a missing scheduler is one line and exit code 1', async (t) => {
   const args = ['--address', await freeAddress(), '--timeout-seconds', '0.2']
   const { code, stdout, stderr } = await submit(t, 'add', ['1', '2'], args)
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' })
   assert.match(stderr, /^scaler submit: no scheduler at [^\n]*\n$/)
 })
 
-test('a module that cannot be loaded says why, with its stack', async (t) => {
+test('the error for a module that cannot be loaded has its stack', async (t) => {
   const target = `${writeScript(t, 'throw new RangeError("mine")')}#add`
   const args = ['submit', '--address', combo.address, target]
   const { code, stderr } = await runCommand(t, 'scaler', args)

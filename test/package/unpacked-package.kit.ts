@@ -1,4 +1,4 @@
-// The package as it is published, unpacked, without what it depends on.
+// The package as it is published, unpacked, without its dependencies.
 
 import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'

@@ -1,5 +1,5 @@
-// Servers that are no scheduler, each in its own way, on free ports of this machine: for tests of
-// what is said about them. They end with their test.
+// Servers that are not schedulers, each in its own way, on free ports of this machine: for tests of
+// the messages about them. They end with their test.
 
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -8,7 +8,7 @@ import { encodeGreeting } from '#src/transport/zmtp/session.js'
 
 const GREETING = encodeGreeting()
 
-/** Listens, and lets `onConnection` speak. Returns the address. */
+/** Listens, and lets `onConnection` send bytes. Returns the address. */
 export async function listen(
   t: TestContext,
   onConnection: (socket: Socket) => void,
@@ -29,7 +29,7 @@ export async function listen(
   return addressOf(server)
 }
 
-/** The address of a port at which nothing listens: it was free a moment ago. */
+/** The address of a port without a listener: it was free a moment ago. */
 export async function freeAddress(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -38,7 +38,7 @@ export async function freeAddress(): Promise<string> {
   return address
 }
 
-/** What each kind of wrong server does with a connection. */
+/** The behaviour of each kind of wrong server. */
 export const WRONG_SERVERS: Readonly<Record<string, (socket: Socket) => void>> = {
   mute: () => {},
   closing: (socket) => void socket.destroy(),
@@ -54,7 +54,7 @@ export const WRONG_SERVERS: Readonly<Record<string, (socket: Socket) => void>> =
   refusing: (socket) => void socket.write(Buffer.concat([GREETING, encodeError('not you')])),
   reply: (socket) => void socket.write(handshakeOf('REP')),
   router: (socket) => void socket.write(handshakeOf('ROUTER')),
-  // A frame that is no message of the protocol.
+  // A frame that is not a message of the protocol.
   stranger: (socket) => {
     socket.write(Buffer.concat([handshakeOf('ROUTER'), Buffer.from('\0\u0005hello')]))
   },

@@ -1,4 +1,4 @@
-// An agent process of the simulated world, with its workers: as src/worker/agent/agent.ts.
+// An agent process of the simulated world, with its workers: like src/worker/agent/agent.ts.
 
 import { identity } from '#src/base/ids.js'
 import { AgentUnits } from './agent-units.js'
@@ -8,9 +8,9 @@ import type { VirtualProcess } from './virtual-process.js'
 import { WorkerHost, type WorkerSettings } from './worker-host.js'
 import { newProcess, type World } from './world.js'
 
-/** What an agent is made of. */
+/** The parts of an agent. */
 export interface AgentSetup {
-  /** Where it stands; the next agent there is another one. */
+  /** Its position; the next agent there is another one. */
   readonly host: string
   readonly workers: number
   readonly settings: WorkerSettings
@@ -55,12 +55,12 @@ export class AgentHost {
     return !this.process.isAlive || this.workers.every((worker) => worker.hasEnded)
   }
 
-  /** Whether it was told to leave. */
+  /** Whether it was asked to leave. */
   get isLeaving(): boolean {
     return this.#isLeaving
   }
 
-  /** All of its workers shall leave, if it is urgent at once. */
+  /** Asks all of its workers to leave, immediately if it is urgent. */
   stop(isUrgent = false): void {
     this.#isLeaving = true
     this.process.deliver(() => {
@@ -68,7 +68,7 @@ export class AgentHost {
     })
   }
 
-  /** kill -9, with whatever belongs to it. */
+  /** kill -9, with everything that belongs to it. */
   kill(): void {
     this.process.kill()
   }

@@ -1,16 +1,16 @@
-// The units of one agent of the simulated world, and a check of its own that no two tasks that a
-// processor has have the same ones.
+// The units of one agent of the simulated world, with an independent check that no two tasks in
+// processors have the same ones.
 
 import { HostUnits, type Units } from '#src/core/worker/queue/units.js'
 import { Violation } from './violation.js'
 
-/** So few that they are what tasks wait for, and enough for each of them. */
+/** Few enough that tasks wait for them, and enough for each of them. */
 const LEAST_UNITS = 2
 
-/** What an agent offers. */
+/** The capabilities that an agent offers. */
 export class AgentUnits {
   readonly units: HostUnits
-  /** Who has which, by worker. */
+  /** The units in use, by worker. */
   readonly #held = new Map<object, Map<string, readonly number[]>>()
 
   constructor(workers: number) {
@@ -38,12 +38,12 @@ export class AgentUnits {
     this.#held.set(worker, tasks.set(task, numbers))
   }
 
-  /** A processor of `worker` is done with a task, or gives it back. */
+  /** A processor of `worker` has finished a task, or gives it back. */
   onDone(worker: object, task: string): void {
     this.#held.get(worker)?.delete(task)
   }
 
-  /** The processor of `worker` is gone. */
+  /** The processor of `worker` has ended. */
   onProcessorGone(worker: object): void {
     this.#held.delete(worker)
   }

@@ -1,5 +1,5 @@
-// An application of the simulated world: does with a client what its plan says, and has every
-// future looked at when it ends.
+// An application of the simulated world: uses a client according to its plan, and has every future
+// checked when it settles.
 
 import { identity, taskId, type TaskId } from '#src/base/ids.js'
 import { GraphNodes } from '#src/core/client/graph/nodes.js'
@@ -22,7 +22,7 @@ export class Application {
   readonly #world: World
   readonly #checker: OutcomeChecker
   readonly #futures = new Map<string, Future>()
-  /** The values of those that have ended well and are here. */
+  /** The values of those that have succeeded and are here. */
   readonly #values = new Map<string, string>()
   readonly #pinned = new Map<string, string>()
   readonly #graphs = new Map<string, { readonly id: TaskId; readonly names: readonly string[] }>()
@@ -54,12 +54,12 @@ export class Application {
     process.onDeath(() => this.#onDeath())
   }
 
-  /** Whether nobody waits for anything here any more, and nothing will follow. */
+  /** Whether nothing is awaited here any more, and no step follows. */
   get isDone(): boolean {
     return this.#isGone || (this.#stepsLeft === 0 && this.unfinished.length === 0)
   }
 
-  /** Futures that have not ended. */
+  /** Unsettled futures. */
   get unfinished(): readonly Future[] {
     if (this.#isGone) return []
     return [...this.#futures.values()].filter((future) => !future.isOver && !future.wasOffered)
@@ -70,14 +70,14 @@ export class Application {
     return this.#isGone
   }
 
-  /** It is over: no step follows. */
+  /** It has ended: no step follows. */
   forget(): void {
     this.#futures.clear()
     this.#values.clear()
     this.#graphs.clear()
   }
 
-  /** Says good-bye, if it has not. */
+  /** Disconnects, if it has not. */
   close(): void {
     if (this.#isGone || this.client.hasEnded) return
     if (this.#world.mutation.name === 'clientsLeaveWithoutWord') return
@@ -179,7 +179,7 @@ export class Application {
     }
   }
 
-  /** Whether all that a node needs is to be had. */
+  /** Whether everything that a node needs is available. */
   #areThere(plan: NodePlan, plans: readonly NodePlan[]): boolean {
     return plan.needs.every((name) => {
       const other = plans.find(({ program }) => program.name === name)
@@ -188,7 +188,7 @@ export class Application {
     })
   }
 
-  /** Where some things come from; undefined if one of them is not to be had. */
+  /** The sources of some inputs; undefined if one of them is not available. */
   #sources(names: readonly string[]): readonly ArgumentSource[] | undefined {
     const sources: ArgumentSource[] = []
     for (const name of names) {

@@ -1,6 +1,6 @@
-// What must hold in worlds in which nothing goes wrong, beyond what must hold in all: no worker
-// idles while another one has more than it has begun and could give away (what needs units may have
-// to wait for those of others), and what was cancelled ends soon.
+// Rules for worlds without faults, beyond the rules for all: no worker idles while another one has
+// unstarted tasks that it could give away (tasks that need units may have to wait for those of
+// others), and cancelled tasks end soon.
 
 import type { Identity, TaskId } from '#src/base/ids.js'
 import type { AgentHost } from './agent-host.js'
@@ -9,23 +9,23 @@ import { mayNeedUnits } from './program.js'
 import type { Scenario } from './scenario.js'
 import { Violation } from './violation.js'
 
-/** A worker may idle for so long beside one that has too much, beyond `loadBalanceMs`. */
+/** A worker may idle for this long beside an overloaded one, beyond `loadBalanceMs`. */
 const IDLE_MS = 3_000
-/** A cancelled task ends so long after its grace time. */
+/** The time in which a cancelled task ends after its grace time. */
 const CANCEL_MS = 8_000
 
-/** A task that a worker has, and that nobody cancelled. */
+/** A task that a worker has, and that was not cancelled. */
 export interface GivenTask {
   readonly worker: Identity
   readonly taskId: TaskId
   readonly at: number
 }
 
-/** Looks at a calm world now and then. */
+/** Checks a calm world from time to time. */
 export class CalmChecker {
   readonly #scenario: Scenario
   readonly #journal: Journal
-  /** Since when each worker has nothing. */
+  /** Since when each worker has had nothing. */
   readonly #idleSince = new Map<Identity, number>()
 
   constructor(scenario: Scenario, journal: Journal) {
@@ -33,15 +33,15 @@ export class CalmChecker {
     this.#journal = journal
   }
 
-  /** Whether there is anything to look at. */
+  /** Whether there is anything to check. */
   get isWanted(): boolean {
     const { faults, hostPipes, scheduler } = this.#scenario
     return faults.length === 0 && Object.keys(hostPipes).length === 0 && scheduler.loadBalanceMs > 0
   }
 
-  /** `given`: what workers have and have not answered. Throws `Violation`. */
+  /** `given`: the tasks that workers have and have not answered. Throws `Violation`. */
   look(now: number, agents: readonly (AgentHost | undefined)[], given: readonly GivenTask[]): void {
-    // What a processor had that ended is tried again where it was: it may be the cause.
+    // Tasks of a processor that ended are retried where they were: one may be the cause.
     if (this.#journal.deaths.length > 0) return
     const patienceMs = this.#scenario.scheduler.loadBalanceMs + IDLE_MS
     const idle = this.#idleWorkers(now, agents, given).find((since) => now - since.at > patienceMs)
@@ -55,7 +55,7 @@ export class CalmChecker {
     throw new Violation('idle', `${name} waits at ${stuck.worker} while ${idle.worker} has nothing`)
   }
 
-  /** At the end: whether what was cancelled has ended soon. Throws `Violation`. */
+  /** At the end: whether cancelled tasks have ended soon. Throws `Violation`. */
   checkCancels(now: number): void {
     if (this.#scenario.faults.length > 0) return
     const { cancelGraceMs } = this.#scenario.worker

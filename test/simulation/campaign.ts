@@ -1,20 +1,20 @@
-// Many seeds, one after the other, and what came of them.
+// Many seeds, one after the other, and their outcomes.
 
 import type { MutationName } from './mutation.js'
 import { makeScenario } from './scenario-maker.js'
 import { simulate } from './simulation.js'
 import type { ViolationKind } from './violation.js'
 
-/** Which seeds, and how. */
+/** The seeds, and the options. */
 export interface Campaign {
   readonly firstSeed: number
   readonly runs: number
   readonly mutation: MutationName
-  /** It ends with so many findings. */
+  /** It stops after this many findings. */
   readonly maxFindings: number
 }
 
-/** A seed with which something is wrong. */
+/** A seed that shows an error. */
 export interface Finding {
   readonly seed: number
   readonly kind: ViolationKind
@@ -34,7 +34,7 @@ export interface Tally {
   findings: Finding[]
 }
 
-/** In a run that goes well the tables are checked after every so many events. */
+/** In a successful run the tables are checked each time after this many events. */
 const CHECK_EVERY = 4
 
 /** Nothing yet. */
@@ -43,7 +43,7 @@ export function newTally(): Tally {
   return { ...sums, taskRuns: 0, repeats: 0, overlaps: 0, findings: [] }
 }
 
-/** Runs all seeds. `onProgress` is called now and then with how many runs were done since. */
+/** Runs all seeds. `onProgress` is called from time to time with the number of runs since. */
 export function runCampaign(
   { firstSeed, runs, mutation, maxFindings }: Campaign,
   onProgress: (runs: number) => void = () => {},

@@ -2,7 +2,7 @@
 
 import type { InstantMs, Machine } from '#src/base/machine.js'
 
-/** Passes everything on to a machine, and checks its tables after every so many events. */
+/** Passes everything on to a machine, and checks its tables each time after a number of events. */
 export class CheckedMachine<Event, Action> implements Machine<Event, Action> {
   readonly #machine: Machine<Event, Action>
   readonly #every: number
@@ -28,7 +28,7 @@ export class CheckedMachine<Event, Action> implements Machine<Event, Action> {
   }
 }
 
-/** One driver less for what a bug of ours is: in a simulation it ends the simulation. */
+/** A bug of ours need not stop a driver here: in a simulation it ends the simulation. */
 export function rethrow(error: unknown): never {
   throw error
 }

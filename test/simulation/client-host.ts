@@ -1,5 +1,5 @@
-// A client of the simulated world: does what src/client/traffic.ts and client/connection.ts
-// do. It lives in a process of its own, or in a processor, for the tasks that run there.
+// A client of the simulated world: behaves like src/client/traffic.ts and client/connection.ts. It
+// lives in a process of its own, or in a processor, for the tasks that run there.
 
 import { latin1ToBytes } from '#src/base/bytes.js'
 import { OUR_FEATURES } from '#src/base/features.js'
@@ -17,19 +17,19 @@ import { VirtualDealer } from './virtual-dealer.js'
 import type { VirtualProcess } from './virtual-process.js'
 import { objectIdFor, serializerIdOf, type World } from './world.js'
 
-/** What a client of a world is made of. */
+/** The parts of a client of a world. */
 export interface ClientSetup {
   readonly name: string
   readonly identity: Identity
   readonly host: string
   readonly process: VirtualProcess
-  /** The worker inside of whose tasks it lives; '' = none. */
+  /** The worker of the tasks in which it lives; '' = none. */
   readonly worker: Identity
   readonly settings: ClientSettings
   readonly pipes: PipeSettings
 }
 
-/** What is configured. */
+/** Its configuration. */
 export type ClientSettings = Pick<
   ClientCoreOptions,
   'timeoutMs' | 'heartbeatIntervalMs' | 'inlineLimitBytes'
@@ -52,7 +52,7 @@ export class ClientHost {
   #isCongested = false
   #isFlushWanted = false
   #hasEnded = false
-  /** When it has heard from the scheduler last, or had nothing to wait for. */
+  /** When it last heard from the scheduler, or had nothing to wait for. */
   lastHeard: InstantMs
 
   constructor(world: World, setup: ClientSetup) {
@@ -101,7 +101,7 @@ export class ClientHost {
     return this.#hasEnded
   }
 
-  /** What its tables hold. */
+  /** The content of its tables. */
   get counts(): Readonly<Record<string, number>> {
     const { unfinishedTasks, waitingBytes, heldBytes } = this.#machine
     return { unfinishedTasks, waitingBytes, heldBytes }
@@ -232,7 +232,7 @@ export class ClientHost {
     future.end(outcome)
   }
 
-  /** What real futures do: a result is fetched when somebody asks for it. */
+  /** Like real futures: a result is fetched on request. */
   #onOffer(future: Future): void {
     const { taskId } = future
     this.#tell(() => `future ${showId(taskId)} is offered`)

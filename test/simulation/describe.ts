@@ -1,4 +1,4 @@
-// Messages in a few words, for stories. Ids of this world are readable.
+// Messages in a few words, for logs. Ids of this world are readable.
 
 import { bytesToLatin1, latin1ToHex } from '#src/base/bytes.js'
 import type { Message, ObjectContent, Task } from '#src/wire/message.js'
@@ -6,7 +6,7 @@ import type { Message, ObjectContent, Task } from '#src/wire/message.js'
 /** An id: as text where it is one. */
 export function showId(id: string): string {
   const text = id.replace(/\.+$/, '')
-  // The call of a graph: its position is behind the name of the graph.
+  // The call of a graph: its position follows the name of the graph.
   const [, graph, place] = /^([\x21-\x7e]+?)\.*(\0[^]{3})$/.exec(id) ?? []
   if (graph !== undefined && place !== undefined) {
     return `${graph}n${Buffer.from(place, 'latin1').readUInt32BE(0)}`

@@ -1,4 +1,4 @@
-// Why a future may end without a value. Everything else is a violation.
+// Reasons for which a future may end without a value. Everything else is a violation.
 
 import { timeLimitOf } from '#src/core/worker/task/task.js'
 import type { FutureOutcome } from './future.js'
@@ -9,40 +9,43 @@ import { errorOf, withChildren, type Program } from './program.js'
 export interface Suspect {
   readonly program: Program
   readonly isCancelled: boolean
-  /** Undefined: its future has not ended, or was dropped. */
+  /** Undefined: its future has not settled, or was dropped. */
   readonly outcome: FutureOutcome | undefined
 }
 
-/** All that may explain an end. */
+/** Everything that may explain an outcome. */
 export interface Circumstances {
   readonly journal: Journal
-  /** The task first, then what it needs. */
+  /** The task first, then its inputs. */
   readonly suspects: readonly Suspect[]
   readonly hasCleared: boolean
   readonly hasClosed: boolean
-  /** How long the client has heard nothing. */
+  /** How long the client has received nothing. */
   readonly silenceMs: number
   readonly timeoutMs: number
   readonly limits: Limits
 }
 
-/** What a world may do to tasks by its very make. */
+/** Effects on tasks of a world's configuration. */
 export interface Limits {
-  /** Tasks may keep a thread for as long as a client beside them would wait for a word. */
+  /**
+   * Whether tasks may block a thread for as long as a client in the same process waits for
+   * messages.
+   */
   readonly mayBeDeaf: boolean
-  /** No task may run for longer on its worker, in milliseconds; 0 = for ever. */
+  /** The time limit of all tasks of a worker, in milliseconds; 0 = none. */
   readonly taskTimeoutMs: number
 }
 
-/** So many processors may end because of what a task has submitted, or with it by chance. */
+/** The number of processors that may end because of a task's children, or with them by chance. */
 const MAX_UNATTRIBUTED_DEATHS = 3
 const DEFAULT_DEATH_LIMIT = 4
 /** A task, one that it needs, and one that this one needs. */
 const MIN_CHAIN = 3
-/** A task that is that close to its time limit may miss it. */
+/** A task that is this close to its time limit may exceed it. */
 const TIME_SLACK_MS = 50
 
-/** Why it ended so; undefined: nothing explains it. */
+/** The reason of the outcome; undefined: there is no explanation. */
 export function explain(outcome: FutureOutcome, world: Circumstances): string | undefined {
   if (outcome.type === 'end') return explainEnd(outcome.reason, world)
   const { text } = outcome
@@ -93,8 +96,8 @@ function explainEnd(
 }
 
 /**
- * A result that was only in the scheduler is lost with it, and is made again; but not if what it
- * was made of is gone from its client, too.
+ * A result that was only in the scheduler is lost with it, and is computed again, unless its inputs
+ * are lost from its client, too.
  */
 function hasLostInput({ suspects, journal }: Circumstances): boolean {
   const needed = suspects.slice(1)
@@ -117,12 +120,12 @@ function mayTimeOut(program: Program, { journal, limits }: Circumstances): boole
   const { ms, children } = program
   const { timeoutMs, isWorkersLimit } = timeLimitOf(program.timeoutMs, limits.taskTimeoutMs)
   if (timeoutMs === 0) return false
-  // What a program asks for is far from what it takes; that of its worker may be near.
+  // The limits of a program are far from its duration; that of its worker may be close.
   const slackMs = isWorkersLimit ? timeoutMs / 2 : TIME_SLACK_MS
   return children.length > 0 || journal.hasFrozen || ms > timeoutMs - slackMs
 }
 
-/** Whether a processor ended with the task in it, and it may be blamed for that. */
+/** Whether a processor ended with the task in it, and may have ended because of it. */
 function hasDied(program: Program, journal: Journal): boolean {
   let byChance = 0
   for (const { lastRun, had, begun, cause } of journal.deaths) {
@@ -154,7 +157,8 @@ function explainChild(
   }
   const reason = childText.slice('end '.length)
   if (reason === 'workerDied') return hasWornOut({ ...world, suspects }) ? 'worn out' : undefined
-  // Its client heard nothing for too long; the parent goes on for nobody, or is told.
+  // Its client received nothing for too long; the parent continues without a client, or is
+  // notified.
   if (reason === 'disconnected' && world.limits.mayBeDeaf) return 'its client could not listen'
   const isExplained = reason === 'disconnected' || reason === 'dropped'
   return isExplained && world.journal.faults.length > 0 ? 'its client was cut off' : undefined

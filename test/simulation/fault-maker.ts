@@ -1,10 +1,10 @@
-// Faults from chance: at some time, or right after some message, which is where races are.
+// Random faults: at some time, or directly after some message, because that is where races are.
 
 import type { Fault, FaultPlan, FaultTrigger } from './fault.js'
 import type { Random } from './random.js'
 import type { CutKind } from './virtual-link.js'
 
-/** What can be hit, and until when. */
+/** The possible targets, and the end of the faults. */
 export interface FaultScope {
   readonly agents: number
   readonly clients: number
@@ -13,7 +13,7 @@ export interface FaultScope {
 
 const MAX_FAULTS = 6
 
-/** Who handles which messages. */
+/** The receivers of messages. */
 const READERS = {
   task: 'worker',
   taskResult: 'scheduler',
@@ -52,7 +52,7 @@ const WEIGHTS: Readonly<Record<Fault['type'], number>> = {
 
 /** At least one. */
 export function makeFaults(random: Random, scope: FaultScope): FaultPlan[] {
-  // Some worlds have troubles of one kind only.
+  // Some worlds have faults of one kind only.
   const only = random.chance(0.3) ? random.weighted(WEIGHTS) : undefined
   const count = random.chance(0.4) ? 1 : random.whole(1, MAX_FAULTS)
   return Array.from({ length: count }, () => ({

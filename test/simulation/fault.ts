@@ -1,8 +1,8 @@
-// What can go wrong in a world.
+// The possible faults of a world.
 
 import type { CutKind } from './virtual-link.js'
 
-/** When: at a time, or so long after the n-th message of a kind was handled. */
+/** When: at a time, or a delay after the n-th message of a kind was handled. */
 export type FaultTrigger =
   | { readonly type: 'time'; readonly atMs: number }
   | {
@@ -13,16 +13,16 @@ export type FaultTrigger =
       readonly delayMs: number
     }
 
-/** What. Agents, workers and clients are meant by their number. */
+/** The kinds. Agents, workers and clients are identified by their number. */
 export type Fault =
   | { readonly type: 'killScheduler'; readonly downMs: number }
   | { readonly type: 'freezeScheduler'; readonly ms: number }
   /** -1: it does not come back. */
   | { readonly type: 'killAgent'; readonly agent: number; readonly backMs: number }
   | { readonly type: 'freezeAgent'; readonly agent: number; readonly ms: number }
-  /** Its host loses power: nobody is told. */
+  /** Its host loses power: no peer is notified. */
   | { readonly type: 'loseAgent'; readonly agent: number; readonly backMs: number }
-  /** It is told to leave; if urgently, told twice. */
+  /** It is asked to leave; if urgently, twice. */
   | {
       readonly type: 'stopAgent'
       readonly agent: number

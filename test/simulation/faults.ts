@@ -1,4 +1,4 @@
-// Has the faults of a scenario happen, and ends them all when it heals.
+// Causes the faults of a scenario, and ends them all when it heals.
 
 import type { AgentHost } from './agent-host.js'
 import type { Fault, FaultPlan } from './fault.js'
@@ -6,7 +6,7 @@ import type { Simulation } from './simulation.js'
 import { callOff, type Plan } from './virtual-clock.js'
 import type { VirtualProcess } from './virtual-process.js'
 
-/** Between two looks whether anybody works. */
+/** The time between two checks that there is a worker. */
 const SERVE_INTERVAL_MS = 5_000
 
 /** The faults of one world. */
@@ -21,7 +21,7 @@ export class Faults {
     for (const plan of simulation.scenario.faults) this.#arm(plan)
   }
 
-  /** It heals: nothing stands still, nothing is cut off, and somebody works. */
+  /** It heals: nothing is stopped, nothing is cut off, and there is a worker. */
   end(): void {
     const simulation = this.#simulation
     this.#isOver = true
@@ -31,12 +31,12 @@ export class Faults {
     this.#serve()
   }
 
-  /** All leave: nobody is replaced any more. */
+  /** All leave: nothing is replaced any more. */
   leave(): void {
     callOff(this.#next)
   }
 
-  /** From now on somebody works, even when a worker gives up what it has waited for too long. */
+  /** From now on there is always a worker, even if one gives up waiting for too long. */
   #serve(): void {
     const simulation = this.#simulation
     const isServed = simulation.agents.some(
@@ -142,7 +142,7 @@ export class Faults {
     }
     if (fault.backMs < 0) return
     simulation.world.clock.after(fault.backMs, () => {
-      // It may have been followed by another already; and who is not back in time stays away.
+      // It may have been replaced already; and one that is not back in time stays away.
       if (simulation.agents[fault.agent] !== agent || this.#isOver) return
       simulation.startAgent(fault.agent, agent.workers.length)
     })

@@ -1,4 +1,4 @@
-// A future of the simulated world: what somebody waits for, and how it has ended.
+// A future of the simulated world, and how it settled.
 
 import type { TaskId } from '#src/base/ids.js'
 import type { TaskEndReason } from '#src/core/client/events.js'
@@ -17,7 +17,7 @@ export type FutureOutcome =
       readonly failedTaskId: TaskId | undefined
     }
 
-/** What its user does with a large result: asks for it at once, later, or never. */
+/** How its user treats a large result: requests it immediately, later, or never. */
 export interface ResultWish {
   readonly type: 'now' | 'later' | 'drop'
   readonly afterMs: number
@@ -32,7 +32,7 @@ export class Future {
   #isOver = false
   #wasOffered = false
 
-  /** `onEnd` is called each time that the future ends: more than once is a mistake. */
+  /** `onEnd` is called each time that the future settles: more than once is an error. */
   constructor(
     taskId: TaskId,
     name: string,
@@ -45,12 +45,12 @@ export class Future {
     this.#onEnd = onEnd
   }
 
-  /** Whether it has ended, or nobody waits for it. */
+  /** Whether it has settled, or is not awaited. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** Whether its result stays in the cluster: the task has ended well. */
+  /** Whether its result stays in the cluster: the task has succeeded. */
   get wasOffered(): boolean {
     return this.#wasOffered
   }
@@ -64,7 +64,7 @@ export class Future {
     this.#wasOffered = true
   }
 
-  /** Nobody waits for it any more. */
+  /** It is not awaited any more. */
   drop(): void {
     this.#isOver = true
   }

@@ -1,4 +1,4 @@
-// A thread of the simulator: runs the part of a campaign that it was given (jobs.ts).
+// A thread of the simulator: runs its part of a campaign (jobs.ts).
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { runCampaign, type Campaign } from './campaign.js'

@@ -1,14 +1,14 @@
-// A campaign in several threads. Each gets a part of the seeds; what they find is what one would.
+// A campaign in several threads. Each gets a part of the seeds; together they find the same as one.
 
 import { Worker } from 'node:worker_threads'
 import { addTally, newTally, type Campaign, type Tally } from './campaign.js'
 
-/** What a thread says. */
+/** The messages of a thread. */
 export type JobMessage =
   | { readonly type: 'progress'; readonly runs: number }
   | { readonly type: 'end'; readonly tally: Tally }
 
-/** Runs a campaign in so many threads. */
+/** Runs a campaign in this many threads. */
 export async function runJobs(
   campaign: Campaign,
   jobs: number,

@@ -1,5 +1,5 @@
-// What has happened in a world, as far as checkers need to know: who ran what and when, which
-// processors ended and why, which failures there were. It judges nothing.
+// The events of a world that checkers need: which tasks ran where and when, which processors ended
+// and why, which failures there were. It only records.
 
 import type { InstantMs } from '#src/base/machine.js'
 import type { LastRun } from '#src/core/worker/events.js'
@@ -16,7 +16,7 @@ export interface RunRecord {
   readonly beganAt: InstantMs
   /** Undefined while it runs. */
   endedAt: InstantMs | undefined
-  /** `answered`: it came to its end. `lost`: its processor ended. `givenUp`: nobody wants it. */
+  /** `answered`: it reached its end. `lost`: its processor ended. `givenUp`: it was not needed. */
   end: 'answered' | 'lost' | 'givenUp' | undefined
 }
 
@@ -24,35 +24,35 @@ export interface RunRecord {
 export interface DeathRecord {
   readonly processor: string
   readonly at: InstantMs
-  /** `own`: a task did it. `told`: its worker did it. `fault`: nobody knows. */
+  /** `own`: a task caused it. `told`: its worker caused it. `fault`: the cause is unknown. */
   readonly cause: 'own' | 'told' | 'fault'
   readonly lastRun: LastRun
-  /** All that its worker had not seen the end of: filled by then. */
+  /** All tasks of which its worker had not seen the end: set by then. */
   readonly had: ReadonlySet<TaskId>
-  /** Of that, what it had begun. */
+  /** Those of them that it had started. */
   readonly begun: ReadonlySet<TaskId>
 }
 
-/** Something that goes wrong in the world, not in the programs. */
+/** A fault of the world, not of the programs. */
 export interface FaultRecord {
   readonly at: InstantMs
   readonly what: string
 }
 
-/** A message that somebody handles. */
+/** A message that a process handles. */
 export type MessageWatcher = (message: Message, reader: 'scheduler' | 'worker' | 'client') => void
 
-/** The book of one world. */
+/** The record of one world. */
 export class Journal {
   readonly runs: RunRecord[] = []
   readonly runsOf: Map<TaskId, RunRecord[]> = new Map()
   readonly deaths: DeathRecord[] = []
   readonly faults: FaultRecord[] = []
-  /** Tasks that were cancelled, that nothing else needs, by name; and when first. */
+  /** Tasks that were cancelled and are not needed otherwise, by name; and when first. */
   readonly cancels: Map<string, InstantMs> = new Map()
   /** How often the scheduler has lost a worker. */
   workerLosses = 0
-  /** Whether some process stood still for a while. */
+  /** Whether some process was stopped for a while. */
   hasFrozen = false
   readonly #names = new Map<TaskId, string>()
   readonly #watchers: MessageWatcher[] = []
@@ -89,12 +89,12 @@ export class Journal {
     return this.#names.get(id)
   }
 
-  /** Nobody wants a task any more. */
+  /** A task is not needed any more. */
   cancel(name: string): void {
     if (!this.cancels.has(name)) this.cancels.set(name, this.#now())
   }
 
-  /** It is over: nobody will ask. */
+  /** The world has ended: nothing is checked any more. */
   forget(): void {
     this.runs.length = 0
     this.runsOf.clear()
@@ -107,12 +107,12 @@ export class Journal {
     this.faults.push({ at: this.#now(), what })
   }
 
-  /** Calls `watcher` for all messages that anybody handles. */
+  /** Calls `watcher` for all messages that are handled. */
   watch(watcher: MessageWatcher): void {
     this.#watchers.push(watcher)
   }
 
-  /** Somebody handles a message. */
+  /** A process handles a message. */
   handled(message: Message, reader: 'scheduler' | 'worker' | 'client'): void {
     for (const watcher of this.#watchers) watcher(message, reader)
   }

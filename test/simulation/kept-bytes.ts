@@ -1,4 +1,5 @@
-// What this program keeps in memory, code and compiler's notes left out: these grow by themselves.
+// The memory that this program retains, without code and data of the compiler: these grow by
+// themselves.
 
 import { getHeapSnapshot } from 'node:v8'
 
@@ -12,10 +13,10 @@ interface Snapshot {
   readonly nodes: readonly number[]
 }
 
-/** Kinds of nodes of a heap snapshot that hold what a program has made. */
+/** Kinds of nodes of a heap snapshot that hold objects of a program. */
 const KINDS = new Set(['object', 'string', 'concatenated string', 'closure', 'number', 'native'])
 
-/** The bytes of all objects, strings and buffers that can be reached. */
+/** The bytes of all reachable objects, strings and buffers. */
 export async function keptBytes(): Promise<number> {
   const { snapshot, nodes } = await takeSnapshot()
   const { node_fields: fields, node_types: types } = snapshot.meta

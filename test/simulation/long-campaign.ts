@@ -1,6 +1,6 @@
-// The long campaign: 20,000 worlds in four parts, each a test file of its own, because the time
-// limit of the runner counts for a file. A short run has the beginning of the first part.
-// TEST_SEED sets another first seed.
+// The long campaign: 20,000 worlds in four parts, each a separate test file, because the time limit
+// of the runner counts for a file. A short run has the beginning of the first part. TEST_SEED sets
+// another first seed.
 
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
@@ -18,7 +18,7 @@ const FIRST_SEED = 20_000_000
 
 /** One part of it, numbered from 0. */
 export function testPart(part: number): void {
-  test(`${RUNS} worlds: every future ends once and rightly, nothing is left (${part})`, async (t) => {
+  test(`${RUNS} worlds: every future settles once, correctly, and nothing is left (${part})`, async (t) => {
     const given = process.env['TEST_SEED']
     const base = given === undefined ? FIRST_SEED : Number(given)
     const firstSeed = base + part * PART_RUNS

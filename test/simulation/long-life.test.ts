@@ -1,4 +1,4 @@
-// What machines keep must depend on what they have to do, not on what they have done.
+// The memory of machines must depend on their current work, not on their past work.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,12 +7,12 @@ import { makeScenario } from './scenario-maker.js'
 import type { ClientPlan, Scenario, Step } from './scenario.js'
 import { Simulation } from './simulation.js'
 
-/** A life of so many times what a small scenario has. */
+/** The length of a long life, as a multiple of a short one. */
 const SHORT = 10
 const LONG = 60
 /** The last 1,000 failures, which the scheduler keeps for monitors. */
 const FAILURES_BYTES = 250_000
-/** What the machines of a world may keep of the longer one beside them, for all together. */
+/** The additional memory that all machines of the longer world together may retain. */
 const MAX_GROWTH_BYTES = 150_000
 
 test('a long life with many failures leaves no more behind than a short one', async () => {
@@ -23,7 +23,7 @@ test('a long life with many failures leaves no more behind than a short one', as
   assert.ok(long - short < FAILURES_BYTES + MAX_GROWTH_BYTES, `${short} bytes, then ${long} bytes`)
 })
 
-/** What a world holds in which everything is done. */
+/** The memory of a world in which everything is done. */
 async function keptAfter(scenario: Scenario): Promise<number> {
   const before = await keptBytes()
   const simulation = new Simulation(scenario, { checkEvery: 50 })
@@ -50,7 +50,7 @@ function repeated(scenario: Scenario, times: number): Scenario {
   const roundMs = 120_000
   const steps = Array.from({ length: times }, (_, round) => {
     const plan = scenario.clients[0] as ClientPlan
-    // What is pinned stays, as its user wants it.
+    // Pinned objects stay, because their user needs them.
     const kept = plan.steps.filter(({ type }) => type !== 'close' && type !== 'pin')
     return kept.map((step) => later(step, round * roundMs, `r${round}`))
   }).flat()

@@ -1,5 +1,5 @@
 // `npm run simulate`: runs the machines of scheduler, workers and clients through many seeds, and
-// tells what is wrong with those that fail.
+// reports the seeds that fail.
 
 import { availableParallelism } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
@@ -18,7 +18,7 @@ interface CommandLine {
   readonly mutation: MutationName
 }
 
-/** So many findings are told at most; after ten of them a thread gives up. */
+/** The most findings to report; after ten of them a thread stops. */
 const MAX_TOLD = 3
 const MAX_FINDINGS = 10
 const MAX_SEED = 2 ** 31
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   if (tally.findings.length > 0) process.exitCode = 1
 }
 
-/** On a terminal: how many runs are done. */
+/** On a terminal: the number of runs that are done. */
 function progressLine(runs: number): (done: number) => void {
   let done = 0
   return (more) => {

@@ -4,10 +4,10 @@ import { runCampaign } from './campaign.js'
 import { MUTATIONS, type MutationName } from './mutation.js'
 import type { ViolationKind } from './violation.js'
 
-/** So many seeds are enough for each; most need two. */
+/** This many seeds are enough for each; most need two. */
 const RUNS = 2_000
 
-/** Who notices. */
+/** The checker that notices. */
 const EXPECTED: Readonly<Record<Exclude<MutationName, 'none'>, readonly ViolationKind[]>> = {
   schedulerLosesResults: ['liveness', 'outcome'],
   schedulerRepeatsResults: ['wire'],

@@ -1,9 +1,9 @@
-// What can be made wrong on purpose: a checker that nothing can offend proves nothing. Each of
-// these must be found (mutation.test.ts).
+// Deliberate bugs: a checker that never fails proves nothing. Each of these must be found
+// (mutation.test.ts).
 
 import type { Message } from '#src/wire/message.js'
 
-/** Which mistake a world has. */
+/** The bug of a world. */
 export type MutationName =
   | 'none'
   /** The scheduler's shell loses every fifth result of a worker. */
@@ -12,15 +12,15 @@ export type MutationName =
   | 'schedulerRepeatsResults'
   /** Workers answer every fifth task twice. */
   | 'workerRepeatsResults'
-  /** Workers answer with the value of another task now and then. */
+  /** Workers sometimes answer with the value of another task. */
   | 'workerConfusesResults'
-  /** The scheduler's shell does not tell its machine that connections ended. */
+  /** The scheduler's shell does not notify its machine of ended connections. */
   | 'schedulerMissesDisconnects'
-  /** Clients go without a word and without closing their connection. */
+  /** Clients leave without a message and without closing their connection. */
   | 'clientsLeaveWithoutWord'
-  /** Workers do not hear of cancels. */
+  /** Workers ignore cancels. */
   | 'workerMissesCancels'
-  /** The scheduler's shell hands every tenth task to a worker twice. */
+  /** The scheduler's shell sends every tenth task to a worker twice. */
   | 'schedulerRepeatsTasks'
 
 /** All of them. */
@@ -36,7 +36,7 @@ export const MUTATIONS: readonly MutationName[] = [
   'schedulerRepeatsTasks',
 ]
 
-/** One mistake, and how often there was occasion for it. */
+/** One bug, and the number of occasions for it. */
 export class Mutation {
   readonly name: MutationName
   #occasions = 0
@@ -45,7 +45,7 @@ export class Mutation {
     this.name = name
   }
 
-  /** Whether it is time again for a mistake of this name. */
+  /** Whether it is time again for a bug of this name. */
   isDue(name: MutationName, every: number): boolean {
     if (this.name !== name) return false
     this.#occasions += 1

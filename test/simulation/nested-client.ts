@@ -1,5 +1,5 @@
-// The client inside of the tasks of one processor, as src/client/travel.ts makes it: one for
-// all of them.
+// The client inside the tasks of one processor, as src/client/travel.ts creates it: one for all of
+// them.
 
 import { identity, taskId, type Identity, type TaskId } from '#src/base/ids.js'
 import { ClientHost, type ClientSettings } from './client-host.js'
@@ -10,7 +10,7 @@ import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 import type { World } from './world.js'
 
-/** Where it lives. */
+/** Its surroundings. */
 export interface NestedPlace {
   readonly host: string
   readonly worker: Identity
@@ -37,7 +37,7 @@ export class NestedClient {
     })
   }
 
-  /** Calls `onEnd` with `V:` and the value, or with how else it ended. */
+  /** Calls `onEnd` with `V:` and the value, or with another outcome. */
   submit(
     parent: TaskId,
     priority: number,

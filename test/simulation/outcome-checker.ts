@@ -1,5 +1,5 @@
-// Whether each future ends once and rightly: with the value that a naive evaluation gives, or with
-// an error that something in this world explains.
+// Whether each future settles once and correctly: with the value of a naive evaluation, or with an
+// error that is explained by something in this world.
 
 import { timeLimitOf } from '#src/core/worker/task/task.js'
 import { type ClientHost, showOutcome } from './client-host.js'
@@ -9,7 +9,7 @@ import type { Journal } from './journal.js'
 import { evaluate, type Program, type RightOutcome } from './program.js'
 import { Violation } from './violation.js'
 
-/** What is known of one task of an application. */
+/** The known facts about one task of an application. */
 interface Entry {
   readonly program: Program
   readonly needs: readonly string[]
@@ -19,7 +19,7 @@ interface Entry {
   isCancelled: boolean
 }
 
-/** What is known of an application. */
+/** The known facts about an application. */
 interface Book {
   readonly entries: Map<string, Entry>
   readonly pins: Map<string, string>
@@ -28,7 +28,7 @@ interface Book {
   isDead: boolean
 }
 
-/** Knows all futures of a world. */
+/** Checks all futures of a world. */
 export class OutcomeChecker {
   readonly #books = new Map<string, Book>()
   readonly #journal: Journal
@@ -42,12 +42,12 @@ export class OutcomeChecker {
     this.#now = now
   }
 
-  /** How many futures have ended. */
+  /** The number of settled futures. */
   get ended(): number {
     return this.#ended
   }
 
-  /** It is over: nothing more ends. */
+  /** The world has ended: no more futures settle. */
   forget(): void {
     this.#books.clear()
   }
@@ -74,7 +74,7 @@ export class OutcomeChecker {
     entry.isCancelled = true
     const { entries } = this.#bookOf(host)
     const isNeeded = [...entries.values()].some(({ needs }) => needs.includes(name))
-    // A node of a graph goes on while others need it; one that runs for nobody may end in peace.
+    // A node of a graph continues while others need it; one that is not needed may end freely.
     if (entry.outcome === undefined && !isNeeded && entry.graph === undefined) {
       this.#journal.cancel(name)
     }
@@ -92,7 +92,7 @@ export class OutcomeChecker {
     this.#bookOf(host).isDead = true
   }
 
-  /** A future has ended. Throws `Violation` if it must not end so. */
+  /** A future has settled. Throws `Violation` if the outcome is wrong. */
   onEnd(host: string, client: ClientHost, future: Future, outcome: FutureOutcome): void {
     const book = this.#bookOf(host)
     const { name } = future
@@ -125,7 +125,7 @@ export class OutcomeChecker {
     throw new Violation('outcome', `nothing explains that ${name} ended with ${shown}`)
   }
 
-  /** A task that may only run for so long must not succeed after much longer. */
+  /** A task with a time limit must not succeed long after it. */
   #checkTime({ program }: Entry): void {
     const { ms } = program
     const { timeoutMs } = timeLimitOf(program.timeoutMs, this.#limits.taskTimeoutMs)
@@ -133,7 +133,7 @@ export class OutcomeChecker {
     throw new Violation('outcome', `${program.name} ran for ${ms} ms in spite of its limit`)
   }
 
-  /** The task, and all that it needs, directly or not. */
+  /** The task, and all its direct and indirect inputs. */
   #familyOf(book: Book, name: string): readonly Suspect[] {
     const found = new Map<string, Entry>()
     const list = [name]

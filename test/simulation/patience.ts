@@ -1,20 +1,20 @@
-// How long the last future may take once all is well: the work that is left, and what it takes to
-// notice what went wrong. What stood still or went without a word takes longest to notice.
+// How long the last future may take once all is well: the remaining work, and the time for
+// detecting failures. Processes that were stopped or vanished silently take longest to detect.
 
 import type { Fault } from './fault.js'
 import { withChildren, workOf, type Program } from './program.js'
 import { programsOf, type Scenario } from './scenario.js'
 
-/** Silent peers are given up after so long, at the latest. */
+/** Silent peers are given up after this time, at the latest. */
 const SILENCE_MS = 130_000
-/** After any other fault all is as before within this time. */
+/** After any other fault everything has recovered within this time. */
 const RECOVERY_MS = 12_000
-/** Each task travels, is fetched for, is killed if need be. */
+/** Each task travels, has inputs fetched, and is killed if necessary. */
 const TASK_MS = 1_000
-/** A task that has to be ended by force takes so long beyond its time limit. */
+/** The additional time for a task that has to be ended by force at its time limit. */
 const FORCE_MS = 8_000
 
-/** Until when all futures must have ended, in milliseconds from the end of the storm. */
+/** The deadline for all futures, in milliseconds from the end of the storm. */
 export function patienceFor(scenario: Scenario): number {
   const programs = scenario.clients.flatMap((client) => programsOf(client))
   const all = programs.flatMap((program) => [...withChildren(program)])
@@ -37,7 +37,7 @@ export function patienceFor(scenario: Scenario): number {
   )
 }
 
-/** Whether a fault is one of which nobody is told. */
+/** Whether a fault is silent for the peers. */
 function isSilent(fault: Fault): boolean {
   switch (fault.type) {
     case 'freezeScheduler':
@@ -68,8 +68,8 @@ function msOf(fault: Fault): number {
 }
 
 /**
- * A task that takes its process down, or has to be ended with it, takes those with it that wait for
- * others there, some times.
+ * A task that takes its process down, or has to be ended with it, takes down tasks that wait there,
+ * sometimes.
  */
 function repeatsOf(programs: readonly Program[], faults: number, isLimited: boolean): number {
   const isDeadly =
@@ -80,7 +80,7 @@ function repeatsOf(programs: readonly Program[], faults: number, isLimited: bool
   return (isDeadly ? 12 : 2) + faults
 }
 
-/** What a narrow or lazy host costs each message, in milliseconds. */
+/** The cost of each message on a narrow or slow host, in milliseconds. */
 function slownessOf({ pipes, hostPipes }: Scenario): number {
   const slow = Object.values(hostPipes).map(({ bytesPerMs, readGapMs }) => {
     return 20_000 / bytesPerMs + readGapMs * 20

@@ -1,5 +1,6 @@
-// What a simulated processor has not begun, and who may begin it: the main thread and the guardian
-// claim the number of a task, and only one of them gets it (src/worker/processor/shared-memory.ts).
+// The unstarted tasks of a simulated processor, and the claims to start them: the main thread and
+// the guardian claim the number of a task, and only one of them gets it
+// (src/worker/processor/shared-memory.ts).
 
 import type { ProcessorRun } from './processor-run.js'
 
@@ -8,17 +9,17 @@ export class ProcessorQueue {
   readonly #runs: ProcessorRun[] = []
   readonly #claimed = new Set<number>()
 
-  /** Whether something may be there to begin. */
+  /** Whether there may be a task to start. */
   get isEmpty(): boolean {
     return this.#runs.length === 0
   }
 
-  /** Adds behind all of the same priority. */
+  /** Adds after all of the same priority. */
   push(run: ProcessorRun): void {
     this.#runs.push(run)
   }
 
-  /** Takes what comes first, and claims it. */
+  /** Takes the first task, and claims it. */
   take(): ProcessorRun | undefined {
     for (;;) {
       let best = 0
@@ -36,7 +37,7 @@ export class ProcessorQueue {
     return at < 0 ? undefined : this.#runs.splice(at, 1)[0]
   }
 
-  /** False: somebody else has it already. */
+  /** False: it is claimed already. */
   claim(number: number): boolean {
     if (this.#claimed.has(number)) return false
     this.#claimed.add(number)

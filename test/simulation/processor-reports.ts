@@ -1,5 +1,5 @@
-// What a simulated processor tells of its runs: results, that one was skipped or given up, that one
-// waits or goes on. As src/worker/processor/reports.ts.
+// The reports of a simulated processor about its runs: results, skipped or abandoned runs, runs
+// that wait or continue. Like src/worker/processor/reports.ts.
 
 import { NO_BYTES } from '#src/base/bytes.js'
 import { taskId, type Identity, type ObjectId } from '#src/base/ids.js'
@@ -8,17 +8,17 @@ import { encodeProfileResult } from '#src/wire/metadata.js'
 import type { ProcessorRun } from './processor-run.js'
 import type { ProcessorVoice } from './processor-voice.js'
 
-/** What reports work with. */
+/** The parts that reports need. */
 export interface ReportsSetup {
   readonly worker: Identity
   readonly voice: ProcessorVoice
-  /** Keeps a result as an object, if it is one that will be needed; returns its id. */
+  /** Keeps a result as an object, if it will be needed; returns its id. */
   keep(run: ProcessorRun, bytes: Uint8Array): ObjectId | undefined
   onResult(result: TaskResult): void
   onUpdate(update: TaskUpdate): void
 }
 
-/** The reports of one processor. They leave with the next flush of its voice. */
+/** The reports of one processor. They are sent with the next flush of its voice. */
 export class ProcessorReports {
   readonly #setup: ReportsSetup
 
@@ -26,7 +26,7 @@ export class ProcessorReports {
     this.#setup = setup
   }
 
-  /** A run has ended after so long. */
+  /** A run has ended after this time. */
   result(run: ProcessorRun, status: 'success' | 'failed', text: string, durationMs: number): void {
     const bytes = Buffer.from(text, 'latin1')
     const id = status === 'success' ? this.#setup.keep(run, bytes) : undefined
@@ -39,13 +39,13 @@ export class ProcessorReports {
     this.#answer(run, { status, metadata, results, inlineResults: [bytes] })
   }
 
-  /** A run was skipped, or is of no interest any more. */
+  /** A run was skipped, or is not needed any more. */
   canceled(run: ProcessorRun): void {
     const nothing = { metadata: NO_BYTES, results: [], inlineResults: [] }
     this.#answer(run, { status: 'canceled', ...nothing })
   }
 
-  /** A run waits for what it has submitted, or goes on. */
+  /** A run waits for its children, or continues. */
   waits({ task }: ProcessorRun, isWaiting: boolean): void {
     const update = isWaiting ? 'waiting' : 'resumed'
     const message = { kind: 'taskUpdate', taskId: task.taskId, update, done: 0, total: 0 } as const

@@ -1,4 +1,4 @@
-// One run of a task in a simulated processor: its program, what it was given, how far it is.
+// One run of a task in a simulated processor: its program, its inputs, its progress.
 
 import type { InstantMs } from '#src/base/machine.js'
 import type { Task } from '#src/wire/message.js'
@@ -12,11 +12,11 @@ export type RunInput = Uint8Array | undefined
 /** One run. */
 export class ProcessorRun {
   readonly task: Task
-  /** Place among all tasks that the processor got. */
+  /** Its position among all tasks of the processor. */
   readonly number: number
   readonly priority: number
   readonly program: Program
-  /** The values that it was given. */
+  /** The values of its inputs. */
   readonly inputTexts: readonly string[]
   /** Why it cannot run. */
   readonly trouble: string | undefined
@@ -27,7 +27,7 @@ export class ProcessorRun {
   isWaiting = false
   isOver = false
   isNoted = false
-  /** What becomes of it is of no interest any more. */
+  /** Its outcome is not needed any more. */
   isZombie = false
   #nextChild = 0
 
@@ -47,7 +47,7 @@ export class ProcessorRun {
     this.trouble ??= trouble
   }
 
-  /** Those children that are to be submitted now. */
+  /** The children to be submitted now. */
   nextChildren(): readonly Program[] {
     const { children, oneByOne } = this.program
     const begin = this.#nextChild

@@ -1,14 +1,15 @@
-// How a simulated processor speaks with its agent: what its tasks tell is gathered and leaves
-// together, in order; its guardian has a way of its own. What has left arrives, however it ends.
+// The messages of a simulated processor to its agent: reports of its tasks are collected and sent
+// together, in order; its guardian has a separate channel. Sent messages arrive, however the
+// processor ends.
 
 import type { InstantMs } from '#src/base/machine.js'
 import type { VirtualClock } from './virtual-clock.js'
 import type { VirtualProcess } from './virtual-process.js'
 
-/** How long a word is on its way, in milliseconds. */
+/** The transmission time of a message, in milliseconds. */
 const DELAY_MS = 0.03
 
-/** The way out of one processor. */
+/** The sender of one processor. */
 export class ProcessorVoice {
   readonly #clock: VirtualClock
   readonly #agent: VirtualProcess
@@ -21,12 +22,12 @@ export class ProcessorVoice {
     this.#agent = agent
   }
 
-  /** Leaves with the next `flush`, or is lost. */
+  /** Sent with the next `flush`, or lost. */
   add(word: () => void): void {
     this.#outbox.push(word)
   }
 
-  /** What was gathered leaves. */
+  /** Sends the collected messages. */
   flush(): void {
     const words = this.#outbox
     if (words.length === 0) return
@@ -36,19 +37,19 @@ export class ProcessorVoice {
     })
   }
 
-  /** Leaves at once, behind all that has left. */
+  /** Sends immediately, after everything sent before. */
   tell(word: () => void): void {
     const at = Math.max(this.#clock.now + DELAY_MS, this.#lastTold)
     this.#lastTold = at
     this.#clock.at(at, () => this.#arrive(word))
   }
 
-  /** The guardian's words wait for nobody's. */
+  /** The guardian's messages are sent without waiting. */
   tellSoon(word: () => void): void {
     this.#clock.after(DELAY_MS, () => this.#arrive(word))
   }
 
-  /** Nobody listens any more. */
+  /** The agent does not listen any more. */
   end(): void {
     this.#isHeard = false
   }

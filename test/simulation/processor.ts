@@ -22,24 +22,24 @@ import { Violation } from './violation.js'
 import type { VirtualProcess } from './virtual-process.js'
 import { newProcess, objectIdFor, serializerIdOf, type World } from './world.js'
 
-/** What a processor is made of. */
+/** The parts of a processor. */
 export interface ProcessorSetup {
   readonly agent: VirtualProcess
   readonly worker: Identity
-  /** Where it stands, for its client's connection. */
+  /** Its position, for its client's connection. */
   readonly host: string
   readonly inlineLimitBytes: number
   readonly killDelayMs: number
   readonly clientSettings: ClientSettings
   readonly pipes: PipeSettings
-  /** Told to the agent, in its process. */
+  /** Notifies the agent, in its process. */
   readonly handler: ProcessorHostHandler
 }
 
-/** A turn of the event loop is not kept longer, and after a longer task it has its turn. */
+/** The longest turn of the event loop, except that a longer task finishes. */
 const MAX_BURST_MS = 5
 const LONG_TASK_MS = 1
-/** A result waits for the next one only if that is quicker. */
+/** A result waits for the next one only if that is faster. */
 const MAX_HOLD_MS = 0.2
 const END_MS = 5
 
@@ -51,14 +51,14 @@ export class VirtualProcessor {
   readonly #world: World
   readonly #setup: ProcessorSetup
   readonly #objects = new Map<ObjectId, Uint8Array>()
-  /** What it was given, and has not told the end of. */
+  /** Its tasks whose end has not been reported. */
   readonly #given = new Set<TaskId>()
   readonly #queue = new ProcessorQueue()
   readonly #voice: ProcessorVoice
   readonly #reports: ProcessorReports
-  /** Started, and to end later. None is given up. */
+  /** Started, and not ended. None is abandoned. */
   readonly #pending = new Set<ProcessorRun>()
-  /** Started, not over, not given up: what the board shows. */
+  /** Started, not ended, not abandoned: those on the board. */
   readonly #started = new Set<ProcessorRun>()
   readonly #zombies = new Set<ProcessorRun>()
   #current: ProcessorRun | undefined
@@ -78,7 +78,7 @@ export class VirtualProcessor {
     this.#reports = this.#newReports()
     this.main = newProcess(world, this.name)
     this.guardian = newProcess(world, `${this.name}-guardian`)
-    // What is told to it before it has come up waits.
+    // Messages to it before it is ready wait.
     this.main.hold()
     world.clock.after(world.random.between(10, 60), () => {
       if (this.#isGone) return
@@ -130,7 +130,7 @@ export class VirtualProcessor {
     })
   }
 
-  /** It must have nothing to do, or a task would stand still. */
+  /** It must have nothing to do, or a task would stop. */
   collectGarbage(): void {
     const [run] = this.#started
     if (run !== undefined) throw new Violation('run', 'garbage is collected amid a task')
@@ -142,18 +142,18 @@ export class VirtualProcessor {
     this.#world.clock.after(delayMs, () => this.#die('told', 'unknown', { signal: 'SIGTERM' }))
   }
 
-  /** Its worker leaves: it ends by itself, and nothing is told. */
+  /** Its worker leaves: it ends by itself, without a report. */
   end(): void {
     this.#voice.end()
     this.#world.clock.after(END_MS, () => this.#die('told', 'unknown', { signal: 'SIGTERM' }))
   }
 
-  /** Somebody else ends it: SIGKILL. */
+  /** It is ended from outside: SIGKILL. */
   strike(): void {
     this.#die('fault', 'unknown', { signal: 'SIGKILL' })
   }
 
-  /** It ends by itself while it runs nothing: a timer of something that it has run before. */
+  /** It ends by itself while it runs nothing: a timer of an earlier task. */
   exitIdle(): void {
     if (!this.main.isRunning || this.#started.size > 0) return
     this.#flush()
@@ -213,7 +213,7 @@ export class VirtualProcessor {
     return run
   }
 
-  /** Starts what may start. */
+  /** Starts runs that may start. */
   #run(): void {
     if (!this.#mayStart()) return
     this.#burstEnd = this.#world.clock.now + MAX_BURST_MS
@@ -267,11 +267,11 @@ export class VirtualProcessor {
     }
   }
 
-  /** A task that has kept the thread ends; another may follow in the same turn. */
+  /** A task that has blocked the thread ends; another may follow in the same turn. */
   #onBlockEnd(run: ProcessorRun): void {
     if (this.#isGone) return
     if (this.#isFrozen) {
-      // It goes on when the process does.
+      // It continues when the process does.
       const wasHeld = this.guardian
       wasHeld.deliver(() => this.#onBlockEnd(run))
       return
@@ -287,7 +287,7 @@ export class VirtualProcessor {
     if (this.#current === undefined) this.main.after(0, () => this.#run())
   }
 
-  /** A task that has not kept the thread goes on. */
+  /** A task that has not blocked the thread continues. */
   #onPause(run: ProcessorRun): void {
     if (run.isOver) return
     if (run.program.children.length === 0) {
@@ -332,7 +332,7 @@ export class VirtualProcessor {
     else this.#note(run)
   }
 
-  /** Whether it waits is looked at after all that happens in this turn. */
+  /** Whether it waits is checked after all events of this turn. */
   #note(run: ProcessorRun): void {
     if (run.isNoted) return
     run.isNoted = true
@@ -350,7 +350,7 @@ export class VirtualProcessor {
     this.#reports.waits(run, isWaiting)
   }
 
-  /** Its program comes to its end. */
+  /** Its program ends. */
   #complete(run: ProcessorRun): void {
     const { program, task } = run
     if (program.end === 'exits') {
@@ -396,7 +396,7 @@ export class VirtualProcessor {
     if (this.#current === undefined) this.main.after(0, () => this.#flush())
   }
 
-  /** A result that tasks to come need here, if it becomes an object. */
+  /** A result that later tasks need here, if it becomes an object. */
   #keep({ task }: ProcessorRun, bytes: Uint8Array): ObjectId | undefined {
     if (!task.keepsResult || bytes.byteLength <= this.#setup.inlineLimitBytes) return undefined
     const id = objectIdFor(task.source, `result ${this.#world.nextNumber()}`)

@@ -1,16 +1,16 @@
-// Programs from chance: mostly short and good ones.
+// Random programs: mostly short and successful ones.
 
 import type { ResultWish } from './future.js'
 import type { Program, ProgramEnd } from './program.js'
 import type { Random } from './random.js'
 
-/** What kind of programs a world has. */
+/** The kinds of programs in a world. */
 export interface Taste {
   readonly fns: readonly string[]
-  /** How long they take, in milliseconds. */
+  /** Their durations, in milliseconds. */
   readonly minMs: number
   readonly maxMs: number
-  /** How likely one of them takes very much longer than others of its function. */
+  /** How likely one of them takes much longer than others of its function. */
   readonly unevenness: number
   /** Clients submit more than usual. */
   readonly isMany: boolean
@@ -34,10 +34,10 @@ const PLAIN = {
   priority: 0,
 } as const
 
-/** More often than a task is ever begun. */
+/** More often than a task is ever started. */
 const ALWAYS = 99
 
-/** What most users do with a result. */
+/** The usual treatment of a result. */
 export const WANTED: ResultWish = { type: 'now', afterMs: 0 }
 
 /** A program. `depth`: how deep it may nest. */
@@ -59,13 +59,13 @@ export function makeProgram(random: Random, taste: Taste, name: string, depth: n
   return random.chance(taste.trouble) ? withTrouble(random, program) : program
 }
 
-/** What becomes of a large result. */
+/** The treatment of a large result. */
 export function makeWish(random: Random): ResultWish {
   if (random.chance(0.7)) return WANTED
   return { type: random.chance(0.5) ? 'later' : 'drop', afterMs: random.spread(0.1, 3_000) }
 }
 
-/** One function has one duration, mostly; some have any. */
+/** A function has one duration, mostly; some have any. */
 function durationOf(random: Random, { minMs, maxMs, unevenness }: Taste, fn: string): number {
   if (random.chance(unevenness)) return random.spread(5_000, 60_000)
   if (fn.startsWith('any')) return random.spread(minMs, maxMs)
@@ -102,7 +102,7 @@ function withTrouble(random: Random, program: Program): Program {
   }
 }
 
-/** A time limit that is kept, or clearly not. */
+/** A time limit that is clearly kept, or clearly exceeded. */
 function withLimit(random: Random, program: Program): Program {
   if (random.chance(0.5)) return { ...program, timeoutMs: Math.ceil(program.ms * 2 + 200) }
   const ms = random.spread(20_000, 100_000)

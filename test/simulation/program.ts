@@ -1,40 +1,40 @@
-// What tasks of the simulated world do, as data, and what must come of them: worked out here by the
-// shortest way there is, which knows nothing of schedulers. Values are texts.
+// The tasks of the simulated world, as data, and their expected outcomes: computed here in the
+// simplest way, without schedulers. Values are texts.
 
 import type { TaskCapability } from '#src/wire/message.js'
 
-/** What the name of a graph's node has behind that of its graph. */
+/** Separates the name of a graph from that of its node. */
 const NODE_NUMBER = /n\d+$/
 
-/** How a task comes to its end. */
+/** How a task ends. */
 export type ProgramEnd =
   /** It returns a value. */
   | 'returns'
   /** It throws. */
   | 'throws'
-  /** It calls `process.exit`: the processor can still tell. */
+  /** It calls `process.exit`: the processor can still report it. */
   | 'exits'
-  /** It takes its process down without a word. */
+  /** It takes its process down without a message. */
   | 'crashes'
 
 /** A task as its author wrote it. */
 export interface Program {
   /** Unique in its world. */
   readonly name: string
-  /** The function; those of one function differ in all else. */
+  /** The function; tasks of one function differ in everything else. */
   readonly fn: string
-  /** How long it computes, in milliseconds; before its children, if it has some. */
+  /** How long it computes, in milliseconds; before its children, if it has any. */
   readonly ms: number
-  /** It keeps the thread meanwhile. */
+  /** It blocks the thread meanwhile. */
   readonly blocks: boolean
   readonly end: ProgramEnd
-  /** It throws in its first attempts, so many times. */
+  /** The number of first attempts in which it throws. */
   readonly failsFirst: number
-  /** It has asked for its abort signal, and ends when told, after so long; -1: it has not. */
+  /** It uses its abort signal, and ends this long after it; -1: it does not. */
   readonly abortMs: number
-  /** How much longer its value is made, in bytes. */
+  /** How much longer its value is, in bytes. */
   readonly pad: number
-  /** What it submits itself and awaits. */
+  /** The tasks that it submits and awaits. */
   readonly children: readonly Program[]
   /** One after the other. */
   readonly oneByOne: boolean
@@ -45,7 +45,7 @@ export interface Program {
   readonly priority: number
 }
 
-/** What must come of a task that nothing happens to. */
+/** The outcome of a task without faults. */
 export type RightOutcome =
   | { readonly type: 'value'; readonly text: string }
   /** It throws this. */
@@ -59,17 +59,17 @@ export function valueOf(program: Program, inputs: readonly string[]): string {
   return program.pad === 0 ? text : text + '.'.repeat(program.pad)
 }
 
-/** What a task throws by itself. */
+/** The error of a task itself. */
 export function errorOf(program: Program): string {
   return `E:${program.name}`
 }
 
-/** What a parent throws when a child has not returned. */
+/** The error of a parent when a child has not returned. */
 export function childErrorOf(program: Program, child: Program, outcome: string): string {
   return `C:${program.name}<${child.name}:${outcome}>`
 }
 
-/** The outcome of a task by itself, given the values that it needs. */
+/** The outcome of a task itself, given its inputs. */
 export function evaluate(program: Program, inputs: readonly string[]): RightOutcome {
   if (program.end === 'exits' || program.end === 'crashes') return { type: 'death' }
   const values: string[] = []
@@ -88,9 +88,9 @@ export function evaluate(program: Program, inputs: readonly string[]): RightOutc
 }
 
 /**
- * What its worker must offer, by its name: nothing for most, and the same for all nodes of a graph.
- * Who has children has no units: others like it, which wait for theirs, could hold all that these
- * need.
+ * The required capabilities, by the name of the task: none for most, and the same for all nodes of
+ * a graph. Tasks with children have no units: others like it, which wait for theirs, could hold all
+ * that these need.
  */
 export function needsOf(programs: readonly Program[]): readonly TaskCapability[] {
   const [{ name } = { name: '' }] = programs
@@ -117,13 +117,13 @@ export function workOf(program: Program): number {
   return program.children.reduce((sum, child) => sum + workOf(child), program.ms) * tries
 }
 
-/** A program and all that it submits. */
+/** A program and all its descendants. */
 export function* withChildren(program: Program): Generator<Program> {
   yield program
   for (const child of program.children) yield* withChildren(child)
 }
 
-/** Long texts by their hash: values of values would grow without bound. */
+/** Long texts by their hash: values made of values would grow without bound. */
 function short(text: string): string {
   return text.length < 24 ? text : `#${hashOf(text).toString(16)}`
 }

@@ -1,5 +1,5 @@
-// Chance from a seed: the same seed gives the same numbers on every machine. Nothing in the
-// simulator uses any other.
+// Random numbers from a seed: the same seed gives the same numbers on every machine. The simulator
+// uses no others.
 
 /** A stream of numbers. */
 export class Random {
@@ -13,8 +13,8 @@ export class Random {
   }
 
   /**
-   * A stream of its own that depends on the seed and the name alone, not on what was drawn before:
-   * what one part of the world draws does not change what another gets.
+   * A separate stream that depends on the seed and the name only, not on earlier draws: draws in
+   * one part of the world do not change those in another.
    */
   fork(name: string): Random {
     let hash = this.#seed
@@ -52,7 +52,7 @@ export class Random {
     return min * (max / min) ** this.next()
   }
 
-  /** True in so many cases of 1. */
+  /** True with a probability of 1 in `cases`. */
   chance(probability: number): boolean {
     return this.next() < probability
   }

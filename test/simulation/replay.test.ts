@@ -5,7 +5,7 @@ import { shrink } from './shrink.js'
 import { simulate } from './simulation.js'
 import { formatStory } from './story.js'
 
-test('the same seed tells the same story', () => {
+test('the same seed gives the same history', () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     const [first, second] = [1, 2].map(() => {
       const { story, events } = simulate(makeScenario(seed), { isTold: true })
@@ -15,7 +15,7 @@ test('the same seed tells the same story', () => {
   }
 })
 
-test('a story changes nothing, and neither do the checks', () => {
+test('recording a history changes nothing, and neither do the checks', () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     const plain = simulate(makeScenario(seed), { checkEvery: 3 })
     const told = simulate(makeScenario(seed), { isTold: true })
@@ -25,7 +25,7 @@ test('a story changes nothing, and neither do the checks', () => {
   }
 })
 
-test('seeds differ, and bring about what they are for', () => {
+test('seeds differ, and cause the situations that they are for', () => {
   const seen = new Set<string>()
   let faults = 0
   for (let seed = 1; seed <= 300; seed += 1) {
@@ -37,7 +37,7 @@ test('seeds differ, and bring about what they are for', () => {
   assert.ok(faults > 100, `${faults} faults in 300 worlds`)
 })
 
-test('what fails shrinks to something smaller that fails in the same way', () => {
+test('a failing scenario shrinks to something smaller that fails in the same way', () => {
   const options = { mutation: 'workerConfusesResults' } as const
   const scenario = [2, 3, 4, 5].map(makeScenario).find((one) => simulate(one, options).violation)
   assert.ok(scenario)

@@ -1,18 +1,18 @@
-// How often tasks ran, and whether there was a reason when one ran more than once.
+// How often tasks ran, and whether there was a reason for running one more than once.
 
 import type { Journal, RunRecord } from './journal.js'
 import { Violation } from './violation.js'
 
-/** What came of it. */
+/** The counts. */
 export interface RunCount {
   readonly runs: number
-  /** Runs of tasks that had been begun before. */
+  /** Runs of tasks that had been started before. */
   readonly repeats: number
-  /** Of these, such as began while another run went on. */
+  /** Those of them that started during another run. */
   readonly overlaps: number
 }
 
-/** Counts runs. Throws `Violation` if one was repeated in a world in which nothing went wrong. */
+/** Counts runs. Throws `Violation` if one was repeated in a world without faults. */
 export function countRuns(journal: Journal, mayRepeat: (run: RunRecord) => boolean): RunCount {
   let repeats = 0
   let overlaps = 0

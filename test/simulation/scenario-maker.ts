@@ -1,4 +1,4 @@
-// From a seed to a scenario. Small ones: what goes wrong with many goes wrong with few.
+// From a seed to a scenario. Small ones: errors that occur with many parts occur with few.
 
 import type { FaultPlan } from './fault.js'
 import { makeFaults } from './fault-maker.js'
@@ -77,7 +77,7 @@ function makePipes(random: Random): PipeSettings {
   }
 }
 
-/** Some hosts read slowly, or have a narrow way out. */
+/** Some hosts read slowly, or have a narrow uplink. */
 function slowHosts(
   random: Random,
   pipes: PipeSettings,
@@ -123,7 +123,7 @@ function makeSettings(random: Random): Pick<Scenario, 'scheduler' | 'worker' | '
   }
 }
 
-/** What few clusters set. */
+/** Options that few clusters set. */
 function makeRareSettings(random: Random): {
   readonly scheduler: Partial<SchedulerSettings>
   readonly worker: Partial<WorkerSettings>
@@ -148,7 +148,7 @@ function makeClients(random: Random, taste: Taste): ClientPlan[] {
   }))
 }
 
-/** What a client has made so far. */
+/** The submissions of a client so far. */
 interface Made {
   readonly names: string[]
   readonly graphs: string[]
@@ -252,7 +252,7 @@ function makeGraph(random: Random, { atMs, name, taste, made }: StepFacts): Step
   return { type: 'graph', atMs, name, nodes }
 }
 
-/** Sometimes at once, sometimes later, sometimes twice. */
+/** Sometimes immediately, sometimes later, sometimes twice. */
 function makeCancels(random: Random, made: Made, now: number): Step[] {
   const atMs = random.chance(0.4) ? now : now + random.spread(0.1, 1_000)
   const isGraph = made.graphs.length > 0 && random.chance(0.5)

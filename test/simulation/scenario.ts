@@ -1,5 +1,5 @@
-// What a seed means, as data: who is there, who asks for what, what goes wrong and when. Being
-// data, it can be printed, and made smaller until only what matters is left.
+// The meaning of a seed, as data: the parts, their requests, the faults and their times. As data,
+// it can be printed, and reduced until only the essential is left.
 
 import type { ClientSettings } from './client-host.js'
 import type { FaultPlan } from './fault.js'
@@ -13,7 +13,7 @@ import type { WorkerSettings } from './worker-host.js'
 export interface Scenario {
   readonly seed: number
   readonly pipes: PipeSettings
-  /** Hosts whose network is another. */
+  /** Hosts with a different network. */
   readonly hostPipes: Readonly<Record<string, PipeSettings>>
   readonly scheduler: SchedulerSettings
   readonly worker: WorkerSettings
@@ -38,13 +38,13 @@ export interface ClientPlan {
   readonly steps: readonly Step[]
 }
 
-/** What an application does, so long after its start. */
+/** A step of an application, this long after its start. */
 export type Step =
   | {
       readonly type: 'submit'
       readonly atMs: number
       readonly program: Program
-      /** Names of what it needs: earlier tasks, pinned objects. */
+      /** Names of its inputs: earlier tasks, pinned objects. */
       readonly needs: readonly string[]
       readonly wish: ResultWish
     }
@@ -61,11 +61,11 @@ export type Step =
   | { readonly type: 'clear'; readonly atMs: number }
   | { readonly type: 'close'; readonly atMs: number }
 
-/** A node of a graph. What it needs: names of earlier nodes, tasks, pinned objects. */
+/** A node of a graph. Its inputs: names of earlier nodes, tasks, pinned objects. */
 export interface NodePlan {
   readonly program: Program
   readonly needs: readonly string[]
-  /** Somebody wants its result. */
+  /** Its result is requested. */
   readonly isTarget: boolean
   readonly wish: ResultWish
 }

@@ -1,4 +1,4 @@
-// A scheduler process of the simulated world: does what src/scheduler/scheduler.ts does.
+// A scheduler process of the simulated world: behaves like src/scheduler/scheduler.ts.
 
 import { schedulerId, type Identity, type SchedulerId } from '#src/base/ids.js'
 import type {
@@ -17,10 +17,10 @@ import type { VirtualProcess } from './virtual-process.js'
 import { VirtualRouter } from './virtual-router.js'
 import { newProcess, type World } from './world.js'
 
-/** How a scheduler of a world is configured. */
+/** The configuration of a scheduler of a world. */
 export type SchedulerSettings = Omit<SchedulerCoreOptions, 'schedulerId'>
 
-/** What a scheduler says to peers, and hears from them, for checkers. */
+/** The messages between a scheduler and its peers, for checkers. */
 export interface SchedulerWatcher {
   onReceived(scheduler: SchedulerId, from: Identity, message: Message): void
   onSent(scheduler: SchedulerId, to: Identity, message: Message): void
@@ -67,7 +67,7 @@ export class SchedulerHost {
     world.story.tell(this.process.name, () => 'starts')
   }
 
-  /** How much its tables hold. */
+  /** The size of its tables. */
   get counts(): Readonly<Record<string, number>> {
     return this.#machine.counts
   }
@@ -76,7 +76,7 @@ export class SchedulerHost {
     this.#machine.checkInvariants()
   }
 
-  /** Monitors listen, so there is more to do. */
+  /** Monitors are connected, so that there is more to do. */
   publish(): void {
     this.#driver.handle({ type: 'subscribersChanged', count: 1 })
     const sample = (): void => {

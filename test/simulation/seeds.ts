@@ -1,11 +1,11 @@
-// Worlds in which something was wrong once, each as small as it could be made. They are kept as
-// scenarios (found/), not as numbers: what a number means changes with the maker of scenarios.
+// Worlds that showed an error once, each as small as possible. They are kept as scenarios (found/),
+// not as numbers: the meaning of a number changes with the maker of scenarios.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Scenario } from './scenario.js'
 
-/** One world, and what was found in it. */
+/** One world, and its finding. */
 export interface Found {
   readonly name: string
   readonly what: string
@@ -19,11 +19,11 @@ export const FOUND: readonly Found[] = [
   },
   {
     name: 'orphans-of-the-dead',
-    what: 'children of a process that had died kept killing the next run of their parent, for ever',
+    what: 'children of a process that had died kept killing the next run of their parent, forever',
   },
   {
     name: 'blocked-thread',
-    what: 'a client gave the scheduler up before it had read what had come meanwhile',
+    what: 'a client gave up the scheduler before it had read messages that had arrived meanwhile',
   },
   {
     name: 'cancel-too-late',
@@ -31,11 +31,11 @@ export const FOUND: readonly Found[] = [
   },
   {
     name: 'kept-before-clear',
-    what: 'a busy processor kept a result before it read that it should forget everything',
+    what: 'a busy processor kept a result before it had read the request to forget everything',
   },
   {
     name: 'restarted-parent',
-    what: 'a waiting parent began anew for ever: nobody counted how often it lost its process',
+    what: 'a waiting parent restarted forever: its lost processes were not counted',
   },
   {
     name: 'idle-worker',

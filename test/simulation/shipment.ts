@@ -1,15 +1,15 @@
-// How programs travel: a function is an object that holds its name, with attachments if the name
-// says so; a task's first argument is its program; what else it was given follows.
+// How programs travel: a function is an object that contains its name, with attachments if the name
+// says so; a task's first argument is its program; its other inputs follow.
 
 import type { StoredValue, TaskOptions } from '#src/core/client/events.js'
 import { identity, taskId, type ObjectId, type TaskId } from '#src/base/ids.js'
 import { encodeTaskFlags } from '#src/wire/metadata.js'
 import { needsOf, type Program } from './program.js'
 
-/** Names that an object id from its content. */
+/** Creates an object id from its content. */
 export type IdOf = (content: Uint8Array) => ObjectId
 
-/** What a function is stored as. */
+/** The stored form of a function. */
 export interface Shipment {
   readonly function: StoredValue
   readonly attachments: readonly StoredValue[]
@@ -17,7 +17,7 @@ export interface Shipment {
 
 const ATTACHMENT_BYTES = 300
 
-/** A function as it is stored. One whose name ends in `+n` has so many attachments. */
+/** The bytes of a function. A name that ends in `+n` has n attachments. */
 export function shipFunction(fn: string, idOf: IdOf): Shipment {
   return {
     function: stored(`function ${fn}`, idOf),
@@ -25,7 +25,7 @@ export function shipFunction(fn: string, idOf: IdOf): Shipment {
   }
 }
 
-/** A value as it is stored. */
+/** The bytes of a value. */
 export function stored(text: string, idOf: IdOf): StoredValue {
   const content = Buffer.from(text, 'latin1')
   return { id: idOf(content), name: Buffer.from('value'), content }
@@ -36,7 +36,7 @@ export function programBytes(program: Program): Uint8Array {
   return Buffer.from(JSON.stringify(program), 'latin1')
 }
 
-/** What came with a task: its inputs, or what is wrong with it. */
+/** The content of a task: its inputs, or the error. */
 export function checkFunction(
   fn: string,
   functionText: string,

@@ -1,15 +1,15 @@
-// Makes a scenario that fails smaller, for as long as it fails in the same way: fewer faults, fewer
-// clients and steps, fewer and simpler programs.
+// Reduces a failing scenario while it still fails in the same way: fewer faults, fewer clients and
+// steps, fewer and simpler programs.
 
 import type { Scenario, ClientPlan, Step } from './scenario.js'
 import type { Program } from './program.js'
 import { simulate, type RunOptions } from './simulation.js'
 import type { ViolationKind } from './violation.js'
 
-/** Most runs that are spent on it. */
+/** The most runs for one reduction. */
 const MAX_RUNS = 600
 
-/** The smallest scenario that was found which offends the same checker. */
+/** The smallest scenario found that fails the same checker. */
 export function shrink(scenario: Scenario, kind: ViolationKind, options: RunOptions): Scenario {
   let best = scenario
   let runs = 0
@@ -27,7 +27,7 @@ export function shrink(scenario: Scenario, kind: ViolationKind, options: RunOpti
   return best
 }
 
-/** Smaller scenarios, those first that are much smaller. */
+/** Smaller scenarios, the smallest first. */
 function* candidates(scenario: Scenario): Generator<Scenario> {
   const { faults, clients, agents } = scenario
   for (const rest of without(faults)) yield { ...scenario, faults: rest }
@@ -35,7 +35,7 @@ function* candidates(scenario: Scenario): Generator<Scenario> {
     if (client.steps.length === 0) continue
     yield withClient(scenario, number, { ...client, steps: [] })
   }
-  // The last ones, so that the numbers of the others stay.
+  // Removes the last ones, so that the numbers of the others stay.
   if (clients.length > 1) yield { ...scenario, clients: clients.slice(0, -1) }
   if (agents.length > 1) yield { ...scenario, agents: agents.slice(0, -1) }
   for (const [number, client] of clients.entries()) {

@@ -1,4 +1,4 @@
-// One world from its beginning to its end: it storms, it heals, all futures must end, all leave,
+// One world from its beginning to its end: it storms, it heals, all futures must settle, all leave,
 // and nothing must be left.
 
 import { AgentHost } from './agent-host.js'
@@ -22,15 +22,15 @@ import { VirtualNetwork } from './virtual-network.js'
 import { WireChecker } from './wire-checker.js'
 import type { World } from './world.js'
 
-/** How a scenario is run. */
+/** The options of a run. */
 export interface RunOptions {
   readonly mutation?: MutationName
   readonly isTold?: boolean
-  /** The tables of machines are checked after every so many events. Default: 1. */
+  /** The tables of machines are checked each time after this many events. Default: 1. */
   readonly checkEvery?: number
 }
 
-/** What came of it. */
+/** The report. */
 export interface RunReport {
   readonly violation: Violation | undefined
   readonly events: number
@@ -41,22 +41,22 @@ export interface RunReport {
   readonly story: readonly StoryLine[]
 }
 
-/** No world has more to do than this, unless it goes in circles. */
+/** No world needs more events, unless it loops. */
 const MAX_EVENTS = 400_000
-/** Whether all is over is looked at after so many events. */
+/** Whether everything is over is checked each time after this many events. */
 const EVENTS_PER_LOOK = 8
-/** After the last client has left, all is forgotten within this time. */
+/** After the last client has left, everything is forgotten within this time. */
 const FORGET_MS = 130_000
-/** Between two looks whether somebody idles. */
+/** The time between two checks for idle workers. */
 const LOOK_MS = 500
 const NO_RUNS: RunCount = { runs: 0, repeats: 0, overlaps: 0 }
 
-/** Runs a scenario. Throws nothing: what goes wrong is in the report. */
+/** Runs a scenario. Never throws: errors are in the report. */
 export function simulate(scenario: Scenario, options: RunOptions = {}): RunReport {
   return new Simulation(scenario, options).run()
 }
 
-/** One world and all who live in it. */
+/** One world and all its processes. */
 export class Simulation {
   readonly scenario: Scenario
   readonly world: World
@@ -121,8 +121,8 @@ export class Simulation {
   }
 
   /**
-   * Runs it until all futures have ended, and drops all that checkers and users know of them: what
-   * is left is what machines keep.
+   * Runs it until all futures have settled, and drops the data of checkers and users: the rest is
+   * retained by machines.
    */
   live(): void {
     this.#storm()
@@ -204,7 +204,7 @@ export class Simulation {
     this.#faults.end()
   }
 
-  /** All is well now: whoever waits must get what he waits for. */
+  /** All is well now: everything awaited must arrive. */
   #heal(): void {
     const { story } = this.world
     story.tell('world', () => 'heals')
@@ -231,7 +231,7 @@ export class Simulation {
     for (const agent of this.agents) agent?.stop()
     const isEnded = (): boolean => this.agents.every((agent) => agent?.hasEnded !== false)
     this.#await('liveness', isEnded, 'when all workers were told to leave')
-    // Clients inside of tasks have gone with their processes.
+    // Clients inside tasks have ended with their processes.
     const kinds = Object.keys(this.scheduler.counts)
     this.#await('table', () => this.#hasNo(...kinds), 'when all have left')
     this.scheduler.checkInvariants()
@@ -251,7 +251,7 @@ export class Simulation {
     )
   }
 
-  /** Lets things happen until then, or until `isOver`. True if that came first. */
+  /** Runs events until that time, or until `isOver`. True if that came first. */
   #runUntil(deadline: number, isOver: () => boolean): boolean {
     const clock = this.#clock
     for (let count = 0; ; count += 1) {
@@ -265,7 +265,7 @@ export class Simulation {
     return isOver()
   }
 
-  /** Whether a task may run again though nothing went wrong. */
+  /** Whether a task may run again even without faults. */
   #mayRepeat(name: string): boolean {
     const programs = this.scenario.clients.flatMap((client) => programsOf(client))
     const program = programs

@@ -1,9 +1,9 @@
-// What happened, in lines for people. Kept only when a seed is told again: a run that goes well
-// needs none of it, and there are thousands.
+// The history of a world, in lines for people. Kept only when a seed is replayed: a successful run
+// does not need it, and there are thousands.
 
 import type { InstantMs } from '#src/base/machine.js'
 
-/** One line: when, who, what. */
+/** One line: time, process, text. */
 export interface StoryLine {
   readonly at: InstantMs
   readonly who: string
@@ -21,7 +21,7 @@ export class Story {
     this.#now = now
   }
 
-  /** Adds a line. `text` is only called when somebody will read it. */
+  /** Adds a line. `text` is only called if it will be read. */
   tell(who: string, text: () => string): void {
     if (this.isTold) this.lines.push({ at: this.#now(), who, text: text() })
   }
@@ -35,7 +35,7 @@ export function formatStory(lines: readonly StoryLine[], count: number): string 
   return [...head, ...shown.map(formatLine)].join('\n')
 }
 
-/** The lines that are about one of some names. */
+/** The lines that mention one of some names. */
 export function linesAbout(lines: readonly StoryLine[], name: string): readonly StoryLine[] {
   return lines.filter(({ text }) => text.split(/[^\w.#/-]+/).includes(name))
 }

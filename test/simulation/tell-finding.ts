@@ -1,4 +1,4 @@
-// Tells a finding to people: what is wrong, the smallest scenario that shows it, and its story.
+// Prints a finding for people: the error, the smallest scenario that shows it, and its history.
 
 import { makeScenario } from './scenario-maker.js'
 import type { Scenario } from './scenario.js'
@@ -6,14 +6,14 @@ import { shrink } from './shrink.js'
 import { simulate, type RunOptions } from './simulation.js'
 import { formatStory, linesAbout } from './story.js'
 
-/** How much is told. */
+/** The amount of output. */
 export interface TellOptions extends RunOptions {
-  /** So many lines of the story, the last ones. */
+  /** The number of lines of the history, the last ones. */
   readonly lines: number
   readonly isShrunk: boolean
 }
 
-/** The story of a seed; of one that fails, of its smallest form. */
+/** The history of a seed; of one that fails, in its smallest form. */
 export function tellSeed(seed: number, options: TellOptions): string {
   const scenario = makeScenario(seed)
   const { violation } = simulate(scenario, options)
@@ -21,7 +21,7 @@ export function tellSeed(seed: number, options: TellOptions): string {
   return tellScenario(shrink(scenario, violation.kind, options), options)
 }
 
-/** The story of a scenario. */
+/** The history of a scenario. */
 export function tellScenario(scenario: Scenario, options: TellOptions): string {
   const { violation, story, events, virtualMs } = simulate(scenario, { ...options, isTold: true })
   const head = `seed ${scenario.seed}: ${events} events in ${(virtualMs / 1_000).toFixed(1)} s`
@@ -36,7 +36,7 @@ export function tellScenario(scenario: Scenario, options: TellOptions): string {
   return parts.join('\n')
 }
 
-/** Heartbeats are most of what is said, and seldom matter. */
+/** Heartbeats are most of the messages, and seldom matter. */
 function isTelling({ text }: { readonly text: string }): boolean {
   return !/Heartbeat(Echo)?$/.test(text)
 }
@@ -45,7 +45,7 @@ function namesIn(message: string): readonly string[] {
   return [...new Set(message.match(/\bc\d+t\d+(n\d+)?(\.\d+)*\b/g) ?? [])].slice(0, 2)
 }
 
-/** What is usual is left out. */
+/** Default values are left out. */
 const USUAL: Readonly<Record<string, unknown>> = {
   blocks: false,
   end: 'returns',

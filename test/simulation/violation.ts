@@ -1,13 +1,13 @@
-// What a checker says when something is wrong.
+// The error of a checker.
 
-/** Which checker it was. Shrinking keeps to one kind. */
+/** The checker. Shrinking keeps to one kind. */
 export type ViolationKind =
   | 'bug' // a machine has thrown
-  | 'outcome' // a future ended wrongly, or twice
-  | 'liveness' // something waits for ever
-  | 'late' // something took longer than it may
+  | 'outcome' // a future settled wrongly, or twice
+  | 'liveness' // something waits forever
+  | 'late' // something took longer than allowed
   | 'table' // a table is not empty when all have left
-  | 'wire' // a peer says what it must not say
+  | 'wire' // a peer sends a forbidden message
   | 'run' // a task ran twice without reason
   | 'idle' // a worker had nothing while another had too much
 

@@ -1,17 +1,17 @@
-// The time of a simulated world, and what is to happen in it: events in order of their time, those
-// of the same time in the order in which they were planned.
+// The time of a simulated world, and its scheduled events: in order of their time, those of the
+// same time in the order in which they were scheduled.
 
 import type { InstantMs } from '#src/base/machine.js'
 
-/** Something that will happen, unless it is called off. */
+/** A scheduled event. */
 export interface Plan {
   readonly at: InstantMs
   readonly order: number
-  /** Undefined: it was called off, or has happened. */
+  /** Undefined: it was cancelled, or has happened. */
   happen: (() => void) | undefined
 }
 
-/** A heap of plans, and the time. */
+/** A heap of events, and the time. */
 export class VirtualClock {
   readonly #heap: Plan[] = []
   #now: InstantMs = 0
@@ -22,12 +22,12 @@ export class VirtualClock {
     return this.#now
   }
 
-  /** How many events have happened. */
+  /** The number of past events. */
   get happened(): number {
     return this.#happened
   }
 
-  /** Plans something; what is over already happens next. */
+  /** Schedules an event; one in the past happens next. */
   at(time: InstantMs, happen: () => void): Plan {
     const plan: Plan = { at: Math.max(time, this.#now), order: this.#count, happen }
     this.#count += 1
@@ -36,12 +36,12 @@ export class VirtualClock {
     return plan
   }
 
-  /** Plans something for so many milliseconds from now. */
+  /** Schedules an event this many milliseconds from now. */
   after(delayMs: number, happen: () => void): Plan {
     return this.at(this.#now + delayMs, happen)
   }
 
-  /** Lets the next event happen, unless it is later than `until`. False if there was none. */
+  /** Runs the next event, unless it is later than `until`. False if there was none. */
   step(until: InstantMs): boolean {
     for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
       const { happen } = first
@@ -104,7 +104,7 @@ export class VirtualClock {
   }
 }
 
-/** Calls a plan off. */
+/** Cancels an event. */
 export function callOff(plan: Plan | undefined): void {
   if (plan !== undefined) plan.happen = undefined
 }

@@ -1,5 +1,5 @@
-// A DEALER of the simulated world: what src/transport/dealer.ts and connector.ts do, as clients and
-// workers use them, that is, without a queue while there is no connection.
+// A DEALER of the simulated world: behaves like src/transport/dealer.ts and connector.ts, as
+// clients and workers use them, that is, without a queue while there is no connection.
 
 import type { Identity } from '#src/base/ids.js'
 import type { Random } from './random.js'
@@ -8,7 +8,7 @@ import type { VirtualNetwork } from './virtual-network.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 
-/** Told by a dealer, in its process. Nothing once it is closed. */
+/** The events of a dealer, in its process. None once it is closed. */
 export interface DealerHandler {
   onConnect(): void
   onDisconnect(reason: string): void
@@ -18,10 +18,10 @@ export interface DealerHandler {
   onDrain(): void
 }
 
-/** What a dealer is made of. */
+/** The parts of a dealer. */
 export interface DealerSetup {
   readonly identity: Identity
-  /** Where it stands, for the faults of the network. */
+  /** Its host, for the faults of the network. */
   readonly host: string
   readonly process: VirtualProcess
   readonly network: VirtualNetwork
@@ -50,13 +50,15 @@ export class VirtualDealer {
     return !this.#isClosed && this.#end?.isOpen === true
   }
 
-  /** False: too much waits, and `onDrain` follows; or there is no connection, and it is dropped. */
+  /**
+   * False: too much is queued, and `onDrain` follows; or there is no connection, and it is dropped.
+   */
   send(bytes: Uint8Array): boolean {
     if (this.#end?.isOpen !== true) return false
     return this.#end.send(bytes)
   }
 
-  /** Writes what waits and closes. */
+  /** Writes queued messages and closes. */
   close(): void {
     this.#isClosed = true
     this.#end?.finish('')

@@ -1,5 +1,5 @@
-// One connection between a DEALER and a ROUTER: what src/transport/connection.ts makes of a socket,
-// with a network that can cut it, lose it, or hold it up.
+// One connection between a DEALER and a ROUTER: like src/transport/connection.ts on a socket, with
+// a network that can cut it, lose it, or delay it.
 
 import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '#src/base/bytes.js'
 import { identity as identityOf, type Identity } from '#src/base/ids.js'
@@ -10,23 +10,23 @@ import type { VirtualClock } from './virtual-clock.js'
 import { VirtualPipe, type PipeFrame, type PipeReader, type PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 
-/** Told by one end, always in its process. */
+/** The events of one end, always in its process. */
 export interface LinkHandler {
   /** The handshake is done. */
   onReady(end: LinkEnd): void
   onMessage(end: LinkEnd, bytes: Uint8Array): void
   onProgress(end: LinkEnd): void
   onDrain(end: LinkEnd): void
-  /** The last call. `reason` is empty if the other end closed in good order. */
+  /** The last call. `reason` is empty if the other end closed normally. */
   onClose(end: LinkEnd, reason: string): void
 }
 
-/** What an end is made of. */
+/** The parts of an end. */
 export interface LinkEndSetup {
   readonly process: VirtualProcess
   readonly handler: LinkHandler
   readonly settings: PipeSettings
-  /** What it says of itself in the handshake; '' for a router. */
+  /** Its identity in the handshake; '' for a router. */
   readonly identity: Identity | ''
   readonly ping: PingOptions
 }
@@ -34,7 +34,7 @@ export interface LinkEndSetup {
 const LINGER_MS = 1_000
 const HANDSHAKE_TIMEOUT_MS = 10_000
 const PROGRESS_INTERVAL_MS = 1_000
-/** The system gives a connection up whose bytes nobody acknowledges. */
+/** The system drops a connection with bytes that are not acknowledged. */
 const SYSTEM_TIMEOUT_MS = 900_000
 
 /** One end. */
@@ -69,7 +69,7 @@ export class LinkEnd implements PipeReader {
     return this.#isReady
   }
 
-  /** What the other end said of itself. */
+  /** The identity of the other end. */
   get peer(): Identity {
     return this.#peer
   }
@@ -90,7 +90,7 @@ export class LinkEnd implements PipeReader {
     return this.#pipe as VirtualPipe
   }
 
-  /** The network has put the connection up. */
+  /** The network has established the connection. */
   begin(other: LinkEnd, random: Random): void {
     this.#other = other
     this.#pipe = new VirtualPipe(this.#clock, random, this.#setup.settings, {
@@ -104,7 +104,7 @@ export class LinkEnd implements PipeReader {
     })
   }
 
-  /** False: more than the high water mark waits, and `onDrain` follows. */
+  /** False: more than the high water mark is queued, and `onDrain` follows. */
   send(bytes: Uint8Array): boolean {
     if (!this.isOpen) return true
     this.pipe.send('message', bytes)
@@ -113,7 +113,7 @@ export class LinkEnd implements PipeReader {
     return false
   }
 
-  /** Ends the connection once all that waits is written, or after a while. */
+  /** Ends the connection once everything queued is written, or after a while. */
   finish(reason: string): void {
     if (!this.isOpen) {
       if (this.#phase === 'open') this.close(reason)
@@ -125,12 +125,12 @@ export class LinkEnd implements PipeReader {
     this.process.after(LINGER_MS, () => this.close(''))
   }
 
-  /** Ends the connection at once; what waits is dropped. The other end is told. */
+  /** Ends the connection immediately; queued messages are dropped. The other end is notified. */
   close(reason: string): void {
     this.#close(reason, true)
   }
 
-  /** The system tells that the connection is gone. Takes until the process looks. */
+  /** The system reports that the connection is lost. Delayed until the process reads it. */
   lose(reason: string): void {
     this.process.deliver(() => this.#close(reason, false))
   }
@@ -199,7 +199,7 @@ export class LinkEnd implements PipeReader {
     this.#clock.after(0, () => this.process.deliver(() => handler.onClose(this, this.reason)))
   }
 
-  /** Behind all that is on its way. */
+  /** After everything in transit. */
   #tellOther(): void {
     const other = this.#other
     if (other === undefined || this.#isCutOff) return
@@ -208,7 +208,7 @@ export class LinkEnd implements PipeReader {
     this.#clock.at(at, () => other.lose('the peer closed the connection'))
   }
 
-  /** Whatever this end does, the other does not hear of it. */
+  /** Whatever happens to this end, the other does not notice. */
   cutOff(): void {
     this.#isCutOff = true
     this.#pipe?.enterVoid()
@@ -219,12 +219,12 @@ export class LinkEnd implements PipeReader {
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
     this.pipe.close()
-    // Unread bytes make a reset of what would have been an end.
+    // With unread bytes an end becomes a reset.
     this.pipe.loseSome()
     this.#tellOther()
   }
 
-  /** As src/transport/heartbeat.ts. */
+  /** Like src/transport/heartbeat.ts. */
   #watchPeer(): void {
     const { ping } = this.#setup
     const watch = new PeerWatch(ping, this.#clock.now)
@@ -240,7 +240,7 @@ export class LinkEnd implements PipeReader {
     this.process.after(ping.pingIntervalMs, look)
   }
 
-  /** What came while this process was busy is read before anybody is given up. */
+  /** Bytes that arrived while this process was busy are read before a peer is given up. */
   #giveUp(): void {
     this.process.after(0, () => {
       if (!this.#hasHeard) this.close('the peer has not answered')
@@ -248,7 +248,9 @@ export class LinkEnd implements PipeReader {
   }
 }
 
-/** How a network ends a connection. `void`: nobody is told, and nothing arrives any more. */
+/**
+ * How a network ends a connection. `void`: neither end is notified, and nothing arrives any more.
+ */
 export type CutKind = 'both' | 'dealerFirst' | 'routerFirst' | 'void'
 
 /** One connection. */
@@ -268,12 +270,15 @@ export class VirtualLink {
     router.begin(dealer, random)
   }
 
-  /** Whether one of its ends still stands. */
+  /** Whether one of its ends is still open. */
   get isAlive(): boolean {
     return !this.dealer.isClosed || !this.router.isClosed
   }
 
-  /** The network breaks it. With `dealerFirst` or `routerFirst` the other is told so much later. */
+  /**
+   * The network breaks it. With `dealerFirst` or `routerFirst` the other is notified this much
+   * later.
+   */
   cut(kind: CutKind, laterMs: number): void {
     if (kind === 'void') {
       this.#isVoid = true
@@ -299,7 +304,7 @@ export class VirtualLink {
     this.router.pipe.stall(until)
   }
 
-  /** The network is well again: who still believes in a dead connection learns better. */
+  /** The network works again: ends of a dead connection find out that it is dead. */
   heal(): void {
     if (!this.#isVoid) return
     this.dealer.lose('reset')

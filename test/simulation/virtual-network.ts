@@ -1,5 +1,4 @@
-// The network of a simulated world: who listens where, which connections there are, and which hosts
-// cannot be reached.
+// The network of a simulated world: the listeners, the connections, and the unreachable hosts.
 
 import type { InstantMs } from '#src/base/machine.js'
 import type { Random } from './random.js'
@@ -7,10 +6,10 @@ import type { VirtualClock } from './virtual-clock.js'
 import { LinkEnd, VirtualLink, type LinkEndSetup } from './virtual-link.js'
 import type { VirtualProcess } from './virtual-process.js'
 
-/** Somebody who listens. */
+/** A listener. */
 export interface Listener {
   readonly process: VirtualProcess
-  /** What its end of a new connection is made of. */
+  /** The parts of its end of a new connection. */
   accept(): LinkEndSetup
 }
 
@@ -36,12 +35,12 @@ export class VirtualNetwork {
     this.#listener = listener
   }
 
-  /** Nobody listens any more. */
+  /** Nothing listens any more. */
   stopListening(listener: Listener): void {
     if (this.#listener === listener) this.#listener = undefined
   }
 
-  /** The connections of a host that stand, in order of their making. */
+  /** The open connections of a host, in order of their creation. */
   linksOf(host: string): readonly VirtualLink[] {
     this.#links = this.#links.filter(({ link }) => link.isAlive)
     return this.#links.filter((entry) => entry.host === host).map(({ link }) => link)
@@ -49,7 +48,7 @@ export class VirtualNetwork {
 
   /**
    * Tries to connect from a host. Calls `done` in the process of `setup` with the end of the new
-   * connection, or with the reason why there is none.
+   * connection, or with the error.
    */
   connect(host: string, setup: LinkEndSetup, done: (result: LinkEnd | string) => void): void {
     const { minDelayMs, maxDelayMs } = setup.settings
@@ -59,7 +58,7 @@ export class VirtualNetwork {
     const attempt = (): void => {
       if (!setup.process.isAlive) return
       if ((this.#blackHoles.get(host) ?? 0) > this.#clock.now) {
-        // The system asks again, for as long as the caller waits.
+        // The system retries while the caller waits.
         if (this.#clock.now < giveUpAt) this.#clock.after(SYN_INTERVAL_MS, attempt)
         else answer('no connection within 10000 ms')
         return
@@ -77,7 +76,7 @@ export class VirtualNetwork {
     this.#clock.after(delayMs, attempt)
   }
 
-  /** Until then nothing reaches a host, and nothing that it sends arrives. Nobody is told. */
+  /** Until then nothing reaches a host, and nothing that it sends arrives, silently. */
   swallow(host: string, until: InstantMs): void {
     this.#blackHoles.set(host, until)
     for (const link of this.linksOf(host)) link.cut('void', 0)

@@ -1,43 +1,43 @@
-// One direction of a connection: frames arrive in order, after a while; so many bytes are on their
-// way or unread, the rest waits at the sender.
+// One direction of a connection: frames arrive in order, after a while; a limited number of bytes
+// is in transit or unread, the rest waits at the sender.
 
 import type { InstantMs } from '#src/base/machine.js'
 import type { Random } from './random.js'
 import type { VirtualClock } from './virtual-clock.js'
 
-/** What travels: a message of the owner's, or a word of the connection's own. */
+/** A frame: a message of the owner's, or a command of the connection's own. */
 export interface PipeFrame {
   readonly kind: 'ready' | 'message' | 'ping' | 'pong' | 'end'
   readonly bytes: Uint8Array
-  /** It was on its way when the connection was cut. */
+  /** It was in transit when the connection was cut. */
   isLost: boolean
 }
 
-/** How a network treats bytes. Times in milliseconds. */
+/** The properties of a network. Times in milliseconds. */
 export interface PipeSettings {
   readonly minDelayMs: number
   readonly maxDelayMs: number
   readonly bytesPerMs: number
-  /** So many bytes may be on their way or unread. */
+  /** The most bytes in transit or unread. */
   readonly windowBytes: number
-  /** A sender is told that it is too fast when more than this waits. */
+  /** A sender is notified that it is too fast when more than this is queued. */
   readonly highWaterMarkBytes: number
-  /** Between two reads of a slow reader. */
+  /** The time between two reads of a slow reader. */
   readonly readGapMs: number
 }
 
-/** Who gets what a pipe carries. */
+/** The receiver of a pipe. */
 export interface PipeReader {
-  /** Calls `read` when the reading process comes to it. */
+  /** Calls `read` when the reading process is ready. */
   whenReading(read: () => void): void
   onFrame(frame: PipeFrame): void
-  /** A part of a long frame has come. */
+  /** A part of a long frame has arrived. */
   onProgress(): void
 }
 
-/** What a frame takes beside its content. */
+/** The overhead of a frame. */
 const FRAME_BYTES = 9
-/** How often a long frame shows that it is coming in. */
+/** How often the progress of a long frame is visible. */
 const PROGRESS_INTERVAL_MS = 1_000
 
 /** One direction. */
@@ -50,7 +50,7 @@ export class VirtualPipe {
   readonly #waiting: PipeFrame[] = []
   #flying: PipeFrame[] = []
   #waitingBytes = 0
-  /** On their way, or unread. */
+  /** In transit, or unread. */
   #wireBytes = 0
   #takenBytes = 0
   #lineFreeAt: InstantMs = 0
@@ -73,22 +73,22 @@ export class VirtualPipe {
     this.#onWritten = ends.onWritten
   }
 
-  /** What waits at the sender, in bytes. */
+  /** The bytes queued at the sender. */
   get queuedBytes(): number {
     return this.#waitingBytes
   }
 
-  /** What the system has taken since the beginning, in bytes. */
+  /** The bytes that the system has accepted since the beginning. */
   get takenBytes(): number {
     return this.#takenBytes
   }
 
-  /** When the last thing that is on its way arrives. */
+  /** When the last frame in transit arrives. */
   get lastArrival(): InstantMs {
     return this.#lastArrival
   }
 
-  /** Adds a frame behind all others. */
+  /** Adds a frame after all others. */
   send(kind: PipeFrame['kind'], bytes: Uint8Array): void {
     if (this.#isClosed) return
     this.#waiting.push({ kind, bytes, isLost: false })
@@ -96,7 +96,7 @@ export class VirtualPipe {
     this.#pump(false)
   }
 
-  /** What is sent from now on arrives nowhere, and nobody is told. */
+  /** From now on sent frames never arrive, silently. */
   enterVoid(): void {
     this.#isVoid = true
     this.#flying = []
@@ -107,14 +107,14 @@ export class VirtualPipe {
     this.#stalledUntil = Math.max(this.#stalledUntil, until)
   }
 
-  /** Nothing more is written. What is on its way arrives. */
+  /** Nothing more is written. Frames in transit arrive. */
   close(): void {
     this.#isClosed = true
     this.#waiting.length = 0
     this.#waitingBytes = 0
   }
 
-  /** Of what is on its way, only a part arrives. */
+  /** Only a part of the frames in transit arrives. */
   loseSome(): void {
     const kept = this.#random.int(this.#flying.length + 1)
     for (const frame of this.#flying.splice(kept)) frame.isLost = true

@@ -1,5 +1,5 @@
-// A process of the simulated world: what reaches it is handled in order, unless it stands still
-// (SIGSTOP, or a main thread that computes), and not at all once it is dead.
+// A process of the simulated world: its events are handled in order, unless it is stopped (SIGSTOP,
+// or a main thread that computes), and not at all once it is dead.
 
 import type { Clock } from '#src/runtime/driver.js'
 import type { Random } from './random.js'
@@ -37,17 +37,17 @@ export class VirtualProcess {
     return this.#isAlive
   }
 
-  /** Whether it handles what reaches it. */
+  /** Whether it handles its events. */
   get isRunning(): boolean {
     return this.#isAlive && this.#holds === 0
   }
 
-  /** Something reaches it. */
+  /** An event for it. */
   deliver(handle: () => void): void {
     this.#take({ isTimer: false, handle })
   }
 
-  /** Calls `callback` once, not before `delayMs` from now. Returns how to take that back. */
+  /** Calls `callback` once, at least `delayMs` from now. Returns a function that cancels it. */
   after(delayMs: number, callback: () => void): () => void {
     let isOff = false
     const plan = this.clock.after(Math.max(delayMs, 0), () => {
@@ -64,23 +64,23 @@ export class VirtualProcess {
     }
   }
 
-  /** It stands still until as many calls of `release`. */
+  /** Stops it until as many calls of `release`. */
   hold(): void {
     this.#holds += 1
   }
 
-  /** See `hold`. What has piled up is handled in a burst. */
+  /** See `hold`. Accumulated events are handled in a burst. */
   release(): void {
     this.#holds -= 1
     if (this.#holds > 0 || this.#inbox.length === 0) return
-    // A process that wakes up may look at its timers first, or read first.
+    // A process that resumes may run its timers first, or read first.
     if (this.#random.chance(0.5)) {
       this.#inbox.sort((a, b) => Number(b.isTimer) - Number(a.isTimer))
     }
     this.clock.after(0, () => this.#drain())
   }
 
-  /** It ends, and whatever it had in hand with it. */
+  /** It ends, with all its state. */
   kill(): void {
     if (!this.#isAlive) return
     this.#isAlive = false
@@ -88,7 +88,7 @@ export class VirtualProcess {
     for (const tell of this.#onDeath.splice(0)) tell()
   }
 
-  /** Calls `tell` when the process ends: for what the system does then. */
+  /** Calls `tell` when the process ends: for the actions of the system then. */
   onDeath(tell: () => void): void {
     this.#onDeath.push(tell)
   }
@@ -100,7 +100,7 @@ export class VirtualProcess {
   }
 
   #drain(): void {
-    // What a handler brings about in its own process comes after it.
+    // Events that a handler causes in its own process come after it.
     if (this.#isHandling) return
     this.#isHandling = true
     while (this.#inbox.length > 0 && this.isRunning) this.#inbox.shift()?.handle()

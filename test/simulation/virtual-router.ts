@@ -1,5 +1,5 @@
-// A ROUTER of the simulated world: what src/transport/router.ts does. An identity that comes again
-// takes over; a peer that is not connected is sent nothing.
+// A ROUTER of the simulated world: behaves like src/transport/router.ts. A known identity that
+// connects again takes over; messages to a peer that is not connected are dropped.
 
 import type { Identity } from '#src/base/ids.js'
 import type { LinkEnd, LinkEndSetup, LinkHandler } from './virtual-link.js'
@@ -7,14 +7,14 @@ import type { Listener, VirtualNetwork } from './virtual-network.js'
 import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 
-/** Told by a router, in its process. */
+/** The events of a router, in its process. */
 export interface RouterHandler {
   onMessage(from: Identity, bytes: Uint8Array): void
   onProgress(peer: Identity): void
   onDisconnect(peer: Identity, reason: string): void
 }
 
-/** It asks its peers, but never gives one up by itself. */
+/** It pings its peers, but never gives one up by itself. */
 const PING = { pingIntervalMs: 2_000, pingTimeoutMs: 0 }
 
 /** Listens, and knows its peers by identity. */
@@ -63,12 +63,14 @@ export class VirtualRouter implements Listener {
     this.#peers.get(to)?.send(bytes)
   }
 
-  /** Nothing more is received from a peer; what waits for it is still written, for a while. */
+  /**
+   * Nothing more is received from a peer; messages queued for it are still written, for a while.
+   */
   disconnect(peer: Identity, reason: string): void {
     this.#peers.get(peer)?.finish(reason)
   }
 
-  /** Writes what waits and closes everything. */
+  /** Writes queued messages and closes everything. */
   close(): void {
     this.#isClosed = true
     this.#network.stopListening(this)

@@ -1,6 +1,5 @@
-// Whether schedulers and workers say what the protocol allows, seen from the scheduler's
-// connections: no task is given to a worker that has it, none is answered more often than it was
-// asked for.
+// Whether schedulers and workers follow the protocol, seen from the scheduler's connections: no
+// task is sent to a worker that has it, none is answered more often than it was sent.
 
 import type { Identity, SchedulerId, TaskId } from '#src/base/ids.js'
 import type { Message } from '#src/wire/message.js'
@@ -10,7 +9,7 @@ import type { Journal } from './journal.js'
 import type { SchedulerWatcher } from './scheduler-host.js'
 import { Violation } from './violation.js'
 
-/** What has gone over one connection about one task. */
+/** The messages over one connection about one task. */
 interface Count {
   asked: number
   answered: number
@@ -31,7 +30,7 @@ export class WireChecker implements SchedulerWatcher {
   readonly #workers = new Set<string>()
   readonly #journal: Journal
   readonly #now: () => number
-  /** What workers have and have not answered. */
+  /** The tasks that workers have and have not answered. */
   readonly #given = new Map<string, Given>()
 
   constructor(journal: Journal, now: () => number) {
@@ -39,12 +38,12 @@ export class WireChecker implements SchedulerWatcher {
     this.#now = now
   }
 
-  /** What workers have, and were not told to cancel. */
+  /** The tasks that workers have, and were not asked to cancel. */
   get given(): readonly GivenTask[] {
     return [...this.#given.values()]
   }
 
-  /** It is over: nothing is counted any more. */
+  /** The world has ended: nothing is counted any more. */
   forget(): void {
     this.#counts.clear()
     this.#given.clear()

@@ -1,4 +1,4 @@
-// One worker of an agent of the simulated world: does what src/worker/agent/worker.ts does.
+// One worker of an agent of the simulated world: behaves like src/worker/agent/worker.ts.
 
 import type { Identity } from '#src/base/ids.js'
 import type { WorkerAction, WorkerCoreOptions, WorkerEvent } from '#src/core/worker/events.js'
@@ -17,13 +17,13 @@ import type { PipeSettings } from './virtual-pipe.js'
 import type { VirtualProcess } from './virtual-process.js'
 import { objectIdFor, serializerIdOf, type World } from './world.js'
 
-/** How the workers of a world are configured. */
+/** The configuration of the workers of a world. */
 export type WorkerSettings = Omit<
   WorkerCoreOptions,
   'identity' | 'runtime' | 'units' | 'agentId' | 'serializerIdOf' | 'newResultId' | 'encodeError'
 >
 
-/** What a worker is made of. */
+/** The parts of a worker. */
 export interface WorkerSetup {
   readonly identity: Identity
   readonly host: string
@@ -47,7 +47,7 @@ export class WorkerHost {
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #dealer: VirtualDealer
   #processor: VirtualProcessor | undefined
-  /** What the processor of this moment got, by the numbers that its tasks have there. */
+  /** The tasks of the current processor, by their numbers there. */
   #dispatched: string[] = []
   #isCongested = false
   #hasEnded = false
@@ -85,7 +85,7 @@ export class WorkerHost {
     return this.#hasEnded
   }
 
-  /** Whether it takes tasks, as far as it knows. */
+  /** Whether it accepts tasks, as far as it knows. */
   get isServing(): boolean {
     return this.#isRegistered && !this.#hasEnded && !this.#isLeaving && this.#dealer.isConnected
   }
@@ -94,7 +94,7 @@ export class WorkerHost {
     return this.#setup.process
   }
 
-  /** The processor of this moment. */
+  /** The current processor. */
   get processor(): VirtualProcessor | undefined {
     return this.#processor?.isGone === true ? undefined : this.#processor
   }
@@ -103,13 +103,13 @@ export class WorkerHost {
     this.#machine.checkInvariants()
   }
 
-  /** It shall leave, if it is urgent at once. */
+  /** Asks it to leave, immediately if it is urgent. */
   stop(isUrgent: boolean): void {
     this.#isLeaving = true
     this.#driver.handle({ type: 'stopRequested', isUrgent })
   }
 
-  /** Units have come free that a task may wait for. */
+  /** Units have become free that a task may wait for. */
   nudge(): void {
     if (!this.#hasEnded) this.#driver.handle({ type: 'tick' })
   }
@@ -267,7 +267,7 @@ export class WorkerHost {
     this.#setup.onEnd()
   }
 
-  /** The guardian sees that the agent is gone. */
+  /** The guardian notices that the agent has ended. */
   #onAgentDeath(): void {
     this.#hasEnded = true
     this.#driver.stop()

@@ -16,13 +16,13 @@ export interface World {
   readonly random: Random
   readonly network: VirtualNetwork
   readonly story: Story
-  /** What the checkers need to know of what has happened. */
+  /** The recorded events for the checkers. */
   readonly journal: Journal
-  /** What is made wrong on purpose, to see whether the checkers notice. */
+  /** A deliberate bug, to see whether the checkers notice. */
   readonly mutation: Mutation
-  /** The tables of machines are checked after every so many events. */
+  /** The tables of machines are checked each time after this many events. */
   readonly checkEvery: number
-  /** Counts whatever needs a name of its own. */
+  /** Counts everything that needs a name of its own. */
   nextNumber(): number
 }
 

@@ -1,5 +1,6 @@
-// What the compiler makes of the client: which types are inferred, and what is refused. This file is
-// compiled with the tests and never run; each `@ts-expect-error` fails to compile if there is no error.
+// The types of the client for the compiler: inferred types, and refused programs. This file is
+// compiled with the tests and never run; each `@ts-expect-error` fails to compile if there is no
+// error.
 
 import {
   asCompleted,
@@ -53,7 +54,7 @@ export function submit(): void {
   client.submit(add, 1)
   // @ts-expect-error -- too many arguments
   client.submit(add, 1, 2, 3)
-  // @ts-expect-error -- a string is no number
+  // @ts-expect-error -- a string is not a number
   client.submit(add, 1, '2')
   // @ts-expect-error -- nor is it a function
   client.submit('add', 1, 2)
@@ -110,13 +111,13 @@ export async function map(): Promise<void> {
   }
   const fromAsync = await client.map(later, inputs())
   holds<Same<typeof fromAsync, number[]>>()
-  // @ts-expect-error -- numbers are no strings
+  // @ts-expect-error -- numbers are not strings
   client.map(later, [1, 2])
   // @ts-expect-error -- a number cannot be iterated over
   client.map(later, 5)
   // @ts-expect-error -- a function of two parameters needs starmap
   client.map(add, [1, 2])
-  // @ts-expect-error -- there is no such option
+  // @ts-expect-error -- this option does not exist
   client.map(later, ['a'], { order: false })
 }
 
@@ -186,9 +187,9 @@ export async function futures(): Promise<void> {
   }
   holds<Same<typeof wasOpen, boolean>>()
   await Promise.all([asPromise, wider])
-  // @ts-expect-error -- there is no such condition
+  // @ts-expect-error -- this condition does not exist
   await wait([future], { until: 'any' })
-  // @ts-expect-error -- a promise is no future
+  // @ts-expect-error -- a promise is not a future
   asCompleted([Promise.resolve(1)])
 }
 
@@ -197,7 +198,7 @@ export async function clients(): Promise<void> {
   await using connected: Client = await Client.connect('tcp://localhost:1', options)
   await using local: Client = await Client.local({ workers: 2, timeoutMs: 5 })
   await Promise.all([connected.disconnect(), local.close()])
-  // @ts-expect-error -- there is no such option
+  // @ts-expect-error -- this option does not exist
   void new Client('tcp://localhost:1', { timeout: 5 })
   // @ts-expect-error -- seconds are not milliseconds, nor text
   void new Client('tcp://localhost:1', { timeoutMs: '5s' })
@@ -276,7 +277,7 @@ export async function graphVariables(): Promise<void> {
   const promise: Promise<{ y: number }> = future
   holds<Same<NodeValue<[typeof later, string]>, number>>()
   await promise
-  // @ts-expect-error -- there is no such node
+  // @ts-expect-error -- this node does not exist
   client.get(graph, ['d'])
   // @ts-expect-error -- keys come in a list
   client.get(graph, 'a')

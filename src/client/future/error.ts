@@ -19,18 +19,18 @@ import type { TaskEndReason } from '../../core/client/events.js'
 /** How a task ended. */
 export interface OutcomeDetails {
   readonly reason: TaskEndReason
-  /** What the task is called; '' if nobody has said. */
+  /** The name of the task; '' if it has none. */
   readonly name?: string
   /** For people, possibly ''. */
   readonly detail: string
-  /** The task that ended so, if it was another one, whose result this one needed. */
+  /** The task that ended this way, if this task needed the result of another one. */
   readonly failedTaskId?: TaskId | undefined
-  /** What the user gave as the reason of a cancel. */
+  /** The reason that the user gave for a cancellation. */
   readonly cause?: unknown
 }
 
 /**
- * The error for one task. Its stack has no frames: those of the library lead nowhere, and taking
+ * The error for one task. Its stack has no frames: those of the library lead nowhere, and capturing
  * them would be most of the work when a client with many tasks is closed.
  */
 export function outcomeError(id: TaskId, details: OutcomeDetails): Error {
@@ -40,7 +40,7 @@ export function outcomeError(id: TaskId, details: OutcomeDetails): Error {
 function newError(id: TaskId, details: OutcomeDetails): Error {
   const { reason, name = '', detail, failedTaskId, cause } = details
   const task = taskPhrase(id, name)
-  // Of a task that needs another one: what became of that, and why this matters here.
+  // For a task that needs another one: the outcome of that one, and why it matters here.
   const subject = failedTaskId === undefined ? task : taskPhrase(failedTaskId, '')
   const why = failedTaskId === undefined ? '' : `; ${task} needs its result`
   switch (reason) {
@@ -76,7 +76,7 @@ function newError(id: TaskId, details: OutcomeDetails): Error {
   }
 }
 
-/** The error for one who asks for the value of a task that has returned, and it is gone. */
+/** The error when the value of a completed task is requested but no longer exists. */
 export function storedResultError(id: TaskId, details: OutcomeDetails): Error {
   const { reason } = details
   const task = taskPhrase(id, '')

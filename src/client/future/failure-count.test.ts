@@ -19,7 +19,7 @@ function watchWarnings(context: TestContext): Warning[] {
   return warnings
 }
 
-test('failures that nobody has looked at are told once, counted', async (context) => {
+test('failures that were not observed are reported once, counted', async (context) => {
   const warnings = watchWarnings(context)
   const { submitter, parts } = testClient()
   const futures = [submitter.submit(boom, []), submitter.submit(boom, [])]
@@ -27,14 +27,14 @@ test('failures that nobody has looked at are told once, counted', async (context
   parts.failures.warn()
   parts.failures.warn()
   assert.equal(warnings.length, 1)
-  assert.match(String(warnings[0]?.message), /^2 futures have failed that nobody awaited.*boom/)
+  assert.match(String(warnings[0]?.message), /^2 futures failed and were never awaited.*boom/)
   assert.deepEqual(warnings[0]?.options, {
     type: 'ScalerWarning',
     code: 'SCALER_UNOBSERVED_FAILURES',
   })
 })
 
-test('failures that somebody has looked at, before or after, are not told', async (context) => {
+test('failures that were observed, before or after, are not reported', async (context) => {
   const warnings = watchWarnings(context)
   const { submitter, parts } = testClient()
   const early = submitter.submit(boom, [])
@@ -46,7 +46,7 @@ test('failures that somebody has looked at, before or after, are not told', asyn
   assert.deepEqual(warnings, [])
 })
 
-test('cancelled futures are no failures', async (context) => {
+test('cancelled futures are not failures', async (context) => {
   const warnings = watchWarnings(context)
   const { submitter, parts, connection } = testClient()
   submitter.submit(boom, []).cancel()
@@ -58,16 +58,16 @@ test('cancelled futures are no failures', async (context) => {
   assert.deepEqual(warnings, [])
 })
 
-test('a failed map that nobody uses is one failure', async (context) => {
+test('a failed map that is never awaited is one failure', async (context) => {
   const warnings = watchWarnings(context)
   const { submitter, parts, connection } = testClient()
   submitter.map(boom, [1, 2, 3], {}, false)
   await until(() => connection.unfinishedTasks === 0)
   parts.failures.warn()
-  assert.match(String(warnings[0]?.message), /^a future has failed that nobody awaited/)
+  assert.match(String(warnings[0]?.message), /^a future failed and was never awaited/)
 })
 
-test('a failure that nobody awaits is no unhandled rejection', async () => {
+test('a failure that is never awaited is not an unhandled rejection', async () => {
   const rejections: unknown[] = []
   const note = (reason: unknown): void => void rejections.push(reason)
   process.on('unhandledRejection', note)

@@ -26,7 +26,7 @@ function submit<T>(client: TestClient, fn: (...args: never[]) => T, ...args: unk
   return client.submitter.submit(fn, args) as Future<T>
 }
 
-test('a future resolves with what the function returned', async () => {
+test('a future resolves with the value that the function returned', async () => {
   const client = testClient()
   const future = submit(client, double, 21)
   assert.equal(await future, 42)
@@ -35,7 +35,7 @@ test('a future resolves with what the function returned', async () => {
   assert.deepEqual(client.scheduler.faults, [])
 })
 
-test('a future rejects with what the function threw', async () => {
+test('a future rejects with the error that the function threw', async () => {
   const client = testClient()
   const future = submit(client, boom)
   await assert.rejects(future, { name: 'RangeError', message: 'boom' })
@@ -57,7 +57,7 @@ test('a function may be asynchronous', async () => {
   assert.equal(await future, 2)
 })
 
-test('a thrown value that is no error arrives as it is', async () => {
+test('a thrown value that is not an error arrives unchanged', async () => {
   const future = submit(testClient(), () => {
     // oxlint-disable-next-line typescript/only-throw-error -- that is what is tested
     throw { code: 7 }
@@ -68,7 +68,7 @@ test('a thrown value that is no error arrives as it is', async () => {
   })
 })
 
-test('futures work with all that works with promises', async () => {
+test('futures work with all functions that take promises', async () => {
   const client = testClient()
   const good = (): Future<number> => submit(client, double, 1)
   const bad = (): Future<never> => submit(client, boom)
@@ -105,7 +105,7 @@ test('a future shows its id and state', async () => {
   assert.equal(inspect(future), `Future { ${future.id}, done }`)
 })
 
-test('a future is pending until its task has left, and queued until a worker has begun it', async () => {
+test('a future is pending until its task has been sent, and queued until a worker has started it', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const future = submit(client, double, 1)
@@ -124,7 +124,7 @@ test('the profile is there once the future has ended', async () => {
   assert.deepEqual(future.profile, { durationMs: 1.5, worker: 'worker 1' })
 })
 
-test('what is submitted travels as it is at that moment', async () => {
+test('submitted values travel as they are at that moment', async () => {
   const client = testClient({ isConnected: false })
   const argument = { x: 1 }
   const future = submit(client, (value: { x: number }) => value.x, argument)
@@ -150,12 +150,12 @@ test('a function that cannot travel fails the future', async () => {
   await assert.rejects(future, SerializeError)
 })
 
-test('what is no function is refused at once', () => {
+test('anything but a function is refused immediately', () => {
   const { submitter } = testClient()
   assert.throws(() => submitter.submit('f' as never, []), TypeError)
 })
 
-test('a cancelled future ends at once, with the reason as cause', async () => {
+test('a cancelled future is rejected immediately, with the reason as cause', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const future = submit(client, double, 1)
@@ -173,7 +173,7 @@ test('a cancelled future ends at once, with the reason as cause', async () => {
   await until(() => client.scheduler.unfinished.size === 0)
 })
 
-test('a future that has ended cannot be cancelled', async () => {
+test('a settled future cannot be cancelled', async () => {
   const client = testClient()
   const [done, failed, cancelled] = [
     submit(client, double, 1),
@@ -188,7 +188,7 @@ test('a future that has ended cannot be cancelled', async () => {
   assert.equal(done.state, 'done')
 })
 
-test('a task that is submitted and cancelled in one turn never leaves', async () => {
+test('a task that is submitted and cancelled in one turn is never sent', async () => {
   const client = testClient()
   await submit(client, double, 1)
   const before = client.scheduler.received.length
@@ -278,7 +278,7 @@ test('result() refuses bad options', async () => {
   await future
 })
 
-test('closing the client cancels what is unfinished', async () => {
+test('closing the client cancels unfinished work', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const future = submit(client, double, 1)
@@ -292,7 +292,7 @@ test('closing the client cancels what is unfinished', async () => {
   })
 })
 
-test('a closed client fails every future at once', async () => {
+test('a closed client rejects every future immediately', async () => {
   const client = testClient()
   await client.connection.close()
   const future = submit(client, double, 1)

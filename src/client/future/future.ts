@@ -1,4 +1,4 @@
-// What `submit` returns: the result of one task, which is on its way.
+// The return value of `submit`: the future result of one task.
 
 import { inspect } from 'node:util'
 import { ConfigError, TimeoutError } from '../../base/errors.js'
@@ -10,7 +10,7 @@ import { signalWatches } from '../submit/signal.js'
 import type { TaskProfile, TaskProgress } from './profile.js'
 import type { FutureState } from './state.js'
 
-// Waiting for one future, but not for ever.
+// Limits on waiting for one future.
 
 /** How long to wait for a result. */
 export interface ResultOptions {
@@ -18,7 +18,7 @@ export interface ResultOptions {
    * Reject with `TimeoutError` after this time. Default: never. 0 to 2,147,483,647 milliseconds.
    */
   readonly timeoutMs?: number | undefined
-  /** Reject with the signal's reason when it is aborted. The task is not cancelled by it. */
+  /** Reject with the signal's reason when it is aborted. This does not cancel the task. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -42,14 +42,15 @@ async function waitForOutcome(state: FutureState, options: ResultOptions): Promi
   signal?.throwIfAborted()
   const { promise } = state
   if (state.outcome !== undefined || (limit === undefined && signal === undefined)) return promise
-  // Below are this function and the method of the future that the user's program called.
+  // The two innermost frames are this function and the method that the user's program called.
   return raced(state, { promise, limit, signal, site: captureSite(2) })
 }
 
 function timeoutError(state: FutureState, limit: number | undefined): TimeoutError {
   const { waiting } = state
   const why = waiting === undefined ? '' : `: ${waiting.text} (${waiting.reason})`
-  const message = `task ${idToHex(state.taskId)} has no result after ${limit} ms; it goes on${why}`
+  const id = idToHex(state.taskId)
+  const message = `task ${id} has no result after ${limit} ms; it continues${why}`
   return new TimeoutError(message, { reason: waiting?.reason })
 }
 
@@ -83,15 +84,15 @@ function raced(state: FutureState, { promise, limit, signal, site }: Race): Prom
 
 /**
  * The result of one task. It can be used like any promise: `await`, `Promise.all`, `race`, `any`
- * and `allSettled` work. Unlike one, a failed future that nobody awaits does not end the process;
- * what is made from it with `then`, `catch`, `finally` or `result` is an ordinary promise and
- * does. While a future has not ended, the process stays alive.
+ * and `allSettled` work. Unlike a promise, a failed future that is never awaited does not end the
+ * process; promises derived from it with `then`, `catch`, `finally` or `result` are ordinary ones
+ * and do. An unsettled future keeps the process alive.
  */
 export class Future<T> implements Promise<T> {
   readonly #state: FutureState
 
   static {
-    // What `console.log` shows: like a promise, and which one.
+    // The form in which `console.log` shows it: like a promise, with its id.
     const value = function (this: Future<unknown>): string {
       return `Future { ${this.id}, ${this.state} }`
     }
@@ -103,7 +104,7 @@ export class Future<T> implements Promise<T> {
     this.#state = state
   }
 
-  /** The inside of a future, for the library alone. @internal */
+  /** The inside of a future, for the library only. @internal */
   static stateOf(future: Future<unknown>): FutureState {
     return future.#state
   }
@@ -115,22 +116,22 @@ export class Future<T> implements Promise<T> {
 
   /**
    * `pending`: the task has not left this process. `queued`: the cluster has it. `running`: a
-   * worker has begun it, which is told of tasks that run for a quarter of a second or longer; after
-   * a lost worker it is `queued` again. `done`, `failed` and `cancelled` are final. A large value
-   * is `done` while it is still in the cluster: it is fetched when somebody asks for it.
+   * worker has started it, which is reported for tasks that run for a quarter of a second or
+   * longer; if the worker is lost, it is `queued` again. `done`, `failed` and `cancelled` are
+   * final. A large value is `done` while it is still in the cluster: it is fetched on request.
    */
   get state(): 'pending' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' {
     return this.#state.state
   }
 
-  /** What running the task has cost; undefined until it has ended, and if it did not run. */
+  /** The cost of running the task; undefined until it has ended, and if it did not run. */
   get profile(): TaskProfile | undefined {
     return this.#state.profile
   }
 
   /**
-   * What the task has told last of how far it is (`currentTask().setProgress`); undefined if it has
-   * told nothing.
+   * The last progress that the task reported (`currentTask().setProgress`); undefined if it has
+   * reported none.
    */
   get progress(): TaskProgress | undefined {
     return this.#state.progressSoFar
@@ -141,37 +142,37 @@ export class Future<T> implements Promise<T> {
   }
 
   /**
-   * Where the task is, why it waits if it does, and which workers had it: as the scheduler knows
-   * it, which is asked, or as this client does where no scheduler answers within five seconds (or
-   * at all, as those of Python Scaler 1.9.9). Never rejects.
+   * Where the task is, why it waits if it does, and which workers had it, as known by the
+   * scheduler. If no scheduler answers within five seconds (or at all, like those of Python Scaler
+   * 1.9.9), as known by this client. Never rejects.
    */
   explain(): Promise<TaskExplanation> {
     return this.#state.explain()
   }
 
   /**
-   * Ends the future at once with `TaskCancelledError`, whose `cause` is `reason`, and has the
-   * cluster drop the task, by force if it runs already (a Python Scaler 1.9.9 lets it run to its
+   * Rejects the future immediately with `TaskCancelledError`, whose `cause` is `reason`, and makes
+   * the cluster drop the task, by force if it is running (a Python Scaler 1.9.9 lets it run to its
    * end). Tasks and nodes of graphs that need its result are cancelled with it. False if the future
-   * had ended.
+   * had already settled.
    */
   cancel(reason?: unknown): boolean {
     return this.#state.cancel(reason)
   }
 
   /**
-   * The result as an ordinary promise, for those who will not wait for ever: it rejects with
-   * `TimeoutError` after `timeoutMs`, which says why the task waits if it does, or with the reason
-   * of `signal`; the task goes on in both cases. Rejects with `ConfigError` for a bad option.
+   * The result as an ordinary promise with limits: it rejects with `TimeoutError` after
+   * `timeoutMs`, which says why the task waits if it does, or with the reason of `signal`; the task
+   * continues in both cases. Rejects with `ConfigError` for a bad option.
    */
   result(options: ResultOptions = {}): Promise<T> {
     return waitForOutcome(this.#state, options) as Promise<T>
   }
 
   /**
-   * Calls `listener` when the task tells how far it is: `done` of `total`, 0 = unknown; until the
-   * returned function is called. What comes in quick succession may be left out.
-   * Throws `TypeError` for what is no function.
+   * Calls `listener` when the task reports its progress, `done` of `total` (0 = unknown), until the
+   * returned function is called. Reports in quick succession may be skipped. Throws `TypeError` if
+   * `listener` is not a function.
    */
   onProgress(listener: (done: number, total: number) => void): () => void {
     return this.#state.onProgress(listener)
@@ -195,9 +196,10 @@ export class Future<T> implements Promise<T> {
   }
 }
 
-// What callbacks of futures get, so that they can be written as those of any promise.
+// The argument of callbacks of futures, typed so that they can be written like those of any
+// promise.
 
 type OnRejected = NonNullable<Parameters<Promise<unknown>['catch']>[0]>
 
-/** What a callback for a rejection gets: of whatever type, as that of a `Promise`. */
+/** The argument of a callback for a rejection: of any type, as for a `Promise`. */
 export type RejectionReason = Parameters<OnRejected>[0]

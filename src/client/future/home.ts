@@ -1,5 +1,5 @@
-// What many futures have in common: their client, and the circumstances in which they were made.
-// One object for all of them, as there may be millions.
+// State that many futures share: their client, and the circumstances in which they were made. One
+// object for all of them, as there may be millions.
 
 import type { Identity, TaskId } from '../../base/ids.js'
 import type { TaskEndReason } from '../../core/client/events.js'
@@ -8,64 +8,64 @@ import type { ClientConnection } from '../connection.js'
 import type { SubmitContext } from '../submit/submitter.js'
 import { taskProfile, type TaskProfile } from './profile.js'
 
-// How many futures and maps have failed without anybody looking: told once, when the client ends.
+// The number of futures and maps that failed without being awaited: reported once, when the client
+// closes.
 
-/** Counts failures that nobody has seen. One per client. */
+/** Counts failures that were not observed. One per client. */
 export class FailureCount {
   #unobserved = 0
   #firstMessage = ''
 
-  /** A future has failed that nobody awaits. */
+  /** A future that is not awaited has failed. */
   add(error: unknown): void {
     if (this.#unobserved === 0) this.#firstMessage = String(error)
     this.#unobserved += 1
   }
 
-  /** Somebody came for it after all. */
+  /** It was awaited after all. */
   subtract(): void {
     this.#unobserved -= 1
   }
 
-  /** Emits one process warning if there is anything to tell, and forgets it. */
+  /** Emits one process warning if there are any, and starts again from zero. */
   warn(): void {
     const count = this.#unobserved
     if (count <= 0) return
     this.#unobserved = 0
-    const what =
-      count === 1 ? 'a future has failed that nobody' : `${count} futures have failed that nobody`
-    process.emitWarning(`${what} awaited; the first one: ${this.#firstMessage}`, {
+    const what = count === 1 ? 'a future failed and was' : `${count} futures failed and were`
+    process.emitWarning(`${what} never awaited; the first error: ${this.#firstMessage}`, {
       type: 'ScalerWarning',
       code: 'SCALER_UNOBSERVED_FAILURES',
     })
   }
 }
 
-/** What a graph can say about the ends of its targets. */
+/** A graph's information for the errors of its targets. */
 export interface TargetNames {
   /** Why the whole graph was cancelled, if it was. */
   readonly cancelReason: unknown
-  /** Names the node that has failed in an error of a target. */
+  /** Names the failed node in an error of a target. */
   explain(error: unknown, target: TaskId, failedTaskId: TaskId | undefined): void
 }
 
-/** What is peculiar to some futures until they have ended. */
+/** The circumstances of some futures until they settle. */
 interface FutureCircumstances {
-  /** Told when each begins and ends. */
+  /** Notified when each begins and ends. */
   readonly context?: SubmitContext | undefined
   /** Of the targets of a graph. */
   readonly names?: TargetNames | undefined
 }
 
-/** So many names of workers are remembered. */
+/** The most names of workers to remember. */
 const MAX_WORKERS = 10_000
 
-/** Where some futures of one client belong. */
+/** The home of some futures of one client. */
 export class FutureHome {
   readonly connection: ClientConnection
   readonly failures: FailureCount
   readonly context: SubmitContext | undefined
   readonly names: TargetNames | undefined
-  /** Where they belong once they have ended: nothing is peculiar then. */
+  /** Their home once they have settled, without circumstances. */
   readonly after: FutureHome
   /** Each message brings the name of a worker as a new string: futures share one. */
   readonly #workers: Map<Identity, string>
@@ -90,7 +90,7 @@ export class FutureHome {
     return new FutureHome(this.connection, this.failures, circumstances, this.after)
   }
 
-  /** What running a task has cost, if it has run. */
+  /** The cost of running a task, if it has run. */
   profileOf(metadata: Uint8Array, worker: Identity): TaskProfile | undefined {
     return metadata.byteLength === 0 ? undefined : taskProfile(metadata, this.#nameOf(worker))
   }
@@ -104,24 +104,24 @@ export class FutureHome {
   }
 }
 
-// Who is told how a task ended: a future, or a map. Between the connection, which tells, and these.
+// The owner of a task, a future or a map, and how the connection notifies it of the outcome.
 
-/** What else is known of a task that ended. Byte strings may be read during the call only. */
+/** Further facts about a finished task. Byte strings may be read during the call only. */
 export interface TaskReport {
   /** Its profile. */
   readonly metadata: Uint8Array
-  /** Who ran it; '' = unknown. */
+  /** The worker that ran it; '' = unknown. */
   readonly worker: Identity
-  /** The task that has failed, if it was another one, whose result this one needed. */
+  /** The task that failed, if this task needed the result of another one. */
   readonly failedTaskId: TaskId | undefined
-  /** An error was made here, and not by the task. */
+  /** The error was created here, not by the task. */
   readonly isLocal?: boolean
 }
 
-/** Told exactly once per task how it ended, by one of the first three methods. */
+/** Notified exactly once per task of its outcome, by one of the first three methods. */
 export interface TaskOwner {
   readonly taskId: TaskId
-  /** The task that has submitted it, which the value is made for; undefined outside of tasks. */
+  /** The task that submitted it and that receives the value; undefined outside tasks. */
   readonly scope: TaskScope | undefined
   /** The task returned. */
   succeed(value: unknown, report: TaskReport): void
@@ -130,10 +130,10 @@ export interface TaskOwner {
   /** The task ended in another way; `detail` is for people. */
   end(reason: TaskEndReason, detail: string, failedTaskId: TaskId | undefined): void
   /**
-   * The task returned; its value stays in the cluster until somebody wants it. Answers with `want`
-   * or `leave` of the connection.
+   * The task returned; its value stays in the cluster until it is requested. Answers with `want` or
+   * `leave` of the connection.
    */
   offer(metadata: Uint8Array, worker: Identity): void
-  /** The task tells how far it is: `done` of `total`, 0 = unknown. */
+  /** The task reports its progress: `done` of `total`, 0 = unknown. */
   progress(done: number, total: number): void
 }

@@ -1,17 +1,17 @@
-// What running a task has cost, as users see it.
+// The cost of running a task, as users see it.
 
 import { ProtocolError } from '../../base/errors.js'
 import { decodeProfileResult } from '../../wire/metadata.js'
 
-/** What running a task has cost. */
+/** The cost of running a task. */
 export interface TaskProfile {
-  /** From handing the task to its process to its result, in milliseconds. */
+  /** From passing the task to its process until its result, in milliseconds. */
   readonly durationMs: number
   /** User and system time, in milliseconds. Measured with `profiling`, and for tasks over 1 ms. */
   readonly cpuTimeMs?: number
-  /** Memory beyond what the process had before, in bytes. Measured with `profiling` only. */
+  /** Memory beyond that of the process before, in bytes. Measured with `profiling` only. */
   readonly peakMemoryBytes?: number
-  /** The name of the worker that ran it; empty if that does not say so, as those of Python. */
+  /** The name of the worker that ran it; empty if it is not reported, as by Python workers. */
   readonly worker: string
 }
 
@@ -23,7 +23,7 @@ export function taskProfile(metadata: Uint8Array, worker: string): TaskProfile |
     if (found === undefined) return undefined
     const { durationSeconds, cpuSeconds, peakMemoryBytes } = found
     const durationMs = toMilliseconds(durationSeconds)
-    // Zero means that nobody has looked, as for most tasks that are short.
+    // Zero means not measured, as for most short tasks.
     if (cpuSeconds === 0 && peakMemoryBytes === 0) return { durationMs, worker }
     return {
       durationMs,
@@ -37,33 +37,33 @@ export function taskProfile(metadata: Uint8Array, worker: string): TaskProfile |
   }
 }
 
-/** To whole microseconds: the digits behind are noise of 32-bit floats. */
+/** To whole microseconds: further digits are noise of 32-bit floats. */
 function toMilliseconds(seconds: number): number {
   return Math.round(seconds * 1e6) / 1e3
 }
 
-// How far a task is, as it tells itself.
+// The progress of a task, as it reports it.
 
-/** `done` of `total`, in whatever unit the task counts; a `total` of 0 stands for unknown. */
+/** `done` of `total`, in any unit that the task counts; a `total` of 0 stands for unknown. */
 export interface TaskProgress {
   readonly done: number
   readonly total: number
 }
 
-/** Told how far a task is. */
+/** Receives the progress of a task. */
 export type ProgressListener = (done: number, total: number) => void
 
-/** What one task has told, and who listens. */
+/** The reported progress of one task, and its listeners. */
 export class ProgressReport {
   readonly #listeners = new Set<{ readonly listener: ProgressListener }>()
   #last: TaskProgress | undefined
 
-  /** What it has told last. */
+  /** The last report. */
   get last(): TaskProgress | undefined {
     return this.#last
   }
 
-  /** Tells `listener`, a function, until the returned function is called. */
+  /** Calls `listener`, a function, for each report until the returned function is called. */
   listen(listener: ProgressListener): () => void {
     if (typeof listener !== 'function') throw new TypeError('expected a function')
     const entry = { listener }
@@ -73,7 +73,7 @@ export class ProgressReport {
     }
   }
 
-  /** The task has told something. What a listener throws is uncaught, as for events. */
+  /** The task has reported progress. Errors of a listener are uncaught, as for events. */
   tell(progress: TaskProgress): void {
     this.#last = progress
     for (const { listener } of this.#listeners) {

@@ -10,7 +10,7 @@ import { testClient, turn, until } from '../memory-link.test.kit.js'
 import { ResultReader } from './result-reader.js'
 import type { TaskOwner, TaskReport } from './home.js'
 
-/** Notes how its task ended. */
+/** Records how its task ended. */
 class Owner implements TaskOwner {
   readonly scope = undefined
   readonly taskId: TaskId
@@ -39,7 +39,7 @@ class Owner implements TaskOwner {
 
 const NOBODY = { worker: identity(''), failedTaskId: undefined }
 
-/** A serializer that reads text, once so many imports are done. */
+/** A serializer that reads text after this many imports. */
 class Setup {
   left: number
   readonly reader: ResultReader
@@ -74,13 +74,13 @@ function success(
   return { owner, isSuccess: true, payload, metadata, ...NOBODY }
 }
 
-test('a result that can be read is told at once', () => {
+test('a readable result is delivered immediately', () => {
   const owner = new Owner()
   new Setup(0).reader.finish(success(owner))
   assert.deepEqual(owner.ends, [['value', 'text', 'profile']])
 })
 
-test('one that needs imports is told after them, from bytes of its own', async () => {
+test('a result that needs imports is delivered after them, from bytes of its own', async () => {
   const setup = new Setup(2)
   const owner = new Owner()
   const result = success(owner)
@@ -95,7 +95,7 @@ test('one that needs imports is told after them, from bytes of its own', async (
   assert.equal(setup.reader.has(owner.taskId), false)
 })
 
-test('what cannot be read is told as the error, at once or later', async () => {
+test('an unreadable result is delivered as the error, immediately or later', async () => {
   const setup = new Setup(0)
   const error = new DeserializeError('garbage')
   setup.read = () => {
@@ -116,7 +116,7 @@ test('what cannot be read is told as the error, at once or later', async () => {
   assert.match(reason.message, /100 imports/)
 })
 
-test('one that waits can be ended, once', async () => {
+test('a waiting result can be ended, once', async () => {
   const setup = new Setup(1)
   const owner = new Owner()
   setup.reader.finish(success(owner))
@@ -127,7 +127,7 @@ test('one that waits can be ended, once', async () => {
   assert.deepEqual(owner.ends, [['cancelled']])
 })
 
-test('all that wait can be ended that are meant', () => {
+test('all matching waiting results can be ended', () => {
   const owners = ['a', 'b', 'c'].map((id) => new Owner(id))
   const { reader } = new Setup(3)
   for (const owner of owners) reader.finish(success(owner))

@@ -1,6 +1,6 @@
-// Reads what came of tasks, and tells their owners. Usually at once; but a result can name a module
-// that has to be imported here first. Until that is done the task has not ended for its owner,
-// although the scheduler is done with it: it can still be cancelled.
+// Reads the results of tasks, and notifies their owners: usually at once. But a result can name a
+// module that has to be imported here first. Until then the task is unfinished for its owner,
+// although it is finished for the scheduler: it can still be cancelled.
 
 import { copyOf } from '../../base/bytes.js'
 import type { Identity, TaskId } from '../../base/ids.js'
@@ -30,18 +30,18 @@ export class ResultReader {
     this.#serializer = serializer
   }
 
-  /** Whether the result of a task is there and cannot be read yet. */
+  /** Whether the result of a task has arrived but cannot be read yet. */
   has(id: TaskId): boolean {
     return this.#late.has(id)
   }
 
-  /** The value of such a task, serialized; undefined if it is no such task, or has failed. */
+  /** The serialized value of such a task; undefined for other tasks, and if it has failed. */
   payloadOf(id: TaskId): Uint8Array | undefined {
     const task = this.#late.get(id)
     return task?.isSuccess === true ? task.payload : undefined
   }
 
-  /** Tells the owner what came of a task, now or as soon as that can be read. */
+  /** Notifies the owner of a task's result, immediately or as soon as it can be read. */
   finish(task: FinishedTask): void {
     let value: unknown
     try {
@@ -64,12 +64,12 @@ export class ResultReader {
     return true
   }
 
-  /** Ends all such tasks with an owner that `isMeant`. */
+  /** Ends all such tasks with an owner for which `isMeant` holds. */
   endAll(reason: TaskEndReason, isMeant: (owner: TaskOwner) => boolean): void {
     for (const [id, { owner }] of this.#late) if (isMeant(owner)) this.end(id, reason)
   }
 
-  /** What the task returned, or threw. */
+  /** The value that the task returned, or its error. */
   #read(task: FinishedTask): unknown {
     const { scope } = task.owner
     return scope === undefined
@@ -105,10 +105,12 @@ function deliver(task: FinishedTask, value: unknown): void {
   else task.owner.fail(value, task)
 }
 
-// Results that stay in the cluster because nobody has asked for them. Each belongs to a future, and
-// goes with it: when the future is collected as garbage, the object is deleted.
+// Results that stay in the cluster because they have not been requested. Each belongs to a future:
+// when the future is garbage collected, the object is deleted.
 
-/** The owner of a task whose result nobody wants: does not keep the real one in memory. */
+/**
+ * The owner of a task whose result has not been requested: does not keep the real one in memory.
+ */
 class RestingOwner implements TaskOwner {
   readonly taskId: TaskId
   readonly #owner: WeakRef<TaskOwner>
@@ -147,19 +149,19 @@ class RestingOwner implements TaskOwner {
 export class StoredResults {
   readonly #registry: FinalizationRegistry<TaskId>
 
-  /** `drop` is called when nobody can ask for the result of a task any more. */
+  /** `drop` is called when the result of a task cannot be requested any more. */
   constructor(drop: (id: TaskId) => void) {
     this.#registry = new FinalizationRegistry(drop)
   }
 
-  /** Nobody wants the result of this owner's task. Returns who is told of it from now on. */
+  /** The result of this owner's task is not requested. Returns the owner to notify from now on. */
   leave(owner: TaskOwner): TaskOwner {
     this.#registry.unregister(owner)
     this.#registry.register(owner, owner.taskId, owner)
     return new RestingOwner(owner)
   }
 
-  /** Somebody wants it after all. */
+  /** It is requested after all. */
   take(owner: TaskOwner): void {
     this.#registry.unregister(owner)
   }

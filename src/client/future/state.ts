@@ -1,6 +1,5 @@
-// What a future knows and does, apart from the class that users see, so that nobody but the
-// connection can end one. There is one per submitted task: a promise is made only when somebody
-// asks for it.
+// The state and behaviour of a future, apart from the class that users see, so that only the
+// connection can settle one. There is one per submitted task; a promise is only created on request.
 
 import { NO_BYTES } from '../../base/bytes.js'
 import { TaskCancelledError } from '../../base/errors.js'
@@ -27,22 +26,23 @@ import {
   type TaskProgress,
 } from './profile.js'
 
-/** The states of a future that has ended. */
+/** The states of a settled future. */
 export type EndState = 'done' | 'failed' | 'cancelled'
 
-/** Told when a future has ended, synchronously. */
+/** Called when a future has settled, synchronously. */
 export interface EndListener {
   onEnd(state: FutureState): void
 }
 
-/** What a task returned, or why it did not. */
+/** The value of a task, or its error. */
 export type FutureOutcome =
   | { readonly isSuccess: true; readonly value: unknown }
   | { readonly isSuccess: false; readonly error: unknown }
 
 /**
- * `cancelling`: still open, and not for long. Of those that are done: `stored`, the value is in the
- * cluster, and nobody wants it; `fetching`, it is on its way from there; `lost`, it is gone.
+ * `cancelling`: still open, but about to settle. Of those that are done: `stored`, the value is in
+ * the cluster and has not been requested; `fetching`, it is being fetched; `lost`, it no longer
+ * exists.
  */
 type Status = 'open' | 'cancelling' | 'stored' | 'fetching' | 'lost' | EndState
 
@@ -69,7 +69,7 @@ export class FutureState implements TaskOwner, Cancellable {
   #profile: TaskProfile | undefined
   #progress: ProgressReport | undefined
 
-  /** The process stays alive until it has ended. */
+  /** Keeps the process alive until it has settled. */
   constructor(taskId: TaskId, home: FutureHome, site: CallSite | undefined) {
     this.taskId = taskId
     this.#home = home
@@ -96,7 +96,7 @@ export class FutureState implements TaskOwner, Cancellable {
     }
   }
 
-  /** Why its task waits; undefined if it does not, or nobody knows. */
+  /** Why its task waits; undefined if it does not, or if the reason is unknown. */
   get waiting(): WaitingState | undefined {
     return this.hasEnded ? undefined : this.#home.connection.waitingOf(this.taskId)
   }
@@ -120,12 +120,12 @@ export class FutureState implements TaskOwner, Cancellable {
     return explainUnfinished(local, sent, Date.now())
   }
 
-  /** Whether its task has. The value may still have to be fetched. */
+  /** Whether its task has ended. The value may still have to be fetched. */
   get hasEnded(): boolean {
     return this.#status !== 'open' && this.#status !== 'cancelling'
   }
 
-  /** What has come of it; undefined as long as that is not here. */
+  /** Its value or error; undefined until that is here. */
   get outcome(): FutureOutcome | undefined {
     if (!this.#isSettled) return undefined
     if (this.#status === 'done') return { isSuccess: true, value: this.#outcome }
@@ -136,7 +136,7 @@ export class FutureState implements TaskOwner, Cancellable {
     return this.#profile
   }
 
-  /** What the task has told last of how far it is. */
+  /** The last progress that the task reported. */
   get progressSoFar(): TaskProgress | undefined {
     return this.#progress?.last
   }
@@ -146,7 +146,7 @@ export class FutureState implements TaskOwner, Cancellable {
     return this.#home.connection === connection
   }
 
-  /** The native promise of the outcome. Whoever asks looks after its rejection. */
+  /** The native promise of the outcome. The caller handles its rejection. */
   get promise(): Promise<unknown> {
     this.markObserved()
     if (this.#promise === undefined) {
@@ -156,14 +156,14 @@ export class FutureState implements TaskOwner, Cancellable {
     return this.#promise
   }
 
-  /** Somebody knows, or will know, how this ended. */
+  /** The outcome is, or will be, observed. */
   markObserved(): void {
     if (this.#isObserved) return
     this.#isObserved = true
     if (this.#status === 'failed') this.#home.failures.subtract()
   }
 
-  /** False if it had ended, or is being cancelled. */
+  /** False if it had settled, or is being cancelled. */
   cancel(reason: unknown): boolean {
     if (this.#status !== 'open') return false
     this.#status = 'cancelling'
@@ -172,18 +172,18 @@ export class FutureState implements TaskOwner, Cancellable {
     return true
   }
 
-  /** Tells `listener` when this ends; never at once. */
+  /** Calls `listener` when this settles; never immediately. */
   listen(listener: EndListener): void {
     this.#listeners ??= new Set()
     this.#listeners.add(listener)
   }
 
-  /** Takes `listen` back. */
+  /** Removes `listener`. */
   ignore(listener: EndListener): void {
     this.#listeners?.delete(listener)
   }
 
-  /** Tells `listener` how far the task is, until the returned function is called. */
+  /** Calls `listener` with the progress of the task, until the returned function is called. */
   onProgress(listener: ProgressListener): () => void {
     this.#progress ??= new ProgressReport()
     return this.#progress.listen(listener)
@@ -243,7 +243,7 @@ export class FutureState implements TaskOwner, Cancellable {
     this.end('cancelled', '')
   }
 
-  /** The task was never submitted: it needs the value of another one, which has none. */
+  /** The task was never submitted: it needs the value of another one that has none. */
   inherit(other: FutureState): void {
     if (!other.hasEnded) return other.listen({ onEnd: () => this.inherit(other) })
     const { outcome } = other
@@ -253,11 +253,11 @@ export class FutureState implements TaskOwner, Cancellable {
     this.end('cancelled', '', other.taskId)
   }
 
-  /** The process stays alive for the answer. */
+  /** Keeps the process alive for the answer. */
   async #ask(connection: ClientConnection): Promise<SentExplanation | undefined> {
     connection.retain()
     try {
-      // What was submitted in this turn leaves at its end.
+      // Everything submitted in this turn is sent at its end.
       if (this.state === 'pending') await new Promise((resolve) => setImmediate(resolve))
       return await connection.explanations.of(this.taskId)
     } finally {
@@ -278,10 +278,10 @@ export class FutureState implements TaskOwner, Cancellable {
     this.#leave()
   }
 
-  /** Nothing more will happen, as far as those know who are told now. */
+  /** For the listeners that are called now, this is final. */
   #leave(): void {
     const { connection, context, after } = this.#home
-    // Its value, if it is fetched later, is made for the task that has submitted it.
+    // Its value, if it is fetched later, is for the task that has submitted it.
     if (this.#status !== 'stored' || context?.scope === undefined) this.#home = after
     this.#site = undefined
     connection.release()
@@ -298,7 +298,7 @@ export class FutureState implements TaskOwner, Cancellable {
     connection.want(this)
   }
 
-  /** What was stored is here, or why it never will be. */
+  /** A stored value has arrived, or the reason why it never will. */
   #arrive(status: 'done' | 'failed' | 'lost', outcome: unknown): void {
     if (this.#isSettled) return
     const wasFetching = this.#status === 'fetching'
@@ -308,7 +308,7 @@ export class FutureState implements TaskOwner, Cancellable {
     this.#settle()
   }
 
-  /** The value that was stored cannot be had any more. */
+  /** The stored value is no longer available. */
   #lose(error: unknown): void {
     this.#arrive(this.#status === 'fetching' ? 'failed' : 'lost', error)
   }

@@ -18,7 +18,7 @@ test('a profile has milliseconds and bytes', () => {
   })
 })
 
-test('what was not measured is absent', () => {
+test('unmeasured figures are absent', () => {
   const metadata = encodeProfileResult({
     durationSeconds: 0.0001,
     peakMemoryBytes: 0,
@@ -27,17 +27,17 @@ test('what was not measured is absent', () => {
   assert.deepEqual(taskProfile(metadata, ''), { durationMs: 0.1, worker: '' })
 })
 
-test('memory that nobody has measured is absent, though the time is known', () => {
+test('unmeasured memory is absent, though the time is known', () => {
   const metadata = encodeProfileResult({ durationSeconds: 1, peakMemoryBytes: 0, cpuSeconds: 0.5 })
   assert.deepEqual(taskProfile(metadata, ''), { durationMs: 1000, cpuTimeMs: 500, worker: '' })
 })
 
-test('no profile, or one that cannot be read, is undefined', () => {
+test('a missing or unreadable profile is undefined', () => {
   assert.equal(taskProfile(NO_BYTES, 'w'), undefined)
   assert.equal(taskProfile(Buffer.alloc(15), 'w'), undefined)
 })
 
-test('the worker is there if it has said who it is', () => {
+test('the worker is present if it has reported its name', () => {
   const metadata = encodeProfileResult({ durationSeconds: 1, peakMemoryBytes: 0, cpuSeconds: 0 })
   assert.deepEqual(taskProfile(metadata, 'worker 1'), { durationMs: 1000, worker: 'worker 1' })
 })

@@ -8,7 +8,7 @@ import { testClient, until, type TestClient } from '../memory-link.test.kit.js'
 const identity = (x: unknown): unknown => x
 
 const held: TestClient[] = []
-// Futures that have not ended keep a process alive.
+// Unsettled futures keep a process alive.
 after(() => Promise.all(held.map(({ connection }) => connection.close())))
 
 /** A client whose tasks end when the test says so, by their order. */
@@ -39,7 +39,7 @@ test('wait() waits for all by default', async () => {
   assert.equal(pending.size, 0)
 })
 
-test('wait() refuses what is not futures, and options that there are not', async () => {
+test('wait() refuses anything but futures, and unknown options', async () => {
   for (const wrong of [undefined, null, '', 5, [1], {}]) {
     await assert.rejects(wait(wrong as never), TypeError)
   }
@@ -58,7 +58,7 @@ test('wait() for the first', async () => {
   assert.deepEqual([...pending], [futures[0], futures[2]])
 })
 
-test('wait() for the first error: a success is none, a cancelled future is', async () => {
+test('wait() for the first error: a success does not count, a cancelled future does', async () => {
   const client = heldClient()
   const futures = await submitThree(client)
   const waiting = wait(futures, { until: 'firstError' })
@@ -69,14 +69,14 @@ test('wait() for the first error: a success is none, a cancelled future is', asy
   assert.deepEqual([...done], [futures[0], futures[2]])
 })
 
-test('wait() for an error that does not come ends when all have ended', async () => {
+test('wait() for an error that does not come ends when all have settled', async () => {
   const client = testClient()
   const futures = [1, 2].map((x) => client.submitter.submit(identity, [x]))
   const { done } = await wait(futures, { until: 'firstError' })
   assert.equal(done.size, 2)
 })
 
-test('wait() goes on when the time is up', async () => {
+test('wait() returns when the time is up', async () => {
   const client = heldClient()
   const futures = await submitThree(client)
   const { done, pending } = await wait(futures, { timeoutMs: 5 })
@@ -85,7 +85,7 @@ test('wait() goes on when the time is up', async () => {
   assert.equal(futures[0]?.state, 'queued')
 })
 
-test('wait() for nothing, and for what has ended, does not wait', async () => {
+test('wait() for nothing, or for settled futures, does not wait', async () => {
   const client = testClient()
   assert.deepEqual(await wait([]), { done: new Set(), pending: new Set() })
   const future = client.submitter.submit(identity, [1])
@@ -93,7 +93,7 @@ test('wait() for nothing, and for what has ended, does not wait', async () => {
   assert.equal((await wait([future, future], { until: 'first' })).done.size, 1)
 })
 
-test('wait() refuses bad options and what is no future', async () => {
+test('wait() refuses bad options and anything but futures', async () => {
   await assert.rejects(wait([], { timeoutMs: -1 }), ConfigError)
   await assert.rejects(wait([], { until: 'any' as 'all' }), ConfigError)
   await assert.rejects(wait([Promise.resolve(1) as unknown as Future<number>]), TypeError)
@@ -108,7 +108,7 @@ test('waiting again and again for the same future leaves nothing behind in it', 
   assert.equal(await future, 0)
 })
 
-test('asCompleted() gives records in the order in which futures end', async () => {
+test('asCompleted() gives records in the order in which futures settle', async () => {
   const client = heldClient()
   const futures = await submitThree(client)
   const records: unknown[] = []
@@ -131,7 +131,7 @@ test('asCompleted() gives records in the order in which futures end', async () =
   )
 })
 
-test('asCompleted() gives each future once, ended ones first, however they ended', async () => {
+test('asCompleted() gives each future once, settled ones first, whatever their outcome', async () => {
   const client = testClient()
   const good = client.submitter.submit(identity, [1])
   const bad = client.submitter.submit((): never => {
@@ -154,7 +154,7 @@ test('asCompleted() gives each future once, ended ones first, however they ended
   assert.deepEqual(new Set(seen), new Set(expected))
 })
 
-test('asCompleted() takes futures from what can be iterated over only once', async () => {
+test('asCompleted() accepts iterables that can be iterated over only once', async () => {
   const client = testClient()
   const submitted = (function* () {
     for (const x of [10, 20]) yield client.submitter.submit(identity, [x])
@@ -166,7 +166,7 @@ test('asCompleted() takes futures from what can be iterated over only once', asy
   assert.deepEqual(values, [10, 20])
 })
 
-test('asCompleted() looks after the failures that have come', async (context) => {
+test('failures that asCompleted() has yielded count as observed', async (context) => {
   const client = testClient()
   const warn = context.mock.method(process, 'emitWarning', () => {})
   const bad = client.submitter.submit((): never => {
@@ -190,7 +190,7 @@ test('asCompleted() of nothing ends at once, and can be left early', async () =>
   assert.ok(!['done', 'cancelled'].includes(String(futures[1]?.state)))
 })
 
-test('asCompleted() can be asked ahead, and again', async () => {
+test('records of asCompleted() can be requested in advance, and again', async () => {
   const client = heldClient()
   const futures = await submitThree(client)
   const completed = asCompleted(futures)
@@ -207,7 +207,7 @@ test('asCompleted() can be asked ahead, and again', async () => {
   assert.equal(count, 3)
 })
 
-test('asCompleted() refuses what is no future', () => {
+test('asCompleted() refuses anything but futures', () => {
   for (const wrong of [undefined, null, '', 5, [1], {}]) {
     assert.throws(() => asCompleted(wrong as never), TypeError)
   }

@@ -6,18 +6,18 @@ import { checkNames } from '../../base/option.js'
 import { checkTimeLimit, Future } from './future.js'
 import type { EndListener, FutureState } from './state.js'
 
-/** What to wait for, and how long. */
+/** The condition and the time limit of a wait. */
 export interface WaitOptions {
   /**
    * `'all'` (the default): until every future has ended. `'first'`: until one has.
    * `'firstError'`: until one has failed or was cancelled, or all have ended.
    */
   readonly until?: 'all' | 'first' | 'firstError' | undefined
-  /** Go on after this time anyway. Default: never. 0 to 2,147,483,647 milliseconds. */
+  /** Return after this time in any case. Default: never. 0 to 2,147,483,647 milliseconds. */
   readonly timeoutMs?: number | undefined
 }
 
-/** The futures that had ended, however, and those that had not. */
+/** The futures that have settled, with any outcome, and those that have not. */
 export interface WaitResult<F> {
   readonly done: Set<F>
   readonly pending: Set<F>
@@ -27,9 +27,9 @@ const NAMES: Record<keyof WaitOptions, true> = { until: true, timeoutMs: true }
 const CONDITIONS = ['all', 'first', 'firstError'] as const
 
 /**
- * Waits until the condition holds or the time is up; it never rejects because of what a future
- * does. Futures in `done` count as looked after: no warning will tell of their failure. Rejects
- * with `ConfigError` for a bad option and with `TypeError` for what is not a future.
+ * Waits until the condition holds or the time is up; never rejects because of a future. Futures in
+ * `done` count as observed: no warning reports their failure. Rejects with `ConfigError` for a bad
+ * option and with `TypeError` if an argument is not a future.
  */
 export async function wait<F extends Future<unknown>>(
   futures: Iterable<F>,
@@ -55,7 +55,7 @@ export async function wait<F extends Future<unknown>>(
 
 /** The futures in their order. Throws `TypeError` for anything else. */
 function checkFutures<F extends Future<unknown>>(futures: Iterable<F>): readonly F[] {
-  // Who has no types may pass anything, and an array would take some of it for nothing.
+  // JavaScript callers may pass anything, and an array would accept some of it as empty.
   if (typeof futures !== 'object' || (futures as unknown) === null) throw notFutures()
   const all = [...futures]
   for (const future of all as readonly unknown[]) {
@@ -99,21 +99,21 @@ function conditionOf(
   })
 }
 
-// Futures in the order in which they end.
+// Futures in the order in which they settle.
 
 /**
- * How a future ended, as `Promise.allSettled` tells it (`status` is `'fulfilled'`, with `value`, or
- * `'rejected'`, with `reason`), and which one it is: itself, and its place among those given.
+ * The outcome of a future, as in `Promise.allSettled` (`status` is `'fulfilled'`, with `value`, or
+ * `'rejected'`, with `reason`), with the future itself and its index among the arguments.
  */
 export type CompletedFuture<T> = { future: Future<T>; index: number } & PromiseSettledResult<T>
 
 /**
- * One record for each future as it ends, however it ends: `{ future, index, status, value }`, or
- * `reason` in place of `value`. Those that have ended already come first. A future that is given
- * twice comes once, with its first index. The loop does not throw because of a future, and no
- * warning will tell of the failure of one that has come. A large value is fetched when its record
- * is asked for. Leaving the loop early leaves the tasks alone. Throws `TypeError` for what is not a
- * future.
+ * One record for each future as it settles, with any outcome: `{ future, index, status, value }`,
+ * or `reason` in place of `value`. Futures that have already settled come first. A future that is
+ * given twice comes once, with its first index. The loop does not throw because of a future, and
+ * failures that it has yielded count as observed. A large value is fetched when its record is
+ * requested. Leaving the loop early leaves the tasks alone. Throws `TypeError` if an argument is
+ * not a future.
  */
 export function asCompleted<F extends Future<unknown>>(
   futures: Iterable<F>,
@@ -137,9 +137,9 @@ type Ask<T> = (result: IteratorResult<CompletedFuture<T>>) => void
 class CompletionIterator<T> implements AsyncIterator<CompletedFuture<T>>, EndListener {
   readonly #places: ReadonlyMap<Future<T>, number>
   readonly #open = new Map<FutureState, Future<T>>()
-  /** Ended, and not asked for yet. */
+  /** Settled, and not yet requested. */
   #ready = new Fifo<Future<T>>()
-  /** Asked for, and nothing had ended. */
+  /** Requested when none had settled. */
   readonly #asked: Ask<T>[] = []
 
   constructor(places: ReadonlyMap<Future<T>, number>) {
@@ -190,7 +190,7 @@ class CompletionIterator<T> implements AsyncIterator<CompletedFuture<T>>, EndLis
     )
   }
 
-  /** Nothing more will come for those who have asked. */
+  /** There are no more records for the open requests. */
   #finish(): void {
     for (const ask of this.#asked.splice(0)) ask({ done: true, value: undefined })
   }

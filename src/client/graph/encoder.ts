@@ -12,24 +12,26 @@ import type { GraphPlan } from './plan.js'
 export interface GraphCodec {
   /** Throws `SerializeError`. */
   functionObject(fn: AnyFunction): FunctionObject
-  /** A value, or what stands for one. Throws what `ArgumentSources` throws. */
+  /** A value, or its stand-in. Throws the errors of `ArgumentSources`. */
   source(value: unknown): ArgumentSource
-  /** Bytes as an object, named for people. */
+  /** Bytes as an object, with a name for people. */
   store(bytes: Uint8Array, name: string): StoredValue
   /** Larger values are objects. */
   readonly inlineLimitBytes: number
 }
 
-/** What became of the serialization. */
+/** The result of the serialization. */
 export interface EncodedGraph {
   readonly nodes: GraphNodes
-  /** By the number of the node: why it cannot travel. If there are any `nodes` is of no use. */
+  /**
+   * By the number of the node: why it cannot travel. If there are any, `nodes` must not be used.
+   */
   readonly failures: ReadonlyMap<number, unknown>
 }
 
 /**
- * A value that many calls use is stored once, unless it is so small that a reference to it would
- * take as much, or all its copies together so little.
+ * A value used by many calls is stored once, unless it is as small as a reference to it, or all its
+ * copies together are small.
  */
 const SMALL_VALUE_BYTES = 256
 const FEW_COPIES_BYTES = 64 * 1024
@@ -38,7 +40,7 @@ const CALL_IN_CALL =
   'a call inside a call is not computed; make it a node of its own and pass the key of that ' +
   'node, or pass the array as it is with literal([fn, …])'
 
-/** Serializes what a plan needs. Goes on after failures, to find them all. */
+/** Serializes the nodes that a plan needs. Continues after failures, to find them all. */
 export function encodeGraph(plan: GraphPlan, idPrefix: string, codec: GraphCodec): EncodedGraph {
   return new GraphEncoder(plan, idPrefix, codec).encode()
 }
@@ -121,7 +123,7 @@ class GraphEncoder {
     }
   }
 
-  /** An argument that is a node that is a value. What is wrong with it is told once. */
+  /** An argument that is a node with a value. An error of its value is reported once. */
   #addNodeValue(node: number): void {
     if (this.#failures.has(node)) return
     let value = this.#values[node] ?? UNKNOWN

@@ -1,5 +1,5 @@
-// For tests of the client: the graphs of a fake scheduler. A node becomes a task once those that it
-// needs have ended; what comes of it is kept, told if it is a target, and passed on.
+// For tests of the client: the graphs of a fake scheduler. A node becomes a task once its inputs
+// have ended; its result is kept, reported if it is a target, and passed on.
 
 import { bytesToLatin1, latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import { taskId, type ObjectId, type TaskId } from '../../base/ids.js'
@@ -12,16 +12,16 @@ import {
   type TaskStatus,
 } from '../../wire/message.js'
 
-/** What came of a task. */
+/** The outcome of a task. */
 export interface FakeOutcome {
   readonly status: TaskStatus
   readonly results: readonly ObjectId[]
   readonly inlineResults: readonly Uint8Array[]
 }
 
-/** What graphs need of their scheduler. */
+/** The operations of the scheduler that graphs need. */
 export interface FakeGraphHost {
-  /** Runs a task, whose end is told to `onEnd`. */
+  /** Runs a task, and calls `onEnd` at its end. */
   run(task: Task): void
   /** Drops a task if it has not ended. */
   drop(id: TaskId): void
@@ -82,7 +82,7 @@ export class FakeGraphs {
     this.#end(graph, graphId, 'canceled')
   }
 
-  /** A task has ended. False if it is no node. */
+  /** A task has ended. False if it is not a node. */
   onEnd(task: Task, outcome: FakeOutcome): boolean {
     for (const [graphId, graph] of this.graphs) {
       const node = graph.nodes.get(task.taskId)

@@ -1,4 +1,4 @@
-// The futures of one graph in the making: one for each requested key, whatever its node is.
+// The futures of one graph: one for each requested key, whether its node is a call or a value.
 
 import { NO_BYTES } from '../../base/bytes.js'
 import { SerializeError } from '../../base/errors.js'
@@ -13,8 +13,8 @@ import { ObjectReference } from '../submit/objects.js'
 import { plainValue } from './reading.js'
 import type { GraphCall, GraphParts, NodeFailure } from './submitter.js'
 
-// Which node has failed, for the errors of those that depend on it. Held by the futures of a graph,
-// as long as they have not ended.
+// Which node has failed, for the errors of its dependants. Referenced by the futures of a graph
+// until they settle.
 
 const FIRST_FRAME = /\n {4}(?:at |---)/
 
@@ -47,7 +47,7 @@ export class NodeNames implements TargetNames {
 }
 
 /**
- * Says in an error which node has failed: its `nodeKey`, and a line of its stack. `target`: the
+ * Names the failed node in an error: its `nodeKey`, and a line of its stack. `target`: the
  * requested node that needs it.
  */
 function nameNode(error: unknown, failed: string, target: string | undefined): void {
@@ -69,7 +69,10 @@ function quote(key: string): string {
   return JSON.stringify(key)
 }
 
-/** The errors of so many targets lead back to the call of `get`: for all it would take too long. */
+/**
+ * The errors of this number of targets lead back to the call of `get`: for all it would take too
+ * long.
+ */
 const MAX_TARGETS_WITH_SITE = 32
 const NOTHING = { metadata: NO_BYTES, worker: identity(''), failedTaskId: undefined }
 
@@ -83,7 +86,7 @@ export class GraphFutures {
   readonly given: Map<string, Future<unknown>> = new Map()
   readonly #parts: GraphParts
   readonly #call: GraphCall
-  /** Where the futures of calls belong. A graph is watched as a whole, not future by future. */
+  /** The home of the futures of calls. A graph is watched as a whole, not future by future. */
   #named: FutureHome | undefined
 
   constructor(parts: GraphParts, call: GraphCall) {
@@ -98,7 +101,7 @@ export class GraphFutures {
     return state
   }
 
-  /** The future of a node that is a value: it is there. */
+  /** The future of a node with a value: it has settled already. */
   addValue(key: string, node: unknown): void {
     if (node instanceof Future) {
       this.given.set(key, node as Future<unknown>)

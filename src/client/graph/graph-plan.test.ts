@@ -13,7 +13,7 @@ function orderOf(graph: Record<string, unknown>, keys: readonly string[]): strin
   return Array.from(plan.order, (node) => plan.keys[node] ?? assert.fail())
 }
 
-/** What the requested keys are worth when the calls are run in the order of the plan. */
+/** The values of the requested keys when the calls are run in the order of the plan. */
 function run(plan: GraphPlan): unknown[] {
   const values = plan.nodes.map((node) => (isCall(node) ? undefined : plainValue(node)))
   const isThere = plan.nodes.map((node) => !isCall(node))
@@ -33,7 +33,7 @@ function run(plan: GraphPlan): unknown[] {
   return Array.from(plan.requested, (node) => values[node])
 }
 
-test('a graph is culled to what is needed, and calls come after their inputs', () => {
+test('a graph is reduced to the nodes that are needed, and calls come after their inputs', () => {
   const graph = {
     a: 2,
     b: [join, 'a', 'a'],
@@ -69,7 +69,7 @@ test('strings are keys, everything else is passed as it is', () => {
   assert.equal(none, '()')
 })
 
-test('the longest path comes first, the rest of a branch at once after it', () => {
+test('the longest path comes first, and the rest of a branch directly after it', () => {
   const graph = {
     short: [join],
     long1: [join],
@@ -160,7 +160,7 @@ test('a long cycle is printed in part', () => {
   )
 })
 
-test('what a getter throws comes through', () => {
+test('errors of getters are passed on', () => {
   const graph = {
     get x(): never {
       throw new RangeError('no')
@@ -180,7 +180,7 @@ test('a chain of 100,000 and a node with 100,000 inputs are planned', () => {
   assert.deepEqual(orderOf(graph, ['all']), [...keys, 'all'])
 })
 
-/** A node as a test makes it: what it uses are nodes before it, or keys that mean nothing. */
+/** A random node: its inputs are earlier nodes, or keys without meaning. */
 const nodes = fc.array(
   fc.oneof(
     fc.record({ value: fc.oneof(fc.integer(), fc.string(), fc.constant(join)) }),
@@ -189,7 +189,7 @@ const nodes = fc.array(
   { maxLength: 30 },
 )
 
-test('what a plan computes is what a naive evaluation gives', () => {
+test('a plan computes the same values as a naive evaluation', () => {
   fc.assert(
     fc.property(
       nodes,

@@ -42,13 +42,13 @@ const node: fc.Arbitrary<Node> = fc.oneof(
   },
 )
 
-/** What stands for a value in a graph, and the value. */
+/** The stand-in for a value in a graph, and the value. */
 interface Stand {
   readonly given: unknown
   readonly value: unknown
 }
 
-/** What stands for some value of each kind. */
+/** The stand-ins for some value of each kind. */
 function standIns(client: TestClient): Readonly<Record<string, Stand>> {
   const future = client.submitter.submit(gather, ['from a task'])
   const reference = client.parts.references.send(['from an object'], {})
@@ -62,7 +62,7 @@ function standIns(client: TestClient): Readonly<Record<string, Stand>> {
   }
 }
 
-/** The graph, in which a node uses those before it; and for each given thing its value. */
+/** The graph, in which a node uses earlier ones, and the value of each stand-in. */
 function build(
   nodes: readonly Node[],
   stands: Readonly<Record<string, Stand>>,
@@ -103,7 +103,7 @@ function evaluate(graph: Record<string, unknown>, key: string, stands: readonly 
 
 for (const takesGraphs of [true, false]) {
   const way = takesGraphs ? 'in parts' : 'as tasks'
-  test(`property: a graph that travels ${way} gives what a naive evaluation gives`, async () => {
+  test(`property: a graph that travels ${way} gives the same as a naive evaluation`, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(node, { minLength: 1, maxLength: 14, size: 'max' }),

@@ -31,7 +31,7 @@ const WAYS: Readonly<Record<string, TestClientOptions>> = {
   'as tasks, to 1.9.9': { id: '' },
 }
 
-/** Closes a client, and wants its scheduler to have found nothing wrong. */
+/** Closes a client, and expects its scheduler to have found nothing wrong. */
 async function finish({ connection, scheduler }: TestClient): Promise<void> {
   assert.deepEqual(scheduler.faults, [])
   await connection.close()
@@ -46,7 +46,7 @@ function errorOf(promise: PromiseLike<unknown>): Promise<Error & { nodeKey?: str
 
 for (const [way, options] of Object.entries(WAYS)) {
   describe(`get, ${way}`, () => {
-    test('gives a record of what was requested, in that order', async () => {
+    test('returns a record of the requested keys, in that order', async () => {
       const client = testClient(options)
       const graph = {
         a: 2,
@@ -64,7 +64,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('takes references, futures, literals, functions and keys used twice', async () => {
+    test('accepts references, futures, literals, functions and keys used twice', async () => {
       const client = testClient(options)
       const reference = client.parts.references.send([10, 20], {})
       const future = client.submitter.submit(inc, [6])
@@ -101,7 +101,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('refuses a call inside a call, with the node, the position and the way out', async () => {
+    test('refuses a call inside a call, with the node, the position and the remedy', async () => {
       const client = testClient(options)
       const graph = { a: 1, b: [inc, 'a'], bad: [add, 'a', [inc, 'b']], next: [inc, 'bad'] }
       const run = client.submitter.get(graph, ['bad', 'next', 'b'])
@@ -128,7 +128,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('cancels with a node all that depends on it, and says why', async () => {
+    test('cancels all dependants with a node, and says why', async () => {
       const client = testClient(options)
       client.scheduler.isHolding = true
       const graph = { a: [inc, 1], b: [inc, 'a'], c: [inc, 'b'], other: [inc, 2] }
@@ -151,7 +151,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('takes any key', async () => {
+    test('accepts any key', async () => {
       const client = testClient(options)
       const graph = JSON.parse('{"__proto__": 1, "": 2, "7": 3}') as Record<string, unknown>
       graph['constructor'] = [add, '__proto__', '']
@@ -166,7 +166,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('computes no more than what is needed, and everything once', async () => {
+    test('computes only the nodes that are needed, each once', async () => {
       const client = testClient(options)
       const graph = { a: [inc, 1], b: [add, 'a', 'a'], c: [add, 'a', 'b'], d: [inc, 'a'] }
       const messages = client.scheduler.received
@@ -182,7 +182,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('a failing node fails what depends on it, and nothing else', async () => {
+    test('a failing node fails its dependants, and nothing else', async () => {
       const client = testClient(options)
       const graph = { a: [inc, 1], b: [fail], c: [add, 'a', 'b'], d: [inc, 'c'], e: [inc, 'a'] }
       const run = client.submitter.get(graph, ['a', 'b', 'd', 'e'])
@@ -201,7 +201,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('a failed future fails what depends on it, and nothing else', async () => {
+    test('a failed future fails its dependants, and nothing else', async () => {
       const client = testClient(options)
       const failing = client.submitter.submit(fail, [])
       const graph = { f: failing, x: [inc, 'f'], y: [inc, failing], z: [inc, 1] }
@@ -216,7 +216,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('what is large travels as an object, once, named after its key', async () => {
+    test('large values travel as objects, once, named after their keys', async () => {
       const client = testClient(options)
       const table = new Uint8Array(100_000).fill(1)
       const size = (bytes: Uint8Array): number => bytes.length
@@ -235,7 +235,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       await finish(client)
     })
 
-    test('large results stay in the cluster until they are asked for', async () => {
+    test('large results stay in the cluster until they are requested', async () => {
       const client = testClient(options)
       const make = (): Uint8Array => new Uint8Array(50_000).fill(7)
       const graph = { a: [make], b: [(bytes: Uint8Array): unknown => bytes[49_999], 'a'] }
@@ -253,7 +253,7 @@ for (const [way, options] of Object.entries(WAYS)) {
 }
 
 describe('get', () => {
-  test('takes what is given as it is at that moment', async () => {
+  test('reads its arguments as they are at that moment', async () => {
     const client = testClient({ takesGraphs: true, isConnected: false })
     const list = [1]
     let captured = 1
@@ -268,7 +268,7 @@ describe('get', () => {
     await finish(client)
   })
 
-  test('throws TypeError for what is no graph or no list of keys, and nothing else', () => {
+  test('throws TypeError for anything but a graph and a list of keys, and nothing else', () => {
     const client = testClient()
     const { submitter } = client
     for (const graph of [null, undefined, 'text', 5, [], new Map(), inc]) {
@@ -282,7 +282,7 @@ describe('get', () => {
     }
   })
 
-  test('tells of missing keys and cycles through its futures', async () => {
+  test('reports missing keys and cycles through its futures', async () => {
     const client = testClient()
     // As a client does: the program is above.
     const get = (): ReturnType<typeof client.submitter.get> =>
@@ -339,7 +339,7 @@ describe('get', () => {
     await finish(client)
   })
 
-  test('with a reference that was released fails what needs it', async () => {
+  test('with a released reference, fails the nodes that need it', async () => {
     const client = testClient({ takesGraphs: true })
     const reference = client.parts.references.send('value', {})
     reference.release()
@@ -353,7 +353,7 @@ describe('get', () => {
     await finish(client)
   })
 
-  test('on a closed client fails as submit does', async () => {
+  test('on a closed client fails like submit', async () => {
     const client = testClient()
     await finish(client)
     const error = await errorOf(client.submitter.get({ a: 1, b: [inc, 'a'] }, ['a', 'b']))
@@ -388,7 +388,7 @@ describe('a graph future', () => {
     await finish(client)
   })
 
-  test('is cancelled with all that has not ended', async () => {
+  test('is cancelled with all its unfinished nodes', async () => {
     const client = testClient({ takesGraphs: true })
     client.scheduler.isHolding = true
     const other = client.submitter.submit(inc, [1])
@@ -441,7 +441,7 @@ describe('a graph future', () => {
     await finish(client)
   })
 
-  test('leaves single futures to be cancelled', async () => {
+  test('does not cancel futures that are nodes', async () => {
     const client = testClient({ takesGraphs: true })
     client.scheduler.isHolding = true
     const run = client.submitter.get({ a: [inc, 1], b: [inc, 2] }, ['a', 'b'])
@@ -453,7 +453,7 @@ describe('a graph future', () => {
     await finish(client)
   })
 
-  test('that fails and that nobody uses is counted, and does not end the process', async (context) => {
+  test('that fails and is never awaited is counted, and does not end the process', async (context) => {
     const warnings: string[] = []
     context.mock.method(process, 'emitWarning', (message: string) => warnings.push(message))
     const client = testClient({ takesGraphs: true })
@@ -463,12 +463,12 @@ describe('a graph future', () => {
     await until(() => unused.futures['a']?.state === 'failed')
     client.parts.failures.warn()
     assert.deepEqual(warnings, [
-      'a future has failed that nobody awaited; the first one: RangeError: the call failed',
+      'a future failed and was never awaited; the first error: RangeError: the call failed',
     ])
     await finish(client)
   })
 
-  test('survives a scheduler that is started anew', async () => {
+  test('survives a restart of the scheduler', async () => {
     const client = testClient({ takesGraphs: true })
     client.scheduler.isHolding = true
     const graph = { a: [inc, 1], b: [inc, 'a'], c: [inc, 'b'] }

@@ -1,20 +1,20 @@
-// The order in which the calls of a graph had best run: depth first, so that what a call needs is
-// made shortly before it and can be freed soon, and the longest path first, as it takes longest.
+// The best order for the calls of a graph: depth first, so that inputs of a call are computed
+// shortly before it and can be freed soon, and the longest path first, as it takes longest.
 
 import { GraphCycleError } from '../../base/errors.js'
 import { type GraphReading, isCall, readGraph } from './reading.js'
 
 // A walk through a graph, depth first: every node after its inputs, each node once. Without
-// recursion: a chain may be as long as it likes.
+// recursion: chains may be arbitrarily long.
 
 const NEW = 0
 const OPEN = 1
 const DONE = 2
 
 /**
- * All nodes that `roots` need, in the order in which a walk leaves them that takes roots and inputs
- * in the given order. `inputs` are those of `reading`, those of each node in any order. Throws
- * `GraphCycleError`.
+ * All nodes that `roots` need, in the order in which a walk leaves them that visits roots and
+ * inputs in the given order. `inputs` are those of `reading`, those of each node in any order.
+ * Throws `GraphCycleError`.
  */
 function walkGraph(
   { keys, starts }: GraphReading,
@@ -23,7 +23,7 @@ function walkGraph(
 ): Int32Array {
   const count = keys.length
   const states = new Uint8Array(count)
-  /** By node: where its next input stands. */
+  /** By node: the position of its next input. */
   const cursors = starts.slice(0, count)
   /** The nodes that are open, outermost first. */
   const stack = new Int32Array(count)
@@ -62,7 +62,7 @@ function cycleError(keys: readonly string[], stack: Int32Array, first: number): 
   return new GraphCycleError([...circle, keys[first] ?? ''])
 }
 
-/** Few inputs are sorted where they stand. */
+/** Few inputs are sorted in place. */
 const SHORT = 16
 
 /** The numbers of all calls, each after its inputs. Throws `GraphCycleError`. */
@@ -93,7 +93,7 @@ function heightsOf({ nodes, starts, inputs }: GraphReading, order: Int32Array): 
   return heights
 }
 
-/** Sorts a part of some nodes, highest first; those of one height keep their order. */
+/** Sorts a range of nodes, highest first; those of equal height keep their order. */
 function sortByHeight(nodes: Int32Array, start: number, end: number, heights: Int32Array): void {
   if (end - start > SHORT) {
     const sorted = Array.from(nodes.subarray(start, end))
@@ -112,19 +112,20 @@ function sortByHeight(nodes: Int32Array, start: number, end: number, heights: In
   }
 }
 
-// From a graph and the requested keys to what has to be computed, and in which order. Pure.
+// From a graph and the requested keys to the nodes to compute, and their order. Pure.
 
-/** What has to be computed. */
+/** The nodes to compute. */
 export interface GraphPlan extends GraphReading {
-  /** The numbers of all calls in the order in which they had best run: each after its inputs. */
+  /** The numbers of all calls in the best order: each after its inputs. */
   readonly order: Int32Array
   /** By node: its place in `order`, -1 for values. */
   readonly positions: Int32Array
 }
 
 /**
- * What the requested keys need of a graph. Takes time and memory in proportion to that, whatever
- * else the graph has. Throws `GraphKeyError`, `GraphCycleError`, and what a getter throws.
+ * The part of a graph that the requested keys need. Time and memory depend on that part only,
+ * whatever else the graph contains. Throws `GraphKeyError`, `GraphCycleError`, and errors of
+ * getters.
  */
 export function planGraph(
   graph: Readonly<Record<string, unknown>>,

@@ -1,5 +1,5 @@
 // The part of a graph that some keys need: each node once, numbered in the order in which it was
-// met. Culling is this: what is not met is never looked at.
+// found. Nodes that are not found are never read, so that culling needs no further work.
 
 import { GraphKeyError } from '../../base/errors.js'
 import { IntList } from '../../base/int-list.js'
@@ -7,15 +7,15 @@ import type { Future } from '../future/future.js'
 import type { AnyFunction } from '../submit/function-objects.js'
 import type { ObjectReference } from '../submit/objects.js'
 
-// What `get` is given and gives: whether it is a graph and a list of keys, and records of any keys.
+// Checks the arguments of `get`, a graph and a list of keys, and makes records with any keys.
 
-/** Throws `TypeError` for what is no record of nodes. */
+/** Throws `TypeError` unless it is a record of nodes. */
 export function checkGraph(graph: unknown): asserts graph is Readonly<Record<string, unknown>> {
   const isRecord = typeof graph === 'object' && graph !== null && !(Symbol.iterator in graph)
   if (!isRecord) throw wrong('an object of nodes', graph)
 }
 
-/** The keys, each once. Throws `TypeError` for what is no array of strings. */
+/** The keys, each once. Throws `TypeError` unless it is an array of strings. */
 export function checkKeys(keys: unknown): readonly string[] {
   if (!Array.isArray(keys)) throw wrong('an array of keys', keys)
   for (const key of keys as readonly unknown[]) {
@@ -50,39 +50,40 @@ function titleOf(value: unknown): string {
   return name === 'Object' ? 'an object' : `an object (${name})`
 }
 
-// Values that would mean something else inside a graph: a string argument is a key, an array that
+// Values that would have another meaning inside a graph: a string argument is a key, an array that
 // begins with a function is a call.
 
 /** A value that stands for itself in a graph. Made by `literal`. */
 export class Literal<T> {
-  /** What it stands for. */
+  /** The value. */
   readonly value: T
 
-  /** These are made by `literal`. @internal */
+  /** Made by `literal`. @internal */
   constructor(value: T) {
     this.value = value
   }
 }
 
 /**
- * `value` as it is, as an argument or as a node of a graph: `[shout, literal('text')]` passes the
- * text, where `[shout, 'text']` passes the result of the node `text`. It means nothing elsewhere.
+ * Passes `value` as it is, as an argument or as a node of a graph: `[shout, literal('text')]`
+ * passes the text, where `[shout, 'text']` passes the result of the node `text`. It has no meaning
+ * elsewhere.
  */
 export function literal<T>(value: T): Literal<T> {
   return new Literal(value)
 }
 
-// What the nodes of a graph are: the one place that tells calls from values.
+// The meaning of the nodes of a graph: the only code that tells calls from values.
 
 /** A call: the function, then its arguments. */
 export type CallNode = readonly [fn: AnyFunction, ...args: readonly unknown[]]
 
-/** Whether a node is a call; else it is a value. */
+/** Whether a node is a call; otherwise it is a value. */
 export function isCall(node: unknown): node is CallNode {
   return Array.isArray(node) && typeof node[0] === 'function'
 }
 
-/** What a node or an argument stands for: what `literal` was given, or itself. */
+/** The value of a node or an argument: the one given to `literal`, or itself. */
 export function plainValue(node: unknown): unknown {
   return node instanceof Literal ? node.value : node
 }
@@ -90,7 +91,7 @@ export function plainValue(node: unknown): unknown {
 /** Nodes of a graph, by their numbers. */
 export interface GraphReading {
   readonly keys: readonly string[]
-  /** As they stand in the graph. */
+  /** As written in the graph. */
   readonly nodes: readonly unknown[]
   /** The numbers of the requested nodes, each once, in the order of the request. */
   readonly requested: Int32Array
@@ -103,8 +104,8 @@ export interface GraphReading {
 }
 
 /**
- * Reads what `keys` need. Only a graph's own enumerable properties are nodes. Throws
- * `GraphKeyError` for a key that is not there, and what a getter throws.
+ * Reads the nodes that `keys` need. Only a graph's own enumerable properties are nodes. Throws
+ * `GraphKeyError` for a missing key, and errors of getters.
  */
 export function readGraph(
   graph: Readonly<Record<string, unknown>>,
@@ -143,7 +144,7 @@ class GraphReader {
     return number
   }
 
-  /** Reads the inputs of all nodes, those that this finds included. */
+  /** Reads the inputs of all nodes, including those that this finds. */
   readAll(): void {
     for (let number = 0; number < this.#nodes.length; number += 1) {
       this.#starts.push(this.#inputs.length)
@@ -171,25 +172,28 @@ class GraphReader {
   }
 }
 
-// What the compiler knows of graphs: which nodes there may be, and what they are worth.
+// The types of graphs: which nodes are allowed, and the types of their results.
 
 /**
- * Nodes by their keys. `[fn, ...args]` with a function first is a call of it: a string among its
- * arguments is the key of another node and stands for what that is worth, a `Future` or an
- * `ObjectReference` for its value, and anything else for itself, as does what is wrapped in
- * `literal`. A `Future` or an `ObjectReference` as a node is worth its value, everything else
- * itself; a function by itself is a value, too.
+ * Nodes by their keys. `[fn, ...args]` with a function first is a call of it. A string among its
+ * arguments is the key of another node and stands for the result of that; a `Future` or an
+ * `ObjectReference` stands for its value; anything else, including values wrapped in `literal`,
+ * stands for itself. A `Future` or an `ObjectReference` as a node has its value as the result;
+ * every other node, including a function by itself, is a value.
  */
 export type Graph = Readonly<Record<string, unknown>>
 
-/** As `Graph`, with a hint to the compiler to take arrays for tuples where a graph is written. */
+/**
+ * Like `Graph`, with a hint to the compiler to infer tuples from arrays where a graph is written.
+ */
 export type GraphHint = Readonly<Record<string, readonly [unknown, ...unknown[]] | Anything>>
 
 type Anything = {} | null | undefined
 
 /**
- * What a node is worth. In a graph that was put into a variable before, the compiler does not know
- * what comes first in an array: one with functions in it counts as a call of any of them.
+ * The type of a node's result. If the graph was assigned to a variable before, the compiler does
+ * not know which element of an array comes first: an array that contains functions counts as a call
+ * of any of them.
  */
 export type NodeValue<N> =
   N extends Literal<infer T>
@@ -204,7 +208,7 @@ export type NodeValue<N> =
             ? CallValue<Extract<E, AnyFunction>, N>
             : N
 
-/** What calling `F` gives; `N` if that is no function. */
+/** The return type of `F`; `N` if it is not a function. */
 type CallValue<F, N> = [F] extends [never]
   ? N
   : F extends (...args: never[]) => infer R

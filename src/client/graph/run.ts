@@ -1,4 +1,4 @@
-// What a graph future knows and does, apart from the class that users see.
+// The state and behaviour of a graph future, apart from the class that users see.
 
 import { TaskCancelledError } from '../../base/errors.js'
 import type { TaskId } from '../../base/ids.js'
@@ -11,17 +11,17 @@ import type { SubmitContext } from '../submit/submitter.js'
 import type { GraphFutures, NodeNames } from './futures.js'
 import { toRecord } from './reading.js'
 
-// What `get` returns: the values of the requested keys, which are on their way.
+// The return value of `get`: the future values of the requested keys.
 
 /**
- * The values of the requested keys of a graph. It can be used like any promise of a record; its
- * first failure rejects it, while the others go on: they are in `futures`. One that fails and that
- * nobody uses does not end the process.
+ * The values of the requested keys of a graph. It can be used like any promise of a record; the
+ * first failure rejects it, while the other nodes continue: see `futures`. A failed graph that is
+ * never awaited does not end the process.
  */
 export class GraphFuture<T extends object> implements Promise<T> {
   readonly #run: GraphRun
 
-  /** These are made by `get`. @internal */
+  /** Made by `get`. @internal */
   constructor(run: GraphRun) {
     this.#run = run
   }
@@ -30,14 +30,15 @@ export class GraphFuture<T extends object> implements Promise<T> {
     return 'GraphFuture'
   }
 
-  /** A future for each requested key. Those of values are done. */
+  /** A future for each requested key. Those of values have settled already. */
   get futures(): { readonly [P in keyof T]: Future<T[P]> } {
     return this.#run.futures as { readonly [P in keyof T]: Future<T[P]> }
   }
 
   /**
-   * Cancels what has not ended: the graph ends at once with `TaskCancelledError`, whose `cause` is
-   * `reason`, and so do its futures; futures that are nodes go on. False if all had ended.
+   * Cancels all unfinished nodes: the graph is rejected immediately with `TaskCancelledError`,
+   * whose `cause` is `reason`, and so are its futures; futures that are nodes continue. False if
+   * everything had already ended.
    */
   cancel(reason?: unknown): boolean {
     return this.#run.cancel(reason)
@@ -61,7 +62,7 @@ export class GraphFuture<T extends object> implements Promise<T> {
   }
 }
 
-/** What the run of a graph is made of. */
+/** The parts that the run of a graph needs. */
 interface GraphRunSetup {
   readonly connection: ClientConnection
   readonly graphId: TaskId
@@ -78,7 +79,7 @@ export class GraphRun implements Cancellable, EndListener {
   #promise: Promise<unknown> | undefined
   #reject: ((error: unknown) => void) | undefined
   #cancelError: TaskCancelledError | undefined
-  /** Targets that have not ended, while somebody wants to know of their end. */
+  /** Unfinished targets, while their outcome is awaited. */
   #openCount = 0
 
   constructor(setup: GraphRunSetup) {
@@ -93,7 +94,7 @@ export class GraphRun implements Cancellable, EndListener {
     return this.#futures
   }
 
-  /** The native promise of the record. Whoever asks looks after its rejection. */
+  /** The native promise of the record. The caller handles its rejection. */
   get promise(): Promise<unknown> {
     this.#promise ??= this.#makePromise()
     return this.#promise
@@ -120,7 +121,8 @@ export class GraphRun implements Cancellable, EndListener {
     names.cancelReason = reason
     for (const { taskId } of futures.targets) connection.cancelReasons.add(taskId, reason)
     connection.request({ type: 'graphCancelRequested', graphId })
-    // What the core does not know of the graph: results that cannot be read yet, for example.
+    // The unfinished work that the core does not know of: results that cannot be read yet, for
+    // example.
     for (const target of futures.targets) target.cancel(reason)
     return true
   }

@@ -1,5 +1,5 @@
 // From a call of `get` to a graph in the core: plans it, serializes it, and makes a future for each
-// requested key. Nothing but wrong arguments is thrown: all else arrives through the futures.
+// requested key. Only wrong arguments throw: all other errors reject the futures.
 
 import { randomBytes } from 'node:crypto'
 import { bytesToLatin1 } from '../../base/bytes.js'
@@ -22,8 +22,8 @@ import { type GraphPlan, planGraph } from './plan.js'
 import { checkGraph, checkKeys } from './reading.js'
 import { GraphFuture, GraphRun } from './run.js'
 
-// Plans and serializes a graph. What cannot travel fails the requested keys that depend on it, and
-// no others: those are planned again without it.
+// Plans and serializes a graph. A node that cannot travel fails the requested keys that depend on
+// it, and no others: those are planned again without it.
 
 /** Why a requested key fails before anything has run. */
 export interface NodeFailure {
@@ -34,14 +34,14 @@ export interface NodeFailure {
 
 /** A graph that can be submitted. */
 interface PreparedGraph {
-  /** Without the keys that fail, and what only they need. */
+  /** Without the keys that fail, and the nodes that only they need. */
   readonly plan: GraphPlan
   readonly nodes: GraphNodes
   /** By requested key. */
   readonly failures: ReadonlyMap<string, NodeFailure>
 }
 
-/** Throws `GraphKeyError`, `GraphCycleError`, and what a getter throws. */
+/** Throws `GraphKeyError`, `GraphCycleError`, and errors of getters. */
 function prepareGraph(
   graph: Readonly<Record<string, unknown>>,
   keys: readonly string[],
@@ -78,16 +78,19 @@ function addFailures(
   }
   for (const node of requested) {
     const cause = (causes[node] ?? 0) - 1
-    // A value that cannot travel can be requested all the same.
+    // A value that cannot travel can still be requested.
     if (cause < 0 || positions[node] === -1) continue
     failures.set(keys[node] ?? '', { key: keys[cause] ?? '', error: failed.get(cause) })
   }
 }
 
-/** So many random bytes begin the ids of all nodes of one graph: no other graph has the same. */
+/**
+ * The number of random bytes at the beginning of the ids of all nodes of one graph: unique for each
+ * graph.
+ */
 const PREFIX_BYTES = 12
 
-/** Submits a graph. Throws `TypeError` for what is no graph, or no list of keys. */
+/** Submits a graph. Throws `TypeError` for anything but a graph and a list of keys. */
 export function submitGraph(
   graph: unknown,
   keys: unknown,
@@ -136,7 +139,7 @@ function codecOf({ connection, functions, sources }: GraphParts): GraphCodec {
   }
 }
 
-/** Every requested key fails alike. */
+/** Every requested key fails in the same way. */
 function refusedGraph(
   keys: readonly string[],
   error: unknown,
@@ -191,12 +194,12 @@ function futureKeysOf({ plan }: PreparedGraph): Map<TaskId, string> {
   return keys
 }
 
-// What a graph is submitted with, and under which circumstances.
+// Everything needed to submit a graph, and the circumstances.
 
-/** What all views of one client share to submit with. */
+/** The objects that all views of one client share to submit with. */
 export interface GraphParts {
   readonly connection: ClientConnection
-  /** Of futures that nobody watches. */
+  /** The home of futures that are not watched. */
   readonly home: FutureHome
   readonly functions: FunctionObjects
   readonly ids: TaskIds

@@ -1,4 +1,4 @@
-// What `map` and `starmap` return: the results of many tasks, which are on their way.
+// The return value of `map` and `starmap`: the future results of many tasks.
 
 import { ConfigError } from '../../base/errors.js'
 import { booleanOption, checkNames, numberOption, show } from '../../base/option.js'
@@ -6,26 +6,28 @@ import type { RejectionReason } from '../future/future.js'
 import type { MapProgressListener } from './progress.js'
 import type { MapResults } from './results.js'
 
-/** How a map goes about its work. */
+/** The options of a map. */
 export interface MapOptions {
   /**
    * True: iterating gives results in input order. False: pairs `[index, result]` as they finish.
    */
   readonly ordered?: boolean | undefined
   /**
-   * Tasks in flight at most; while iterating, with the results that wait to be taken. Default:
-   * 10,000. 1 to 4,294,967,295, or `Infinity`: as many as the client's `maxUnfinishedTasks` allows.
+   * The most tasks in flight; while iterating, including results that have not been taken. Default:
+   * 10,000. 1 to 4,294,967,295, or `Infinity`: limited by the client's `maxUnfinishedTasks` only.
    */
   readonly concurrency?: number | undefined
   /**
-   * False. True: shows on stderr how far the map is, if that is a terminal (but not if `CI` is set
-   * or `TERM` is `dumb`): what has ended, the rate, the time that is left, failures. A function is
-   * called with the same ten times in a second, anywhere, and once when the map has ended.
+   * False. True: shows progress on stderr, if that is a terminal (but not if `CI` is set or `TERM`
+   * is `dumb`): finished tasks, the rate, the remaining time, failures. A function is called with
+   * the same information ten times per second, on any output, and once when the map has ended.
    */
   readonly progress?: boolean | MapProgressListener | undefined
 }
 
-/** What iterating over a map with options `O` gives: results, or pairs with `ordered: false`. */
+/**
+ * The items when iterating over a map with options `O`: results, or pairs with `ordered: false`.
+ */
 export type MapItem<R, O extends MapOptions> = O extends { readonly ordered: false }
   ? [index: number, result: R]
   : 'ordered' extends keyof O
@@ -35,12 +37,11 @@ export type MapItem<R, O extends MapOptions> = O extends { readonly ordered: fal
     : R
 
 /**
- * The options of a map that was given none: from these the compiler knows what a function for
- * `progress` takes.
+ * The default type of the options: lets the compiler infer the parameter of a `progress` function.
  */
 export type NoMapOptions = Pick<MapOptions, 'progress'>
 
-/** What a map future is about. */
+/** The state of a map future. */
 interface MapFutureSetup {
   readonly results: MapResults
   readonly cancel: (reason: unknown) => boolean
@@ -48,15 +49,15 @@ interface MapFutureSetup {
 
 /**
  * The results of many tasks. Either await it (an array in input order), or iterate over it with
- * `for await` (results are handed out and forgotten, inputs pulled as results are taken), but not
- * both. The first failure rejects it and cancels the rest. One that nobody uses does not end the
- * process.
+ * `for await` (results are yielded and not kept, and inputs are pulled as results are taken), but
+ * not both. The first failure rejects it and cancels the rest. A failed map that is never awaited
+ * does not end the process.
  */
 export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item> {
   readonly #results: MapResults
   readonly #cancel: (reason: unknown) => boolean
 
-  /** These are made by `map` and `starmap`. @internal */
+  /** Made by `map` and `starmap`. @internal */
   constructor(setup: MapFutureSetup) {
     this.#results = setup.results
     this.#cancel = setup.cancel
@@ -67,17 +68,17 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
   }
 
   /**
-   * Cancels what has not ended: the map ends at once with `TaskCancelledError`, whose `cause` is
-   * `reason`. False if it had ended.
+   * Cancels all unfinished tasks: the map is rejected immediately with `TaskCancelledError`, whose
+   * `cause` is `reason`. False if it had already ended.
    */
   cancel(reason?: unknown): boolean {
     return this.#cancel(reason)
   }
 
   /**
-   * All outcomes in input order, as those of `Promise.allSettled`: a failure does not cancel the
-   * rest. Call it at once: what failed before has cancelled the rest. Rejects only if the input
-   * could not be read to its end.
+   * All outcomes in input order, like those of `Promise.allSettled`: a failure does not cancel the
+   * rest. Call it immediately: failures before the call have already cancelled the rest. Rejects
+   * only if the input could not be read to its end.
    */
   allSettled(): Promise<PromiseSettledResult<R>[]> {
     return this.#results.allSettled() as Promise<PromiseSettledResult<R>[]>
@@ -101,27 +102,27 @@ export class MapFuture<R, Item = R> implements Promise<R[]>, AsyncIterable<Item>
   }
 
   /**
-   * Results in input order, or pairs `[index, result]` as they finish. After a failure, those
-   * that came before it are followed by the error. Leaving the loop early cancels the rest.
-   * Throws `TypeError` if the map is awaited or iterated over already.
+   * Results in input order, or pairs `[index, result]` as they finish. If a task fails, results
+   * that have already arrived are yielded first; then the loop throws. Leaving the loop early
+   * cancels the rest. Throws `TypeError` if the map is already awaited or iterated over.
    */
   [Symbol.asyncIterator](): AsyncIterator<Item, undefined> {
     return this.#results.iterate() as AsyncIterator<Item, undefined>
   }
 }
 
-// How a map goes about its work, checked.
+// The options of a map, checked.
 
 const MAX_CONCURRENCY = 2 ** 32 - 1
 /** Enough for thousands of workers; more would only wait, and fill caches and tables. */
 const DEFAULT_CONCURRENCY = 10_000
 const NAMES: Record<keyof MapOptions, true> = { ordered: true, concurrency: true, progress: true }
 
-/** The same with nothing left open. */
+/** The same with all defaults. */
 interface CheckedMapOptions {
   readonly isOrdered: boolean
   readonly concurrency: number
-  /** Whether the user has bounded the map himself. */
+  /** Whether the user has set the limit. */
   readonly isBounded: boolean
   readonly progress: boolean | MapProgressListener
 }

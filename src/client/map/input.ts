@@ -1,15 +1,14 @@
-// The input of a map, whether it comes at once or in its own time.
+// The input of a map, synchronous or asynchronous.
 
-// Maps that would submit more if there were room, and those that have to know when their client is
-// closed.
+// Maps that would submit more if there were room, and those to notify when their client is closed.
 
-/** Somebody who would submit more if there were room. */
+/** A map that would submit more if there were room. */
 export interface Feeder {
-  /** There is room now. May be called when there is none any more. */
+  /** There is room now. May be called when it has been used up again. */
   feed(): void
   /** The client was closed. */
   onClosed(): void
-  /** The client was cleared: what was submitted is cancelled. */
+  /** The client was cleared: its tasks are cancelled. */
   onCleared(): void
 }
 
@@ -24,7 +23,7 @@ export class Feeders {
     return this.#starved.size > 0
   }
 
-  /** It is told when the client is closed, until `detach`. */
+  /** It is notified when the client is closed, until `detach`. */
   attach(feeder: Feeder): void {
     this.#all.add(feeder)
   }
@@ -35,14 +34,14 @@ export class Feeders {
     this.#starved.delete(feeder)
   }
 
-  /** It is fed once there is room. */
+  /** It is called once there is room. */
   awaitRoom(feeder: Feeder): void {
     this.#starved.add(feeder)
   }
 
   /** There is room. */
   feed(): void {
-    // A copy: who gets too little waits again.
+    // A copy: a feeder that gets too little waits again.
     const feeders = [...this.#starved]
     this.#starved.clear()
     for (const feeder of feeders) feeder.feed()
@@ -59,7 +58,7 @@ export class Feeders {
   }
 }
 
-/** Told what a pull brought; never from within `pull` of an asynchronous input. */
+/** Receives the result of a pull; never called from within `pull` of an asynchronous input. */
 export interface InputReader {
   onInput(value: unknown): void
   /** There is no more. */
@@ -68,17 +67,19 @@ export interface InputReader {
   onInputError(error: unknown): void
 }
 
-/** An input that is pulled from. */
+/** An input from which items are pulled. */
 export interface MapInput {
   /** Whether a pull brings its result later, so that the next one has to wait for it. */
   readonly isAsync: boolean
-  /** Asks for the next input; the reader is told. */
+  /** Requests the next input, which is passed to the reader. */
   pull(reader: InputReader): void
-  /** No more is wanted: lets the source clean up. What it throws at that is ignored. */
+  /** No more input is needed: lets the source clean up. Errors of that are ignored. */
   close(): void
 }
 
-/** The input from an iterable. Throws `TypeError` if it is none, and whatever it throws. */
+/**
+ * The input from an iterable. Throws `TypeError` if it is not iterable, and errors of the iterable.
+ */
 export function openInput(inputs: unknown): MapInput {
   const source = inputs as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined
   if (typeof source?.[Symbol.asyncIterator] === 'function') {
@@ -114,7 +115,7 @@ class SyncInput implements MapInput {
     try {
       this.#iterator.return?.()
     } catch {
-      // Nobody is left who could be told.
+      // The reader has ended.
     }
   }
 }
@@ -151,7 +152,7 @@ class AsyncInput implements MapInput {
     try {
       await this.#iterator.return?.()
     } catch {
-      // Nobody is left who could be told.
+      // The reader has ended.
     }
   }
 }

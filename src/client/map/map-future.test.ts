@@ -24,7 +24,7 @@ function map(
   return client.submitter.map(fn, inputs, options, false)
 }
 
-/** Inputs without end, which tell how far they were pulled and whether they were closed. */
+/** Infinite inputs, which record how far they were pulled and whether they were closed. */
 class Endless implements Iterable<number> {
   pulled = 0
   isClosed = false;
@@ -142,7 +142,7 @@ test('the error of a map leads to the call of map', async () => {
   assert.match((error as Error).stack ?? '', /^RangeError: odd 1\n {4}at .*map-future\.test/)
 })
 
-test('while iterating, results before the failed one come first, then the error, then nothing', async () => {
+test('while iterating, results that arrived before a failure come first, then the error, then nothing', async () => {
   const client = testClient()
   const failsAtThree = (x: number): number => {
     if (x === 3) throw new Error('three')
@@ -167,7 +167,7 @@ test('allSettled gives all outcomes in input order and cancels nothing', async (
   assert(second?.status === 'rejected' && second.reason instanceof RangeError)
 })
 
-test('allSettled takes an input that cannot travel for a failure like others', async () => {
+test('allSettled counts an input that cannot travel as a failure like others', async () => {
   const outcomes = await map(testClient(), double, [1, new WeakMap(), 3]).allSettled()
   assert.deepEqual(
     outcomes.map(({ status }) => status),
@@ -175,7 +175,7 @@ test('allSettled takes an input that cannot travel for a failure like others', a
   )
 })
 
-test('allSettled after a failure tells what was cancelled by it', async () => {
+test('allSettled after a failure reports the tasks that it has cancelled', async () => {
   const client = testClient()
   const results = map(client, oddFails, [1, 2, 3])
   await assert.rejects(results, RangeError)
@@ -205,7 +205,7 @@ test('a function that cannot travel rejects the map, and no input is pulled', as
   assert.equal(inputs.pulled, 0)
 })
 
-test('an input that throws rejects the map with what it threw', async () => {
+test('an input that throws rejects the map with its error', async () => {
   function* broken(): Generator<number> {
     yield 1
     throw new Error('broken input')
@@ -234,7 +234,7 @@ test('an iterator that breaks the rules rejects the map', async () => {
   await assert.rejects(map(testClient(), double, unopened), { message: 'no' })
 })
 
-test('what cannot be mapped is refused at once', () => {
+test('arguments that cannot be mapped are refused immediately', () => {
   const { submitter } = testClient()
   assert.throws(() => submitter.map('f' as never, [], {}, false), TypeError)
   for (const inputs of [1, undefined, null, {}]) {
@@ -242,7 +242,7 @@ test('what cannot be mapped is refused at once', () => {
   }
 })
 
-test('bad options are refused at once', () => {
+test('bad options are refused immediately', () => {
   const { submitter } = testClient()
   for (const concurrency of [0, -1, 1.5, NaN, '3', null]) {
     assert.throws(
@@ -257,7 +257,7 @@ test('bad options are refused at once', () => {
   assert.throws(() => submitter.map(double, [], { order: false } as MapOptions, false), ConfigError)
 })
 
-test('not more tasks than concurrency are in flight', async () => {
+test('at most concurrency tasks are in flight', async () => {
   const client = testClient()
   const slow = async (x: number): Promise<number> =>
     new Promise((resolve) => setTimeout(resolve, 1, x))
@@ -268,7 +268,7 @@ test('not more tasks than concurrency are in flight', async () => {
   assert.equal((await map(client, double, range(10), { concurrency: Infinity })).length, 10)
 })
 
-test('not more tasks than the client allows are unfinished, maps and futures together', async () => {
+test('at most as many tasks as the client allows are unfinished, maps and futures together', async () => {
   const client = testClient({ client: { maxUnfinishedTasks: 5 } })
   client.scheduler.isHolding = true
   const futures = [1, 2].map((x) => client.submitter.submit(double, [x]))
@@ -285,7 +285,7 @@ test('not more tasks than the client allows are unfinished, maps and futures tog
   assert(client.scheduler.maxUnfinished <= 5)
 })
 
-test('a map pulls no further than the connection takes', async () => {
+test('a map pulls no more inputs than the connection accepts', async () => {
   const client = testClient({ isConnected: false })
   const inputs = new Endless()
   const results = map(client, (text: string) => text.length, slices(inputs))
@@ -303,7 +303,7 @@ function* slices(numbers: Iterable<number>): Generator<string, void, undefined> 
   for (const _ of numbers) yield 'x'.repeat(100_000)
 }
 
-test('an endless input is consumed with bounded memory, and leaving the loop ends it', async () => {
+test('an infinite input is consumed with bounded memory, and leaving the loop ends it', async () => {
   const client = testClient()
   const inputs = new Endless()
   let count = 0
@@ -318,7 +318,7 @@ test('an endless input is consumed with bounded memory, and leaving the loop end
   await until(() => client.scheduler.unfinished.size === 0)
 })
 
-test('an endless input is not pulled far ahead of a slow consumer without any option', async () => {
+test('by default an infinite input is not pulled far ahead of a slow consumer', async () => {
   const client = testClient()
   const inputs = new Endless()
   const iterator = map(client, double, inputs)[Symbol.asyncIterator]()
@@ -331,7 +331,7 @@ test('an endless input is not pulled far ahead of a slow consumer without any op
   assert.equal(inputs.isClosed, true)
 })
 
-test('an endless asynchronous input can be left, too', async () => {
+test('the loop over an infinite asynchronous input can be left, too', async () => {
   const client = testClient()
   const source = new Endless()
   for await (const result of map(client, double, slowly(source), { concurrency: 2 })) {
@@ -340,7 +340,7 @@ test('an endless asynchronous input can be left, too', async () => {
   await until(() => source.isClosed)
 })
 
-test('an asynchronous input that has everything at hand does not shut out the rest', async () => {
+test('an asynchronous input that has everything at hand does not starve the rest', async () => {
   const client = testClient()
   async function* eager(): AsyncGenerator<number> {
     for (const x of range(10_000)) yield x
@@ -352,7 +352,7 @@ test('an asynchronous input that has everything at hand does not shut out the re
   assert(turns >= 3)
 })
 
-test('what a task of a map ends with names its function and input', async () => {
+test('the error of a task of a map names its function and input', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const results = map(client, double, range(3))
@@ -363,7 +363,7 @@ test('what a task of a map ends with names its function and input', async () => 
   await assert.rejects(results, /^WorkerDiedError: task \w+ \(double, input 1\) was given up/)
 })
 
-test('cancelling ends a map at once, with the reason as cause', async () => {
+test('cancelling rejects a map immediately, with the reason as cause', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const inputs = new Endless()
@@ -412,7 +412,7 @@ test('a map is awaited or iterated over, but not both', async () => {
   assert.throws(() => iterated[Symbol.asyncIterator](), TypeError)
 })
 
-test('results that were there before iterating began are not lost', async () => {
+test('results that arrived before iterating began are not lost', async () => {
   const client = testClient()
   for (const ordered of [true, false]) {
     const results = map(client, double, range(5), { ordered })
@@ -421,7 +421,7 @@ test('results that were there before iterating began are not lost', async () => 
   }
 })
 
-test('several results can be asked for ahead', async () => {
+test('several results can be requested in advance', async () => {
   const iterator = map(testClient(), double, range(3))[Symbol.asyncIterator]()
   const asked = range(5).map(() => iterator.next())
   assert.deepEqual(await Promise.all(asked), [
@@ -433,7 +433,7 @@ test('several results can be asked for ahead', async () => {
   ])
 })
 
-test('leaving while a result is asked for ends that, too', async () => {
+test('leaving the loop ends a pending request for a result, too', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const iterator = map(client, double, range(3))[Symbol.asyncIterator]()
@@ -444,7 +444,7 @@ test('leaving while a result is asked for ends that, too', async () => {
   assert.deepEqual(await iterator.next(), { done: true, value: undefined })
 })
 
-test('closing the client ends every map, whatever it waits for', async () => {
+test('closing the client ends every map, in any state', async () => {
   const client = testClient()
   client.scheduler.isHolding = true
   const running = map(client, double, range(3))

@@ -25,7 +25,7 @@ test('a slot is filled once', () => {
   assert.throws(() => slots.fill(0, 'b'), /a second result for input 0/)
 })
 
-test('property: whatever the order, what comes out is what went in', () => {
+test('property: in any order, the same values come out as went in', () => {
   const lag = fc.integer({ min: 1, max: 3_000 })
   fc.assert(
     fc.property(lag, fc.integer({ min: 1, max: 6_000 }), (window, count) => {

@@ -20,7 +20,7 @@ function map(
   return testClient().submitter.map(fn, inputs, { progress }, false)
 }
 
-/** What a function was told, and when it was first. */
+/** The reports that a function received, and when the first one came. */
 class Listener {
   readonly calls: MapProgress[] = []
   readonly isCalled: Promise<void>
@@ -42,36 +42,40 @@ class Listener {
   }
 }
 
-test('a function is told how far a map is, and how it ended', { timeout: 20_000 }, async () => {
-  const listener = new Listener()
-  // The timer of the progress does not keep the process alive, and nothing else is there.
-  const alive = setInterval(() => {}, 1_000)
-  async function* inputs(): AsyncGenerator<number, void, undefined> {
-    yield* [1, 2, 3]
-    await listener.isCalled
-    yield 4
-  }
-  assert.deepEqual(await map(double, inputs(), listener.listen), [2, 4, 6, 8])
-  clearInterval(alive)
-  assert.ok(listener.calls.length >= 2)
-  const [first] = listener.calls
-  assert.equal(first?.end, undefined)
-  assert.equal(first?.total, undefined, 'nobody knows how many there will be')
-  const { elapsedMs, ratePerSecond, ...rest } = listener.last
-  assert.deepEqual(rest, {
-    done: 4,
-    failed: 0,
-    running: 0,
-    total: 4,
-    remainingMs: undefined,
-    waiting: undefined,
-    end: 'done',
-  })
-  assert.ok(elapsedMs > 0)
-  assert.ok(ratePerSecond !== undefined && ratePerSecond > 0)
-})
+test(
+  'a function receives the progress of a map, and its outcome',
+  { timeout: 20_000 },
+  async () => {
+    const listener = new Listener()
+    // The timer of the progress does not keep the process alive, and nothing else does here.
+    const alive = setInterval(() => {}, 1_000)
+    async function* inputs(): AsyncGenerator<number, void, undefined> {
+      yield* [1, 2, 3]
+      await listener.isCalled
+      yield 4
+    }
+    assert.deepEqual(await map(double, inputs(), listener.listen), [2, 4, 6, 8])
+    clearInterval(alive)
+    assert.ok(listener.calls.length >= 2)
+    const [first] = listener.calls
+    assert.equal(first?.end, undefined)
+    assert.equal(first?.total, undefined, 'nobody knows how many there will be')
+    const { elapsedMs, ratePerSecond, ...rest } = listener.last
+    assert.deepEqual(rest, {
+      done: 4,
+      failed: 0,
+      running: 0,
+      total: 4,
+      remainingMs: undefined,
+      waiting: undefined,
+      end: 'done',
+    })
+    assert.ok(elapsedMs > 0)
+    assert.ok(ratePerSecond !== undefined && ratePerSecond > 0)
+  },
+)
 
-test('failures count as done, and are told', async () => {
+test('failures count as done, and are reported', async () => {
   const all = new Listener()
   await map(oddFails, [1, 2, 3, 4], all.listen).allSettled()
   assert.equal(all.last.done, 4)
@@ -84,7 +88,7 @@ test('failures count as done, and are told', async () => {
   assert.equal(first.last.end, 'failed')
 })
 
-test('a map that is cancelled tells so, once', async () => {
+test('a cancelled map reports it, once', async () => {
   const listener = new Listener()
   const results = map(double, [1, 2], listener.listen)
   results.cancel()
@@ -132,7 +136,7 @@ test('on a terminal a bar is shown, with the name of the tasks, and stays', asyn
   assert.match(shown, /my task +\d+% .*\/1 .*failed after .*1 failed/)
 })
 
-test('off a terminal nobody looks, and nothing runs', (t) => {
+test('without a terminal nothing is observed, and no timer runs', (t) => {
   const { stderr } = process
   const before = stderr.isTTY
   t.after(() => (stderr.isTTY = before))
@@ -141,7 +145,7 @@ test('off a terminal nobody looks, and nothing runs', (t) => {
   assert.equal(watchMap(false, { label: 'f', inputs: [] }), undefined)
 })
 
-test('inputs are counted where that is possible without reading them', () => {
+test('inputs are counted if that is possible without reading them', () => {
   assert.equal(countInputs([1, 2, 3]), 3)
   assert.equal(countInputs(new Set([1, 2])), 2)
   assert.equal(countInputs(new Map([[1, 2]])), 1)
@@ -153,7 +157,7 @@ test('inputs are counted where that is possible without reading them', () => {
   }
 })
 
-test('what is neither true, false nor a function is refused, as is a name that is near', () => {
+test('anything but true, false or a function is refused, and so is a similar option name', () => {
   for (const progress of ['yes', 1, null, {}]) {
     assert.throws(() => map(double, [], progress as unknown as boolean), {
       name: 'ConfigError',

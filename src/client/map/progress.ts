@@ -1,5 +1,5 @@
-// How far a map is, for those who look. The map itself only counts, as it does anyway: it is looked
-// at ten times in a second, so that progress costs nothing per task.
+// The progress of a map for observers. The map itself only counts, as it does in any case: it is
+// read ten times per second, so that progress costs nothing per task.
 
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import { type LineStyle, progressLine, ProgressRate } from '../../runtime/progress/line.js'
@@ -9,35 +9,40 @@ import {
   type ScreenLine,
 } from '../../runtime/progress/screen.js'
 
-/** How far a map is. */
+/** The progress of a map. */
 export interface MapProgress {
-  /** Inputs whose tasks have ended, well or not. */
+  /** Inputs whose tasks have ended, successfully or not. */
   readonly done: number
   /** Those of them that failed. */
   readonly failed: number
   /** Tasks in flight. */
   readonly running: number
-  /** How many inputs there are. Undefined while nobody knows: a generator may give any number. */
+  /** The number of inputs. Undefined while it is unknown: a generator may yield any number. */
   readonly total: number | undefined
   /** Since the map began, in milliseconds. */
   readonly elapsedMs: number
-  /** Inputs in a second, lately; when the map has ended, over all. Undefined while none is done. */
+  /**
+   * Inputs per second, recently; when the map has ended, on average. Undefined until one is done.
+   */
   readonly ratePerSecond: number | undefined
-  /** What the rest will take at this rate, in milliseconds. Undefined without a rate or a total. */
+  /**
+   * The estimated time for the rest at this rate, in milliseconds. Undefined without a rate or a
+   * total.
+   */
   readonly remainingMs: number | undefined
   /**
-   * Why its tasks can only wait, if that has been so for a second: no scheduler answers, no worker
-   * could run them, or the scheduler takes no more for now.
+   * Why its tasks can only wait, if this has been the case for a second: no scheduler answers, no
+   * worker could run them, or the scheduler accepts no more at the moment.
    */
   readonly waiting: WaitingReason | undefined
-  /** How the map ended; undefined while it goes on. */
+  /** The outcome of the map; undefined while it runs. */
   readonly end: 'done' | 'failed' | 'cancelled' | undefined
 }
 
-/** Is told how far a map is: ten times in a second, and once when it has ended. */
+/** Called with the progress of a map: ten times per second, and once when it has ended. */
 export type MapProgressListener = (progress: MapProgress) => void
 
-/** What a map knows of itself. */
+/** The counts of a map. */
 export interface MapCounts {
   readonly inputCount: number
   readonly inFlight: number
@@ -46,7 +51,7 @@ export interface MapCounts {
   readonly isInputRead: boolean
 }
 
-/** Looks at one map. */
+/** Observes one map. */
 export interface MapWatcher {
   /** The map begins. Nothing is called back before this has returned. */
   begin(counts: MapCounts): void
@@ -54,7 +59,7 @@ export interface MapWatcher {
   end(kind: 'done' | 'failed' | 'cancelled'): void
 }
 
-/** What is looked at. */
+/** The observed map. */
 export interface WatchedMap {
   /** The name of the function, or that of the tasks. */
   readonly label: string
@@ -63,7 +68,7 @@ export interface WatchedMap {
 
 const INTERVAL_MS = 100
 
-/** Who looks at a map with this option `progress`, if anybody. */
+/** The observer of a map with this option `progress`, if any. */
 export function watchMap(
   progress: boolean | MapProgressListener,
   map: WatchedMap,
@@ -73,16 +78,16 @@ export function watchMap(
   return screen === undefined ? undefined : new ShownMap(map, screen)
 }
 
-/** How many inputs there are, if they can be counted without being read. */
+/** The number of inputs, if they can be counted without being read. */
 export function countInputs(inputs: unknown): number | undefined {
-  // What a text gives are not its `length` units.
+  // Iterating over a string does not yield its `length` units.
   if (typeof inputs !== 'object' || inputs === null) return undefined
   const { length, size } = inputs as { length?: unknown; size?: unknown }
   const count = length ?? size
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined
 }
 
-/** Makes numbers for people of the counts of a map. */
+/** Computes figures for people from the counts of a map. */
 class ProgressMeter {
   readonly #total: number | undefined
   readonly #counts: MapCounts
@@ -94,7 +99,7 @@ class ProgressMeter {
     this.#counts = counts
   }
 
-  /** How far the map is now. */
+  /** The progress of the map now. */
   read(end: MapProgress['end']): MapProgress {
     const { inputCount, inFlight, failureCount, waitingReason } = this.#counts
     const nowMs = performance.now()
@@ -124,7 +129,7 @@ class ProgressMeter {
   }
 }
 
-/** Tells a function of the user's. */
+/** Calls a function of the user's. */
 class ListenedMap implements MapWatcher {
   readonly #total: number | undefined
   readonly #listener: MapProgressListener
@@ -146,7 +151,10 @@ class ListenedMap implements MapWatcher {
     this.#tell(kind)
   }
 
-  /** A failure of the user's function is not one of the map: it is told, and not called again. */
+  /**
+   * Errors of the user's function do not fail the map: they are reported, and it is not called
+   * again.
+   */
   #tell(end: MapProgress['end']): void {
     if (this.#meter === undefined) return
     try {
@@ -163,7 +171,7 @@ class ListenedMap implements MapWatcher {
   }
 }
 
-/** Shows a bar. */
+/** Shows a progress bar. */
 class ShownMap implements MapWatcher, ScreenLine {
   readonly #label: string
   readonly #total: number | undefined

@@ -1,6 +1,5 @@
-// What has come of a map so far, and whoever waits for it. Results are either gathered (for
-// `await` and `allSettled`) or handed out one by one and forgotten (for `for await`): the first
-// use decides.
+// The results of a map until now, and their consumers. Results are either gathered (for `await` and
+// `allSettled`) or yielded one by one and not kept (for `for await`): the first use decides.
 
 import { assert } from '../../base/assert.js'
 import { withoutFrames } from '../../base/error-stack.js'
@@ -8,11 +7,11 @@ import { TaskCancelledError } from '../../base/errors.js'
 import { Fifo } from '../../base/fifo.js'
 import type { FailureCount } from '../future/home.js'
 
-// The results of a map by position, without gaps in memory: results come in any order, and an
+// The results of a map by position, without gaps in memory: results arrive in any order, and an
 // array that is filled far beyond its end becomes slow.
 
 const PENDING: unique symbol = Symbol('pending')
-/** Taken slots are given back to memory in runs of at least this length. */
+/** Memory of taken slots is released in runs of at least this length. */
 const MIN_DROPPED = 1024
 
 /** Slots for the results of inputs 0, 1, 2, …, which can be taken from the front. */
@@ -23,7 +22,7 @@ export class MapSlots {
   /** The first slot that was not taken. */
   #front = 0
 
-  /** How many slots have been added. */
+  /** The number of slots that have been added. */
   get length(): number {
     return this.#dropped + this.#items.length
   }
@@ -40,7 +39,7 @@ export class MapSlots {
     this.#items[at] = value
   }
 
-  /** Whether `take` has something. */
+  /** Whether `take` has a result. */
   get isFrontFilled(): boolean {
     const at = this.#front - this.#dropped
     return at < this.#items.length && this.#items[at] !== PENDING
@@ -84,7 +83,7 @@ export class MapSlots {
 
 /** How a map ended. */
 export interface MapEnd {
-  /** `done`: every task has ended, though not necessarily well. */
+  /** `done`: every task has ended, though not necessarily successfully. */
   readonly kind: 'done' | 'failed' | 'cancelled'
   /** Why, unless it is done. */
   readonly error: unknown
@@ -92,11 +91,11 @@ export interface MapEnd {
   readonly isInputRead: boolean
 }
 
-/** What consumers of results want of the map. */
+/** The requests of consumers of results to the map. */
 export interface MapConsumerActions {
   /** A result was taken, or is about to be waited for: there may be room for more. */
   onConsumed(): void
-  /** Nobody wants the rest. */
+  /** The rest is not needed. */
   onAbandoned(): void
 }
 
@@ -137,12 +136,12 @@ export class MapResults {
     return this.#use === 'iterate'
   }
 
-  /** Whether a failure is an outcome like others, and the rest goes on. */
+  /** Whether a failure is an outcome like others, and the rest continues. */
   get isTolerant(): boolean {
     return this.#isTolerant
   }
 
-  /** Results that nobody has taken. */
+  /** Results that have not been taken. */
   get readyCount(): number {
     return this.#readyCount
   }
@@ -171,7 +170,7 @@ export class MapResults {
     this.#gatherers?.reject(error)
   }
 
-  /** Nothing more will come. */
+  /** There are no more results. */
   finish(end: MapEnd): void {
     this.#end = end
     const isUnseen = this.#use === 'none' && this.#firstError !== undefined
@@ -180,7 +179,7 @@ export class MapResults {
     this.#serve()
   }
 
-  /** All results in input order. Whoever asks looks after the rejection. */
+  /** All results in input order. The caller handles the rejection. */
   get promise(): Promise<unknown[]> {
     if (this.isIterated) return Promise.reject(new TypeError(USED_TWICE))
     this.#claim('gather')
@@ -205,7 +204,7 @@ export class MapResults {
     return this.#settled
   }
 
-  /** Results as they come. Throws `TypeError` if they are taken in another way already. */
+  /** Results as they arrive. Throws `TypeError` if they are already taken in another way. */
   iterate(): AsyncIterator<unknown> {
     if (this.#use !== 'none') throw new TypeError(USED_TWICE)
     if (!this.#isOrdered) for (const pair of this.#slots.entries()) this.#queue.push(pair)
@@ -279,14 +278,14 @@ export class MapResults {
     return { done: false, value }
   }
 
-  /** The error once, after the results that came before it; then nothing, for ever. */
+  /** The error once, after the results that came before it; then nothing. */
   #takeEnd(end: MapEnd): Promise<IteratorResult<unknown>> {
     if (end.kind === 'done' || this.#isErrorTaken) return Promise.resolve(NO_MORE)
     this.#isErrorTaken = true
     return Promise.reject(end.error)
   }
 
-  /** Gives those who have asked what there is. */
+  /** Serves open requests with the results that have arrived. */
   #serve(): void {
     while (this.#asked.length > 0 && (this.#isReady || this.#end !== undefined)) {
       const { resolve, reject } = this.#asked.shift() as Settlers<IteratorResult<unknown>>

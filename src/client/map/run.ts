@@ -1,4 +1,4 @@
-// A map at work: pulls inputs while there is room for tasks, submits them, and ends when all have
+// A running map: pulls inputs while there is room for tasks, submits them, and ends when all have
 // ended or one has failed. docs/client.md#map-and-starmap
 
 import { ClientClosedError, TaskCancelledError } from '../../base/errors.js'
@@ -22,7 +22,7 @@ import { blameCaller, moveToSite, placeError, type CallSite } from '../../runtim
 /** Inputs pulled in one turn of the event loop, so that results are handled in between. */
 const INPUTS_PER_TURN = 2_000
 
-/** What a map is made of. */
+/** The parts that a map needs. */
 export interface MapSetup {
   readonly connection: ClientConnection
   readonly failures: FailureCount
@@ -30,14 +30,14 @@ export interface MapSetup {
   readonly function: FunctionObject
   readonly context: SubmitContext
   readonly input: MapInput
-  /** The arguments for one input. Throws as `ArgumentSources.ofAll`. */
+  /** The arguments for one input. Throws the errors of `ArgumentSources.ofAll`. */
   readonly argsOf: (input: unknown, index: number) => readonly ArgumentSource[]
   readonly isOrdered: boolean
-  /** Tasks in flight at most; while iterating, with the results that wait to be taken. */
+  /** The most tasks in flight; while iterating, including results that have not been taken. */
   readonly concurrency: number
-  /** Whether the user has bounded the map himself. */
+  /** Whether the user has set the limit. */
   readonly isBounded: boolean
-  /** Wants to see how far the map is. */
+  /** Observes the progress of the map. */
   readonly watcher: MapWatcher | undefined
   readonly site: CallSite
 }
@@ -49,20 +49,17 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   readonly #connection: ClientConnection
   #inputCount = 0
   #inFlight = 0
-  /** Nothing more is pulled. */
+  /** No more input is pulled. */
   #isInputOver = false
-  /** The input said that there is no more. */
+  /** The input has ended. */
   #isInputRead = false
   #isPulling = false
   #isPullDue = false
-  /** Inputs of an asynchronous source in a row: it may have them all at hand. */
+  /** Inputs pulled from an asynchronous source in a row: it may have them all at hand. */
   #streak = 0
   #hasEnded = false
   #isRetained = false
-  /**
-   * While the first inputs are pulled nobody can have asked for anything yet: failures have to
-   * wait.
-   */
+  /** While the first inputs are pulled, no consumer can be there yet: failures have to wait. */
   #isStarting = true
   readonly #pullNow = (): void => {
     this.#isPullDue = false
@@ -75,7 +72,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.results = new MapResults(setup.isOrdered, setup.failures, this)
   }
 
-  /** Pulls the first inputs at once: what they are now is what travels. */
+  /** Pulls the first inputs immediately: they travel as they are now. */
   start(): void {
     this.#connection.feeders.attach(this)
     this.#setup.context.begin(this)
@@ -109,7 +106,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     return this.#isInputRead
   }
 
-  /** Cancels what has not ended. False if all had. */
+  /** Cancels all unfinished tasks. False if all had ended. */
   cancel(reason: unknown): boolean {
     if (this.#hasEnded) return false
     this.#stop('cancelled', new TaskCancelledError('the map was cancelled', { cause: reason }))
@@ -156,7 +153,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#afterStart(() => this.#stop('failed', error))
   }
 
-  /** A task has returned a large value: it is wanted here. */
+  /** A task has returned a large value: it is needed here. */
   onTaskOffered(task: MapTask): void {
     this.#connection.want(task)
   }
@@ -251,7 +248,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     }
   }
 
-  /** Whether another input may be pulled now; if not for want of room, it is waited for. */
+  /** Whether another input may be pulled now; if there is no room, waits for it. */
   #mayPull(): boolean {
     if (this.#hasEnded || this.#isInputOver || !this.#canTakeMore) return false
     const isBounded = this.#setup.isBounded || this.#inFlight === 0
@@ -260,7 +257,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     return false
   }
 
-  /** Whether the map's own bounds allow another task. Results that wait to be taken count. */
+  /** Whether the map's own limit allows another task. Results that have not been taken count. */
   get #canTakeMore(): boolean {
     const { isIterated, readyCount } = this.results
     const count = isIterated ? this.#inFlight + readyCount : this.#inFlight
@@ -288,7 +285,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
     this.#connection.submit({ taskId, function: stored, attachments, args, options, owner })
   }
 
-  /** The input needs a future that has not gone well, or will not. */
+  /** The input needs a future that failed or was cancelled, or will be. */
   #inherit(index: number, { state }: FailedInput): void {
     if (!state.hasEnded) {
       this.#inFlight += 1
@@ -333,7 +330,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   }
 
   /**
-   * While only the consumer of the results can get the map on, it does not keep the process
+   * While only the consumer of the results can advance the map, the map does not keep the process
    * alive.
    */
   #updateRetain(): void {
@@ -347,7 +344,7 @@ export class MapRun implements Feeder, InputReader, MapConsumerActions, Cancella
   }
 }
 
-/** One task of a map: tells the map how it ended. */
+/** One task of a map: notifies the map of its outcome. */
 export class MapTask implements TaskOwner {
   readonly taskId: TaskId
   readonly index: number
@@ -384,6 +381,6 @@ export class MapTask implements TaskOwner {
     this.#run.onTaskOffered(this)
   }
 
-  /** A map does not tell how far its tasks are. */
+  /** A map does not report the progress of its tasks. */
   progress(): void {}
 }

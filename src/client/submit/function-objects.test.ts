@@ -9,7 +9,7 @@ import { ObjectIds } from '../ids.js'
 
 const ids = new ObjectIds(identity('me'))
 
-/** Ships functions as their text, or as it is told. */
+/** Serializes functions as their text, or as configured. */
 class FakeSerializer implements FunctionSerializer {
   readonly known = new Map<unknown, ShippedFunction>()
 
@@ -48,7 +48,7 @@ test('the same bytes are the same object', () => {
   assert.deepEqual(object.attachments, [])
 })
 
-test('a function that has changed is another object', () => {
+test('a function that has changed becomes another object', () => {
   const serializer = new FakeSerializer()
   const functions = new FunctionObjects(serializer, ids)
   const fn = (): number => 1
@@ -149,7 +149,7 @@ test('the path of a refusal begins with the name of the function, once', () => {
   )
 })
 
-test('a function that carries more than 1 MiB is warned of once, with what it has beside it', async () => {
+test('a function that carries more than 1 MiB causes one warning, which includes its attachments', async () => {
   const serializer = new FakeSerializer()
   const functions = new FunctionObjects(serializer, ids)
   const small = (): number => 1

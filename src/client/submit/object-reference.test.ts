@@ -28,7 +28,7 @@ function hasObject({ scheduler }: TestClient, reference: ObjectReference<unknown
   return [...scheduler.objects.keys()].some((known) => known === id)
 }
 
-test('a reference takes the place of a value', async () => {
+test('a reference replaces a value as an argument', async () => {
   const client = testClient()
   const words = send(client, 'abc', 'words')
   const { submitter } = client
@@ -38,7 +38,7 @@ test('a reference takes the place of a value', async () => {
   assert.deepEqual(client.scheduler.faults, [])
 })
 
-test('it says what it is about', () => {
+test('a reference describes its object', () => {
   const client = testClient()
   const words = send(client, 'abc', 'words')
   assert.match(words.id, /^[0-9a-f]{48}$/)
@@ -73,7 +73,7 @@ test('a large argument that many tasks use is uploaded once', async () => {
   assert(uploadedBytes > MIB && uploadedBytes < 1.1 * MIB, `${uploadedBytes} bytes`)
 })
 
-test('it is stored without being used, until it is released', async () => {
+test('an unused object is stored until it is released', async () => {
   const client = testClient()
   const reference = send(client, 'abc')
   await until(() => hasObject(client, reference))
@@ -94,7 +94,7 @@ test('equal values share an object, which stays until the last reference is rele
   await turn()
 })
 
-test('what was released cannot be used any more, but tasks that have it keep it', async () => {
+test('a released reference cannot be used any more, but tasks that have it keep it', async () => {
   const client = testClient()
   const reference = send(client, 'abc')
   const before = client.submitter.submit(lengthOf, [reference])
@@ -109,7 +109,7 @@ test('what was released cannot be used any more, but tasks that have it keep it'
   assert.deepEqual(client.scheduler.faults, [])
 })
 
-test('a reference that is collected as garbage releases its object', async () => {
+test('a garbage-collected reference releases its object', async () => {
   const client = testClient()
   let reference: ObjectReference<string> | undefined = send(client, 'abc')
   const { id } = reference
@@ -122,7 +122,7 @@ test('a reference that is collected as garbage releases its object', async () =>
   })
 })
 
-test('clearing the client makes references invalid, and later ones are good', async () => {
+test('clearing the client makes references invalid, and later ones are valid', async () => {
   const client = testClient()
   const old = send(client, 'abc')
   await until(() => hasObject(client, old))
@@ -147,7 +147,7 @@ test('a reference of another client is refused, through the future', async () =>
   })
 })
 
-test('what cannot travel is refused at once', () => {
+test('a value that cannot travel is refused immediately', () => {
   const client = testClient()
   assert.throws(
     () => send(client, { inner: new WeakMap() }),
@@ -159,7 +159,7 @@ test('what cannot travel is refused at once', () => {
   )
 })
 
-test('so are bad options, and everything once the client was closed', async () => {
+test('bad options, and all calls after the client was closed, are refused immediately', async () => {
   const client = testClient()
   const { references } = client.parts
   assert.throws(() => references.send(1, { name: 5 as never }), ConfigError)

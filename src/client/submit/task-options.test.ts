@@ -25,7 +25,7 @@ function change(options: TaskOptions, settings = defaultTaskSettings(false)): Ta
   return changeTaskSettings(settings, options)
 }
 
-/** The message that a task of these options becomes. */
+/** The Task message for these options. */
 async function sentTask(options: TaskOptions, setup: TestClientOptions = {}): Promise<Task> {
   const client: TestClient = testClient(setup)
   await client.with(options).submit(double, [1])
@@ -83,7 +83,7 @@ const BAD: { readonly [Name in keyof TaskOptions]-?: readonly unknown[] } = {
 }
 
 for (const name of Object.keys(GOOD) as (keyof TaskOptions)[]) {
-  test(`option ${name} has bounds, and is named when it is out of them`, () => {
+  test(`option ${name} has bounds, and is named in the error outside them`, () => {
     for (const value of GOOD[name]) change({ [name]: value })
     for (const value of BAD[name]) {
       assert.throws(
@@ -98,7 +98,7 @@ for (const name of Object.keys(GOOD) as (keyof TaskOptions)[]) {
   })
 }
 
-test('unknown options, and what is no object, are refused', () => {
+test('unknown options, and anything but an object, are refused', () => {
   assert.throws(
     () => change({ timeout: 5 } as TaskOptions),
     /unknown task option timeout; is it timeoutMs/,
@@ -107,13 +107,13 @@ test('unknown options, and what is no object, are refused', () => {
   assert.throws(() => change(5 as never), ConfigError)
 })
 
-test('what is not given stays, and what is given last counts', () => {
+test('options that are not given stay, and the last given value counts', () => {
   const first = change({ priority: 1, name: 'a', retries: 2, capabilities: { gpu: -1 } })
   const second = change({ priority: 5, retries: undefined, profiling: true }, first)
   assert.deepEqual(second, { ...first, priority: 5, profiling: true })
 })
 
-test('without options a task asks for nothing', () => {
+test('without options a task has no requirements', () => {
   const options = encodeTaskSettings(defaultTaskSettings(false))
   const { flags, plainFlags, ...rest } = options
   assert.deepEqual(flags, Buffer.from([0, 0, 0, 0, 0]))
@@ -130,7 +130,7 @@ test('without options a task asks for nothing', () => {
   })
 })
 
-test('a task inside of another one is one more urgent, and says whose child it is', () => {
+test('a task inside another one has a higher priority, and names its parent', () => {
   const settings = change({ priority: 2 })
   const outputClient = identity('root')
   const parent = { taskId: taskId('p'), priority: 10, output: 'forward', outputClient } as const
@@ -161,7 +161,7 @@ test('options travel with the tasks of a view', async () => {
   ])
 })
 
-test('a 1.9.9 scheduler gets the flags, without what its workers would die of', async () => {
+test('a 1.9.9 scheduler gets the flags, without those that would crash its workers', async () => {
   const task = await sentTask(
     { priority: -3, profiling: true, name: 'price', retries: 1 },
     { id: '' },
@@ -181,7 +181,7 @@ test('maps have the options of their view', async () => {
   assert.deepEqual(priorities, [7, 7])
 })
 
-test('profiling is that of the client, unless the view says something else', async () => {
+test('profiling is set by the client, unless the view overrides it', async () => {
   const client = { profiling: true }
   assert.equal(decodeTaskFlags((await sentTask({}, { client })).metadata).profiling, true)
   const task = await sentTask({ profiling: false }, { client })

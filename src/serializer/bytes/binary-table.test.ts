@@ -11,7 +11,7 @@ function sizeOf(value: unknown): number {
   return sides.here.serializer.serialize(value).byteLength
 }
 
-test('a view brings what it shows, and nothing else of its buffer', () => {
+test('a view carries the bytes that it shows, and nothing else of its buffer', () => {
   const numbers = Float64Array.from({ length: 100_000 }, (_, index) => index)
   const bytes = new Uint8Array(numbers.buffer)
   const few = numbers.subarray(500, 1500)
@@ -29,7 +29,7 @@ test('a view brings what it shows, and nothing else of its buffer', () => {
   assert.equal(copy.constructor.name, 'Sample')
 })
 
-test('what lies between views of one buffer stays here', () => {
+test('bytes between views of one buffer are not sent', () => {
   const memory = Buffer.from('first, a secret, last')
   const views = [new Uint8Array(memory.buffer, memory.byteOffset, 5), memory.subarray(17)] as const
   assert.ok(!Buffer.from(sides.here.serializer.serialize(views)).includes('secret'))
@@ -38,7 +38,7 @@ test('what lies between views of one buffer stays here', () => {
   assert.notEqual(first.buffer, last.buffer)
 })
 
-test('views that overlap in a chain share memory afterwards, each at a place that suits it', () => {
+test('views that overlap in a chain share memory afterwards, with correct alignment', () => {
   const memory = new ArrayBuffer(4_096)
   const bytes = new Uint8Array(memory, 1_003, 14)
   const words = new Uint16Array(memory, 1_016, 6)
@@ -60,7 +60,7 @@ test('views that overlap in a chain share memory afterwards, each at a place tha
   assert.notEqual(copy.numbers[0], 0)
 })
 
-test('a buffer that is part of the value brings all its bytes, and views stay in their places', () => {
+test('a buffer that is part of the value carries all its bytes, and views stay in their places', () => {
   const memory = new ArrayBuffer(1_000)
   const value = { view: new Float64Array(memory, 80, 2), memory, last: Buffer.from(memory, 990) }
   const copy = sides.send(value)
@@ -70,7 +70,7 @@ test('a buffer that is part of the value brings all its bytes, and views stay in
   assert.ok(Buffer.isBuffer(copy.last))
 })
 
-test('an empty view brings nothing and is empty', () => {
+test('an empty view carries nothing and is empty', () => {
   const memory = new ArrayBuffer(100_000)
   const empty = [new Float64Array(memory, 64, 0), new Uint8Array(memory, 100_000)] as const
   assert.ok(sizeOf(empty) < 100)
@@ -79,7 +79,7 @@ test('an empty view brings nothing and is empty', () => {
   assert.equal(inside?.length, 0)
 })
 
-test('a view that follows the size of its buffer does so afterwards, from its place on', () => {
+test('a view that tracks the size of its buffer does so afterwards, from its offset on', () => {
   const memory = resizable(1_000, 2_000)
   const follower = new Float64Array(memory, 960)
   const fixed: Uint8Array<ResizableBuffer> = new Uint8Array(memory, 100, 10)
@@ -96,7 +96,7 @@ test('a view that follows the size of its buffer does so afterwards, from its pl
   assert.equal(born.length, 8)
 })
 
-/** What TypeScript's library does not know yet. */
+/** Not yet declared in TypeScript's library. */
 interface ResizableBuffer extends ArrayBuffer {
   readonly maxByteLength: number
   resize(byteLength: number): void

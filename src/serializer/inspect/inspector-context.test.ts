@@ -50,7 +50,7 @@ test('a variable can be assigned without running the function, and others see it
   }
 })
 
-test('each turn of a loop has variables of its own', () => {
+test('each iteration of a loop has variables of its own', () => {
   const made: (() => number)[] = []
   for (let turn = 0; turn < 2; turn += 1) made.push(() => turn)
   inspector.accessTo(made[0] ?? assert.fail(), 'turn')?.set(7)
@@ -60,17 +60,17 @@ test('each turn of a loop has variables of its own', () => {
   )
 })
 
-test('what has no inside has no variables', () => {
+test('objects without captured variables give no access', () => {
   assert.equal(inspector.accessTo(Math.sqrt, 'count'), undefined)
   assert.equal(inspector.accessTo(counter().get.bind(undefined), 'count'), undefined)
 })
 
-test('a name that the function does not know gives nothing to assign', () => {
+test('an unknown name gives no access', () => {
   const access = inspector.accessTo(() => 1, 'nowhereDeclared')
   assert.throws(() => access?.get() ?? assert.fail(), ReferenceError)
 })
 
-test('the program goes on as before', async () => {
+test('the program continues unchanged', async () => {
   const { next, get } = counter()
   inspector.accessTo(get, 'count')
   await Promise.resolve()

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 
 const INSPECTOR = JSON.stringify(new URL('inspector.js', import.meta.url).href)
 
-/** A program that looks at a closure in all ways, and prints what it finds. */
+/** A program that inspects a closure in all ways, and prints the results. */
 const PROGRAM = `
   import { Inspector } from ${INSPECTOR}
   const inspector = Inspector.open()
@@ -27,13 +27,13 @@ interface Outcome {
   readonly stderr: string
 }
 
-/** Runs the program in a process of its own, which has to end by itself. */
+/** Runs the program in a separate process, which must exit by itself. */
 function run(code: string, ...flags: readonly string[]): Promise<Outcome> {
   const parameters = [...flags, '--input-type=module', '--eval', code]
   return promisify(execFile)(process.execPath, parameters)
 }
 
-test('looking prints nothing and does not keep the process alive', async () => {
+test('inspecting prints nothing and does not keep the process alive', async () => {
   const { stdout, stderr } = await run(`${PROGRAM}; console.log(outcome)`)
   assert.equal(stdout, 'true,true,true\n')
   assert.equal(stderr, '')
@@ -79,7 +79,7 @@ test('two copies of the code do not disturb each other', async () => {
   assert.equal(stdout, 'true,true,true true true true,true,true\n')
 })
 
-test('nothing that was looked at is kept alive', async () => {
+test('inspected objects are not kept alive', async () => {
   const { stdout } = await run(
     `${PROGRAM}
     class Private { #x = {} }

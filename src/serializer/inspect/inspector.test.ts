@@ -26,7 +26,7 @@ interface Making extends CompileFunctionOptions {
   readonly parameters?: readonly unknown[]
 }
 
-/** What the code returns, which is a function. */
+/** The function that the code returns. */
 function made(code: string, { names = [], parameters = [], ...options }: Making): AnyFunction {
   const outer = compileFunction(code, names, options)
   return Reflect.apply(outer, undefined, parameters) as AnyFunction
@@ -61,18 +61,18 @@ function fromModule(): unknown {
   return [changing, constant, fs, basename]
 }
 
-test('there is one inspector for a thread', () => {
+test('a thread has one inspector', () => {
   assert.equal(Inspector.open(), inspector)
 })
 
-test('variables and imports of a module are seen, as the objects that they are', () => {
+test('variables and imports of a module are visible, as the original objects', () => {
   assert.equal(captured(fromModule, 'constant'), constant)
   assert.equal(captured(fromModule, 'fs'), fs)
   assert.equal(captured(fromModule, 'basename'), basename)
   assert.equal(captured(fromModule, 'fromModule'), fromModule)
 })
 
-test('each view shows what variables hold at that moment', () => {
+test('each view shows the values of variables at that moment', () => {
   const before = inspector.functionView(fromModule)
   changing = 2
   assert.equal(captured(fromModule, 'changing'), 2)
@@ -88,7 +88,7 @@ test('primitives keep their values', () => {
   }
 })
 
-test('a variable that is not initialised throws or is undefined, and harms no other', () => {
+test('a variable that is not initialised throws or is undefined, and affects no other', () => {
   const fn = (): unknown => [early, late]
   const early = 1
   const { scopes } = inspector.functionView(fn)
@@ -161,16 +161,16 @@ test('a location is where parameters begin', () => {
   assert.deepEqual([location?.line, location?.column], [2, 16])
 })
 
-test('a function of Node itself says so', () => {
+test('a function of Node itself is recognized', () => {
   const { location } = inspector.functionView(fs.readFileSync)
   assert.equal(inspector.script(location?.scriptId ?? '')?.url, 'node:fs')
 })
 
-/** Counts what runs of the user's code. */
+/** Counts executions of user code. */
 class Witness {
   readonly calls: string[] = []
 
-  /** A proxy that tells of each access. */
+  /** A proxy that records each access. */
   readonly proxy: object = new Proxy(
     {},
     new Proxy(
@@ -232,7 +232,7 @@ function boundTo(self: unknown, ...parameters: readonly unknown[]): AnyFunction 
   return fromModule.bind(self, ...(parameters as []))
 }
 
-test('a bound function shows what it was bound to', () => {
+test('a bound function shows its bound values', () => {
   const self = {}
   const parameters = [self, -0, 'x', Symbol.iterator, undefined, 10n]
   const bound = boundTo(self, ...parameters)
@@ -248,7 +248,7 @@ test('a bound function shows what it was bound to', () => {
   assert.equal(inspector.boundView(Math.sqrt), undefined)
 })
 
-test('private static fields are seen with their values', () => {
+test('private static fields are visible with their values', () => {
   class Counter {
     static #count = 0
     static readonly #text = 'a\ud800'
@@ -294,7 +294,7 @@ test('private static fields are seen with their values', () => {
   assert.equal(inspector.staticPrivates(fromModule)?.size, 0)
 })
 
-test('private fields of an instance are seen, those of parent classes first', () => {
+test('private fields of an instance are visible, those of parent classes first', () => {
   class Parent extends Array<number> {
     readonly #x = 'parent'
     readonly #only = constant
@@ -336,7 +336,7 @@ test('a script of a module has its URL and the text that runs', () => {
   assert.equal(scriptOf(captured), script)
 })
 
-test('a script that was compiled in code says where its text begins', () => {
+test('a script that was compiled in code has the position where its text begins', () => {
   const fn = made('return () => 1', {
     filename: '/app/made.js',
     lineOffset: 10,
@@ -350,7 +350,7 @@ test('a script that was compiled in code says where its text begins', () => {
   assert.equal(script?.sourceMapUrl, '')
 })
 
-test('a script that V8 does not have is undefined', () => {
+test('an unknown script is undefined', () => {
   assert.equal(inspector.script('0'), undefined)
   assert.equal(inspector.script('no id'), undefined)
 })
@@ -361,7 +361,7 @@ test('an inline source map is given whole', () => {
   assert.equal(scriptOf(fn)?.sourceMapUrl, url)
 })
 
-test('scripts are found by URL, also those that are loaded later', async () => {
+test('scripts are found by URL, including those loaded later', async () => {
   const name = `scripts-by-url-${process.pid}`
   const url = `data:text/javascript,export default () => '${name}'`
   assert.deepEqual(inspector.scriptsByUrl(url), [])
@@ -372,7 +372,7 @@ test('scripts are found by URL, also those that are loaded later', async () => {
   assert.deepEqual(others, [])
 })
 
-test('a URL that is not there is looked for again only when something was compiled', () => {
+test('an unknown URL is only looked up again after something was compiled', () => {
   const filename = '/app/later.cjs'
   const url = `file://${filename}`
   for (let turn = 0; turn < 3; turn += 1) assert.deepEqual(inspector.scriptsByUrl(url), [])
@@ -380,7 +380,7 @@ test('a URL that is not there is looked for again only when something was compil
   assert.equal(inspector.scriptsByUrl(url)[0], scriptOf(fn))
 })
 
-test('a URL finds what was loaded by path, each time that it was', () => {
+test('a URL finds each script that was loaded by path', () => {
   const filename = '/app/twice loaded.cjs'
   const loaded = [1, 2].map((n) => compileFunction(`return ${n}`, [], { filename }) as AnyFunction)
   const scripts = inspector.scriptsByUrl('file:///app/twice%20loaded.cjs')
@@ -394,7 +394,7 @@ test('a URL finds what was loaded by path, each time that it was', () => {
   )
 })
 
-test('the debugger of somebody else in the same thread goes on', () => {
+test('another debugger in the same thread keeps working', () => {
   const other = new Session()
   other.connect()
   const pauses: (readonly string[])[] = []

@@ -1,6 +1,6 @@
-// What V8 tells about functions of this process, through its inspector: where they come from, which
-// variables they have captured, what hides in bound functions and in private fields. No code of the
-// user runs, nothing stays changed.
+// Facts about functions of this process from V8's inspector: where they were defined, which
+// variables they have captured, and the hidden state of bound functions and private fields. No user
+// code runs, and nothing stays changed.
 
 import type { Runtime } from 'node:inspector'
 import type { AnyFunction } from '../module/native.js'
@@ -15,12 +15,12 @@ import {
 import { ScriptCatalog } from './scripts.js'
 import { type VariableAccess, VariableFinder } from './variables.js'
 
-// What V8 tells about a function that exists. Types only; `inspector.ts` asks.
+// V8's facts about an existing function. Types only; `inspector.ts` reads them.
 
-/** Where V8 has the text of a function. */
+/** The place in a script where V8 has the text of a function. */
 export interface FunctionLocation {
   readonly scriptId: string
-  /** Of the place where its parameters (or its class's constructor) begin; from 0. */
+  /** The line where its parameters (or those of its class's constructor) begin; from 0. */
   readonly line: number
   readonly column: number
 }
@@ -30,33 +30,33 @@ export interface ScopeView {
   readonly type:
     'module' | 'closure' | 'block' | 'catch' | 'class' | 'script' | 'with' | 'global' | 'other'
   /**
-   * Names to values, as they were when it was made. Reading one, or its property descriptor,
-   * throws where the variable is not initialised yet (in Node 20 it is `undefined` instead);
-   * `Object.hasOwn` and `Object.keys` do not. It has no prototype. Neither `this`, nor
-   * `new.target`, nor the name of a function expression is in it. Empty for `with`, the object
-   * being the user's own.
+   * Names to values, as they were when the object was made. Reading one, or its property
+   * descriptor, throws if the variable is not initialised yet (in Node 20 it is `undefined`
+   * instead); `Object.hasOwn` and `Object.keys` do not throw. The object has no prototype. It
+   * contains neither `this`, nor `new.target`, nor the name of a function expression. Empty for
+   * `with`, because that object is the user's own.
    */
   readonly variables: Readonly<Record<string, unknown>>
 }
 
-/** One function from inside. */
+/** One function, as V8 sees it. */
 export interface FunctionView {
   readonly location: FunctionLocation | undefined
   /**
-   * Inner scopes first. Without the global scope. To be read in the turn in which it was asked for:
+   * Inner scopes first, without the global scope. Read them in the same turn of the event loop:
    * later they show later values.
    */
   readonly scopes: readonly ScopeView[]
 }
 
-/** A function that `bind` made. */
+/** A function made by `bind`. */
 interface BoundView {
   readonly target: (...parameters: never[]) => unknown
   readonly self: unknown
   readonly parameters: readonly unknown[]
 }
 
-/** A script that V8 has compiled. */
+/** A script compiled by V8. */
 export interface Script {
   readonly id: string
   /** A `file:` URL (of CommonJS files, too), `node:…`, anything else, or empty. */
@@ -66,13 +66,13 @@ export interface Script {
   readonly startLine: number
   readonly startColumn: number
   readonly isModule: boolean
-  /** As the script itself says it (`data:` too); empty if it does not. */
+  /** As the script itself states it (may be a `data:` URL); empty if it does not. */
   readonly sourceMapUrl: string
 }
 
-// V8's list of the scopes around a function, made into ours.
+// Converts V8's list of the scopes around a function.
 
-/** An entry of the list. `object` is made for us, but of `with` and of the global scope. */
+/** An entry of the list. V8 makes `object` for us, except for `with` and the global scope. */
 interface ScopeEntry {
   /** `'Module'`, `'Closure (name of the function)'`, `'With Block'`, … */
   readonly description: string
@@ -94,11 +94,11 @@ const NO_VARIABLES: ScopeView['variables'] = Object.freeze(
   Object.create(null) as Record<string, unknown>,
 )
 
-/** The scopes in V8's order, which is from the inside out, without the global one. */
+/** The scopes in V8's order, from the inside out, without the global scope. */
 function scopeViews(list: unknown): readonly ScopeView[] {
   const entries = list as ArrayLike<ScopeEntry>
   const views: ScopeView[] = []
-  // It has no prototype, hence no iterator.
+  // The list has no prototype, hence no iterator.
   for (let at = 0; at < entries.length; at += 1) {
     const entry = entries[at]
     const view = entry && scopeView(entry)
@@ -118,7 +118,7 @@ const NO_VIEW: FunctionView = { location: undefined, scopes: [] }
 
 /** One session with V8 for the whole thread. It does not keep the process alive. */
 export class Inspector {
-  /** Undefined before it was asked for. A thread has one V8, which needs no second session. */
+  /** Undefined until it is first used. A thread has one V8, so that one session is enough. */
   static #opened: { readonly inspector: Inspector | undefined } | undefined
 
   readonly #objects: RemoteObjects
@@ -132,7 +132,7 @@ export class Inspector {
   }
 
   /**
-   * The inspector of this thread, the same at each call. Undefined where there is none: under the
+   * The inspector of this thread; always the same one. Undefined where there is none: under the
    * permission model, in a Node that was built without it, in other runtimes.
    */
   static open(): Inspector | undefined {
@@ -150,13 +150,13 @@ export class Inspector {
         if (inspector.#sees()) return inspector
       }
     } catch {
-      // Something that calls itself an inspector and is not.
+      // Something that claims to be an inspector but does not work as one.
     }
     session.disconnect()
     return undefined
   }
 
-  /** A test of the whole way: other runtimes have parts of it. */
+  /** A test of all the steps: other runtimes implement only some of them. */
   #sees(): boolean {
     const probe = {}
     const { location, scopes } = this.functionView(() => probe)
@@ -167,8 +167,8 @@ export class Inspector {
   }
 
   /**
-   * Where the function comes from and what it has captured. A function that V8 knows nothing about
-   * (native, bound, a proxy, what inherits from one) has no location and no scopes.
+   * Where the function was defined and what it has captured. A function unknown to V8 (native,
+   * bound, a proxy, or an object that inherits from a function) has no location and no scopes.
    */
   functionView(fn: AnyFunction): FunctionView {
     const properties = this.#propertiesOf(fn)
@@ -176,7 +176,7 @@ export class Inspector {
     if (properties === undefined || scopes === undefined) return NO_VIEW
     const location = locationIn(properties)
     let views: readonly ScopeView[] | undefined
-    // A question of its own, which is not worth asking for a function that has captured nothing.
+    // A separate question, which is unnecessary for a function without captured variables.
     const fetched = (): readonly ScopeView[] => (views ??= this.#scopesOf(fn, scopes))
     return {
       location,
@@ -186,7 +186,7 @@ export class Inspector {
     }
   }
 
-  /** `list` is V8's of this turn, which may have been given up since. */
+  /** `list` belongs to the current turn; V8 may have released it since. */
   #scopesOf(fn: AnyFunction, list: Runtime.RemoteObject): readonly ScopeView[] {
     try {
       return scopeViews(this.#objects.fetch([list])[0])
@@ -196,7 +196,7 @@ export class Inspector {
     }
   }
 
-  /** What `bind` was called with; undefined for a function that it has not made. */
+  /** The arguments of the `bind` call; undefined for a function that was not made by `bind`. */
   boundView(fn: AnyFunction): BoundView | undefined {
     const properties = this.#propertiesOf(fn)
     const target = internal(properties, '[[TargetFunction]]')
@@ -212,18 +212,18 @@ export class Inspector {
   }
 
   /**
-   * The private static fields of a class, with `#`, and what they hold now. Undefined where V8 does
-   * not tell: for a proxy, and for what inherits from one.
+   * The private static fields of a class, with `#`, and their current values. Undefined where V8
+   * does not show them: for a proxy, and for an object that inherits from one.
    */
   staticPrivates(cls: object): ReadonlyMap<string, unknown> | undefined {
     const fields = this.instancePrivates(cls)
-    // The class itself adds its fields before anybody else can.
+    // The class itself adds its fields before any other code can.
     return fields && new Map(fields.toReversed())
   }
 
   /**
    * The private fields of an object, with `#`, in the order in which they were added: those of
-   * parent classes first. Not a map, for two classes may use the same name. Undefined as above.
+   * parent classes first. Not a map, because two classes may use the same name. Undefined as above.
    */
   instancePrivates(
     owner: object,
@@ -239,14 +239,14 @@ export class Inspector {
       .map(({ name }, at) => [name, values[at]] as const)
   }
 
-  /** A script by V8's id; undefined if V8 has none. `source` is looked up when it is first read. */
+  /** A script by V8's id; undefined if V8 has none. `source` is read on first use. */
   script(scriptId: string): Script | undefined {
     return this.#scripts.byId(scriptId)
   }
 
   /**
-   * The scripts with this URL: several, if the file was loaded several times; the oldest first. A
-   * URL that is not there costs a few milliseconds if V8 has compiled anything since the last.
+   * The scripts with this URL, oldest first: several if the file was loaded several times. An
+   * unknown URL costs a few milliseconds if V8 has compiled anything since the last lookup.
    */
   scriptsByUrl(url: string): readonly Script[] {
     return this.#scripts.byUrl(url)
@@ -258,8 +258,8 @@ export class Inspector {
   }
 
   /**
-   * The variable that `name` is in the body of a function (variables.ts); undefined where it
-   * cannot be had.
+   * The variable that `name` refers to in the body of a function (variables.ts); undefined where V8
+   * gives no access.
    */
   accessTo(fn: AnyFunction, name: string): VariableAccess | undefined {
     const properties = this.#propertiesOf(fn)
@@ -271,13 +271,13 @@ export class Inspector {
     }
   }
 
-  /** Several calls of `accessTo` cost little more than one inside of this. */
+  /** Several calls of `accessTo` inside of this cost little more than one. */
   searching<T>(action: () => T): T {
     return this.#variables.searching(action)
   }
 
   /**
-   * Undefined if V8 cannot be asked: it looks at the names in the prototypes, too, so that a proxy
+   * Undefined if V8 cannot be asked: it also reads the names in the prototypes, so that a proxy
    * among them would notice.
    */
   #propertiesOf(owner: object): Properties | undefined {

@@ -1,11 +1,12 @@
-// Objects on their way to V8's inspector and back. V8 knows objects by ids of its own. An object
-// gets one by way of the tray, an object that both sides know: it is laid there, and a call of one
-// line returns it on the other side. What V8 shows by id comes back the same way, as itself.
+// Passes objects to V8's inspector and back. V8 identifies objects by ids of its own. To get an id
+// for an object, we put it on the tray, an object that both sides can access, and a call of one
+// line returns it on the other side. Objects that V8 shows by id come back the same way, as
+// themselves.
 
 import type { Debugger, Runtime, Session } from 'node:inspector'
 import type { FunctionLocation } from './inspector.js'
 
-// What V8's inspector says about an object: beside its properties those that only V8 knows.
+// V8's description of an object: its properties and those that only V8 can see.
 
 /** A private field or accessor. */
 interface PrivateProperty {
@@ -14,12 +15,14 @@ interface PrivateProperty {
   readonly value?: Runtime.RemoteObject
 }
 
-/** What V8 says about one object. */
+/** V8's description of one object. */
 export interface Properties extends Runtime.GetPropertiesReturnType {
   readonly privateProperties?: readonly PrivateProperty[]
 }
 
-/** A property that only V8 knows, such as `[[Scopes]]`; undefined if the object has none of it. */
+/**
+ * A property that only V8 can see, such as `[[Scopes]]`; undefined if the object does not have it.
+ */
 export function internal(
   properties: Properties | undefined,
   wanted: string,
@@ -27,7 +30,7 @@ export function internal(
   return properties?.internalProperties?.find(({ name }) => name === wanted)?.value
 }
 
-/** Where V8 has the text of the function. */
+/** The place in a script where V8 has the text of the function. */
 export function locationIn(properties: Properties): FunctionLocation | undefined {
   const location = internal(properties, '[[FunctionLocation]]')?.value as
     Debugger.Location | undefined
@@ -40,25 +43,25 @@ export function locationIn(properties: Properties): FunctionLocation | undefined
   )
 }
 
-// The connection to V8's inspector in this very thread. An answer is there when `ask` returns, for
-// a session in the same thread answers before `post` returns. It does not keep the process alive
-// and says nothing to debuggers, which have sessions of their own.
+// The connection to V8's inspector in this same thread. The answer is there when `ask` returns,
+// because a session in the same thread answers before `post` returns. It does not keep the process
+// alive and does not affect debuggers, which have sessions of their own.
 
-/** Where V8's main context finds `InspectorSession.meetingPlace`: an expression. */
+/** An expression by which V8's main context finds `InspectorSession.meetingPlace`. */
 export const PLACE = "process.getBuiltinModule('node:inspector').Session"
 
-/** `@types/node` does not know all of the protocol. */
+/** `@types/node` does not declare all of the protocol. */
 interface PropertiesQuestion extends Runtime.GetPropertiesParameterType {
-  /** Leaves out elements of arrays, of which there may be millions. */
+  /** Leaves out elements of arrays: there may be millions of them. */
   readonly nonIndexedPropertiesOnly: boolean
 }
 
 interface EvaluateQuestion extends Runtime.EvaluateParameterType {
-  /** What takes longer is ended, in milliseconds. */
+  /** V8 stops evaluations that take longer, in milliseconds. */
   readonly timeout?: number
 }
 
-/** What is asked, and what the answer is. */
+/** Questions and the types of their answers. */
 interface Exchanges {
   'Runtime.evaluate': [EvaluateQuestion, Runtime.EvaluateReturnType]
   'Runtime.callFunctionOn': [Runtime.CallFunctionOnParameterType, Runtime.CallFunctionOnReturnType]
@@ -108,24 +111,25 @@ export class InspectorSession {
   /** Undefined where there is no inspector, or this process may not use it. */
   static connect(): InspectorSession | undefined {
     try {
-      // Looked up, not imported: a Node that was built without it could not load this file.
+      // Looked up, not imported: otherwise a Node that was built without it could not load this
+      // file.
       return new InspectorSession(process.getBuiltinModule('node:inspector'))
     } catch {
       return undefined
     }
   }
 
-  /** An object that V8's main context has too, whatever context this code runs in. */
+  /** An object that V8's main context also has, whatever context this code runs in. */
   get meetingPlace(): object {
     return this.#module.Session
   }
 
-  /** Whether a debugger is attached, or could be at any time. */
+  /** Whether a debugger is attached or could attach at any time. */
   get isDebuggable(): boolean {
     return this.#module.url() !== undefined
   }
 
-  /** Asks and returns the answer. Throws what V8 says against it. */
+  /** Asks and returns the answer. Throws V8's error if it refuses. */
   ask<M extends keyof Exchanges>(method: M, question: Exchanges[M][0]): Exchanges[M][1] {
     let failure: Error | null = new Error(`${method} was not answered`)
     let answer: object | undefined
@@ -137,7 +141,7 @@ export class InspectorSession {
     return answer ?? {}
   }
 
-  /** Runs `action`; `listener` gets what V8 reports meanwhile. */
+  /** Runs `action`; `listener` receives V8's reports meanwhile. */
   listening<E extends keyof Events>(
     event: E,
     listener: (report: Events[E]) => void,
@@ -152,27 +156,31 @@ export class InspectorSession {
     }
   }
 
-  /** Ends it: for one that turns out to be of no use. */
+  /** Closes a session that turns out to be useless. */
   disconnect(): void {
     this.#session.disconnect()
   }
 }
 
-/** What passes between the two sides. Without a prototype, so that nothing else is looked up. */
+/**
+ * The values passed between the two sides. Without a prototype, so that nothing else is looked up.
+ */
 interface Tray {
   item: unknown
   taken: readonly unknown[]
 }
 
-/** V8 keeps alive what has an id, so ids are given up together after so many questions. */
+/**
+ * V8 keeps objects with an id alive; after this number of questions all ids are released together.
+ */
 const MAX_QUESTIONS = 64
 
 const GROUP = 'scaler-ts'
 
-/** Any other copy of this package uses the same key, and has it for no longer than one question. */
+/** Other copies of this package use the same key, each for one question only. */
 const KEY = 'scaler-ts.inspect'
 
-/** Ids of objects; they live to the end of the turn. */
+/** Ids of objects; valid until the end of the turn. */
 export class RemoteObjects {
   readonly #session: InspectorSession
   readonly #tray: Tray
@@ -205,8 +213,8 @@ export class RemoteObjects {
   }
 
   /**
-   * The own properties of the object, with those that only V8 knows. Runs no getter and no trap,
-   * but for this: of a value that is an error, V8 reads `stack`, `name` and `message`.
+   * The own properties of the object, with those that only V8 can see. Runs no getter and no trap,
+   * with one exception: if a value is an error, V8 reads `stack`, `name` and `message`.
    */
   propertiesOf(value: object): Properties {
     return this.#session.ask('Runtime.getProperties', {
@@ -216,7 +224,7 @@ export class RemoteObjects {
     })
   }
 
-  /** The id of an object: good until this turn of the event loop ends, at most. */
+  /** The id of an object, valid at most until this turn of the event loop ends. */
   idOf(value: object): string {
     this.#planRelease()
     const known = this.#ids.get(value)
@@ -247,14 +255,16 @@ export class RemoteObjects {
     return taken
   }
 
-  /** Gives up all ids now: nothing that was shown to V8 is kept alive by it any longer. */
+  /** Releases all ids now: V8 no longer keeps any of the objects alive. */
   release(): void {
     this.#questionCount = 0
     this.#ids.clear()
     this.#session.ask('Runtime.releaseObjectGroup', { objectGroup: GROUP })
   }
 
-  /** Before an id is given out, so that all that belongs to one question has its ids. */
+  /**
+   * Called before an id is given out, so that the ids of one question are all released together.
+   */
   #planRelease(): void {
     this.#questionCount += 1
     if (this.#questionCount > MAX_QUESTIONS) {

@@ -1,19 +1,20 @@
-// The scripts that V8 has compiled: where they are from and their text as it runs. V8 only tells
-// while its debugger is enabled, which makes every `await` seven times slower, so it is for
-// moments: the first takes some 20 ms, further ones 20 µs for each script that is loaded.
+// The scripts that V8 has compiled: their origin and their text as it runs. V8 reports them only
+// while its debugger is enabled, which makes every `await` seven times slower, so it is enabled
+// only for moments: the first takes some 20 ms, later ones 20 µs per loaded script.
 
 import type { Debugger } from 'node:inspector'
 import type { Script } from './inspector.js'
 import { type InspectorSession, locationIn } from './objects.js'
 
-// Texts of scripts, as many as fit; those that were not asked for the longest go first. A program
-// may have compiled hundreds of megabytes, of which functions that travel come from a few files.
+// A cache of script texts of limited size; the least recently used ones are removed first. A
+// program may have compiled hundreds of megabytes, while the functions that travel come from a few
+// files.
 
 const MAX_CHARACTERS = 16_000_000
 
-/** Texts by id, at most 16 million characters of them. */
+/** Texts by id, at most 16 million characters in all. */
 export class SourceCache {
-  /** The one that was used last is the last. */
+  /** Ordered by use: the most recently used one is last. */
   readonly #texts = new Map<string, string>()
   #characters = 0
 
@@ -21,7 +22,7 @@ export class SourceCache {
     return this.#texts.has(id)
   }
 
-  /** The text, if it is still there. */
+  /** The text, if it is still cached. */
   get(id: string): string | undefined {
     const text = this.#texts.get(id)
     if (text === undefined) return undefined
@@ -30,7 +31,10 @@ export class SourceCache {
     return text
   }
 
-  /** Adds a text; others make room for it. One that is larger than all the room is not kept. */
+  /**
+   * Adds a text and removes others to make room for it. A text larger than the whole cache is not
+   * kept.
+   */
   set(id: string, text: string): void {
     if (text.length > MAX_CHARACTERS || this.#texts.has(id)) return
     this.#texts.set(id, text)
@@ -46,8 +50,9 @@ export class SourceCache {
 // The comment by which a script names its source map.
 
 /**
- * The URL in the last `sourceMappingURL` comment of the text; empty if there is none. For scripts
- * that V8 said have one: it does not look whether the comment is one or stands in a string.
+ * The URL in the last `sourceMappingURL` comment of the text; empty if there is none. Only for
+ * scripts that have one according to V8: this does not check whether it is in a comment or a
+ * string.
  */
 export function sourceMapUrlOf(source: string): string {
   const at = Math.max(
@@ -60,13 +65,16 @@ export function sourceMapUrlOf(source: string): string {
   return url.exec(source)?.[0] ?? ''
 }
 
-/** When one source is wanted, those of the user's other files are taken along up to this. */
+/**
+ * When one source is requested, sources of the user's other files are read along with it, up to
+ * this size.
+ */
 const PREFETCH = { scripts: 64, characters: 2_000_000 } as const
 
-/** An inline source map is as long as its script: it is not kept, but read again when asked for. */
+/** An inline source map is as long as its script: it is not kept, but read again on request. */
 const MAX_KEPT_URL = 1_024
 
-/** Ids that V8 does not know are remembered, so as not to ask again for each function of theirs. */
+/** Ids unknown to V8 are remembered, so as not to ask again for each function of theirs. */
 const MAX_UNKNOWN = 1_000
 
 /** Scripts by id. */
@@ -82,11 +90,13 @@ export class ScriptCatalog {
     this.#session = session
   }
 
-  /** The script, or undefined if V8 does not have it (any more). The same object for an id. */
+  /**
+   * The script, or undefined if V8 does not have it (any more). The same object for the same id.
+   */
   byId(id: string): Script | undefined {
     const known = this.#scripts.get(id)
     if (known !== undefined || this.#unknown.has(id)) return known
-    // The text is most likely wanted next.
+    // The text will probably be requested next.
     this.#whileEnabled(() => {
       if (this.#scripts.get(id)?.isOfUser === true) this.#load(id)
     })
@@ -95,7 +105,7 @@ export class ScriptCatalog {
     return found
   }
 
-  /** The scripts with this URL, the oldest first. Looks for new ones if there is none. */
+  /** The scripts with this URL, oldest first. Looks for new scripts if there is none. */
   byUrl(url: string): readonly Script[] {
     const known = this.#withUrl(url)
     if (known.length > 0 || !this.#hasNewScripts()) return known
@@ -103,13 +113,13 @@ export class ScriptCatalog {
     return this.#withUrl(url)
   }
 
-  /** The scripts of the user's files that there are by now. */
+  /** The user's scripts that are loaded by now. */
   ofUser(): readonly Script[] {
     if (this.#hasNewScripts()) this.refresh()
     return [...this.#scripts.values()].filter(({ isOfUser }) => isOfUser)
   }
 
-  /** Learns of all scripts that there are by now. */
+  /** Reads the list of all scripts that are loaded by now. */
   refresh(): void {
     this.#whileEnabled(() => {})
   }
@@ -118,7 +128,7 @@ export class ScriptCatalog {
     return [...this.#scripts.values()].filter(({ url }) => url === wanted)
   }
 
-  /** V8 counts what it compiles: only the question itself may have come since. */
+  /** V8 counts the scripts it compiles: perhaps only this question itself was added. */
   #hasNewScripts(): boolean {
     const before = this.#newest
     this.#newest = newestScript(this.#session)
@@ -145,7 +155,7 @@ export class ScriptCatalog {
     return source
   }
 
-  /** A function is rarely alone: those that it calls are in files of the same program. */
+  /** A function is rarely alone: the functions that it calls are in files of the same program. */
   #prefetch(id: string): void {
     let scriptCount = 0
     let characters = 0
@@ -166,7 +176,7 @@ export class ScriptCatalog {
     }
   }
 
-  /** Runs `action` while V8 tells sources. By then all scripts are known. */
+  /** Runs `action` while V8 gives access to sources. All scripts are known by then. */
   #whileEnabled(action: () => void): void {
     this.#newest = newestScript(this.#session)
     const scripts = new Map<string, CatalogScript>()

@@ -4,7 +4,7 @@ import { SourceCache } from './scripts.js'
 
 const HALF = 'x'.repeat(8_000_000)
 
-test('texts are kept as long as there is room', () => {
+test('texts are kept while there is room', () => {
   const cache = new SourceCache()
   cache.set('1', HALF)
   cache.set('2', HALF)
@@ -13,7 +13,7 @@ test('texts are kept as long as there is room', () => {
   assert.equal(cache.get('3'), undefined)
 })
 
-test('the text that was not used for the longest makes room', () => {
+test('the least recently used text is removed first', () => {
   const cache = new SourceCache()
   cache.set('1', HALF)
   cache.set('2', HALF)
@@ -24,7 +24,7 @@ test('the text that was not used for the longest makes room', () => {
   assert.equal(cache.get('3'), 'small')
 })
 
-test('a text that is larger than all the room pushes nothing out', () => {
+test('a text larger than the cache removes nothing', () => {
   const cache = new SourceCache()
   cache.set('1', HALF)
   cache.set('2', 'x'.repeat(16_000_001))

@@ -1,9 +1,10 @@
-// A way to a captured variable. V8 shows what it holds, but not which variable it is: so whoever
-// wants to know whether two functions share one assigns it by the one and looks at it by the other.
+// Access to a captured variable. V8 shows the value of a variable, but not its identity. To find
+// out whether two functions share a variable, the caller assigns it through one function and reads
+// it through the other.
 //
 // Only code in the function's place can assign it. So the function is called with a breakpoint at
-// its entry, where V8 evaluates an expression in its scope, and ended there: nothing of it runs.
-// That takes some 2 ms, whatever the size of the program.
+// its entry, where V8 evaluates an expression in its scope, and is ended there: none of its own
+// code runs. That takes some 2 ms, whatever the size of the program.
 
 import type { Runtime } from 'node:inspector'
 import type { AnyFunction } from '../module/native.js'
@@ -15,10 +16,13 @@ export interface VariableAccess {
   set(value: unknown): void
 }
 
-/** Any other copy of this package uses the same key, and has it for no longer than one question. */
+/** Other copies of this package use the same key, each for one question only. */
 const KEY = 'scaler-ts.call'
 
-/** V8 can end what it evaluates, and go on behind it, only where it has a limit: any will do. */
+/**
+ * V8 can end an evaluation, and continue afterwards, only if the evaluation has a time limit: any
+ * limit will do.
+ */
 const LIMIT_MS = 60_000
 
 /** Finds variables. */
@@ -32,7 +36,10 @@ export class VariableFinder {
     this.#objects = objects
   }
 
-  /** V8 is prepared once for all that `action` finds: that takes longer than finding. */
+  /**
+   * V8 is prepared once for all the variables that `action` finds: preparing takes longer than
+   * finding.
+   */
   searching<T>(action: () => T): T {
     if (this.#isSearching || this.#session.isDebuggable) return action()
     this.#session.ask('Debugger.enable', {})
@@ -46,10 +53,10 @@ export class VariableFinder {
   }
 
   /**
-   * The variable that `name` is in the body of a function. The function must have simple parameters
-   * only, for defaults are evaluated before its entry, and be no class or generator. Undefined if
-   * V8 does not stop there, and while a debugger can be attached: that would stop, too. Throws what
-   * V8 says against it.
+   * The variable that `name` refers to in the body of a function. The function must have simple
+   * parameters only, because defaults are evaluated before its entry, and must be neither a class
+   * nor a generator. Undefined if V8 does not stop there, and while a debugger can be attached,
+   * because that would stop as well. Throws V8's error if it refuses.
    */
   find(fn: AnyFunction, name: string): VariableAccess | undefined {
     if (this.#session.isDebuggable) return undefined
@@ -78,7 +85,7 @@ export class VariableFinder {
   }
 
   #evaluate(callFrameId: string, name: string): Runtime.RemoteObject {
-    // What it is set to must not be called as the variable may be.
+    // The parameter of the setter needs a name other than that of the variable.
     const value = name === 'v' ? 'w' : 'v'
     const expression = `({get:()=>${name},set:(${value})=>{${name}=${value}}})`
     const question = { callFrameId, expression, silent: true }

@@ -1,5 +1,5 @@
-// What the CommonJS modules that are loaded here export, by identity: from a function or an object
-// to the file and the key that another process finds it under.
+// The exports of the CommonJS modules that are loaded here, by identity: from a function or an
+// object to the file and key under which another process finds it.
 
 import { createRequire } from 'node:module'
 import { types } from 'node:util'
@@ -19,7 +19,7 @@ interface LoadedModule {
 
 type LoadedModules = Readonly<Record<string, LoadedModule | undefined>>
 
-/** An index of `require.cache`, made when it is asked and grown with it. */
+/** An index of `require.cache`, built on first use and extended as the cache grows. */
 export class LoadedExports {
   readonly #cache: LoadedModules
   readonly #accepts: (filename: string) => boolean
@@ -27,15 +27,15 @@ export class LoadedExports {
   readonly #indexed = new Set<string>()
   #count = 0
 
-  /** Only files for which `accepts` holds are looked into: the answer must not change. */
+  /** Only files that `accepts` allows are examined; its answers must not change. */
   constructor(accepts: (filename: string) => boolean) {
     this.#cache = createRequire(import.meta.url).cache
     this.#accepts = accepts
   }
 
   /**
-   * Where the value is exported now. The file at `filename` is asked first, then those that
-   * `isBetter`, then all others.
+   * Where the value is exported now. Searches the file at `filename` first, then those that
+   * `isBetter` prefers, then all others.
    */
   find(
     value: object,
@@ -55,7 +55,7 @@ export class LoadedExports {
     return entry !== undefined && !types.isModuleNamespaceObject(entry.exports)
   }
 
-  /** What the exports said when they were indexed may have changed since. */
+  /** The exports may have changed since they were indexed. */
   #holds({ filename, path }: LoadedExport, value: object): boolean {
     const whole: unknown = this.#cache[filename]?.exports
     const [key] = path
@@ -87,7 +87,7 @@ export class LoadedExports {
   }
 
   #index(filename: string, whole: unknown): void {
-    // Of plain JSON a copy is as good, and it has what was changed in it.
+    // For plain JSON a copy is as good, and it includes changes made to it.
     if (!isOpen(whole) || filename.endsWith('.json')) return
     this.#add(whole, { filename, path: [] })
     for (const key of Object.getOwnPropertyNames(whole)) {
@@ -105,7 +105,7 @@ export class LoadedExports {
   }
 }
 
-/** The own key that has the value; the one that a function is called by, if it is among them. */
+/** The own key that has the value; preferably the one equal to the function's name. */
 function keyOf(whole: object, value: object): string | undefined {
   const name = typeof value === 'function' ? ownName(value) : undefined
   const holds = (key: string): boolean => exportOf(whole, key) === value
@@ -113,7 +113,7 @@ function keyOf(whole: object, value: object): string | undefined {
   return Object.getOwnPropertyNames(whole).find(holds)
 }
 
-/** What a file exports under a name. Getters are asked only where a compiler has made them. */
+/** The export of a file under a name. Getters are called only if a compiler made them. */
 function exportOf(whole: object, key: string): unknown {
   const property = Object.getOwnPropertyDescriptor(whole, key)
   if (property === undefined || 'value' in property) return property?.value as unknown
@@ -131,15 +131,15 @@ function ownName(fn: object): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** An object that can be looked into: nothing of the user's runs then. */
+/** An object whose properties can be read without running user code. */
 function isOpen(value: unknown): value is object {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false
   return !types.isProxy(value) && !types.isModuleNamespaceObject(value)
 }
 
 /**
- * Whether an object is worth the question: a plain one with functions or getters in it. Others can
- * be copied, and their copy has what was changed in them.
+ * Whether an object is worth indexing: a plain one with functions or getters in it. Others can be
+ * copied, and a copy includes changes made to it.
  */
 function looksLikeExports(value: object): boolean {
   if (typeof value === 'function') return true

@@ -1,5 +1,5 @@
-// The worker's half of references: loads what they name, synchronously wherever Node can, so that a
-// value can be read in one go. The same instance of a module is given as by `import()`.
+// The worker's half of references: loads the modules they name, synchronously wherever Node can, so
+// that a value can be read in one go. The module instance is the same as with `import()`.
 
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -18,7 +18,7 @@ import {
 import { RuntimeFunctions } from './runtime.js'
 import { type FoundModule, ModuleSearch } from './search.js'
 
-// The places of this process from which modules are looked for: that of the user's file, if its
+// The places of this process from which modules are resolved: that of the user's file, if its
 // folder exists on this machine, and then the working directory.
 
 /** Where to look for modules; one place for each folder. */
@@ -35,7 +35,10 @@ export class PlaceTable {
     return this.#in(this.#cwd())
   }
 
-  /** That of a file, by URL or path; undefined if it names no file or its folder is not here. */
+  /**
+   * The place of a file, given by URL or path; undefined if it is not a file or its folder is not
+   * on this machine.
+   */
   at(location: string): ModulePlace | undefined {
     const path = pathOf(location)
     if (path === undefined) return undefined
@@ -43,7 +46,7 @@ export class PlaceTable {
     return this.#places.get(folder) ?? (isFolder(folder) ? this.#in(folder) : undefined)
   }
 
-  /** That of a file and then the working directory: without repetition, at least one. */
+  /** The place of a file, then the working directory: at least one, without repetition. */
   around(location: string): readonly ModulePlace[] {
     const place = this.at(location)
     const cwd = this.cwd()
@@ -63,15 +66,15 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** What a loader says of the process that it works for. */
+/** Facts about the process that a loader works for. */
 interface ModuleLoaderOptions {
   /** For messages. */
   readonly workerName: () => string
-  /** Where modules are looked for that are not where the user's file has them. */
+  /** Where to look for modules that are not where the user's file has them. */
   readonly cwd: () => string
 }
 
-/** A loader for this process. It keeps what it has loaded, but never that something failed. */
+/** A loader for this process. It remembers loaded modules, but not failures. */
 export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   return new Loader(options)
 }
@@ -83,11 +86,11 @@ class Loader implements ModuleLoader {
   readonly #places: PlaceTable
   readonly #search: ModuleSearch
   readonly #functions: RuntimeFunctions
-  /** Namespaces and exports by what they were asked for. */
+  /** Namespaces and exports, by the key of the request. */
   readonly #roots = new Map<string, unknown>()
-  /** Imports that are not done. */
+  /** Imports in progress. */
   readonly #pending = new Map<string, Promise<void>>()
-  /** Imports that failed, until somebody was told. */
+  /** Failed imports, until their error has been thrown once. */
   readonly #failed = new Map<string, DeserializeError>()
 
   constructor(options: ModuleLoaderOptions) {
@@ -202,7 +205,7 @@ class Loader implements ModuleLoader {
     })
   }
 
-  /** The value at the end of the path. Throws `DeserializeError` where it ends before. */
+  /** The value at the end of the path. Throws `DeserializeError` if the path ends before. */
   #follow(
     root: unknown,
     path: readonly string[],
@@ -233,7 +236,7 @@ class Loader implements ModuleLoader {
   }
 }
 
-/** Names of a CommonJS module that Node did not find in its text are in its default export. */
+/** Names that Node did not find in the text of a CommonJS module are in its default export. */
 function ownerOf(namespace: unknown, key: string): unknown {
   if (has(namespace, key) || !has(namespace, 'default')) return namespace
   const whole: unknown = (namespace as { readonly default: unknown }).default

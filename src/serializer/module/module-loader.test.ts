@@ -33,7 +33,7 @@ function failure(pattern: RegExp): (error: unknown) => boolean {
   }
 }
 
-/** What `import()` in the application gives. */
+/** The result of `import()` in the application. */
 async function imported(tree: PackageTree, specifier: string): Promise<Record<string, unknown>> {
   const load = createModuleLoader({ workerName: () => 'other', cwd: () => tree.path('app') })
   return (await load.importOf(tree.url('app/main.js'))(specifier)) as Record<string, unknown>
@@ -60,7 +60,7 @@ describe('parts of Node', () => {
       path,
     })
 
-  test('are what import and require give', () => {
+  test('are the same as with import and require', () => {
     assert.equal(load('node:fs', 'require'), fs)
     assert.equal(load('node:fs', 'import', 'default'), fs)
     assert.equal(load('node:fs', 'import', 'readFileSync'), fs.readFileSync)
@@ -77,7 +77,7 @@ describe('parts of Node', () => {
 })
 
 describe('packages', () => {
-  test('give the classes that import() gives', async (t) => {
+  test('give the same classes as import()', async (t) => {
     const tree = new PackageTree(t)
     tree.install('cjs', { main: './main.js' }, { 'main.js': CJS })
     tree.install('esm', { type: 'module', exports: { import: './main.js' } }, { 'main.js': ESM })
@@ -108,14 +108,14 @@ describe('packages', () => {
     assert.equal(byRequire, (require('dual') as Record<string, unknown>)['K'])
   })
 
-  test('of CommonJS give names that only running them shows', (t) => {
+  test('of CommonJS have exports that are only known by running them', (t) => {
     const tree = new PackageTree(t)
     tree.install('cjs', { main: './main.js' }, { 'main.js': CJS })
     const hidden = loaderIn(tree).load(named(tree, 'cjs', ['hidden'])) as () => number
     assert.equal(hidden(), 1)
   })
 
-  test('are run once, by whatever name and however often they are asked for', async (t) => {
+  test('are run once, under any name and for any number of requests', async (t) => {
     const tree = new PackageTree(t)
     const text = 'export const runs = (globalThis.scalerRuns = (globalThis.scalerRuns ?? 0) + 1)'
     t.after(() => Reflect.deleteProperty(globalThis, 'scalerRuns'))
@@ -147,7 +147,7 @@ describe('packages', () => {
     assert.equal(sum(), 3)
   })
 
-  test('have JSON, too', async (t) => {
+  test('may be JSON, too', async (t) => {
     const tree = new PackageTree(t)
     tree.install('json', {}, { 'table.json': '{"rows":[1]}' })
     const loader = loaderIn(tree)
@@ -159,7 +159,7 @@ describe('packages', () => {
     assert.equal((namespace as { default: unknown }).default, whole)
   })
 
-  test('linked from a workspace are those that import() gives', async (t) => {
+  test('linked from a workspace are the same as with import()', async (t) => {
     const tree = new PackageTree(t)
     const json = '{"name":"@ours/lib","type":"module","exports":"./main.js"}'
     tree.write({ 'packages/lib/package.json': json, 'packages/lib/main.js': ESM })
@@ -180,8 +180,8 @@ describe('packages', () => {
   })
 })
 
-describe('what is not there', () => {
-  test('is named, with the worker and the places that were tried', (t) => {
+describe('a missing module', () => {
+  test('is reported, with the worker and the places that were tried', (t) => {
     const tree = new PackageTree(t)
     const loader = loaderIn(tree)
     const load = (specifier: string, form: Form = 'import'): (() => unknown) => {
@@ -201,7 +201,7 @@ describe('what is not there', () => {
     assert.throws(load('scaler-ts/absent'), failure(/scaler-ts/))
   })
 
-  test('is found when it was installed later', (t) => {
+  test('is found after it was installed', (t) => {
     const tree = new PackageTree(t, { 'app/main.js': '' })
     const loader = loaderIn(tree)
     for (const [name, form] of [
@@ -214,7 +214,7 @@ describe('what is not there', () => {
     }
   })
 
-  test('is said of a part that a package does not have', (t) => {
+  test('is reported for a part that a package does not have', (t) => {
     const tree = new PackageTree(t, { 'app/main.js': '' })
     tree.install('part', { type: 'module', exports: { '.': './main.js' } }, { 'main.js': ESM })
     tree.install('hollow', { exports: './none.js' }, {})
@@ -228,7 +228,7 @@ describe('what is not there', () => {
     assert.throws(load('hollow', 'K'), failure(/package hollow was not found/))
   })
 
-  test('is said of a module that fails, with its error', (t) => {
+  test('is distinguished from a module that fails, which is reported with its error', (t) => {
     const tree = new PackageTree(t)
     tree.install('bad', { exports: './main.mjs' }, { 'main.mjs': 'throw new Error("no\\nluck")' })
     tree.install('lacks', { exports: './main.mjs' }, { 'main.mjs': 'import "absent"' })
@@ -244,8 +244,8 @@ describe('what is not there', () => {
   })
 })
 
-describe('a module that waits at its top level', () => {
-  test('is there once its import is done', async (t) => {
+describe('a module with top-level await', () => {
+  test('is available once its import has completed', async (t) => {
     const tree = new PackageTree(t)
     const text = 'export const five = await Promise.resolve(5); export class K {}'
     tree.install('slow', { exports: './main.mjs' }, { 'main.mjs': text })
@@ -286,7 +286,7 @@ describe('a file of a package', () => {
     }
   }
 
-  test('is found though the package does not show it', async (t) => {
+  test('is found even if the package does not export it', async (t) => {
     const tree = new PackageTree(t)
     tree.install('deep', { exports: './main.mjs' }, { 'main.mjs': '', 'lib/inner.mjs': ESM })
     const loaded = loaderIn(tree).load(reference(tree, 'lib/inner.mjs', 'K'))
@@ -301,7 +301,7 @@ describe('a file of a package', () => {
     assert.equal(typeof loaded, 'function')
   })
 
-  test('never leaves the package, and is missed by name', (t) => {
+  test('never leads outside the package, and its absence is reported by name', (t) => {
     const tree = new PackageTree(t, { 'app/node_modules/secret.mjs': ESM })
     const loader = loaderIn(tree)
     const load = (file: string): (() => unknown) => {
@@ -326,7 +326,7 @@ describe('files of this package', () => {
     assert.equal(load('base/errors.js', 'DeserializeError'), DeserializeError)
   })
 
-  test('are nowhere else', () => {
+  test('exist nowhere else', () => {
     assert.throws(
       () => load('absent.js', 'x'),
       failure(/scaler-ts of worker w1 has no file absent/),

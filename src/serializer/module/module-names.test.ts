@@ -12,7 +12,7 @@ import { PackageTree } from './package-tree.kit.js'
 type Exports = Readonly<Record<string, unknown>>
 
 const NO_MODULE = (): undefined => undefined
-/** What the source analysis says of a module that exports something. */
+/** The facts from the source analysis about a module that exports something. */
 const A_MODULE = (): ReadonlyMap<string, string> => new Map([['something', 'something']])
 
 function finder(policy = new ModulePolicy()): ModuleNames {
@@ -55,7 +55,7 @@ describe('an import', () => {
     }
   })
 
-  test('of a package that is there is a reference by its specifier', (t) => {
+  test('of an installed package is a reference by its specifier', (t) => {
     const tree = new PackageTree(t, { 'packages/lib/package.json': '{"name":"@ours/lib"}' })
     tree.install('lib', { main: './main.js' }, { 'main.js': '' })
     tree.install('@scope/esm', { exports: { import: './main.js' } }, { 'main.js': '' })
@@ -73,7 +73,7 @@ describe('an import', () => {
     })
   })
 
-  test('of an alias or of a file of the user is none', (t) => {
+  test("of an alias or of a user's file has no reference", (t) => {
     const json = '{"name":"app","exports":{"./lib":"./lib.js"},"imports":{"#lib":"./lib.js"}}'
     const tree = new PackageTree(t, { 'app/package.json': json, 'app/lib.js': '' })
     for (const specifier of [
@@ -119,7 +119,7 @@ describe('an import', () => {
     assert.deepEqual(builtin?.module, { kind: 'builtin', id: 'node:fs' })
   })
 
-  test('follows what was registered, also when it was asked before', (t) => {
+  test('follows the registrations, even after an earlier answer', (t) => {
     const tree = new PackageTree(t, {
       'app/lib.js': 'export const x = 3',
       'app/package.json': '{"type":"module"}',
@@ -199,7 +199,7 @@ describe('a value of a CommonJS package', () => {
     }
   })
 
-  test('is found though it was loaded or exported after the first question', (t) => {
+  test('is found even if it was loaded or exported after the first question', (t) => {
     const tree = new PackageTree(t)
     for (const name of ['a', 'b']) tree.install(name, {}, { 'index.js': 'exports.f = () => 1' })
     const require = createRequire(tree.path('app/main.cjs'))
@@ -234,7 +234,7 @@ describe('a value of a CommonJS package', () => {
     assert.equal(load(tree, found), made)
   })
 
-  test('is not found when it is of the user', (t) => {
+  test("is not found in the user's own files", (t) => {
     const tree = new PackageTree(t, { 'app/own.js': 'exports.f = () => 1' })
     tree.install('lib', {}, { 'index.js': '' })
     const require = createRequire(tree.path('app/main.cjs'))
@@ -297,7 +297,7 @@ describe('a value of an ES module', () => {
     assert.equal(finder().referenceOf(K, `${url}?2`, A_MODULE), undefined)
   })
 
-  test('is found inside of the objects that it exports', async (t) => {
+  test('is found inside the exported objects', async (t) => {
     const tree = new PackageTree(t)
     const text = `
       const far = () => 4
@@ -341,7 +341,7 @@ describe('a value of an ES module', () => {
     })
   })
 
-  test('that only a module which waits could give is not guessed', async (t) => {
+  test('that only a module with top-level await exports is not guessed', async (t) => {
     const tree = new PackageTree(t)
     tree.install('slow', {}, { 'main.mjs': 'await null; export function f() {}' })
     const url = tree.url('app/node_modules/slow/main.mjs')
@@ -351,7 +351,7 @@ describe('a value of an ES module', () => {
 })
 
 describe('a module as a value', () => {
-  test('is a reference to the whole of it if it is CommonJS or of Node', async (t) => {
+  test('is a reference to the whole module if it is CommonJS or part of Node', async (t) => {
     const tree = new PackageTree(t)
     tree.install('esm', {}, { 'main.mjs': 'export const a = 1' })
     tree.install('cjs', {}, { 'main.cjs': 'exports.a = 1; exports.f = () => 1' })
@@ -360,7 +360,7 @@ describe('a module as a value', () => {
     const cjs = (await import(tree.url('app/node_modules/cjs/main.cjs'))) as object
     assert.deepEqual(found(cjs)?.path, [])
     assert.equal(load(tree, found(cjs)), cjs)
-    // Nothing tells which file it is the namespace of.
+    // Nothing shows to which file the namespace belongs.
     const esm = (await import(tree.url('app/node_modules/esm/main.mjs'))) as object
     assert.equal(found(esm), undefined)
     assert.deepEqual(found(fs), {
@@ -376,7 +376,7 @@ describe('a module as a value', () => {
   })
 })
 
-test('nothing of a proxy is asked', () => {
+test('no property of a proxy is read', () => {
   const refuse = (): never => {
     throw new Error('asked')
   }
@@ -387,7 +387,7 @@ test('nothing of a proxy is asked', () => {
 
 const LIB = '/app/node_modules/lib/index.js'
 
-test('a function that nobody can import is refused with ways out', () => {
+test('a function without an importable name is refused, with alternatives', () => {
   assert.equal(
     refuseUnexported('parse', LIB).reason,
     'parse of package lib cannot travel to another process: there is no export by which another ' +
@@ -402,7 +402,7 @@ test('a function that nobody can import is refused with ways out', () => {
   assert.match(refuseUnexported('f', '/app/a.js').reason, /^f of \/app\/a\.js cannot/)
   assert.match(
     refuseUnexported('get error', LIB).reason,
-    /; read it first, and pass or return what/,
+    /; read the property first, and pass or return its value/,
   )
   const mock = refuseUnexported('', '/app/node_modules/@vitest/spy/dist/index.js')
   assert.match(

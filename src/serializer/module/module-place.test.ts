@@ -6,7 +6,7 @@ import { PackageTree } from './package-tree.kit.js'
 
 const LOADER = new URL('loader.js', import.meta.url).href
 
-/** Loads some packages in a process of its own; returns what it prints. */
+/** Loads some packages in a separate process; returns its output. */
 function loadElsewhere(t: TestContext, flags: readonly string[]): { out: string; err: string } {
   const tree = new PackageTree(t)
   tree.install('esm', { exports: { import: './main.mjs' } }, { 'main.mjs': 'export class K {}' })
@@ -46,7 +46,7 @@ function loadElsewhere(t: TestContext, flags: readonly string[]): { out: string;
 
 const SAME = ['esm true', 'cjs true', 'cjs true', 'json/table.json true', 'readFileSync']
 
-test('modules are loaded at once, and Node has nothing to warn of', (t) => {
+test('modules are loaded synchronously, and Node prints no warning', (t) => {
   const { out, err } = loadElsewhere(t, [])
   const [major = 0] = process.versions.node.split('.').map(Number)
   // The import of JSON is the test's own.

@@ -8,7 +8,7 @@ import { PackageTree } from './package-tree.kit.js'
 
 const LODASH = '/app/node_modules/lodash/lib/map.js'
 
-describe('what travels by reference', () => {
+describe('modules by reference', () => {
   test('are packages, wherever they are installed, and nothing else', () => {
     const policy = new ModulePolicy()
     for (const path of [
@@ -32,7 +32,7 @@ describe('what travels by reference', () => {
     }
   })
 
-  test('is not what was registered by value, and is again what was registered after it', () => {
+  test('do not include those registered by value, until they are registered by reference again', () => {
     const policy = new ModulePolicy()
     policy.registerByValue('lodash')
     assert.equal(policy.isPackageFile(LODASH), false)
@@ -48,7 +48,7 @@ describe('what travels by reference', () => {
     assert.equal(policy.isPackageFile('/app/node_modules/lodash/lib/filter.js'), true)
   })
 
-  test('are files of the user that were registered, alone or by folder', (t) => {
+  test('include files of the user that were registered, alone or by folder', (t) => {
     const tree = new PackageTree(t, { 'lib/a.js': '', 'lib/b.js': '' })
     const policy = new ModulePolicy()
     policy.registerByReference(tree.url('lib/a.js'))
@@ -65,7 +65,7 @@ describe('what travels by reference', () => {
     assert.ok(relative(process.cwd(), tree.folder).startsWith('..'))
   })
 
-  test('are files of a workspace package that was registered by its name', (t) => {
+  test('include files of a workspace package that was registered by its name', (t) => {
     const tree = new PackageTree(t, {
       'packages/lib/package.json': '{"name":"@ours/lib"}',
       'packages/lib/src/package.json': '{"type":"commonjs"}',
@@ -89,7 +89,7 @@ test('every registration is a new version', () => {
   assert.equal(new Set(versions).size, 3)
 })
 
-test('what is no specifier is refused by name', () => {
+test('an invalid specifier is refused by name', () => {
   const policy = new ModulePolicy()
   for (const wrong of ['', '  ', undefined, 5, {}]) {
     for (const name of ['registerByValue', 'registerByReference'] as const) {
@@ -104,7 +104,7 @@ test('what is no specifier is refused by name', () => {
   assert.equal(policy.version, 0)
 })
 
-test('own files are those beside this one, but for tests', () => {
+test('own files are those beside this one, except tests', () => {
   const policy = new ModulePolicy()
   assert.equal(policy.isOwnFile(new URL('module-policy.js', import.meta.url).href), true)
   assert.equal(policy.isOwnFile(new URL('../../base/errors.js', import.meta.url).href), true)

@@ -1,5 +1,5 @@
-// From a value that was met somewhere to a reference that a worker can follow: what Node, installed
-// packages and this package export is found by identity, so that a wrong name is never given.
+// Finds the reference for a value, which a worker can resolve. Exports of Node, installed packages
+// and this package are found by identity, so that a reference is never to the wrong value.
 
 import { isBuiltin } from 'node:module'
 import { dirname } from 'node:path'
@@ -21,16 +21,16 @@ import {
 import { ModulePlace } from './place.js'
 import type { ExportReference, ModuleLoader, ModulePolicy, RuntimeRole } from './policy.js'
 
-// What is said of a function of a package that no other process could import.
+// The refusal of a package's function that no other process could import.
 
-/** For what a package's own accessors show, such as `error` of a result of zod. */
+/** For values of a package's own accessors, such as `error` of a zod result. */
 const READ_FIRST =
-  'read it first, and pass or return what it gives, instead of the object that has it'
+  'read the property first, and pass or return its value instead of the whole object'
 
-/** Packages whose functions note how they are called. */
+/** Packages whose functions record their calls. */
 const MOCKS = /^(?:jest-mock|vitest|@vitest\/spy|tinyspy|sinon)$/
 
-/** A function or class for which there is no reference. `fileUrl` is where it is defined. */
+/** A function or class without a reference. `fileUrl` is where it is defined. */
 export function refuseUnexported(fnName: string, fileUrl: string): Refusal {
   const path = pathOf(fileUrl)
   const packageName = path === undefined ? undefined : packageFileOf(path)?.packageName
@@ -58,32 +58,32 @@ function wayOut(fnName: string, isOfPackage: boolean): string {
 function refuseMock(packageName: string): Refusal {
   return new Refusal(
     `a mock function of package ${packageName}`,
-    'it notes its calls in this process only',
-    'pass a plain function, and look at what the task returns',
+    'it records its calls in this process only',
+    'pass a plain function, and check the result of the task',
   )
 }
 
-/** What is exported by the ES module at a URL, by exported name; undefined if that is none. */
+/** The exports of the ES module at a URL, by name; undefined if it is not an ES module. */
 export type ExportsOf = (url: string) => ReadonlyMap<string, string> | undefined
 
-/** What is known of the place of a function. */
+/** The known facts about the place of a function. */
 interface Surroundings {
   readonly isStatic?: boolean
-  /** Undefined where the function is in no ES module, or where V8 does not tell. */
+  /** Undefined if the function is not in an ES module, or if V8 does not say. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** How far what a module exports is looked into for what has no name of its own there. */
+/** How deeply exported objects are searched for functions that are not exported themselves. */
 const MAX_STEPS = 3
 const MAX_LOOKS = 10_000
 
-/** What the client asks about modules. */
+/** Answers the client's questions about modules. */
 export class ModuleNames {
   readonly #policy: ModulePolicy
   readonly #origins: OriginResolver
   #known = new WeakMap<object, ExportReference>()
   readonly #natives: NativeNames
-  /** What `goesByReference` said. */
+  /** The result of `goesByReference`. */
   readonly #files = new Map<string, boolean>()
   #loaded: LoadedExports
   readonly #namespaces = new Map<string, object>()
@@ -91,7 +91,7 @@ export class ModuleNames {
   readonly #roles: Pick<ModuleLoader, 'roleOf'> | undefined
   #version: number
 
-  /** `roles` is the loader of this process: its functions may travel on. */
+  /** `roles` is the loader of this process: its functions may be sent on. */
   constructor(policy: ModulePolicy, natives: NativeNames, roles?: Pick<ModuleLoader, 'roleOf'>) {
     this.#policy = policy
     this.#natives = natives
@@ -116,18 +116,20 @@ export class ModuleNames {
     return goes
   }
 
-  /** What is said of such a function where `referenceOf` has no answer. */
+  /** The refusal of such a function if `referenceOf` finds no reference. */
   refusalOf(fn: AnyFunction, location: string): Refusal {
     const name = ownValue(fn, 'name')
     return refuseUnexported(typeof name === 'string' ? name : '', location)
   }
 
-  /** What a function stands for that came with code from elsewhere: an `import` or a `require`. */
+  /** The `import` or `require` that a function which came with code from elsewhere stands for. */
   roleOf(fn: AnyFunction): RuntimeRole | undefined {
     return this.#roles?.roleOf(fn)
   }
 
-  /** The reference of what this package exports, where its files are not loaded by themselves. */
+  /**
+   * The reference of an export of this package, if its files are not loaded as separate modules.
+   */
   ownReference(value: AnyFunction): ExportReference | undefined {
     this.#ownExports ??= ownExportTable()
     const found = this.#ownExports.get(value)
@@ -143,9 +145,8 @@ export class ModuleNames {
   /**
    * The reference of a function, class, module namespace or exports object; undefined if no other
    * process could import it. `fileUrl` is the URL or path of the script that defines a function.
-   * `isStatic`: the function uses nothing but its module, so that there is one of it in each
-   * process. `variables`: those of its module. Runs no getters and nothing of the user's. Never
-   * throws.
+   * `isStatic`: the function uses nothing but its module, so that each process has one instance of
+   * it. `variables`: those of its module. Runs no getters and no user code. Never throws.
    */
   referenceOf(
     value: AnyFunction | object,
@@ -160,7 +161,7 @@ export class ModuleNames {
     try {
       found = this.#find(value, fileUrl, exportsOf, { isStatic, variables })
     } catch {
-      // A module that failed to load, or a path that is none.
+      // A module that failed to load, or a path that does not lead to a module.
     }
     if (found !== undefined) this.#known.set(value, found)
     return found
@@ -189,7 +190,7 @@ export class ModuleNames {
     return imported ?? this.#requireReference(value, path)
   }
 
-  /** By what `require` gave to anybody in this process. */
+  /** Searches the exports that `require` has returned in this process. */
   #requireReference(value: object, path: string | undefined): ExportReference | undefined {
     const packageFolder = path === undefined ? undefined : packageFileOf(path)?.folder
     const isBetter = (other: string): boolean => packageFileOf(other)?.folder === packageFolder
@@ -199,7 +200,7 @@ export class ModuleNames {
     return { module, form: 'require', path: found.path }
   }
 
-  /** By what the ES module that defines it exports. */
+  /** Searches the exports of the ES module that defines the value. */
   #importReference(
     value: AnyFunction,
     url: string,
@@ -209,7 +210,7 @@ export class ModuleNames {
     const path = pathOf(url)
     const module = path === undefined ? undefined : fileReference(path, this.#policy)
     if (module === undefined) return undefined
-    // Asked first: a sandbox has an instance of its own, of which Node does not know.
+    // Asked first: a sandbox has an instance of its own, which Node does not know.
     const name = variables && !isVariant(url) ? keyOf(variables, names, value) : undefined
     if (name !== undefined) return { module, form: 'import', path: [name] }
     const namespace = this.#namespaceAt(url)
@@ -220,7 +221,7 @@ export class ModuleNames {
     return steps === undefined ? undefined : { module, form: 'import', path: steps }
   }
 
-  /** A namespace does not say what it is that of, but what `require` gives for it may. */
+  /** A namespace does not say which module it belongs to, but the result of `require` may. */
   #namespaceReference(value: object): ExportReference | undefined {
     const whole = valueIn(value, 'default')
     if ((typeof whole !== 'object' || whole === null) && typeof whole !== 'function') {
@@ -233,7 +234,7 @@ export class ModuleNames {
     return url === undefined ? undefined : this.#wholeReference(value, url)
   }
 
-  /** The reference to all that the module at the URL exports, if that is the value. */
+  /** The reference to the namespace of the module at the URL, if that is the value. */
   #wholeReference(value: object, url: string): ExportReference | undefined {
     const path = pathOf(url)
     const module = path === undefined ? undefined : fileReference(path, this.#policy)
@@ -242,8 +243,8 @@ export class ModuleNames {
   }
 
   /**
-   * The namespace of a module that is loaded. Two URLs of one file are two modules: loading one by
-   * another URL than its own would run it again.
+   * The namespace of a loaded module. Two URLs of one file are two modules: loading it by a URL
+   * other than its own would run it again.
    */
   #namespaceAt(url: string): object | undefined {
     const known = this.#namespaces.get(url)
@@ -292,7 +293,7 @@ function keyOf(
   return undefined
 }
 
-/** The exported name that has the value; the one that a function is called by, if it has it. */
+/** The exported name that has the value; preferably the one equal to the function's name. */
 function keyIn(namespace: object, value: AnyFunction): string | undefined {
   const name: unknown = Object.getOwnPropertyDescriptor(value, 'name')?.value
   if (typeof name === 'string' && valueIn(namespace, name) === value) return name
@@ -300,8 +301,8 @@ function keyIn(namespace: object, value: AnyFunction): string | undefined {
 }
 
 /**
- * The way to a function inside of the objects that are exported: `default`, `nested`, `fn`. Only
- * under its own name: what has been put there since the module was loaded has another one.
+ * The path to a function inside the exported objects: `default`, `nested`, `fn`. Only under its own
+ * name: a property added after the module was loaded has another name.
  */
 function stepsIn(namespace: object, value: AnyFunction): readonly string[] | undefined {
   const name = ownValue(value, 'name')
@@ -326,7 +327,7 @@ function stepsIn(namespace: object, value: AnyFunction): readonly string[] | und
   return undefined
 }
 
-/** An object that can be looked into: nothing of the user's runs then. */
+/** An object whose properties can be read without running user code. */
 function isOpen(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !types.isProxy(value)
 }

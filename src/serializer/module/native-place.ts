@@ -1,8 +1,8 @@
-// Where a function stands among all that a Node process has from its beginning, when it has no name
-// of its own: `Set.prototype.has`, a getter, the constructor of async functions, a method of a
-// class of Node. Programs hold many of these, above all where a bundler has put libraries into
-// them. A place is only looked for when a function would be refused otherwise: it may take its
-// time.
+// The place of a function among the built-ins that every Node process has, for functions without a
+// global name of their own: `Set.prototype.has`, a getter, the constructor of async functions, a
+// method of a class of Node. Programs hold many of these, above all after a bundler has included
+// libraries. A place is only searched for when a function would be refused otherwise, so that the
+// search may take some time.
 
 import { types } from 'node:util'
 
@@ -18,7 +18,7 @@ const LANGUAGE_GLOBALS: readonly string[] = (
   'SuppressedError DisposableStack AsyncDisposableStack Intl Iterator Temporal WebAssembly'
 ).split(' ')
 
-/** What no global leads to. */
+/** Built-ins that cannot be reached from a global. */
 const HIDDEN: ReadonlyMap<string, object> = new Map<string, object>([
   ['%AsyncFunction%', constructorOf(async () => {})],
   ['%GeneratorFunction%', constructorOf(function* () {})],
@@ -30,7 +30,7 @@ const HIDDEN: ReadonlyMap<string, object> = new Map<string, object>([
   ['%RegExpStringIterator%', prototypeOf(''.matchAll(/x/g))],
 ])
 
-/** Node's globals whose parts may be looked at: that loads what it has to, but warns of nothing. */
+/** Node's globals whose properties may be read: that loads modules, but prints no warning. */
 const NODE_GLOBALS: readonly string[] = (
   'process performance Buffer URL URLSearchParams AbortController AbortSignal Event EventTarget ' +
   'TextEncoder TextDecoder console Crypto SubtleCrypto Performance Blob Headers Request Response ' +
@@ -38,19 +38,19 @@ const NODE_GLOBALS: readonly string[] = (
 ).split(' ')
 
 /**
- * What a program hangs into Node's own objects, or Node itself, differently in each process:
- * `process.mainModule`, `process._events`.
+ * Properties of Node's own objects that differ between processes, set by the program or by Node
+ * itself: `process.mainModule`, `process._events`.
  */
 const OF_THE_PROCESS = /^(?:mainModule$|_)/
 
 const PROTOTYPE = '[[Prototype]]'
 
-/** Steps from a root, at most: `Intl.NumberFormat.prototype.get format` has three. */
+/** The most steps from a root: `Intl.NumberFormat.prototype.get format` has three. */
 const MAX_STEPS = 5
-/** A program may have hung anything into a global: then there is an end, too. */
+/** A program may have attached anything to a global, so that the search needs a limit. */
 const MAX_LOOKS = 50_000
 
-/** What tells of a property without asking its getter. */
+/** A property as its descriptor shows it, without calling the getter. */
 interface Property {
   readonly value?: unknown
   readonly get?: unknown
@@ -58,10 +58,13 @@ interface Property {
   readonly enumerable?: boolean
 }
 
-/** What is looked through. */
+/** A set of built-ins to search. */
 interface Region {
   readonly mayEnter: (stop: Stop) => boolean
-  /** Whether what can be enumerated belongs to it. In the language that is what programs add. */
+  /**
+   * Whether to include enumerable properties. For objects of the language, those were added by
+   * programs.
+   */
   readonly hasEnumerable: boolean
 }
 
@@ -73,10 +76,12 @@ interface Stop {
 /** The places that were found. */
 export class NativePlaces {
   readonly #found = new WeakMap<object, string>()
-  /** What stood nowhere, and how many modules were loaded then. */
+  /** Functions that were not found, and the number of modules loaded at the time. */
   readonly #missed = new WeakMap<object, number>()
 
-  /** How another process finds the function (`valueAt`); undefined where it stands nowhere. */
+  /**
+   * The path by which another process finds the function (`valueAt`); undefined if there is none.
+   */
   placeOf(fn: object): string | undefined {
     const known = this.#found.get(fn)
     const loadedCount = loadedModules().length
@@ -88,7 +93,7 @@ export class NativePlaces {
         hasEnumerable: true,
       })
     if (place === undefined) {
-      // Looking may have loaded some.
+      // The search may have loaded some.
       this.#missed.set(fn, loadedModules().length)
       return undefined
     }
@@ -98,12 +103,12 @@ export class NativePlaces {
   }
 }
 
-/** Whether a name is that of a place. */
+/** Whether a name is the name of a place. */
 export function isPlace(name: string): boolean {
   return name.startsWith(MARK)
 }
 
-/** What stands at a place here; undefined where this Node has none. */
+/** The value at a place in this process; undefined if this Node does not have the place. */
 export function valueAt(name: string): unknown {
   const [root = '', ...steps] = name.slice(MARK.length).split('.')
   let value: unknown = rootNamed(root)
@@ -114,7 +119,7 @@ export function valueAt(name: string): unknown {
   return value
 }
 
-/** The shortest way to a value: broad before deep. */
+/** The shortest path to a value: breadth first. */
 function search(
   target: object,
   roots: Iterable<Stop>,
@@ -161,7 +166,10 @@ function* rootStop(name: string): Generator<Stop> {
   if (isObject(value)) yield { value, place: [name] }
 }
 
-/** Classes and what they have, and the objects that a module exports: not what those hold. */
+/**
+ * Classes and their members, and the objects exported by a module, but not the objects inside
+ * those.
+ */
 function isOfNode({ value, place }: Stop): boolean {
   const last = place.at(-1)
   if (typeof value === 'function' || last === PROTOTYPE || last === 'prototype') return true
@@ -189,7 +197,7 @@ function* partsOf(
   yield [PROTOTYPE, Object.getPrototypeOf(owner)]
 }
 
-/** The other way round. */
+/** The reverse. */
 function partOf(owner: object, step: string): unknown {
   const [, accessor, name = ''] = /^(?:(get|set) )?(.*)$/s.exec(step) ?? []
   const { value, get, set } = propertyOf(owner, keyNamed(name))
@@ -208,11 +216,11 @@ function propertyOf(owner: object, key: PropertyKey): Property {
   return Object.getOwnPropertyDescriptor(owner, key) ?? {}
 }
 
-/** How a key is written in a place; undefined where it cannot be. */
+/** How a key is written in a place; undefined if it cannot be written. */
 function nameOfKey(key: PropertyKey): string | undefined {
   if (typeof key === 'symbol') {
     const registered = Symbol.keyFor(key)
-    // Without the dot that stands between steps.
+    // Without the dot between steps.
     if (registered !== undefined) return `@@:${registered.replaceAll('.', '%2E')}`
     const name = /^Symbol\.(\w+)$/.exec(key.description ?? '')?.[1]
     return name !== undefined && Reflect.get(Symbol, name) === key ? `@@${name}` : undefined

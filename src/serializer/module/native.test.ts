@@ -4,7 +4,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { NativeNames, type AnyFunction } from './native.js'
 
-test('functions, classes and objects that every process has are known by name, both ways', () => {
+test('built-in functions, classes and objects are known by name, both ways', () => {
   const names = new NativeNames()
   const functions: [AnyFunction, string][] = [
     [Math.max, 'Math.max'],
@@ -22,7 +22,7 @@ test('functions, classes and objects that every process has are known by name, b
   assert.equal(names.moduleIdOf({ ...fs }), undefined)
 })
 
-test('what a module of Node has is known once somebody has loaded it', () => {
+test('exports of a module of Node are known once it has been loaded', () => {
   const names = new NativeNames()
   const ids = ['node:dgram', 'node:repl', 'node:cluster', 'node:http2']
   names.refresh()
@@ -39,7 +39,7 @@ test('what a module of Node has is known once somebody has loaded it', () => {
   assert.equal(names.nameOf(fs.readFile as AnyFunction), 'node:fs#readFile')
 })
 
-test('what a program put into a global class is not known by the name that it has there', (t) => {
+test('a function that a program added to a global class is not known by that name', (t) => {
   const owner = Array as unknown as Record<string, unknown>
   const fn = (): number => 1
   owner['ofOurs'] = fn
@@ -47,7 +47,7 @@ test('what a program put into a global class is not known by the name that it ha
   assert.equal(new NativeNames().nameOf(fn), undefined)
 })
 
-test('a place that this Node does not have is nothing', () => {
+test('a place that this Node does not have is undefined', () => {
   const names = new NativeNames()
   const places = ['@', '@Nothing', '@Map.prototype.nothing', '@Map.get size', '@node:nothing.x']
   for (const place of [
@@ -62,7 +62,7 @@ test('a place that this Node does not have is nothing', () => {
   }
 })
 
-test('what each process has of its own has no place', (t) => {
+test('objects that differ between processes have no place', (t) => {
   let listener = (): void => {}
   void new Promise<void>((resolve) => (listener = resolve))
   process.on('SIGUSR2', listener)
@@ -70,7 +70,7 @@ test('what each process has of its own has no place', (t) => {
   assert.equal(new NativeNames().placeOf(listener), undefined)
 })
 
-test('nothing of a proxy is asked on the way', (t) => {
+test('no property of a proxy is read on the way', (t) => {
   const owner = globalThis.Map as unknown as Record<string, unknown>
   const handler = new Proxy({}, { get: (_, trap) => assert.fail(String(trap)) })
   owner['guarded'] = new Proxy({}, handler)
@@ -78,7 +78,7 @@ test('nothing of a proxy is asked on the way', (t) => {
   void new Promise((resolve) => assert.equal(new NativeNames().placeOf(resolve), undefined))
 })
 
-test('a function that stands nowhere has no place', () => {
+test('a function that cannot be found has no place', () => {
   const names = new NativeNames()
   void new Promise((resolve) => assert.equal(names.placeOf(resolve), undefined))
   assert.equal(

@@ -1,7 +1,7 @@
-// What every Node process has already is known by name: functions and classes, `Math.sqrt` or
-// `node:path#basename`, and objects, `console` or `node:fs`. It travels by that name: the text of
-// such a function would be of no use, as it is `[native code]` or calls what only the inside of
-// Node can see, and a copy of such an object would not be the one that everybody knows.
+// Built-ins of every Node process travel by name: functions and classes, `Math.sqrt` or
+// `node:path#basename`, and objects, `console` or `node:fs`. The text of such a function would be
+// useless, because it is `[native code]` or calls internals of Node, and a copy of such an object
+// would not be the shared one.
 
 import { isBuiltin } from 'node:module'
 import { isPlace, NativePlaces, valueAt } from './native-place.js'
@@ -11,24 +11,24 @@ export type AnyFunction = (...parameters: never[]) => unknown
 
 type Owner = Readonly<Record<string, unknown>>
 
-/** Globals of the language whose own functions are known, too. */
+/** Globals of the language whose own functions are known as well. */
 const LANGUAGE_OWNERS: readonly string[] = (
   'Math JSON Reflect Atomics Object Number String Array BigInt Date Symbol Promise Map Proxy ' +
   'ArrayBuffer Error Intl WebAssembly Uint8Array Float32Array Float64Array RegExp Iterator'
 ).split(' ')
 
-/** The same for Node's own globals: those that cost nothing to look at. */
+/** The same for Node's own globals that are cheap to read. */
 const NODE_OWNERS: readonly string[] = 'Buffer URL console performance process AbortSignal'.split(
   ' ',
 )
 
-/** Objects of which each process has one. What they hold is the business of the process. */
+/** Objects of which each process has one. Their content belongs to the process. */
 const GLOBAL_OBJECTS: readonly string[] = (
   'globalThis console Math JSON Reflect Atomics Intl WebAssembly process process.env ' +
   'performance'
 ).split(' ')
 
-/** Node's global functions and classes that are written in JavaScript: they do not look native. */
+/** Node's global functions and classes that are written in JavaScript and so do not look native. */
 const NODE_GLOBALS: ReadonlySet<string> = new Set(
   (
     'setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate ' +
@@ -41,25 +41,25 @@ const NODE_GLOBALS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Objects of Node that are made when somebody looks at them first, and by what module. */
+/** Objects of Node that are created on first use, each with its module. */
 const LATE_OBJECTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['NativeModule internal/crypto/webcrypto', ['crypto', 'crypto.subtle']],
 ])
 
 const RealDate = Date
 
-/** Whether a date was made by what a test runner has put in the place of `Date`. */
+/** Whether a date was made by a test runner's replacement of `Date`. */
 export function isFakeDate(date: object): boolean {
   if (globalThis.Date === RealDate) return false
   return Object.getPrototypeOf(date) === globalThis.Date.prototype
 }
 
-/** Whether the text of the function is that of compiled code. */
+/** Whether the text of the function shows that it is compiled code. */
 export function isNative(fn: AnyFunction): boolean {
   return /\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(fn))
 }
 
-/** Finds the names of functions and objects, and the other way round. */
+/** Finds the names of functions and objects, and the reverse. */
 export class NativeNames {
   /** By function. Grows whenever Node has loaded more modules. */
   readonly #names = new Map<unknown, string>()
@@ -67,10 +67,10 @@ export class NativeNames {
   /** Exported classes by their `prototype`. */
   readonly #classes = new Map<object, AnyFunction>()
   readonly #told = new Map<string, object>()
-  /** What `require` gives for a module of Node, by identity. */
+  /** The result of `require` for modules of Node, by identity. */
   readonly #modules = new Map<unknown, string>()
   readonly #places = new NativePlaces()
-  /** How much of Node's list of loaded modules was taken in. */
+  /** How much of Node's list of loaded modules has been read. */
   #loadedCount = 0
 
   /** The name by which another process finds the function or class, or undefined. */
@@ -79,42 +79,42 @@ export class NativeNames {
     const known = this.#names.get(fn)
     if (known !== undefined) return known
     const name = ownValue(fn, 'name')
-    // Many globals are made when they are first looked at, so that they cannot be in the table.
+    // Many globals are created on first use, so that they cannot be in the table.
     if (typeof name !== 'string' || (!NODE_GLOBALS.has(name) && !isNative(fn))) return undefined
     return globalNamed(name) === fn ? name : undefined
   }
 
   /**
-   * The same for a function of the language or of Node that has no name but stands somewhere. It
-   * takes milliseconds: ask only for what would be refused otherwise.
+   * The same for a built-in function without a global name. It takes milliseconds: use it only for
+   * functions that would be refused otherwise.
    */
   placeOf(fn: AnyFunction): string | undefined {
     return this.#places.placeOf(fn)
   }
 
-  /** The name of an object that is no function, or undefined. Ask `refresh` before. */
+  /** The name of an object that is not a function, or undefined. Call `refresh` before. */
   objectNameOf(object: object): string | undefined {
     return this.#objectNames.get(object)
   }
 
-  /** `node:fs` for what `require('fs')` gives; undefined for anything else. */
+  /** `node:fs` for the result of `require('fs')`; undefined for anything else. */
   moduleIdOf(value: object): string | undefined {
     this.refresh()
     return this.#modules.get(value)
   }
 
-  /** From now on the object has this name, here and wherever the same was said. */
+  /** Gives the object this name from now on. The other process must do the same. */
   know(name: string, object: object): void {
     this.#objectNames.set(object, name)
     this.#told.set(name, object)
   }
 
-  /** The class with a name whose instances inherit from this, if its own constructor has none. */
+  /** The named class whose instances inherit from this, if its own constructor has no name. */
   classWith(prototype: object): AnyFunction | undefined {
     return this.#classes.get(prototype)
   }
 
-  /** The function or object that has the name here, or undefined where this Node has none. */
+  /** The function or object with the name, or undefined if this Node does not have it. */
   find(name: string): object | undefined {
     const told = this.#told.get(name)
     if (told !== undefined) return told
@@ -124,17 +124,18 @@ export class NativeNames {
   }
 
   /**
-   * Takes in what was loaded since. Modules that are not cannot be what somebody got a thing from.
+   * Reads the modules loaded since the last call. Nothing can have been obtained from a module that
+   * is not loaded.
    */
   refresh(): void {
     const loaded = (process as { readonly moduleLoadList?: readonly string[] }).moduleLoadList ?? []
     if (loaded.length === this.#loadedCount) return
     if (this.#loadedCount === 0) this.#addGlobals()
-    // Looking at a module may load others, which join the end of the list.
+    // Reading a module may load others, which are appended to the list.
     for (; this.#loadedCount < loaded.length; this.#loadedCount += 1) {
       const entry = loaded[this.#loadedCount] ?? ''
       for (const name of LATE_OBJECTS.get(entry) ?? []) this.#addObject(globalNamed(name), name)
-      // `fs.promises` is there before anybody has loaded the module of that name.
+      // `fs.promises` exists before the module of that name has been loaded.
       const id = entry.replace('NativeModule ', '').replace(/^internal\/(?=.*\/promises$)/, '')
       if (isBuiltin(id)) this.#addModule(`node:${id.replace('node:', '')}`)
     }
@@ -151,12 +152,12 @@ export class NativeNames {
 
   #addModule(id: string): void {
     const module: unknown = process.getBuiltinModule(id)
-    // Some have several names, for example `path` and `path/posix`: the first will do.
+    // Some have several names, for example `path` and `path/posix`: any of them will do.
     if (isObject(module) && !this.#modules.has(module)) this.#modules.set(module, id)
     if (typeof module === 'function') this.#addFunction(module as AnyFunction, id, '')
     this.#addObject(module, id)
     this.#add(module, `${id}#`)
-    // What a process was started with is a value like others: the program means its own.
+    // The arguments of a process are ordinary values: a program means its own.
     if (!isObject(module) || module === process) return
     for (const key of Object.getOwnPropertyNames(module)) {
       const value = ownValue(module, key)
@@ -164,7 +165,7 @@ export class NativeNames {
     }
   }
 
-  /** `isKnown` tells the function that everybody has from one that a program put in its place. */
+  /** `isKnown` tells a built-in function from a replacement by the program. */
   #add(owner: unknown, prefix: string, isKnown: (fn: AnyFunction) => boolean = () => true): void {
     if (!isObject(owner)) return
     for (const key of Object.getOwnPropertyNames(owner)) {
@@ -177,7 +178,7 @@ export class NativeNames {
   /** Some have several names, for example `net.Socket` and `net.Stream`. */
   #addFunction(fn: AnyFunction, name: string, key: string): void {
     const prototype = ownValue(fn, 'prototype')
-    // Node wraps the constructors of some that nobody is to call.
+    // Node wraps the constructors of some classes that must not be constructed directly.
     if (isObject(prototype) && ownValue(prototype, 'constructor') !== fn) {
       this.#classes.set(prototype, fn)
     }
@@ -224,7 +225,7 @@ function exportNamed(name: string): unknown {
   return key === undefined ? module : (module as Owner | undefined)?.[key]
 }
 
-/** The value of an own property that is not a getter: asking a getter may load or warn. */
+/** The value of an own property that is not a getter: calling a getter may load modules or warn. */
 export function ownValue(owner: object, key: string): unknown {
   return Object.getOwnPropertyDescriptor(owner, key)?.value
 }

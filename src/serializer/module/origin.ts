@@ -1,6 +1,5 @@
-// From an import in the user's text to a reference that a worker can follow: is it part of Node,
-// of this package, of an installed package, or a file of the user's own? Nothing is loaded to find
-// out.
+// From an import in the user's text to a reference that a worker can resolve: to a part of Node, of
+// this package, of an installed package, or to a file of the user's own. Loads nothing to find out.
 
 import { createRequire, isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -34,8 +33,8 @@ export class OriginResolver {
   }
 
   /**
-   * The reference for what the file at `parentUrl` (a URL or path; anything else stands for the
-   * working directory) imports; undefined if it travels by value. Never throws.
+   * The reference for an import of the file at `parentUrl` (a URL or path; anything else stands for
+   * the working directory); undefined if it travels by value. Never throws.
    */
   originReference(origin: ImportOrigin, parentUrl: string): ExportReference | undefined {
     const { specifier, form, path } = origin
@@ -65,7 +64,7 @@ export class OriginResolver {
     }
   }
 
-  /** A package, or a name that only the user's own tools or `package.json` can explain. */
+  /** A package, or a name that only the user's own tools or `package.json` can resolve. */
   #bareReference(specifier: string, form: Form, parent: string): ModuleReference | undefined {
     const mode = this.#policy.modeOfSpecifier(specifier)
     if (mode === 'value') return undefined
@@ -90,9 +89,9 @@ export class OriginResolver {
   }
 
   /**
-   * Where a package is that is in no folder `node_modules` above: the path; empty if it is
-   * somewhere without the part that was asked for; undefined if Node cannot find it. Then it is an
-   * alias that a bundler or `tsconfig.json` knows, or the package of the parent itself.
+   * The path of a package that is not in a folder `node_modules` above; empty if the package exists
+   * but the requested part was not found; undefined if Node cannot find it. Then it is an alias
+   * that a bundler or `tsconfig.json` resolves, or the package of the parent itself.
    */
   #resolveElsewhere(specifier: string, parent: string): string | undefined {
     try {
@@ -111,8 +110,8 @@ export class OriginResolver {
 }
 
 /**
- * The reference to a file that is there where it arrives: of this package, of another one, or of
- * the user's own where it was registered so; undefined if the file travels by value.
+ * The reference to a file that exists where it arrives: of this package, of another one, or of the
+ * user's own if registered by reference; undefined if the file travels by value.
  */
 export function fileReference(path: string, policy: ModulePolicy): ModuleReference | undefined {
   const own = ownFileOf(path)
@@ -129,7 +128,7 @@ export function fileReference(path: string, policy: ModulePolicy): ModuleReferen
   if (workspace !== undefined && findPackageFolder(workspace.packageName, dirname(path))) {
     return { kind: 'packageFile', ...workspace, parent }
   }
-  // A file of the user's own is looked for in the working directory of a worker, too.
+  // A worker looks for a file of the user's own in its working directory as well.
   const way = pathFrom(process.cwd(), path)
   if (way === undefined) return { kind: 'specifier', specifier: parent, parent }
   const cwd = fileUrlOf(join(process.cwd(), '[cwd]')) ?? ''
@@ -145,7 +144,7 @@ function localPath(specifier: string, form: Form, parent: string): string {
   return fileURLToPath(new URL(specifier, fileUrlOf(parent)))
 }
 
-/** What `imports` of the nearest `package.json` makes of `#name`: a path or part of Node. */
+/** The target of `#name` in `imports` of the nearest `package.json`: a path or part of Node. */
 function resolveAlias(specifier: string, form: Form, parent: string): string | undefined {
   if (form === 'require') return createRequire(parent).resolve(specifier)
   const url = new ModulePlace(dirname(parent)).resolve(specifier)

@@ -1,25 +1,25 @@
-// This package among the others: every worker has it, wherever it is installed there and in
-// whatever version of Node, so that its parts are named by their place in its compiled files.
+// This package as a module: every worker has it, at any location and in any version of Node, so
+// that its parts are named by their place in its compiled files.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-// Where files are, in words: V8 names ES modules by URL and CommonJS files by path; packages are
-// recognised by the folder `node_modules` in the path. Nothing here but `findPackageFolder` looks
-// at the disk.
+// Paths of files and packages: V8 names ES modules by URL and CommonJS files by path; packages are
+// recognised by the folder `node_modules` in the path. Only `findPackageFolder` and `findPackage`
+// read the disk.
 
 /** A file inside a package that is installed in a folder `node_modules`. */
 interface PackageFile {
-  /** As the folder is called: `lodash`, `@scope/lib`. */
+  /** The name of the folder: `lodash`, `@scope/lib`. */
   readonly packageName: string
   /** The path of the package's folder. */
   readonly folder: string
-  /** From there, with `/`. */
+  /** The path from there, with `/`. */
   readonly file: string
 }
 
-/** The path of a file, given as such or as a `file:` URL; undefined for anything else. */
+/** The path of a file, given as a path or as a `file:` URL; undefined for anything else. */
 export function pathOf(location: string): string | undefined {
   if (isAbsolute(location)) return location
   if (!location.startsWith('file:')) return undefined
@@ -30,18 +30,18 @@ export function pathOf(location: string): string | undefined {
   }
 }
 
-/** The `file:` URL of a file, given as such or as a path; undefined for anything else. */
+/** The `file:` URL of a file, given as a URL or as a path; undefined for anything else. */
 export function fileUrlOf(location: string): string | undefined {
   if (isAbsolute(location)) return pathToFileURL(location).href
   return location.startsWith('file:') && URL.canParse(location) ? location : undefined
 }
 
-/** Whether a specifier names a file by its place and not a package. */
+/** Whether a specifier names a file by its location, not a package. */
 export function isLocal(specifier: string): boolean {
   return /^(\.\.?(\/|$)|\/|file:)/.test(specifier) || isAbsolute(specifier)
 }
 
-/** `@scope/lib` of `@scope/lib/part`; undefined where no package can be called so. */
+/** `@scope/lib` of `@scope/lib/part`; undefined if it is not a valid package name. */
 export function packageNameOf(specifier: string): string | undefined {
   return /^(?:@[^/\\@:%]+\/)?[^/\\@:%#.][^/\\:%]*(?=\/|$)/.exec(specifier)?.[0]
 }
@@ -55,7 +55,7 @@ export function pathFrom(folder: string, path: string): string | undefined {
 
 /**
  * The package that a file belongs to, if it is in a folder `node_modules`. Folders whose names
- * begin with a dot are no packages: tools keep there what they made of the user's own files.
+ * begin with a dot are not packages: tools put files there that they built from the user's own.
  */
 export function packageFileOf(path: string): PackageFile | undefined {
   const marker = `${sep}node_modules${sep}`
@@ -77,8 +77,8 @@ export function findPackageFolder(packageName: string, folder: string): string |
   }
 }
 
-// The package that a file belongs to by the `package.json` above it: that of the user's own files,
-// and of packages of a workspace, which are in no folder `node_modules`.
+// The package that a file belongs to according to the `package.json` above it: for the user's own
+// files, and for packages of a workspace, which are not in a folder `node_modules`.
 
 /** A package by its name and place. */
 export interface NearestPackage {
@@ -95,7 +95,10 @@ export function nearestPackage(folder: string): NearestPackage | undefined {
   }
 }
 
-/** The name in the folder's `package.json`. Some have none: they only say what `.js` means. */
+/**
+ * The name in the folder's `package.json`. Some have none: they only declare the module type of
+ * `.js` files.
+ */
 function nameIn(folder: string): string | undefined {
   try {
     const text = readFileSync(join(folder, 'package.json'), 'utf8')
@@ -109,23 +112,23 @@ function nameIn(folder: string): string | undefined {
 /** The name by which users import this package. */
 export const OWN_NAME = 'scaler-ts'
 
-/** Where this file is in the folder of the compiled files; elsewhere once it was bundled. */
+/** The location of this file in the folder of the compiled files; different in a bundle. */
 const PLACE = /[\\/]serializer[\\/]module[\\/]package\.[cm]?[jt]s$/
 
-/** An entry point of an installed package: tools make such paths of its name. */
+/** An entry point of an installed package: tools derive such paths from its name. */
 const ENTRY_PATH = /[\\/]node_modules[\\/]scaler-ts[\\/]dist[\\/](index|protocol)\.c?js$/
 
-/** Tests beside the source use this package like anybody else. */
+/** Tests beside the source use this package like any other code. */
 const TEST = /\.(test|kit)\.[cm]?[jt]s$/
 
-/** The folder of the compiled files; undefined where they were bundled into another program. */
+/** The folder of the compiled files; undefined if they were bundled into another program. */
 function ownFolder(): string | undefined {
   const path = pathOf(import.meta.url)
   if (path === undefined || !PLACE.test(path)) return undefined
   return dirname(dirname(dirname(path)))
 }
 
-/** The path from the folder of the compiled files; undefined for files of anybody else. */
+/** The path from the folder of the compiled files; undefined for other files. */
 export function ownFileOf(location: string): string | undefined {
   const folder = ownFolder()
   const path = pathOf(location)
@@ -134,8 +137,8 @@ export function ownFileOf(location: string): string | undefined {
 }
 
 /**
- * The file behind `scaler-ts`, a subpath of it, or the path of an installation of it: entry points
- * are at the top of the folder.
+ * The file of `scaler-ts`, of a subpath of it, or of a path into its installation: entry points are
+ * at the top of the folder.
  */
 export function ownEntryOf(specifier: string): string | undefined {
   if (specifier === OWN_NAME) return 'index.js'
@@ -154,15 +157,15 @@ export function ownPathOf(file: string): string | undefined {
   return pathFrom(folder, path) !== undefined && existsSync(path) ? path : undefined
 }
 
-/** The path of what has to be loaded for `ownNamespace` to know a file that does not exist here. */
+/** The path to load so that `ownNamespace` can find a file that does not exist here. */
 export function ownBundlePath(): string | undefined {
   return ownPathOf('serializer/module/package.js') === undefined ? ownPathOf('index.js') : undefined
 }
 
-/** What makes the namespaces of files that are no files any more; empty where files are files. */
+/** Functions that return the namespaces of bundled files; empty if the files are not bundled. */
 let bundled: Readonly<Record<string, () => object>> = {}
 
-/** The bundle says once what is in it, by the places of the files: scripts/bundle.mjs. */
+/** Called once by the bundle to declare its modules by file: scripts/bundle.mjs. */
 export function setBundled(namespaces: typeof bundled): void {
   bundled = namespaces
 }
@@ -178,7 +181,7 @@ export interface OwnExport {
   readonly name: string
 }
 
-/** All that those export, by identity. Not before all of it is evaluated. */
+/** All exports of these files, by identity. Not before all of them have been evaluated. */
 export function ownExportTable(): ReadonlyMap<unknown, OwnExport> {
   const found = new Map<unknown, OwnExport>()
   for (const [file, namespace] of Object.entries(bundled)) {

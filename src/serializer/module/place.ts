@@ -1,8 +1,8 @@
-// A place in the tree of folders from which modules are found and imported, exactly as code in a
-// file there would. Node tells only modules that are there, so we put one there, in memory: what
-// `require` does with the text of an ES module works for text that no file has. That module is
-// loaded synchronously, like all that it imports, and what `import()` gives is the same instance.
-// Where Node refuses it (`--no-require-module`), the public means remain: they import later.
+// A place in the tree of folders from which modules are resolved and imported, exactly as by code
+// in a file there. Node resolves only for existing modules, so we create one there, in memory:
+// `require` evaluates the text of an ES module even if no file contains it. That module is loaded
+// synchronously, with everything that it imports, and `import()` returns the same instance. If Node
+// refuses this (`--no-require-module`), the public means remain, which import asynchronously.
 
 import Module, { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -11,13 +11,13 @@ import { types } from 'node:util'
 import { compileFunction, constants } from 'node:vm'
 import { findPackageFolder, packageNameOf } from './package.js'
 
-// Node warns when it is asked to load modules in ways that it calls experimental: nothing that
-// users of ours could act on, as it is us who ask.
+// Node warns when it is asked to load modules in ways that it calls experimental. Users could not
+// act on these warnings, because the requests are ours.
 
-/** What such warnings are about. */
+/** The texts of such warnings. */
 const OURS = /\bES Module\b|JSON modules|USE_MAIN_CONTEXT_DEFAULT_LOADER/
 
-/** Runs the work without warnings of that kind; all others are given as ever. */
+/** Runs the work without warnings of that kind; all others are emitted as usual. */
 export function quietly<T>(work: () => T): T {
   const emitWarning: unknown = Reflect.get(process, 'emitWarning')
   const emitOthers = (...parameters: unknown[]): void => {
@@ -28,7 +28,7 @@ export function quietly<T>(work: () => T): T {
   try {
     return work()
   } finally {
-    // The work may have replaced it for good.
+    // The work may have replaced it permanently.
     if (Reflect.get(process, 'emitWarning') === emitOthers) {
       Reflect.set(process, 'emitWarning', emitWarning)
     }
@@ -41,9 +41,9 @@ function isOurs([warning, kind]: readonly unknown[]): boolean {
   return type === 'ExperimentalWarning' && OURS.test(String(warning))
 }
 
-/** What only a module in the folder can do. */
+/** The functions that only a module in the folder can provide. */
 interface Means {
-  /** What to import in place of a specifier, if it is there. */
+  /** The specifier to import in place of another, if it exists. */
   readonly locate: (specifier: string) => string
   readonly load: (specifier: string, options: unknown) => Promise<object>
   readonly resolve: (specifier: string) => string
@@ -55,10 +55,13 @@ interface Compilable {
   _compile?(text: string, filename: string, format: string): void
 }
 
-/** Names of no file: that of the module itself, and those of modules that import one other. */
+/**
+ * Names without files: that of the module itself, and those of modules that import a single other
+ * one.
+ */
 const NAME = '[scaler-ts].mjs'
 
-/** Codes of Node's errors where it cannot import synchronously, or has asked no loader. */
+/** Codes of Node's errors where it cannot import synchronously, or has not asked the loaders. */
 const NEEDS_TIME =
   /^ERR_(REQUIRE_|INTERNAL_ASSERTION|UNKNOWN_FILE_EXTENSION$|\w+_TYPESCRIPT_SYNTAX$)/
 
@@ -84,32 +87,33 @@ export class ModulePlace {
   }
 
   /**
-   * What `importNow` and `importUrl` of this place take: the URL, or the specifier of a package
-   * that is there where only importing it tells the URL. Throws Node's own error if there is none.
+   * The argument for `importNow` and `importUrl` of this place: the URL, or the specifier of an
+   * installed package whose URL is known only by importing it. Throws Node's own error if there is
+   * none.
    */
   locate(specifier: string): string {
     return this.#get().locate(specifier)
   }
 
-  /** What `import(specifier, options)` does. */
+  /** The function behind `import(specifier, options)`. */
   import(specifier: string, options?: unknown): Promise<object> {
     return this.#get().load(specifier, options)
   }
 
   /**
-   * The namespace of the module at the URL, at once. Throws what the module throws, and an error
-   * for which `needsTime` holds where it can only be imported asynchronously.
+   * The namespace of the module at the URL, synchronously. Throws the module's errors, and an error
+   * for which `needsTime` holds if it can only be imported asynchronously.
    */
   importNow(url: string): object {
     const attributes = isJson(url) ? " with { type: 'json' }" : ''
     const from = `${JSON.stringify(url)}${attributes}`
     const text = `import * as namespace from ${from}\nexport { namespace }\n`
-    // The name says all that the text depends on: Node keeps the first module of a name.
+    // The name contains everything that the text depends on: Node keeps the first module of a name.
     const filename = join(this.folder, `[scaler-ts ${encodeURIComponent(url)}].mjs`)
     return (compileModule(text, filename) as { readonly namespace: object }).namespace
   }
 
-  /** The same, with all the time that it takes. */
+  /** The same, asynchronously. */
   importUrl(url: string): Promise<object> {
     return this.import(url, isJson(url) ? { with: { type: 'json' } } : undefined)
   }
@@ -125,8 +129,8 @@ function isJson(url: string): boolean {
 }
 
 /**
- * Whether a module is worth another try with `import()`, which may wait, and which alone finds what
- * yarn's Plug'n'Play keeps in archives, and asks loaders such as tsx what files mean.
+ * Whether to try a module again with `import()`, which may wait, and which alone finds files in the
+ * archives of yarn's Plug'n'Play and asks loaders such as tsx how to read files.
  */
 export function needsTime(error: unknown): boolean {
   const code = (error as { readonly code?: unknown } | undefined)?.code
@@ -159,7 +163,7 @@ function compileModule(text: string, filename: string): unknown {
 
 const NOT_POSSIBLE = { code: 'ERR_REQUIRE_ESM' }
 
-/** Where something else has taken the place of Node's loader; its errors are of another realm. */
+/** If Node's loader was replaced; the errors of the replacement are of another realm. */
 function wasTakenForScript(error: unknown): error is Error {
   if (!types.isNativeError(error) || error.name !== 'SyntaxError') return false
   return /outside a module|'import\.meta'/.test(error.message)
@@ -173,7 +177,7 @@ function publicMeans(filename: string): Means {
   const require = createRequire(filename)
   const resolve = (specifier: string): string => {
     if (/^(node|data|file):/.test(specifier)) return specifier
-    // What `import` would load may differ: the package can have a build for each.
+    // The target of `import` may differ: the package can have a build for each.
     const found = require.resolve(specifier)
     return Module.isBuiltin(found)
       ? `node:${found.replace('node:', '')}`

@@ -1,5 +1,6 @@
-// What travels by reference, being there where it arrives, and what by value: packages and Node by
-// reference, the user's own files by value, and both otherwise where the user said so.
+// Which modules travel by reference, because they exist where they arrive, and which by value:
+// packages and Node by reference, the user's own files by value, unless the user registered
+// otherwise.
 
 import { realpathSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
@@ -18,7 +19,7 @@ import {
 /** How a module travels. */
 type Mode = 'value' | 'reference'
 
-/** What was registered, for the whole process: there is one of these. */
+/** The registrations for the whole process: there is one instance. */
 export class ModulePolicy {
   /** By package or by its subpath, `lodash` or `@scope/lib/part`. */
   readonly #names = new Map<string, Mode>()
@@ -28,30 +29,30 @@ export class ModulePolicy {
   readonly #nearest = new Map<string, NearestPackage | undefined>()
   #version = 0
 
-  /** Grows with every registration: what was decided before may be different now. */
+  /** Grows with every registration: earlier decisions may be different now. */
   get version(): number {
     return this.#version
   }
 
   /**
    * From now on the package (or its subpath) travels by value, with everything that is used of it,
-   * and need not be installed on workers. The longest registration that matches decides.
-   * Throws `ConfigError` if that is no specifier.
+   * and need not be installed on workers. The longest matching registration decides. Throws
+   * `ConfigError` if `specifier` is not a specifier.
    */
   registerByValue(specifier: string): void {
     this.#register('registerByValue', specifier, 'value')
   }
 
   /**
-   * From now on the module is imported on the worker. Beside packages, the user's own files can be
+   * From now on the module is imported on the worker. Besides packages, the user's own files can be
    * named: by URL, path, or a path from the working directory that begins with a dot; a folder
-   * stands for what is in it. Throws `ConfigError` if that is no specifier.
+   * stands for its files. Throws `ConfigError` if `specifier` is not a specifier.
    */
   registerByReference(specifier: string): void {
     this.#register('registerByReference', specifier, 'reference')
   }
 
-  /** What was registered for a specifier of a package or for an alias. */
+  /** The registration for a specifier of a package or for an alias. */
   modeOfSpecifier(specifier: string): Mode | undefined {
     return longestMatch(this.#names, specifier, '/')
   }
@@ -70,8 +71,8 @@ export class ModulePolicy {
   }
 
   /**
-   * Whether functions of the file must be imported: it belongs to a package, or was registered so.
-   * Takes a `file:` URL or a path.
+   * Whether functions of the file must be imported: it belongs to a package, or was registered by
+   * reference. Takes a `file:` URL or a path.
    */
   isPackageFile(location: string): boolean {
     const path = pathOf(location)
@@ -83,7 +84,7 @@ export class ModulePolicy {
     return ownFileOf(location) !== undefined
   }
 
-  /** The package of the user's own that a file belongs to: one outside of `node_modules`. */
+  /** The user's own package that a file belongs to: one outside `node_modules`. */
   workspaceFileOf(path: string): { packageName: string; file: string } | undefined {
     const nearest = this.#nearestPackage(dirname(path))
     const file = nearest === undefined ? undefined : pathFrom(nearest.folder, path)
@@ -92,7 +93,7 @@ export class ModulePolicy {
   }
 
   #register(caller: string, specifier: unknown, mode: Mode): void {
-    const wanted = `${caller}: specifier must be the name of a package or the place of a file`
+    const wanted = `${caller}: specifier must be the name of a package or the location of a file`
     if (typeof specifier !== 'string' || specifier.trim() === '') {
       const got = typeof specifier === 'string' ? JSON.stringify(specifier) : typeof specifier
       throw new ConfigError(`${wanted}, got ${got}`)
@@ -128,7 +129,7 @@ export class ModulePolicy {
   }
 }
 
-/** Node names files by where they really are. */
+/** Node names files by their real paths. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)
@@ -137,7 +138,7 @@ function realPath(path: string): string {
   }
 }
 
-/** The value of the longest key that the text is, or begins with, before a separator. */
+/** The value of the longest key that equals the text or is a prefix of it before a separator. */
 function longestMatch(
   table: ReadonlyMap<string, Mode>,
   text: string,
@@ -156,9 +157,9 @@ function longestMatch(
   return best
 }
 
-// Things that travel by reference: what can be imported where they arrive. Types only.
+// Values that travel by reference: those that can be imported where they arrive. Types only.
 
-/** A module by what finds it. */
+/** A module, by the means of finding it. */
 export type ModuleReference =
   /** Part of Node: `node:fs`. */
   | { readonly kind: 'builtin'; readonly id: string }
@@ -174,42 +175,45 @@ export type ModuleReference =
   /** A file of this package, by its path from the folder of the compiled files. */
   | { readonly kind: 'own'; readonly file: string }
 
-/** A value by the module that has it and the way from there. */
+/** A value, by the module that has it and the path from there. */
 export interface ExportReference {
   readonly module: ModuleReference
-  /** Whether `path` begins at the namespace or at what `require` gives. */
+  /** Whether `path` begins at the namespace or at the result of `require`. */
   readonly form: 'import' | 'require'
   /** `[]` is the namespace or the exports as a whole. */
   readonly path: readonly string[]
 }
 
-/** Loads what references name; the worker's half. All are synchronous. */
+/** Loads the targets of references; the worker's half. All methods are synchronous. */
 export interface ModuleLoader {
   /**
-   * The value. Throws `DeserializeError` that names the module and this worker; throws
-   * `PendingImport` where a module can only be loaded asynchronously.
+   * The value. Throws a `DeserializeError` that names the module and this worker, or
+   * `PendingImport` if a module can only be loaded asynchronously.
    */
   load(reference: ExportReference): unknown
-  /** What `import(…)` in code from the file at `url` does. Always the same function for a URL. */
+  /**
+   * The function behind `import(…)` in code from the file at `url`. The same function for the same
+   * URL.
+   */
   importOf(url: string): RuntimeFunction
-  /** What `require` in the CommonJS file at `url` is. Always the same function for a URL. */
+  /** The `require` of the CommonJS file at `url`. The same function for the same URL. */
   requireOf(url: string): RuntimeFunction
-  /** What `import.meta` in the file at `url` is: url, dirname, filename, resolve. */
+  /** The `import.meta` of the file at `url`: url, dirname, filename, resolve. */
   metaOf(url: string): object
-  /** What a function stands for, if `importOf` or `requireOf` made it. */
+  /** The role of a function, if `importOf` or `requireOf` made it. */
   roleOf(fn: unknown): RuntimeRole | undefined
 }
 
 /** A function that takes the place of `import` or `require`. */
 export type RuntimeFunction = (specifier: string, options?: unknown) => unknown
 
-/** For which word in the code of which file a function stands. */
+/** The keyword and the file that a function stands for. */
 export interface RuntimeRole {
   readonly kind: 'import' | 'require'
   readonly url: string
 }
 
-/** Thrown where a value cannot be read before something was imported. */
+/** Thrown if a value cannot be read until a module has been imported. */
 export class PendingImport extends Error {
   /** Fulfilled when reading can be tried again; never rejected. */
   readonly done: Promise<void>

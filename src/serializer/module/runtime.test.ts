@@ -52,7 +52,7 @@ describe('import()', () => {
     assert.equal(await load('./lib.mjs'), await import(tree.url('app/lib.mjs')))
   })
 
-  test('takes attributes, and anything that has a text', async (t) => {
+  test('accepts attributes, and anything that converts to a string', async (t) => {
     const tree = new PackageTree(t, { 'app/table.json': '[1]' })
     const load = loaderIn(tree).importOf(tree.url('app/main.js'))
     const url = new URL(tree.url('app/table.json'))
@@ -123,7 +123,7 @@ describe('require', () => {
 })
 
 describe('import.meta', () => {
-  test('tells of the file, as Node does', (t) => {
+  test('reports the file, like Node', (t) => {
     const tree = new PackageTree(t, { 'app/main.js': '' })
     installBoth(tree, 'app')
     installBoth(tree, 'work')
@@ -141,7 +141,7 @@ describe('import.meta', () => {
     assert.equal((loader.metaOf(tree.path('app/x.cjs')) as Meta).url, tree.url('app/x.cjs'))
   })
 
-  test('works for files that are not here, and for no file', (t) => {
+  test('works for missing files, and without a file', (t) => {
     const tree = new PackageTree(t)
     const loader = loaderIn(tree)
     const gone = loader.metaOf(tree.url('gone/main.js')) as Meta
@@ -152,7 +152,7 @@ describe('import.meta', () => {
   })
 })
 
-test('the same function stands for the same file, and says which', (t) => {
+test('the same function stands for the same file, and names it', (t) => {
   const tree = new PackageTree(t)
   const loader = loaderIn(tree)
   const url = tree.url('app/main.js')
@@ -167,7 +167,7 @@ test('the same function stands for the same file, and says which', (t) => {
   assert.equal(loader.metaOf(url), loader.metaOf(url))
 })
 
-test('this package is the one that is running', async (t) => {
+test('this package is the running copy', async (t) => {
   const tree = new PackageTree(t)
   const loader = loaderIn(tree)
   const meta = loader.metaOf(tree.url('app/main.js')) as Meta

@@ -1,6 +1,6 @@
-// What stands for `import()`, `require` and `import.meta` in code that came from somewhere else. It
-// works as in the file that the code comes from, if that is here; packages that are not found there
-// are looked for from the working directory.
+// Stand-ins for `import()`, `require` and `import.meta` in code that came from another process.
+// They work as in the file that the code comes from, if it exists here; packages that are not found
+// there are resolved from the working directory.
 
 import { existsSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
@@ -14,7 +14,7 @@ import type { RuntimeFunction, RuntimeRole } from './policy.js'
 
 type Form = RuntimeRole['kind']
 
-/** How vite writes the path of a file that is outside of its folder. */
+/** How vite writes the path of a file outside its root folder. */
 const VITE_PREFIX = /^\/@fs(?=\/)/
 
 /** Makes the functions; the same one for the same URL. */
@@ -24,7 +24,7 @@ export class RuntimeFunctions {
   readonly #imports = new Map<string, RuntimeFunction>()
   readonly #requires = new Map<string, RuntimeFunction>()
   readonly #metas = new Map<string, object>()
-  /** Where packages were found. */
+  /** The places where packages were found. */
   readonly #found = new Map<string, ModulePlace>()
   readonly #roles = new WeakMap<RuntimeFunction, RuntimeRole>()
 
@@ -33,7 +33,7 @@ export class RuntimeFunctions {
     this.#workerName = workerName
   }
 
-  /** What the function was made for. */
+  /** The role that the function was made for. */
   roleOf(fn: unknown): RuntimeRole | undefined {
     return this.#roles.get(fn as RuntimeFunction)
   }
@@ -117,7 +117,7 @@ export class RuntimeFunctions {
     for (const place of this.#placesFor(specifier, url)) {
       try {
         targetIn(place, specifier, form)
-        // Of packages there are few; other specifiers may be made of anything.
+        // There are few packages; other specifiers may be generated at random.
         if (packageNameOf(specifier) !== undefined) this.#found.set(key, place)
         return place
       } catch (error) {
@@ -127,14 +127,14 @@ export class RuntimeFunctions {
     throw this.#notFound(specifier, url, form, reasons)
   }
 
-  /** A file is only where the code comes from; code without a file has the working directory. */
+  /** A file only says where the code comes from; code without a file uses the working directory. */
   #placesFor(specifier: string, url: string): readonly ModulePlace[] {
     if (!isLocal(specifier) && !specifier.startsWith('#')) return this.#places.around(url)
     const place = pathOf(url) === undefined ? this.#places.cwd() : this.#places.at(url)
     return place === undefined ? [] : [place]
   }
 
-  /** With the code that Node's own error would have: programs look at it. */
+  /** With the code of Node's own error: programs check it. */
   #notFound(specifier: string, url: string, form: Form, reasons: readonly unknown[]): Error {
     const from = url === '' ? '' : ` for ${url}`
     const worker = `worker ${this.#workerName()}`
@@ -153,8 +153,8 @@ function isMissing(error: unknown): boolean {
 }
 
 /**
- * Vite writes the path of a file from its own root, which is a folder above the file that imports,
- * or with a prefix if it is outside.
+ * Vite writes the path of a file relative to its own root, which is a folder above the importing
+ * file, or with a prefix if the file is outside.
  */
 function pathFromVite(specifier: string, urls: readonly string[]): string {
   const path = specifier.replace(VITE_PREFIX, '')
@@ -169,7 +169,7 @@ function pathFromVite(specifier: string, urls: readonly string[]): string {
   return path
 }
 
-/** The URL of this package's own file behind a specifier or path of it. */
+/** The URL of this package's own file for a specifier or path of it. */
 function ownUrlOf(specifier: unknown): string | undefined {
   const entry = typeof specifier === 'string' ? ownEntryOf(specifier) : undefined
   const path = entry === undefined ? undefined : ownPathOf(entry)

@@ -1,5 +1,5 @@
-// Finds the file that a reference names on this machine. What is not there is an error for the
-// user, who can install it: it names the package, the worker, and all places that were tried.
+// Finds the file that a reference names on this machine. A missing file is an error for the user,
+// who can install it: the error names the package, the worker, and all places that were tried.
 
 import { existsSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
@@ -23,7 +23,7 @@ import type { ModulePlace } from './place.js'
 import type { PlaceTable } from './loader.js'
 import type { ExportReference, ModuleReference } from './policy.js'
 
-/** What was found: a URL for `import`, what `require` takes for `require`. */
+/** The result of a search: a URL for `import`, an argument of `require` for `require`. */
 export interface FoundModule {
   readonly place: ModulePlace
   readonly target: string
@@ -41,7 +41,7 @@ export class ModuleSearch {
     this.#workerName = workerName
   }
 
-  /** Throws `DeserializeError` if it is not there. */
+  /** Throws `DeserializeError` if it does not exist. */
   find(module: Exclude<ModuleReference, { kind: 'builtin' }>, form: Form): FoundModule {
     switch (module.kind) {
       case 'own':
@@ -53,7 +53,7 @@ export class ModuleSearch {
     }
   }
 
-  /** What the specifier means in the file at `parent`, or else in the working directory. */
+  /** The target of the specifier in the file at `parent`, or else in the working directory. */
   #findSpecifier(specifier: string, parent: string, form: Form): FoundModule {
     const entry = ownEntryOf(specifier)
     if (entry !== undefined) return this.#findOwn(entry)
@@ -74,10 +74,10 @@ export class ModuleSearch {
     throw this.ownMissing(file)
   }
 
-  /** What is said where this package has no such file. */
+  /** The error if this package has no such file. */
   ownMissing(file: string): DeserializeError {
     const where = `${OWN_NAME} of ${this.#worker()}`
-    return new DeserializeError(`${where} has no file ${file}: is it of the client's version?`)
+    return new DeserializeError(`${where} has no file ${file}: is it the client's version?`)
   }
 
   #findInPackage(
@@ -115,7 +115,7 @@ export class ModuleSearch {
     )
   }
 
-  /** In words, where it was looked for. */
+  /** Where it was looked for, in words. */
   #tried(parent: string): string {
     const cwd = this.#places.cwd().folder
     const place = this.#places.at(parent)
@@ -131,7 +131,7 @@ export class ModuleSearch {
   }
 }
 
-/** Throws Node's own error if it is not there. */
+/** Throws Node's own error if it does not exist. */
 export function targetIn(place: ModulePlace, specifier: string, form: Form): string {
   if (isBuiltin(specifier)) return specifier
   if (form === 'require') {
@@ -139,13 +139,16 @@ export function targetIn(place: ModulePlace, specifier: string, form: Form): str
     return place.require.resolve(requirable(specifier))
   }
   const url = place.locate(specifier)
-  // Only the way to it was followed: the last step may lead nowhere.
+  // Only the steps before the last were resolved: the last one may not exist.
   const path = pathOf(url)
   if (path === undefined || existsSync(path)) return url
   throw missing(path, 'ERR_MODULE_NOT_FOUND')
 }
 
-/** `require` is not asked for what is missing: Node 20 would remember that when it is installed. */
+/**
+ * `require` is not called for missing files: Node 20 would remember that they are missing after
+ * they are installed.
+ */
 function isSurelyMissing(specifier: string, folder: string): boolean {
   const name = isLocal(specifier) ? undefined : packageNameOf(specifier)
   if (name === undefined || findPackageFolder(name, folder) !== undefined) return false
@@ -158,12 +161,12 @@ function missing(what: string, code: string): Error {
   return Object.assign(new Error(`Cannot find module '${what}'`), { code })
 }
 
-/** `require` knows no URLs. */
+/** `require` does not accept URLs. */
 function requirable(specifier: string): string {
   return specifier.startsWith('file:') ? (pathOf(specifier) ?? specifier) : specifier
 }
 
-/** What Node said, where that is more than that it is not there. */
+/** Node's message, if it says more than that the module is missing. */
 function detailOf(reasons: readonly unknown[]): string {
   const said = reasons.find((reason) => {
     const code = (reason as { readonly code?: unknown } | undefined)?.code

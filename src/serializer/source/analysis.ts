@@ -1,5 +1,5 @@
-// What the text of a program says about its functions and variables. Text in, facts out: nothing
-// here knows a value or asks V8.
+// Facts about the functions and variables of a program, from its text. Text in, facts out: nothing
+// here handles values or asks V8.
 
 import { VariableChanges } from './changes.js'
 import { type ExportTarget, isRequire } from './initializer.js'
@@ -11,10 +11,10 @@ import { siteOf } from './site.js'
 import type { Binding, Changes, FunctionSite, RuntimeName } from './sites.js'
 import { bindingOf, isNeverAssigned, type RootFacts } from './variables.js'
 
-// What a script does to what the variables at its top hold. Few ask for it, so that it is found out
-// by a walk of its own, when it is asked for.
+// How a script changes the values of the variables at its top. Few callers need this, so that a
+// separate walk finds it on request.
 
-/** By the name of the variable; those of which nothing is to be said are left out. */
+/** By the name of the variable; those without changes are left out. */
 function changesIn(
   source: string,
   isModule: boolean,
@@ -52,8 +52,8 @@ function changesOf(variable: Variable, lines: LineIndex): Changes | undefined {
 /** A script that was read as a whole. */
 export interface ScriptAnalysis {
   /**
-   * The function that V8 places at this offset and that has this text, or undefined if there is
-   * none: then the script is another one. The same object at each call.
+   * The function at V8's offset with this text, or undefined if there is none: then the script is
+   * another one. The same object at each call.
    */
   siteAt(offset: number, text: string): FunctionSite | undefined
   /** The offset of a line and column, both from 0, as V8 counts lines. */
@@ -63,33 +63,33 @@ export interface ScriptAnalysis {
   /** The variables that the script imports, and those that hold modules as a whole. */
   imports(): readonly Binding[]
   /**
-   * A function without parameters that makes what a constant at the top of the script holds;
-   * undefined where that cannot be told (remaking.ts). The same object at each call.
+   * A function without parameters that creates the value of a constant at the top of the script;
+   * undefined if that is not certain (remaking.ts). The same object at each call.
    */
   remakingSite(name: string): FunctionSite | undefined
-  /** What the script does to what a variable at its top holds; undefined if nothing. */
+  /** How the script changes the value of a variable at its top; undefined if it does not. */
   changesOf(name: string): Changes | undefined
-  /** What else is known of the expression, where `remakingSite` gives one. */
+  /** Further facts about the expression, if `remakingSite` finds one. */
   initializerOf(name: string): Pick<Initializer, 'shape' | 'needs'> | undefined
   /**
-   * What a module exports, but for `export *`. The local name `*default*` stands for the value of
-   * `export default` without a name, which is no variable. Empty for a CommonJS file.
+   * The exports of a module, except `export *`. The local name `*default*` stands for the value of
+   * `export default` without a name, which is not a variable. Empty for a CommonJS file.
    */
   exportsOf(): ReadonlyMap<string, ExportTarget>
   /**
    * The name of the variable behind an export of a CommonJS file, or of a module that a loader has
-   * put into a function; `b.c` for the export `c` of the module that `b` holds. Undefined if it is
-   * not certain.
+   * wrapped in a function; `b.c` for the export `c` of the module that `b` holds. Undefined if it
+   * is not certain.
    */
   exportedBy(name: string): string | undefined
-  /** The specifiers of `export * from '…'`, and of what compilers make of it. */
+  /** The specifiers of `export * from '…'`, and of its compiled forms. */
   readonly starExports: readonly string[]
 }
 
 /**
- * Reads a module, or else a CommonJS file: the body of a function that is given `exports`,
- * `require`, `module`, `__filename` and `__dirname`. A script that is one single function and
- * nothing else is what `new Function` and loaders make: of a loader's, the variables at the top
+ * Reads a module, or else a CommonJS file: the body of a function with the parameters `exports`,
+ * `require`, `module`, `__filename` and `__dirname`. A script that consists of a single function
+ * comes from `new Function` or a loader: for a loader, the variables at the top of the function
  * count as the script's. Undefined if the text cannot be parsed.
  */
 export function analyzeScript(source: string, isModule: boolean): ScriptAnalysis | undefined {
@@ -98,10 +98,9 @@ export function analyzeScript(source: string, isModule: boolean): ScriptAnalysis
 }
 
 /**
- * Reads a function whose script is not to be had: free names have no binding, and those that the
- * function assigns are cells. `isStrict` says whether the function is strict; if that is not
- * known, it counts as strict wherever its text can be. Undefined if the text is not that of a
- * function.
+ * Reads a function whose script is not available: free names have no binding, and those that the
+ * function assigns are cells. `isStrict` says whether the function is strict; if that is not known,
+ * it counts as strict wherever its text can be. Undefined if the text is not that of a function.
  */
 export function analyzeText(text: string, isStrict?: boolean): FunctionSite | undefined {
   const isStrictText = isStrict ?? parseFunctionText(text, true) !== undefined
@@ -233,10 +232,10 @@ class Analysis implements ScriptAnalysis {
 }
 
 const BEFORE_INITIALIZER = '()=>('
-/** Something may stand behind a comment. */
+/** A comment may precede the end. */
 const AFTER_INITIALIZER = '\n)'
 
-/** What loaders give to a module under these names. */
+/** The names under which loaders pass these to a module. */
 const LOADER_NAMES: ReadonlyMap<string, RuntimeName['kind']> = new Map([
   ['__vite_ssr_dynamic_import__', 'import'],
   ['__vite_ssr_import_meta__', 'meta'],

@@ -18,7 +18,7 @@ function factsOf(source: string, isModule = false): string {
   return isConstant ? 'constant' : 'variable'
 }
 
-test('what nobody assigns is constant', () => {
+test('a variable that is never assigned is constant', () => {
   for (const source of [
     'const x = 1; f(() => x)',
     'let x = 1; f(() => x)',
@@ -63,7 +63,7 @@ test('what nobody assigns is constant', () => {
   }
 })
 
-test('what is assigned where it is declared is a variable, but no cell', () => {
+test('a variable assigned only where it is declared is not a cell', () => {
   for (const source of [
     'let x; x = 1; f(() => x)',
     'let x = 1; x += 1; f(() => x)',
@@ -106,7 +106,7 @@ test('what is assigned where it is declared is a variable, but no cell', () => {
   assert.equal(factsOf('let x = 1; (0, eval)(y); eval?.(y); f(() => x)'), 'constant')
 })
 
-test('what a function inside assigns is a cell', () => {
+test('a variable assigned by an inner function is a cell', () => {
   for (const source of [
     'let x = 1; function g() { x = 2 } f(() => x)',
     'let x = 1; const g = () => { x++ }; f(() => x)',
@@ -141,7 +141,7 @@ test('the value of a function expression or class under its own name is constant
   }
 })
 
-test('declarations of each kind are told apart', () => {
+test('declarations of each kind are distinguished', () => {
   const kinds = (
     [
       ['import * as x from "x"; f(() => x)', true],
@@ -163,7 +163,7 @@ test('declarations of each kind are told apart', () => {
   assert.equal(siteIn('f(() => module)', '() => module', true).freeNames[0]?.binding, undefined)
 })
 
-test('what stands at the top is there once, what a call or a loop declares is not', () => {
+test('variables at the top exist once; those of a call or a loop do not', () => {
   assert.equal(captured('let x; f(() => x)').isOnce, true)
   assert.equal(captured('let x; f(() => x)', true).isOnce, true)
   assert.equal(captured('if (1) { var x; } f(() => x)').isOnce, true)
@@ -184,7 +184,7 @@ test('the arguments of a surrounding function are a variable of it', () => {
   assert.equal(inModule.freeNames[0]?.binding, undefined)
 })
 
-test('initializers that cannot be undefined are known', () => {
+test('initializers that cannot be undefined are recognized', () => {
   const isNever = (init: string): boolean =>
     captured(`const x = ${init}; f(() => x)`).isNeverUndefined
   for (const init of [
@@ -235,7 +235,7 @@ test('initializers that cannot be undefined are known', () => {
   assert.equal(captured('class x {} f(() => x)').isNeverUndefined, true)
 })
 
-test('import declarations say where a value comes from', () => {
+test('import declarations show the source of a value', () => {
   const originOf = (clause: string): unknown =>
     captured(`import ${clause} from 'lib/a.js'; f(() => x)`, true).origin
   const from = { specifier: 'lib/a.js', form: 'import' }
@@ -253,7 +253,7 @@ test('import declarations say where a value comes from', () => {
   assert.equal(json.origin, undefined)
 })
 
-test('constants from require say where their value comes from', () => {
+test('constants from require show the source of their value', () => {
   const originOf = (declaration: string): unknown => captured(`${declaration}; f(() => x)`).origin
   const from = { specifier: 'a', form: 'require' }
   assert.deepEqual(originOf("const x = require('a')"), { ...from, path: [] })
@@ -290,7 +290,7 @@ test('constants from require say where their value comes from', () => {
   )
 })
 
-test('a module can make its require, and await an import', () => {
+test('a module can create its require, and await an import', () => {
   const made = (text: string): unknown => captured(`${text}; f(() => x)`, true).origin
   const expected = { specifier: 'a', form: 'require', path: ['x'] }
   const use = "const { x } = require('a')"
@@ -325,7 +325,7 @@ test('a module can make its require, and await an import', () => {
   assert.equal(made("const x = await import('a', { with: { type: 'json' } })"), undefined)
 })
 
-test('what compilers make of imports is known to hold a module', () => {
+test('compiled imports are recognized as holding a module', () => {
   for (const init of [
     "require('a')",
     "__importStar(require('a'))",
@@ -354,7 +354,7 @@ const f = () => __vite_ssr_import_0__.a + count++ + require('b') + __filename;
 const g = () => [__vite_ssr_import_meta__.url, __vite_ssr_dynamic_import__('c'), (0, __vite_ssr_import_0__.h)()];
 }}`
 
-test('the one function that a loader makes of a module counts as the module', () => {
+test('a single function that a loader makes of a module counts as the module', () => {
   const text = "() => __vite_ssr_import_0__.a + count++ + require('b') + __filename"
   const [imported, count, require, filename] = siteIn(LOADED, text, false).freeNames
   assert.equal(imported?.binding?.isModuleObject, true)
@@ -369,7 +369,7 @@ test('the one function that a loader makes of a module counts as the module', ()
   assert.equal(analysisOf(unknown, false).binding('count'), undefined)
 })
 
-test('the one function that a file consists of and calls counts as the file', () => {
+test('a single function that a file consists of and calls counts as the file', () => {
   const isOnce = (source: string): boolean => captured(source).isOnce
   for (const source of [
     '(() => { const x = 1; f(() => x) })()',
@@ -418,7 +418,7 @@ function compiled(module: ts.ModuleKind, importHelpers: boolean): string {
   return ts.transpileModule(PRIVATES, options).outputText
 }
 
-test("what TypeScript puts in a private name's place is known", () => {
+test("TypeScript's stand-ins for private names are recognized", () => {
   for (const importHelpers of [false, true]) {
     const texts = [
       { text: compiled(ts.ModuleKind.CommonJS, importHelpers), isModule: false },
@@ -434,7 +434,7 @@ test("what TypeScript puts in a private name's place is known", () => {
   }
 })
 
-test("what other compilers put in a private name's place is known", () => {
+test("other compilers' stand-ins for private names are recognized", () => {
   const use =
     '{ __privateGet(this, x); __privateSet2(this, x, 1); __privateIn(x, o); __privateWrapper(this, x)._++ }'
   const isStore = (source: string): boolean | undefined =>
@@ -471,7 +471,7 @@ test("what other compilers put in a private name's place is known", () => {
   }
 })
 
-test('a witness is a constant beside the variable that nothing else holds', () => {
+test('a witness is a constant beside the variable with an object that nothing else holds', () => {
   const witnessOf = (within: string, isModule = true): string | undefined =>
     captured(`function g() { ${within}; f(() => x) }`, isModule).witness
   for (const fresh of [

@@ -59,17 +59,17 @@ const UNCHANGED: readonly string[] = [
   'const x = z.object(); const task = (v) => help(x, v)',
 ]
 
-test('what changes what a variable holds, and what another holds that has it, is found', () => {
+test('changes to the value of a variable, also through another variable, are found', () => {
   for (const [line, text] of CHANGED) {
     assert.equal(changesIn(text)?.own?.line, line, text)
   }
 })
 
-test('what only uses it, keeps it, or changes something around it does not', () => {
+test('uses that only read it, keep it, or change something around it are not changes', () => {
   for (const text of UNCHANGED) assert.equal(changesIn(text)?.own, undefined, text)
 })
 
-test('a level says how deep the change goes', () => {
+test('a level gives the depth of the change', () => {
   const levelOf = (text: string): number | undefined => changesIn(text)?.own?.level
   assert.equal(levelOf('const x = {}; x.y = 1'), 0)
   assert.equal(levelOf('const x = {}; x.a.b.c = 1; x.y = 1'), 2)
@@ -77,7 +77,7 @@ test('a level says how deep the change goes', () => {
   assert.equal(levelOf('const x = {}; const all = [x]; all[0].b = 1'), 0)
 })
 
-test('functions of other modules that are given it are named, and what those here do to theirs', () => {
+test('functions of other modules that receive it are named, and the effects of those here are known', () => {
   const origin = { specifier: './help.js', form: 'import', path: ['help'] }
   const given = changesIn('const x = z.object()\nconst y = { x }\nconst r = help(1, y)')
   assert.deepEqual(given?.givenTo, [

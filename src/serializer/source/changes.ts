@@ -1,11 +1,12 @@
-// What a script may do to the objects that its variables hold: a change, in place, of anything that
-// can be reached from there. A use of a name is followed outwards, through whatever has the value
-// or a part of it, to where that is changed, given to a function, or gets another name. Once all of
-// a script has been seen, what is known of one name holds for those that had the value before.
+// Changes that a script may make, in place, to the objects that its variables hold, and to anything
+// reachable from there. A use of a name is followed outwards, through each expression that has the
+// value or a part of it, to where the value is changed, passed to a function, or assigned to
+// another name. Once the whole script has been seen, facts about one name apply to the names that
+// had the value before.
 //
-// A level says what is changed: 0 the object that the variable holds, 1 what its properties or
-// elements hold, and so on. A distance says where a value is seen from another: 1, the other is an
-// array or object with the value in it; -1, the other is a part of the value.
+// A level says which object is changed: 0 the object that the variable holds, 1 the values of its
+// properties or elements, and so on. A distance relates two values: 1, the other is an array or
+// object that contains the value; -1, the other is a part of the value.
 
 import type * as acorn from 'acorn'
 import { type ForeignCall, type Held, namesIn, type Scope, Variable } from './scope.js'
@@ -13,20 +14,20 @@ import { calleeName } from './initializer.js'
 import { isPackage, isSteady, rootNameOf, STEADY_GLOBALS } from './remaking.js'
 import { isFunction, staticName, type FunctionNode, type Node } from './parse.js'
 
-/** Functions and methods that are called for what they do elsewhere: nothing here changes. */
+/** Functions and methods that are called for effects elsewhere: they change nothing here. */
 const HARMLESS: RegExp = new RegExp(
   '^(?:trace|debug|info|warn|error|fatal|log|silly|verbose|http|flush|test|submit|map|child|' +
     '(?:safe)?parse(?:Async)?|(?:validate|assert|check|is)[a-z]*)$',
   'i',
 )
 
-/** Methods that change what they are called on, also where their result is used. */
+/** Methods that change the object that they are called on, even where their result is used. */
 const CHANGING: RegExp = new RegExp(
   '^(?:push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin|clear|delete|append|use|' +
     'register|configure|(?:set|add|remove|enable|disable)(?:[A-Z]\\w*)?)$',
 )
 
-/** The same for functions of the language that are given the object. */
+/** The same for functions of the language that take the object as an argument. */
 const CHANGING_STATIC = /^(?:assign|define|setPrototypeOf|set$|delete)/
 
 /** Where a name is used. */
@@ -37,20 +38,20 @@ interface Use {
   readonly ancestors: readonly Node[]
 }
 
-/** What has the value, or a part of it, where the reader is. */
+/** The expression that has the value, or a part of it, at this point of the walk. */
 interface Reached {
   readonly node: Node
   readonly distance: number
-  /** It is, or has, a function that returns it, or what a function returned. */
+  /** It is, or has, a function that returns it, or the result of a function. */
   readonly isReturned?: boolean
-  /** It is what a function made of it, which may be something else. */
+  /** It is the result of a function, which may be another value. */
   readonly isResult?: boolean
 }
 
-/** A change on so deep a level counts as one on this. */
+/** Deeper changes count as changes on this level. */
 const MAX_LEVEL = 4
 
-/** A value is given to a function of the same script. */
+/** A value is passed to a function of the same script. */
 interface Given extends Held {
   readonly fn: Variable
   readonly index: number
@@ -59,16 +60,16 @@ interface Given extends Held {
   readonly isSuspect: boolean
 }
 
-/** Collects what one walk over a script shows. */
+/** Collects the facts during one walk over a script. */
 export class VariableChanges {
-  /** By the variable that got the value later: those that have it, too. */
+  /** By the variable that got the value later: the variables that share it. */
   readonly #held = new Map<Variable, Held[]>()
   readonly #given: Given[] = []
   readonly #changed: Variable[] = []
   readonly #foreign: (readonly [Variable, ForeignCall])[] = []
   readonly #functions: Variable[] = []
 
-  /** A function that goes by the name of a variable, with the scope of its parameters. */
+  /** A function that has the name of a variable, with the scope of its parameters. */
   declare(fn: Variable, { params }: FunctionNode, scope: Scope): void {
     fn.parameters = params.map((each) => parameterOf(each, scope))
     this.#functions.push(fn)
@@ -79,7 +80,7 @@ export class VariableChanges {
     const whole = rootIn(node, scope)
     const member = whole && exportOf(whole, firstMemberOf(node))
     const depth = depthOf(node)
-    // `exports.a = …` is how a variable begins.
+    // `exports.a = …` initialises a variable.
     if (whole?.kind === 'wrapper' && depth === 1) return
     if (member !== undefined) this.#change(member, Math.max(0, depth - 2), node.start)
     else if (whole !== undefined) this.#change(whole, depth - 1, node.start)
@@ -103,12 +104,15 @@ export class VariableChanges {
       reached = parent && this.#pass(parent, reached, index, use)
       if (reached === undefined) return
       if (parent?.type !== 'ReturnStatement') continue
-      // Whoever calls the function has what it returns.
+      // The caller of the function has its result.
       while (index > 0 && !isReturning(ancestors[index - 1])) index -= 1
     }
   }
 
-  /** All has been seen: what is changed by one name is changed for those that had it before. */
+  /**
+   * Everything has been seen: a change through one name applies to the names that had the value
+   * before.
+   */
   finish(): void {
     for (const { variable, fn, index, at, isSuspect, distance } of this.#given) {
       const parameters = fn.isAssigned ? undefined : fn.parameters
@@ -147,7 +151,7 @@ export class VariableChanges {
     this.#changed.push(variable)
   }
 
-  /** What is around the value and may have it, too. Notes who else gets it. */
+  /** The surrounding expression that may have the value as well. Notes where else it goes. */
   #pass(parent: Node, reached: Reached, index: number, use: Use): Reached | undefined {
     const { node, distance } = reached
     const around = { ...reached, node: parent }
@@ -234,7 +238,7 @@ export class VariableChanges {
       return result
     }
     if (callee.type === 'MemberExpression' && !isOfModule(callee, target)) {
-      // An object may keep what its methods are given.
+      // An object may keep the arguments of its methods.
       if (target !== undefined) this.hold(target, { variable, distance: distance + 1 })
       return result
     }
@@ -273,7 +277,7 @@ export class VariableChanges {
     }
   }
 
-  /** Whatever has the first variable's value has that of the other in it. */
+  /** Any value of the first variable contains the value of the other. */
   hold(holder: Variable, held: Held): void {
     if (holder === held.variable) return
     const known = this.#held.get(holder)
@@ -282,7 +286,7 @@ export class VariableChanges {
   }
 }
 
-/** The variables of a parameter, and how far from them is what the function is given. */
+/** The variables of a parameter, and their distances from the argument. */
 function parameterOf(pattern: Node, scope: Scope): readonly Held[] {
   const inner = pattern.type === 'AssignmentPattern' ? pattern.left : pattern
   const isRest = inner.type === 'RestElement' && inner.argument.type === 'Identifier'
@@ -322,12 +326,12 @@ function rootIn(node: Node, scope: Scope): Variable | undefined {
   return name === undefined ? undefined : scope.find(name)
 }
 
-/** The level of what a function gets and may change. */
+/** The level at which a function may change its argument. */
 function levelAt(distance: number): number {
   return Math.max(0, -distance)
 }
 
-/** How many properties are in `a.b.c`. */
+/** The number of properties in `a.b.c`. */
 function depthOf(node: Node): number {
   return node.type === 'MemberExpression' ? 1 + depthOf(node.object) : 0
 }
@@ -336,12 +340,12 @@ function isReturning(node: Node | undefined): boolean {
   return node !== undefined && isFunction(node)
 }
 
-/** Whether functions of a global do nothing to what they are given, but for `CHANGING_STATIC`. */
+/** Whether functions of a global leave their arguments unchanged, except `CHANGING_STATIC`. */
 function isOfLanguage(name: string = ''): boolean {
   return STEADY_GLOBALS.has(name) || ['Reflect', 'Promise', 'console'].includes(name)
 }
 
-/** Whether a call stands there for what it does, and nobody looks at what it returns. */
+/** Whether a call is made for its effects, and its result is unused. */
 function isUnused(ancestors: readonly Node[], index: number): boolean {
   let value = ancestors[index]
   for (let at = index - 1; at >= 0; at -= 1) {

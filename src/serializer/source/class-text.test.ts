@@ -8,7 +8,7 @@ function codeOfClass(text: string, before = ''): ReturnType<typeof siteIn>['code
   return site.code
 }
 
-test('a class keeps what makes instances and loses what was done once', () => {
+test('a class keeps the parts that make instances and loses the static parts', () => {
   const text = `class A {
   a = 1
   static b = effect();
@@ -47,7 +47,7 @@ test('a class keeps what makes instances and loses what was done once', () => {
   assert.deepEqual([A.e(), A.f, A.callG()], ['e', 'f', 'g'])
 })
 
-test('what a class extends is given under another name', () => {
+test('the parent of a class is passed in under another name', () => {
   const text = `class A extends (
     effect(), Base
   ) { m() { return super.m() + Parent } constructor() { super(1) } }`
@@ -75,7 +75,7 @@ test('what a class extends is given under another name', () => {
   assert.equal(site.classSite.extendsNull, false)
 })
 
-test('what a class extends may have been awaited', () => {
+test('the parent of a class may contain await', () => {
   const parent = "(await import('a')).B"
   const text = `class A extends ${parent} {\n a = 1 }`
   const site = siteIn(text, text)
@@ -134,7 +134,7 @@ test('private static fields are handed out when the class is defined', () => {
   assert.equal(fields.get('#c')?.get(), 6)
 })
 
-test('computed names may use constants, which are needed at once', () => {
+test('computed names may use constants, which are needed immediately', () => {
   const text = `class {
     [key]() { return later }
     [\`\${key}2\`] = 1;
@@ -176,7 +176,7 @@ test('computed names that may change are an obstacle', () => {
   assert.deepEqual(lines('class A { [`${{}.a = 1}`]() {} }'), [['class definition', 1]])
 })
 
-test('the name of a class means the class itself inside of it', () => {
+test('the name of a class means the class itself inside it', () => {
   const text = 'class A { m() { return A } static n = A }'
   const site = siteIn(`${text}; A = 1`, text)
   assert.deepEqual(site.freeNames, [])
@@ -184,7 +184,7 @@ test('the name of a class means the class itself inside of it', () => {
   assert.equal(new A().m(), A)
 })
 
-test('classes inside of a function stay whole', () => {
+test('classes inside a function stay unchanged', () => {
   const text = `() => class A extends B { static a = x; static { f() } static #b = 1; [g()]() {} }`
   const site = siteIn(`const x = 1; const fn = ${text}`, text)
   assert.deepEqual(site.obstacles, [])
@@ -196,7 +196,7 @@ test('classes inside of a function stay whole', () => {
   )
 })
 
-test('variables that closures change are cells inside of classes, too', () => {
+test('variables that closures change are cells inside classes, too', () => {
   const text = 'class A { a = x++; m() { return { x } } }'
   const site = siteIn(`let x = 1; ${text}`, text)
   assert.equal(site.code.expression, 'class A { a = x.v++; m() { return { x: x.v } } }')

@@ -1,5 +1,4 @@
-// A class without its surroundings: its static parts travel as values, and what it extends is
-// given.
+// A class without its surroundings: its static parts travel as values, and its parent is passed in.
 
 import type * as acorn from 'acorn'
 import {
@@ -22,7 +21,7 @@ import type {
 
 // Changes to a text at the positions of nodes.
 
-/** Replaces what stands between two offsets; equal ones insert. */
+/** Replaces the text between two offsets; equal offsets insert. */
 export interface Edit {
   readonly start: number
   readonly end: number
@@ -31,7 +30,7 @@ export interface Edit {
 
 /**
  * The part of a text between two offsets, with edits; those at the same place in their order. A
- * space keeps words apart that would become one: `extends(0, f)(A)` becomes `extends Parent`.
+ * space separates words that would join otherwise: `extends(0, f)(A)` becomes `extends Parent`.
  */
 function applyEdits(
   source: string,
@@ -66,8 +65,8 @@ function blank(text: string): string {
 }
 
 /**
- * A text in the place of another: as long as that, if it is not longer itself, with its line
- * ends.
+ * A text in the place of another: padded to the same length, unless it is longer itself, with its
+ * line ends.
  */
 export function inPlaceOf(original: string, text: string): string {
   const rest = blank(original)
@@ -75,9 +74,9 @@ export function inPlaceOf(original: string, text: string): string {
   return text + rest.slice(Math.min(text.length, columns))
 }
 
-// Names for what a text is given.
+// Names for the values that a text receives.
 
-/** A name that is nowhere in a text, nor an escaped form of it. */
+/** A name that does not occur in a text, nor an escaped form of it. */
 function unusedName(wish: string, source: string): string {
   const plain = source.includes('\\u') ? source.replaceAll(ESCAPE, unescaped) : source
   let name = wish
@@ -92,7 +91,7 @@ function unescaped(escape: string, ...digits: readonly unknown[]): string {
   return code > 0x10_ff_ff ? escape : String.fromCodePoint(code)
 }
 
-/** What the text of a class says about the class. */
+/** The facts about a class that its text states. */
 export function classSiteOf(node: ClassNode, source: string): ClassSite {
   const instancePrivates: string[] = []
   const staticPrivates: string[] = []
@@ -111,13 +110,13 @@ export function classSiteOf(node: ClassNode, source: string): ClassSite {
   }
 }
 
-/** A member whose name is computed, and where that is. */
+/** A member whose name is computed, and its position. */
 interface NamedMember {
   readonly member: ComputedMember
   readonly node: acorn.MethodDefinition
 }
 
-/** Methods and accessors with computed names that are neither literals nor symbols of all. */
+/** Methods and accessors with computed names, except literals and well-known symbols. */
 export function computedMembersOf(node: ClassNode, source: string): readonly NamedMember[] {
   const found: NamedMember[] = []
   const name = unusedName('member', source)
@@ -132,7 +131,7 @@ export function computedMembersOf(node: ClassNode, source: string): readonly Nam
   return found
 }
 
-/** `static` and what stands between it and the member itself. */
+/** `static` and the text between it and the member itself. */
 const STATIC = /^static(?:\s|\/\*[^]*?\*\/|\/\/[^\n\r\u2028\u2029]*)*/
 
 function isPlainName(key: Node): boolean {
@@ -149,10 +148,7 @@ function extendsNull({ superClass }: ClassNode): boolean {
   return superClass?.type === 'Literal' && superClass.value === null
 }
 
-/**
- * Takes static fields and blocks out of the text. A semicolon keeps what stands around them
- * apart.
- */
+/** Removes static fields and blocks from the text. A semicolon separates the text around them. */
 function staticEdits(node: ClassNode, source: string): readonly Edit[] {
   const edits: Edit[] = []
   for (const member of node.body.body) {
@@ -170,7 +166,7 @@ function staticEdits(node: ClassNode, source: string): readonly Edit[] {
   return edits
 }
 
-/** Gives the class what it extends under another name. */
+/** Gives the class its parent under another name. */
 function parentEdit(superClass: acorn.Expression, name: string, source: string): Edit {
   const { start, end } = superClass
   return { start, end, text: inPlaceOf(source.slice(start, end), name) }
@@ -185,7 +181,7 @@ function adoptEdit(node: ClassNode, fields: readonly string[], adopt: string): E
   return { start: end, end, text: `;static{${calls.join(';')}}` }
 }
 
-/** Takes the name away from a function that is known by a variable around it. */
+/** Removes the name of a function that is known by a variable around it. */
 function namelessEdit(id: acorn.Identifier, source: string): Edit {
   return { start: id.start, end: id.end, text: blank(source.slice(id.start, id.end)) }
 }
@@ -227,16 +223,16 @@ export function isPure(node: Node, isConstant: (name: string) => boolean): boole
   }
 }
 
-/** `Symbol.for`, which gives the same symbol each time. */
+/** `Symbol.for`, which returns the same symbol each time. */
 function isSymbolFor(callee: Node): boolean {
   if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return false
   return callee.object.name === 'Symbol' && staticName(callee.property, callee.computed) === 'for'
 }
 
-// How the use of a captured variable is written when the variable is a cell, has another name, or
-// cannot be assigned: each place where a name can stand has its own way.
+// How the use of a captured variable is rewritten if the variable is a cell, has another name, or
+// cannot be assigned: each syntactic position needs a form of its own.
 
-/** What a use becomes; nothing if it can stay as it is. */
+/** The replacement for a use; nothing if it can stay as it is. */
 function editsOf(use: Use, code: CodeName, isStrict: boolean): readonly Edit[] {
   const { name, free } = code
   const isFixedWrite = use.access !== 'read' && !code.isCell && free.binding !== undefined
@@ -271,12 +267,12 @@ function replace({ node, parent, around }: Use, text: string): Edit {
   return { start, end, text: isShort ? `${node.name}: ${text}` : text }
 }
 
-/** What begins with `(` would be a call of what stands on the line before. */
+/** A line that begins with `(` would call the expression of the line before. */
 function atStart({ isAtStatement }: Use, text: string): string {
   return isAtStatement ? `;${text}` : text
 }
 
-/** Reads like the variable, and throws what a constant throws when it is assigned. */
+/** Reads like the variable, and throws the error of a constant on assignment. */
 function constantTarget(name: string, isSilent: boolean): string {
   const body = isSilent ? '' : 'const c=0;c=_'
   return `({get v(){return ${name}},set v(_){${body}}}).v`
@@ -298,7 +294,7 @@ function assignedWith(node: acorn.Identifier, parent: Node | undefined): Node | 
   if (parent?.type !== 'AssignmentExpression' && parent?.type !== 'AssignmentPattern') {
     return undefined
   }
-  // `(x) = () => {}` names nothing.
+  // `(x) = () => {}` does not name the function.
   const isDirect = parent.left === node && parent.start === node.start
   const isNaming =
     parent.type === 'AssignmentPattern' || ['=', '||=', '&&=', '??='].includes(parent.operator)
@@ -311,9 +307,9 @@ function isAnonymous(node: Node): boolean {
 }
 
 // Writes the text of a function so that it can be evaluated elsewhere: everything that it uses of
-// its surroundings gets a name under which it is given.
+// its surroundings gets a name under which it is passed in.
 
-/** What code is made of. */
+/** The parts from which code is made. */
 export interface CodeParts {
   readonly parsed: ParsedText
   readonly uses: SiteUses
@@ -322,10 +318,10 @@ export interface CodeParts {
   readonly runtimeKinds: ReadonlyMap<string, RuntimeName['kind']>
   readonly isCell: (free: FreeName) => boolean
   readonly isStrict: boolean
-  /** The name of the function, if it must not be known by it. */
+  /** The name of the function, if it has to be removed. */
   readonly lostName: Parameters<typeof namelessEdit>[0] | undefined
   readonly exposesItself: boolean
-  /** Gives members of a class their names by captured values. */
+  /** Passes computed names of class members in as captured values. */
   readonly memberEdits: readonly Edit[]
   /** Where the text begins in its script. */
   readonly line: number
@@ -381,7 +377,7 @@ function nameEdits({ uses, isStrict }: CodeParts, names: readonly CodeName[]): r
   )
 }
 
-/** Replaces `import(…)` and `import.meta` by names that are as long as they are. */
+/** Replaces `import(…)` and `import.meta` with names of the same length. */
 function runtimeEdits(parts: CodeParts, runtime: RuntimeName[]): readonly Edit[] {
   const { uses, parsed, freeNames, runtimeKinds } = parts
   const edits: Edit[] = []
@@ -404,8 +400,8 @@ function runtimeEdits(parts: CodeParts, runtime: RuntimeName[]): readonly Edit[]
 }
 
 /**
- * At the top of a module `this` is undefined; elsewhere it is an obstacle, unless nobody looks at
- * it.
+ * At the top of a module `this` is undefined; elsewhere it is an obstacle, unless its value is
+ * unused.
  */
 function thisEdits({ outerThis, unusedThis }: SiteUses): readonly Edit[] {
   return outerThis.map(({ node, isAtStatement }) => {

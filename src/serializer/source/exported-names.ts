@@ -1,5 +1,5 @@
-// What a CommonJS file exports, and what a module does that a loader has put into a function: which
-// variable, or which expression, stands behind a name. Compilers write it in several ways:
+// The exports of a CommonJS file, and of a module that a loader has wrapped in a function: the
+// variable or expression behind each name. Compilers write exports in several ways:
 //
 //   exports.a = b                      the variable b
 //   const a = exports.a = f()          the variable a
@@ -14,7 +14,7 @@ import { calleeName, moduleValueOf } from './initializer.js'
 import type { Scope, Variable } from './scope.js'
 import { isFunction, staticName, statementsOf, type Node } from './parse.js'
 
-/** Called with an expression that is all there is of an export. */
+/** Called with an expression that is the only value of an export. */
 type OnExpression = (variable: Variable, value: Node, exports: Variable) => void
 
 /** Everything that another module exports: `__exportStar(require('x'), exports)`. */
@@ -22,11 +22,11 @@ const STAR = /^__(?:exportStar|reExport|vite_ssr_exportAll__)\d*$/
 
 const EXPORTER = /^__(?:export|defProp|(?:vite_ssr|vi)_exportName__)\d*$|^defineProperty$/
 
-/** Collects them. */
+/** Collects the exports. */
 export class ExportedNames {
   /** Exported name to local name. */
   readonly byName: Map<string, string> = new Map()
-  /** Specifiers of modules of which all is exported. */
+  /** Specifiers of modules whose exports are all exported again. */
   readonly stars: string[] = []
   readonly #onExpression: OnExpression
 
@@ -99,7 +99,7 @@ export class ExportedNames {
   }
 }
 
-/** What `a = b = value` assigns. */
+/** The value that `a = b = value` assigns. */
 export function assignedValue(node: Node): Node {
   return node.type === 'AssignmentExpression' && node.operator === '='
     ? assignedValue(node.right)

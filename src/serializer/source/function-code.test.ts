@@ -54,7 +54,7 @@ test('a variable that closures change is read and written as a property', () => 
   for (const [text, expected] of cases) assert.equal(celled(text), expected)
 })
 
-test('a name that means something else stays as it is', () => {
+test('a name with another meaning stays as it is', () => {
   for (const text of [
     'x => x',
     '({ x }) => x',
@@ -163,7 +163,7 @@ test('functions keep the name of the variable that they are assigned to', () => 
   assert.equal(evaluate(site.code, { ['__proto__']: { v: undefined } })(), '__proto__')
 })
 
-test('a call of a changing variable has no `this`, and begins no line that goes on', () => {
+test('a call of a changing variable has no `this`, and does not continue the line before', () => {
   const text = `() => {
     const a = []
     x()
@@ -187,7 +187,7 @@ test('a call of a changing variable has no `this`, and begins no line that goes 
   assert.deepEqual(seen, Array(6).fill(undefined))
 })
 
-test('to assign a constant throws as it does in its place', () => {
+test('assigning a constant throws as in its original place', () => {
   const source = `import { i } from 'a'
     const c = 1
     class K { m() { K = 2 } }
@@ -289,14 +289,14 @@ test('methods and accessors become the member m of an object', () => {
   assert.throws(() => Reflect.construct(method, []) as unknown, TypeError)
 })
 
-test('names of methods and getters are not used for what they capture', () => {
+test('names of methods and getters are not used for their captures', () => {
   const source = 'const size = 3; const o = { get size() { return size } }'
   const site = siteIn(source, 'get size() { return size }')
   assert.equal(site.code.form, 'getter')
   assert.equal(evaluate(site.code, { size: 3 })(), 3)
 })
 
-test('import and import.meta become names that are as long', () => {
+test('import and import.meta become names of the same length', () => {
   const text = "async () => [await import('a'), import.meta.url, import (b, { with: c })]"
   const { code } = siteIn(`const f = ${text}`, text)
   assert.equal(
@@ -339,7 +339,7 @@ test('the require of a file is given by the runtime, another one is captured', (
   })
 })
 
-test('what a loader gives to a module comes from the runtime', () => {
+test('values that a loader passes to a module come from the runtime', () => {
   const text = '() => [meta.url, load("a")]'
     .replace('meta', '__vite_ssr_import_meta__')
     .replace('load', '__vite_ssr_dynamic_import__')
@@ -400,7 +400,7 @@ test('imports can be made cells when their module changes them', () => {
   assert.equal(site.codeWith(new Set()), site.code)
 })
 
-test('code has the lines of the original, and says where it begins', () => {
+test('code has the lines of the original, and its start position', () => {
   const source = `let x = 1; const change = () => { x = 2 }
     const o = { async [
       'a'

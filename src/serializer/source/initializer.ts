@@ -1,5 +1,5 @@
-// What the expression says that a variable is initialised with: whether it can be undefined,
-// whether it names a module, whether it is a compiler's.
+// Facts about the expression that initialises a variable: whether it can be undefined, whether it
+// names a module, whether a compiler wrote it.
 
 import type * as acorn from 'acorn'
 import { type Node, staticName } from './parse.js'
@@ -33,7 +33,7 @@ const NEVER_UNDEFINED: ReadonlySet<string> = new Set([
   'Literal',
 ])
 
-/** The value of a literal that is no regular expression, nor `null`. */
+/** The value of a literal, except regular expressions and `null`. */
 export function literalOf(node: Node): LiteralValue | undefined {
   if (node.type === 'TemplateLiteral' && node.expressions.length === 0) {
     return node.quasis[0]?.value.cooked ?? undefined
@@ -43,7 +43,7 @@ export function literalOf(node: Node): LiteralValue | undefined {
   return node.value
 }
 
-/** Whether an expression gives another object each time. */
+/** Whether an expression creates a new object each time. */
 export function makesFreshObject({ type }: Node): boolean {
   return FRESH_OBJECT.has(type)
 }
@@ -110,7 +110,7 @@ function requireCall(
     : undefined
 }
 
-/** Whether a variable is the `require` of its file, as long as nobody assigns it. */
+/** Whether a variable is the `require` of its file, provided that it is never assigned. */
 export function isRequire(variable: Variable): boolean {
   return variable.isRequire || (variable.kind === 'wrapper' && variable.name === 'require')
 }
@@ -137,12 +137,12 @@ function isCreateRequire(callee: Node, scope: Scope): boolean {
   return last === 'createRequire'
 }
 
-/** Compilers' functions that make something like a namespace of what `require` gives. */
+/** Compilers' functions that create a kind of namespace from the result of `require`. */
 const NAMESPACE_MAKER =
   /^_*(?:importStar|importDefault|toESM|interop_?require_?(?:wildcard|default))\d*$/i
 const SSR_IMPORT = /^__(?:vite_ssr|vi)_import/
 
-/** What compilers make of `import * as x`. */
+/** Compiled forms of `import * as x`. */
 export function isWrappedModule(node: Node): boolean {
   const isAwaited = node.type === 'AwaitExpression'
   const call = isAwaited ? node.argument : node
@@ -200,8 +200,7 @@ const PRIVATE_CALL = /^_+(?:classPrivate|class_private|assertClassBrand|check_?p
 const PRIVATE_SHORT = /^__private(?:Get|Set|Add|In|Method|Wrapper)\d*$/
 
 /**
- * Whether a variable, used inside of `parent`, is used as compilers use stand-ins for private
- * names.
+ * Whether a variable, used inside `parent`, is used like a compiler's stand-in for a private name.
  */
 export function isPrivateUse(
   name: acorn.Identifier,
@@ -225,10 +224,11 @@ export function isPrivateUse(
   )
 }
 
-// What a module exports, and from where: needed to follow an import to the variable behind it.
+// The exports of a module and their sources: needed to follow an import to the variable behind it.
 
 /**
- * A variable of the module itself, or an export of another one; the name `*` is all of that one.
+ * A variable of the module itself, or an export of another one; the name `*` means the whole
+ * namespace.
  */
 export type ExportTarget =
   { readonly local: string } | { readonly from: string; readonly name: string }
@@ -240,7 +240,7 @@ export interface ModuleExports {
   readonly stars: readonly string[]
 }
 
-/** The name of what `export default` gives a value and no name. Not a variable. */
+/** The name of a value that `export default` exports without a name. Not a variable. */
 const DEFAULT_LOCAL = '*default*'
 
 /** Collects the exports; `scope` is that of the module, with the origins of its imports. */
@@ -285,7 +285,7 @@ function addNamed(
   }
 }
 
-/** To export what was imported is to pass it on. */
+/** Exporting an imported name passes it on. */
 function targetOf(local: string, scope: Scope): ExportTarget {
   const variable = scope.variables?.get(local)
   if (variable?.kind !== 'import' || variable.origin === undefined) return { local }
@@ -322,7 +322,7 @@ function nameOf(node: acorn.Identifier | acorn.Literal): string {
   return node.type === 'Identifier' ? node.name : String(node.value)
 }
 
-/** Tells the bindings of imports what they import. */
+/** Sets the origins of import bindings. */
 export function setImportOrigins(program: acorn.Program, scope: Scope): void {
   for (const statement of program.body) {
     if (statement.type !== 'ImportDeclaration') continue
@@ -332,7 +332,8 @@ export function setImportOrigins(program: acorn.Program, scope: Scope): void {
       if (variable === undefined) continue
       const path = importPath(each)
       variable.isModuleObject = path.length === 0
-      // With attributes it is not what the specifier alone would import; JSON travels by value.
+      // With attributes, the result differs from that of the specifier alone; JSON travels by
+      // value.
       if (attributes.length > 0) continue
       variable.origin = { specifier: String(source.value), form: 'import', path }
     }

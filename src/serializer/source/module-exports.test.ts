@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { analysisOf } from './site.kit.js'
 
-test('what a module exports can be followed', () => {
+test('the exports of a module can be followed', () => {
   const analysis = analysisOf(`
     import def, { a as b } from './a.js'
     import * as all from './all.js'
@@ -42,7 +42,7 @@ test('what a module exports can be followed', () => {
   assert.deepEqual(analysis.starExports, ['./star.js', './star2.js'])
 })
 
-test('a default export without a name is no variable', () => {
+test('a default export without a name is not a variable', () => {
   for (const value of ['1', 'x', '() => 1', 'function () {}', 'class {}']) {
     const analysis = analysisOf(`const x = 1; export default ${value}`)
     assert.deepEqual(analysis.exportsOf().get('default'), { local: '*default*' })
@@ -50,7 +50,7 @@ test('a default export without a name is no variable', () => {
   }
 })
 
-test('a CommonJS file exports nothing that its text tells', () => {
+test('the text of a CommonJS file shows no exports of an ES module', () => {
   const analysis = analysisOf('exports.a = 1; module.exports.b = 2', false)
   assert.equal(analysis.exportsOf().size, 0)
   assert.deepEqual(analysis.starExports, [])

@@ -1,5 +1,5 @@
-// Functions of generated programs do the same, and leave the same in their variables, where they
-// are and moved elsewhere with what they captured.
+// Functions of generated programs have the same results and effects in their place and elsewhere,
+// after they were moved with their captures.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -33,7 +33,7 @@ class Mover {
   readonly #analysis: ScriptAnalysis
   readonly #variables: Readonly<Record<string, unknown>>
   readonly #moved = new Map<unknown, { value: unknown }>()
-  /** What has to wait until all functions are there. */
+  /** Work that has to wait until all functions exist. */
   readonly #pending: (() => void)[] = []
   readonly cells = new Map<Binding, { v: unknown }>()
 
@@ -118,14 +118,14 @@ class Mover {
   }
 }
 
-/** What a value looks like, and what it does if it is a function. */
+/** The form of a value, and its result if it is a function. */
 function lookOf(value: unknown, depth = 3): unknown {
   if (typeof value === 'function') {
     const own =
       depth > 2 ? outcomeOf(() => Reflect.apply(value as AnyFunction, undefined, [1]), 1) : ''
     return ['function', value.name, own]
   }
-  // The text of a function is not the same after it was moved.
+  // The text of a function differs after it was moved.
   if (typeof value === 'string') return /[{}]|=>/.test(value) ? 'text' : value
   if (typeof value !== 'object' || value === null) return String(value)
   if (depth === 0) return 'object'
@@ -144,7 +144,7 @@ function outcomeOf(run: () => unknown, depth: number): unknown {
   }
 }
 
-/** Calls a function some times, waiting for it. */
+/** Calls a function several times, awaiting it. */
 async function resultsOf(fn: AnyFunction, variables: () => unknown): Promise<unknown> {
   const results: unknown[] = []
   for (const parameter of [1, 'text', { x: 1 }]) {
@@ -159,7 +159,7 @@ async function resultsOf(fn: AnyFunction, variables: () => unknown): Promise<unk
   return results
 }
 
-test('a function does the same after it was moved with what it captured', async () => {
+test('a function behaves the same after it was moved with its captures', async () => {
   const covered = new Set<string>()
   const numbers = fc.array(fc.nat({ max: 999 }), { maxLength: 400, size: 'max' })
   const property = fc.asyncProperty(numbers, fc.boolean(), async (list, isStrict) => {

@@ -1,4 +1,4 @@
-// The only place that calls the parser: scripts as V8 has compiled them, and texts of single
+// The only file that calls the parser: for scripts as V8 has compiled them, and for texts of single
 // functions.
 
 import { createRequire } from 'node:module'
@@ -6,12 +6,12 @@ import type * as acorn from 'acorn'
 import type { Options, Program } from 'acorn'
 import type { FunctionSite } from './sites.js'
 
-// The nodes of a syntax tree, and what is inside of each: all that a walk needs to know of them.
+// The nodes of a syntax tree, and the fields with their children: all that a walk needs.
 
 /** Any node. */
 export type Node = acorn.AnyNode
 
-/** What has parameters and a body. */
+/** A node with parameters and a body. */
 export type FunctionNode =
   | acorn.FunctionDeclaration
   | acorn.AnonymousFunctionDeclaration
@@ -22,7 +22,7 @@ export type FunctionNode =
 export type ClassNode =
   acorn.ClassDeclaration | acorn.AnonymousClassDeclaration | acorn.ClassExpression
 
-/** What runs its body again and again. */
+/** A loop: runs its body again and again. */
 export type LoopNode =
   | acorn.ForStatement
   | acorn.ForInStatement
@@ -30,7 +30,7 @@ export type LoopNode =
   | acorn.WhileStatement
   | acorn.DoWhileStatement
 
-/** A function or class: what a site is about. */
+/** A function or class: the subject of a site. */
 export type RootNode = FunctionNode | ClassNode
 
 /** Fields that hold nodes, in the order of evaluation. */
@@ -94,7 +94,9 @@ const CHILDREN: Readonly<Record<string, readonly string[]>> = {
 
 type Child = Node | readonly (Node | null)[] | null | undefined
 
-/** Calls `visit` with each node directly inside of one. Names of properties and labels are none. */
+/**
+ * Calls `visit` with each node directly inside of one. Names of properties and labels do not count.
+ */
 export function eachChild(node: Node, visit: (child: Node) => void): void {
   const fields = CHILDREN[node.type]
   if (fields === undefined) return
@@ -166,8 +168,8 @@ export function parser(): typeof acorn {
 }
 
 /**
- * A script as a tree: a module, or else the body of a function, as a CommonJS file is one.
- * Undefined if it cannot be parsed.
+ * A script as a tree: a module, or else the body of a function, for a CommonJS file. Undefined if
+ * it cannot be parsed.
  */
 export function parseScript(source: string, isModule: boolean): Program | undefined {
   const options: Options = {
@@ -181,15 +183,15 @@ export function parseScript(source: string, isModule: boolean): Program | undefi
 /** A function or class whose text was parsed alone. */
 export interface ParsedText {
   readonly root: RootNode
-  /** What the positions of nodes refer to: the text, with something before it. */
+  /** The text that the positions of nodes refer to: the function's text with a prefix. */
   readonly source: string
-  /** Where the text begins in that. */
+  /** Where the function's text begins in it. */
   readonly offset: number
-  /** Where it is a method: what it is. */
+  /** Set for a method: its parts. */
   readonly method: MethodHead | undefined
 }
 
-/** What comes before the parameters of a method. Positions as those of nodes. */
+/** The text before the parameters of a method. Positions as those of nodes. */
 interface MethodHead {
   readonly kind: 'method' | 'getter' | 'setter'
   /** The same with the name `m`: `async *m`. */
@@ -199,8 +201,8 @@ interface MethodHead {
 }
 
 /**
- * The text that V8 gives for a function or class. Undefined if it is none, or means something
- * else in strict (or sloppy) code.
+ * The text that V8 gives for a function or class. Undefined if it is neither, or if it means
+ * something else in strict (or sloppy) code.
  */
 export function parseFunctionText(
   text: string,
@@ -220,7 +222,7 @@ function parsePlain(text: string, isStrict: boolean): ParsedText | undefined {
   return { root, source: text, offset: 0, method: undefined }
 }
 
-/** What a class extends, and the names of its members, can have `await` and `yield`. */
+/** The parent of a class, and the names of its members, can contain `await` and `yield`. */
 function parseAwaitingClass(text: string): ParsedText | undefined {
   if (!text.startsWith('class')) return undefined
   const before = 'async function* f() {('
@@ -279,7 +281,7 @@ interface Member {
   readonly kind: string
 }
 
-/** What is allowed around the text is not known: all of it is. */
+/** The syntax that is allowed around the text is not known: all of it is allowed. */
 function textOptions(isStrict: boolean): Options {
   return {
     ecmaVersion: 'latest',
@@ -291,7 +293,7 @@ function textOptions(isStrict: boolean): Options {
   }
 }
 
-/** Undefined for text that cannot be parsed, or is nested too deep to be parsed or walked. */
+/** Undefined for text that cannot be parsed, or is nested too deeply to be parsed or walked. */
 export function attempt<T>(make: () => T): T | undefined {
   try {
     return make()
@@ -301,15 +303,15 @@ export function attempt<T>(make: () => T): T | undefined {
   }
 }
 
-// Where V8 says that a function is: where its parameters begin, its `(` in most cases. An arrow
-// function begins at its first character (`async` is part of it), a class at its constructor's
-// parameters or, if it has no constructor, at `class`.
+// The position that V8 gives for a function: where its parameters begin, its `(` in most cases. An
+// arrow function begins at its first character (`async` is part of it), a class at its
+// constructor's parameters or, if it has no constructor, at `class`.
 
 /** The offset that V8 gives for a function or class. */
 export function placeOf(node: RootNode, source: string): number {
   if (isClassNode(node)) return constructorOf(node)?.value.start ?? node.start
   if (node.type === 'ArrowFunctionExpression') return node.start
-  // Of a method, the node begins with the parameters.
+  // The node of a method begins with the parameters.
   if (source[node.start] === '(') return node.start
   const from = node.id?.end ?? node.start
   if (source[from] === '(') return from
@@ -320,7 +322,7 @@ export function placeOf(node: RootNode, source: string): number {
 const GAP = String.raw`(?:\s|//.*|/\*[^]*?\*/)*`
 const BEFORE_PARAMETERS = `(?:async${GAP})?function${GAP}\\*?${GAP}`
 
-/** Where what matches a pattern at an offset ends. */
+/** Where the match of a pattern at an offset ends. */
 function endOf(pattern: string, source: string, from: number): number {
   const expression = new RegExp(pattern, 'y')
   expression.lastIndex = from
@@ -334,7 +336,7 @@ function constructorOf(node: acorn.Class): acorn.MethodDefinition | undefined {
   return undefined
 }
 
-/** What a function is; undefined for a constructor, which is a part of its class. */
+/** The kind of a function; undefined for a constructor, which is a part of its class. */
 export function kindOf(node: RootNode, parent: Node | undefined): FunctionSite['kind'] | undefined {
   if (isClassNode(node)) return 'class'
   if (node.type === 'ArrowFunctionExpression') return 'arrow'

@@ -7,7 +7,7 @@ const NAMES = ['a', 'b', 'c', 'd', 'p', 'f0', 'f1', 'f2', 'K', 'x'] as const
 /** Stops loops and recursion. */
 const IS_SPENT = 'fuel.left-- < 0'
 
-/** Makes choices from numbers; when they have run out, always the first one. */
+/** Makes choices from numbers; after the last one, always the first choice. */
 class Choices {
   readonly #numbers: readonly number[]
   #next = 0
@@ -28,8 +28,8 @@ class Choices {
 }
 
 /**
- * The body of a function that returns `{ functions, variables }`: the functions of a program, and
- * how to look at its variables. It may have syntax errors, such as a name that is declared twice.
+ * The body of a function that returns `{ functions, variables }`: the functions of a program, and a
+ * way to read its variables. It may have syntax errors, such as a name that is declared twice.
  */
 export function programOf(numbers: readonly number[], isStrict: boolean): string {
   const choices = new Choices(numbers)
@@ -70,7 +70,7 @@ function statements(choices: Choices, depth: number): string {
   return `{\n${lines.join('\n')}\n}${choices.of(2) === 0 ? `\nreturn ${expression(choices, depth)}` : ''}`
 }
 
-/** Without semicolons: what begins a line must not go on with the one before. */
+/** Without semicolons: the start of a line must not continue the line before. */
 function statement(choices: Choices, depth: number): string {
   const n = choices.name()
   const m = choices.name()

@@ -9,7 +9,7 @@ function depthsOf(text: string): ReturnType<typeof readDepthsOf> {
   return readDepthsOf(parsed, false, (name) => /^(?:[A-Z]|console|parse|structured)/.test(name))
 }
 
-/** What the function does to `t`. */
+/** The effect of the function on `t`. */
 function depth(text: string): number | undefined {
   return depthsOf(text).byName.get('t')?.depth
 }
@@ -84,7 +84,7 @@ const CHANGES: readonly (readonly [number, string])[] = [
   [1, '() => ({ ...t })'],
   [1, '() => { for (const row of t) row.x = 1 }'],
   [1, '() => { for (const row of t) use(row) }'],
-  // The entries of a map are new, and no level of their own.
+  // The entries of a map are new arrays, and not a level of their own.
   [1, '() => { for (const [, v] of t) v.n++ }'],
   [1, '() => { for (const [k] of t) k.n++ }'],
   [1, '() => { for (const [k, v = 1] of t) use(v) }'],
@@ -118,7 +118,7 @@ for (const [expected, text] of CHANGES) {
   test(`may change level ${expected}: ${text}`, () => assert.equal(depth(text), expected))
 }
 
-test('calling what a module exports does not change the module', () => {
+test('calling an export of a module does not change the module', () => {
   const uses = depthsOf('(x) => t.round(x) + t.table[0]').byName.get('t')
   assert.deepEqual(uses, { depth: 0, moduleDepth: Infinity, rootDepth: 0 })
   assert.equal(depthsOf('(x) => { t.list.push(x) }').byName.get('t')?.moduleDepth, 1)
@@ -135,7 +135,7 @@ test('a function that hands itself out could be changed', () => {
   assert.equal(depthsOf('function () { arguments.callee.x = 1 }').exposesItself, true)
 })
 
-test('what the function of a task returns is only sent', () => {
+test("the result of a task's function is only sent", () => {
   const rootDepth = (text: string): number | undefined => depthsOf(text).byName.get('t')?.rootDepth
   assert.equal(rootDepth('(i) => t[i]'), Infinity)
   assert.equal(rootDepth('async (i) => { const row = t.get(i); return row ?? t }'), Infinity)

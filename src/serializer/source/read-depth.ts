@@ -1,43 +1,44 @@
-// Whether a function can change what its captured variables hold. A worker makes what is only read
-// once for all tasks, and everything else anew for each.
+// Whether a function can change the values of its captured variables. A worker creates read-only
+// values once for all tasks, and all others anew for each task.
 //
-// For each name: down to which level the function is sure to only read. Level 0 is the object that
-// the variable holds, level 1 what its properties or elements hold, and so on. What the text does
-// not show counts as a change: an object that is given to somebody else, returned, or assigned.
+// For each name: the depth to which the function certainly only reads. Level 0 is the object that
+// the variable holds, level 1 the values of its properties or elements, and so on. Anything that
+// the text does not show counts as a change: an object that is passed to another function,
+// returned, or assigned.
 //
 //   rows.length                        Infinity: nothing but a number leaves
 //   rows[i].price * 2                  Infinity: arithmetic
 //   for (const row of rows) use(row)   1: rows is only read, each row may be changed
 //   return rows[i]                     1; but Infinity for the function that the task calls
 //   rows.push(1), use(rows)            0
-//   for (const [, v] of map) use(v)    1: the entries of a map are no level of their own
+//   for (const [, v] of map) use(v)    1: the entries of a map are not a level of their own
 
 import type * as acorn from 'acorn'
 import { isClassNode, isFunction, type Node, type ParsedText, staticName } from './parse.js'
 import { Scope, type Variable } from './scope.js'
 import { ScopeWalk, type Access, type WalkListener } from './walk.js'
 
-/** What a function does to one of its captured variables. */
+/** How a function uses one of its captured variables. */
 export interface NameDepth {
-  /** The first level of which it may change something; 0 for all, Infinity for none. */
+  /** The first level at which it may change something; 0 for all, Infinity for none. */
   readonly depth: number
   /** The same if the variable holds a module, whose functions do not change it when called. */
   readonly moduleDepth: number
-  /** The same if nobody but a worker calls it: what it returns is only sent. */
+  /** The same if only a worker calls it: its result is only sent. */
   readonly rootDepth: number
 }
 
-/** What a function does to its surroundings and itself. */
+/** How a function affects its surroundings and itself. */
 export interface ReadDepths {
   readonly byName: ReadonlyMap<string, NameDepth>
   /** Its own name, or `arguments.callee`, is used other than by calling it. */
   readonly exposesItself: boolean
 }
 
-/** The properties that are numbers on everything that is not a plain object. */
+/** The properties that are numbers on every object that is not a plain one. */
 export const COUNTS: ReadonlySet<string> = new Set(['length', 'size', 'byteLength'])
 
-/** Finds out. `isGlobal`: whether a free name means what it means everywhere. */
+/** Analyses a function. `isGlobal`: whether a free name has its usual global meaning. */
 export function readDepthsOf(
   { root }: ParsedText,
   isStrict: boolean,
@@ -124,7 +125,7 @@ class NameUses implements WalkListener {
   }
 }
 
-/** Whether what stands here is returned by the outermost function. */
+/** Whether the value here is returned by the outermost function. */
 function isOfRoot({ around, index }: Place): boolean {
   const at = around.findIndex((node, position) => position >= index && isFunction(node))
   const fn = around[at]
@@ -141,14 +142,14 @@ function isCall(node: Node | undefined, callee: Node): boolean {
   return node?.type === 'CallExpression' && node.callee === callee
 }
 
-/** `arguments[0]`, `arguments.length`, `...arguments`: nothing but what the caller gave. */
+/** `arguments[0]`, `arguments.length`, `...arguments`: only values from the caller. */
 function isElement(node: Node | undefined, object: Node): boolean {
   if (node?.type === 'SpreadElement') return true
   if (node?.type !== 'MemberExpression' || node.object !== object) return false
   return staticName(node.property, node.computed) !== 'callee'
 }
 
-/** Where a value stands: `around[index]` is directly around it. */
+/** The position of a value: `around[index]` directly surrounds it. */
 interface Place {
   readonly around: readonly Node[]
   readonly index: number
@@ -158,10 +159,10 @@ function outer({ around, index }: Place): Place {
   return { around, index: index + 1 }
 }
 
-/** How the variable, or the function, is to be looked at; see `NameDepth`. */
+/** How the variable, or the function, is to be treated; see `NameDepth`. */
 type FlowKind = 'plain' | 'module' | 'root'
 
-/** Follows a value from where a name stands to where it ends up. */
+/** Follows a value from the use of a name to where it ends up. */
 class Flow {
   readonly #uses: NameUses
   readonly #isGlobal: (name: string) => boolean
@@ -176,7 +177,7 @@ class Flow {
 
   /** The first level that may change, for a value of this level. */
   depthOf({ node, access, around }: NameUse, level: number): number {
-    // The variable gets another value: what it had stays what it is.
+    // The variable gets another value: its previous value is unchanged.
     if (access === 'write') return Infinity
     return access === 'read' ? this.#at(node, { around, index: 0 }, level) : level
   }
@@ -261,7 +262,7 @@ class Flow {
     const taken = CALLBACKS.get(name)
     const given = taken === undefined ? Infinity : this.#callback(call.arguments[0], taken, level)
     if (FINDING.has(name)) return Math.min(given, this.#at(call, outer(place), level + 1))
-    // What such a function returns was looked at with it; without a first value it is an element.
+    // The result of such a function was examined with it; without a first value it is an element.
     const isAccumulated = taken === ACCUMULATED && call.arguments.length < 2
     if (taken !== undefined && !COPYING.has(name) && !isAccumulated) return given
     return taken !== undefined || COPYING.has(name) ? Math.min(given, level + 1) : level
@@ -303,9 +304,9 @@ class Flow {
   }
 
   /**
-   * A value of this level is taken apart by a pattern, or gets a name. `isItem`: it is what an
-   * iteration gives. That may be an entry of a map, which is new: what the map holds is a level
-   * less deep than it would be in an array.
+   * A value of this level is destructured by a pattern, or gets a name. `isItem`: it comes from an
+   * iteration and may be an entry of a map, which is a new array: values in a map are one level
+   * less deep than in an array.
    */
   #pattern(pattern: Node, level: number, isItem: boolean = false): number {
     const inner = isItem ? level : level + 1
@@ -336,7 +337,7 @@ class Flow {
     }
   }
 
-  /** How deep what a variable of the function itself holds is only read. */
+  /** The depth to which the value of a variable of the function itself is only read. */
   #named(variable: Variable | undefined): number {
     if (variable === undefined || variable.kind === 'var') return 0
     const known = this.#known.get(variable)
@@ -384,7 +385,7 @@ function isNothing(node: Node | undefined): boolean {
   return node === undefined || (node.type === 'Literal' && node.value === null)
 }
 
-/** A function that gets nothing but an element and its index. */
+/** A function whose only arguments are an element and its index. */
 function isSafeMapping(node: Node | undefined): boolean {
   return node === undefined || isFunction(node)
 }
@@ -393,7 +394,7 @@ function setOf(words: string): ReadonlySet<string> {
   return new Set(words.split(' '))
 }
 
-/** Methods that give nothing of what they are called on but numbers, texts and the like. */
+/** Methods that return only numbers, texts and other primitives. */
 const TELLING = setOf(
   'includes indexOf lastIndexOf join has toString toLocaleString hasOwnProperty test exec call ' +
     'apply getTime getFullYear getMonth getDate getDay getHours getMinutes getSeconds ' +
@@ -404,10 +405,10 @@ const TELLING = setOf(
     'isDisjointFrom',
 )
 
-/** Methods that give one of the elements. */
+/** Methods that return one of the elements. */
 const FINDING = setOf('at get find findLast')
 
-/** Methods that give something new with the elements in it. */
+/** Methods that return a new collection with the elements in it. */
 const COPYING = setOf(
   'slice concat filter flat toReversed toSorted toSpliced with entries keys values union ' +
     'intersection difference symmetricDifference',
@@ -416,7 +417,7 @@ const COPYING = setOf(
 const ELEMENTS = [1, 1, 0]
 const ACCUMULATED = [1, 1, 1, 0]
 
-/** Methods that call a function; for each of its parameters the level of what that gets. */
+/** Methods that call a function; for each of its parameters, the level of the argument. */
 const CALLBACKS: ReadonlyMap<string, readonly number[]> = new Map([
   ...[...setOf('map filter forEach some every find findLast findIndex findLastIndex flatMap')].map(
     (name) => [name, ELEMENTS] as const,
@@ -426,18 +427,18 @@ const CALLBACKS: ReadonlyMap<string, readonly number[]> = new Map([
   ['toSorted', [1, 1]],
 ])
 
-/** Functions that make primitives. */
+/** Functions that return primitives. */
 const CONVERTERS = setOf('Number String Boolean BigInt parseInt parseFloat isNaN isFinite')
 
-/** Functions that change nothing and give away nothing. */
+/** Functions that change nothing and keep no reference. */
 const TAKING = setOf(
   'structuredClone Array.isArray Object.keys Object.getOwnPropertyNames Object.hasOwn ' +
     'Object.is Object.isFrozen console.log console.info console.warn console.error ' +
     'console.debug console.dir console.table Buffer.byteLength Number.isInteger Number.isFinite',
 )
 
-/** Functions that give something new with what the argument has in it. */
+/** Functions that return a new object with the content of the argument in it. */
 const OPENING = setOf('Object.values Object.entries Object.fromEntries Object.assign Array.from')
 
-/** Classes whose instances have the elements of what they are made of. */
+/** Classes whose instances contain the elements of their argument. */
 const NEW_COPY = setOf('Map Set')

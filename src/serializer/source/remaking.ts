@@ -1,7 +1,7 @@
-// Whether a variable at the top of a module can be made again from the expression that it is
-// initialised with: `const schema = z.object({ name: z.string() })`. That is so where nothing but
-// packages, the language and variables of the same kind are called, and where nothing that depends
-// on the moment or the process is asked.
+// Whether a variable at the top of a module can be created again from its initializer: `const
+// schema = z.object({ name: z.string() })`. That is the case if the initializer calls only
+// packages, the language and variables of the same kind, and does not depend on the moment or the
+// process.
 
 import { isBuiltin } from 'node:module'
 import type * as acorn from 'acorn'
@@ -10,7 +10,7 @@ import { calleeName, literalOf } from './initializer.js'
 import type { ImportedName, Initializer, Scope, Variable } from './scope.js'
 import { eachChild, isFunction, staticName, type Node } from './parse.js'
 
-/** Globals that say the same in each process, and whose functions change nothing. */
+/** Globals that are the same in each process, and whose functions change nothing. */
 export const STEADY_GLOBALS: ReadonlySet<string> = new Set(
   (
     'undefined NaN Infinity Object Array Number String Boolean BigInt RegExp JSON Map Set Intl ' +
@@ -21,18 +21,18 @@ export const STEADY_GLOBALS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Their parts that do not. */
+/** Their properties that are not. */
 const UNSTEADY: ReadonlySet<string> = new Set(['random', 'Now', 'setPrototypeOf', 'assign'])
 
-/** Modules of Node whose functions only make something. */
+/** Modules of Node whose functions only create values. */
 const STEADY_MODULES = /^(?:node:)?(?:util|path|url|string_decoder|async_hooks|querystring)$/
 
-/** The function of a script by which it counts what it has run, where istanbul has been at it. */
+/** The function by which istanbul counts the executed code of a script. */
 export const COVERAGE: RegExp = /^cov_[0-9a-z]+$/
 
 /**
- * Whether evaluating the expression again, elsewhere and later, gives a value like that which the
- * variable has. A part of something else is that one's.
+ * Whether evaluating the expression again, elsewhere and later, creates an equal value. A part of
+ * another value belongs to that value.
  */
 export function makesValue(node: Node, scope: Scope): boolean {
   if (node.type === 'Identifier' || isFunction(node)) return false
@@ -86,7 +86,7 @@ function isRemakable(node: Node, scope: Scope): boolean {
   }
 }
 
-/** What the expression shows of the value that it makes. */
+/** The facts that the expression shows about its value. */
 export function shapeOf(node: Node, scope: Scope): Shape {
   switch (node.type) {
     case 'Literal':
@@ -130,7 +130,7 @@ function shapeOfMade(node: acorn.CallExpression | acorn.NewExpression, scope: Sc
   return { kind: 'size', size: 0 }
 }
 
-/** What the member `a.b.c` or the call `a.b()` begins with: the name `a`. */
+/** The first name of the member `a.b.c` or the call `a.b()`: `a`. */
 export function rootNameOf(node: Node): string | undefined {
   switch (node.type) {
     case 'Identifier':
@@ -153,7 +153,7 @@ export function rootNameOf(node: Node): string | undefined {
   }
 }
 
-/** Whether that belongs to a package, the language, or a variable that can be made again. */
+/** Whether it belongs to a package, the language, or a variable that can be created again. */
 export function isSteady(callee: Node, scope: Scope): boolean {
   const name = rootNameOf(callee)
   if (name === undefined) return false
@@ -174,8 +174,8 @@ function isLiteral({ shape }: Initializer): boolean {
 }
 
 /**
- * The exports of the user's own modules whose methods the expression calls: it only makes a value
- * where these can be made again, too.
+ * The exports of the user's own modules whose methods the expression calls: these must be such
+ * values as well.
  */
 export function importsCalledIn(node: Node, scope: Scope): readonly ImportedName[] {
   const found: ImportedName[] = []
@@ -190,7 +190,7 @@ export function importsCalledIn(node: Node, scope: Scope): readonly ImportedName
   return found
 }
 
-/** `a` in `a.b()`, or in `module.a.b()`, where that is an export of a module of the user's own. */
+/** `a` in `a.b()`, or in `module.a.b()`, if it is an export of a module of the user's own. */
 function importedIn(callee: Node, scope: Scope): ImportedName | undefined {
   const path: string[] = []
   let node = callee
@@ -217,7 +217,7 @@ function importedIn(callee: Node, scope: Scope): ImportedName | undefined {
   return { name, member: isModule ? path[0] : undefined }
 }
 
-/** Of Node's own modules and the user's, calls may do anything. */
+/** Calls to other modules of Node and to the user's modules may do anything. */
 export function isPackage(specifier: string): boolean {
   if (specifier.includes('/node_modules/')) return true
   return !/^(?:\.{0,2}\/|#|[a-z]+:|~\/|@\/)/i.test(specifier) && !isBuiltin(specifier)

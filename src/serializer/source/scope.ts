@@ -1,13 +1,13 @@
-// Scopes and the variables declared in them, while a tree is walked. What is kept of them
-// afterwards is small: see `variables.ts`.
+// Scopes and the variables declared in them, while a tree is walked. Only a small part is kept
+// afterwards: see `variables.ts`.
 
 import type * as acorn from 'acorn'
 import { type ClassNode, eachChild, type Node } from './parse.js'
 import type { Binding, GivenTo, ImportOrigin, LiteralValue, Shape, TextPlace } from './sites.js'
 
 /**
- * `outside` is what surrounds a text that is looked at alone. `name` has the name that a function
- * expression has for itself; `initializer` is a class field or static block.
+ * `outside` surrounds a text that is analysed alone. `name` has the name that a function expression
+ * has for itself; `initializer` is a class field or static block.
  */
 type ScopeKind =
   | 'outside'
@@ -21,7 +21,7 @@ type ScopeKind =
   | 'with'
   | 'name'
 
-/** An expression from which a value can be made again. */
+/** An expression from which a value can be created again. */
 export interface Initializer {
   readonly start: number
   readonly end: number
@@ -30,20 +30,20 @@ export interface Initializer {
   readonly needs: readonly ImportedName[]
 }
 
-/** A name that is imported, or the property of one that holds a module. */
+/** An imported name, or the property of a name that holds a module. */
 export interface ImportedName {
   readonly name: string
   readonly member: string | undefined
 }
 
-/** A variable and what has been seen of it. */
+/** A variable and the facts seen about it. */
 export class Variable {
   readonly name: string
   readonly scope: Scope
   kind: Binding['kind']
   /** Offset of the declaration. */
   position: number
-  /** Assignments to it throw, or do nothing. */
+  /** Assignments to it throw, or have no effect. */
   isFixed = false
   /** Assigned after it was initialised. */
   isAssigned = false
@@ -53,38 +53,40 @@ export class Variable {
   isCaptured = false
   isInitialized = false
   mayBeUndefined = true
-  /** What its initializer is, if that is a literal. */
+  /** The value of its initializer, if that is a literal. */
   literal: LiteralValue | undefined
   origin: ImportOrigin | undefined
   /** The `require` that `origin` relies on. */
   originVia: Variable | undefined
   isModuleObject = false
-  /** Its initializer makes an object that nobody else has: a function, `{}`, `[]`, a class. */
+  /**
+   * Its initializer creates an object without other references: a function, `{}`, `[]`, a class.
+   */
   isFresh = false
-  /** How often it was assigned, and how often it was assigned a module. */
+  /** The number of assignments, and of assignments of a module. */
   assignCount = 0
   moduleCount = 0
   /** `createRequire(import.meta.url)`. */
   isRequire = false
-  /** How often it was set to a new `WeakMap` or `WeakSet`. */
+  /** The number of assignments of a new `WeakMap` or `WeakSet`. */
   storeCount = 0
   /** Used in a way in which no compiler uses its stand-in for a private name. */
   hasOtherUse = false
-  /** The module that a compiler's stand-in for a namespace was made of. */
+  /** The module that a compiler's stand-in for a namespace was made from. */
   wrappedSpecifier: string | undefined
-  /** Where the expression stands that it can be made again from, if it can (remaking.ts). */
+  /** The position of the expression that can create it again, if it can (remaking.ts). */
   initializer: Initializer | undefined
-  /** Where something in the script may change what it holds. */
+  /** Where something in the script may change its value. */
   changedAt: number | undefined
-  /** On which level, at most: see changes.ts. */
+  /** The deepest level of a change: see changes.ts. */
   changedLevel = 0
-  /** The exports of the module that it holds, by name, as far as something is done to them. */
+  /** The exports of the module that it holds, by name, as far as the script uses them. */
   members: Map<string, Variable> | undefined
-  /** Functions of other modules that are given it. */
+  /** Functions of other modules that receive it. */
   givenTo: ForeignCall[] | undefined
   /** Of a function: the variables of each parameter. */
   parameters: readonly (readonly Held[])[] | undefined
-  /** What is told about it once all is known. */
+  /** The result, once everything is known. */
   binding: Binding | undefined
 
   constructor(name: string, kind: Binding['kind'], position: number, scope: Scope) {
@@ -111,7 +113,7 @@ export class Scope {
   /** The scope of the function (or script) that this one belongs to; itself if it is one. */
   readonly owner: Scope
   readonly isStrict: boolean
-  /** Where each script has its variables once. */
+  /** A scope that exists once per script. */
   isTop = false
   /** The function that owns it is a method: `super` means something. */
   isMethod = false
@@ -135,7 +137,7 @@ export class Scope {
     this.owner = isOwner ? this : parent.owner
   }
 
-  /** Declares a variable; what `var` repeats stays as it is, a function takes its place. */
+  /** Declares a variable; a repeated `var` changes nothing, a function takes its place. */
   declare(name: string, kind: Binding['kind'], position: number): Variable {
     this.variables ??= new Map()
     const known = this.variables.get(name)
@@ -197,7 +199,7 @@ export function declarePattern(pattern: Node, kind: Kind, scope: Scope): void {
   }
 }
 
-/** The names that a pattern gives something to. */
+/** The names to which a pattern assigns. */
 export function namesIn(pattern: Node): readonly acorn.Identifier[] {
   switch (pattern.type) {
     case 'Identifier':
@@ -217,7 +219,7 @@ export function namesIn(pattern: Node): readonly acorn.Identifier[] {
   }
 }
 
-/** Declares what the statements of a block have of their own. */
+/** Declares the variables of the statements of a block. */
 export function declareBlock(statements: readonly Node[], scope: Scope): void {
   for (const statement of statements) declareStatement(statement, scope)
 }
@@ -264,7 +266,7 @@ function declareNamed(
   variable.mayBeUndefined = false
 }
 
-/** Declares what the body of a function or a script has of its own. */
+/** Declares the variables of the body of a function or a script. */
 export function declareBody(statements: readonly Node[], scope: Scope): void {
   declareBlock(statements, scope)
   for (const statement of statements) declareVars(statement, scope, undefined)
@@ -276,7 +278,7 @@ interface Around {
   readonly outer: Around | undefined
 }
 
-/** Declares each `var` in a statement, and what sloppy code makes of functions in blocks. */
+/** Declares each `var` in a statement, and the functions in blocks as sloppy code sees them. */
 function declareVars(statement: Node, scope: Scope, around: Around | undefined): void {
   switch (statement.type) {
     case 'VariableDeclaration':
@@ -325,8 +327,8 @@ function eachStatement(node: Node, visit: (statement: Node) => void): void {
 }
 
 /**
- * A sloppy function in a block is also a `var`, which is assigned when the block is reached; but
- * not where a block between has a variable of that name.
+ * A sloppy function in a block is also a `var`, which is assigned when the block is reached, unless
+ * a block in between has a variable of that name.
  */
 function declareBlockFunction(
   { id, async, generator }: acorn.FunctionDeclaration | acorn.AnonymousFunctionDeclaration,
@@ -345,7 +347,7 @@ function declareBlockFunction(
   variable.hasOtherUse = true
 }
 
-/** Whether a statement with a scope of its own declares a name in that. */
+/** Whether a statement with a scope of its own declares a name in that scope. */
 function declaresLexically(node: Node, name: string): boolean {
   const scope = new Scope('block', undefined, false)
   switch (node.type) {
@@ -371,7 +373,7 @@ function declaresLexically(node: Node, name: string): boolean {
   return scope.variables?.has(name) === true
 }
 
-/** Declares the name by which a function expression or a class knows itself. */
+/** Declares the name by which a function expression or a class refers to itself. */
 export function declareOwnName(
   id: acorn.Identifier,
   kind: 'function' | 'class',

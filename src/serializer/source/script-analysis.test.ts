@@ -5,7 +5,7 @@ import { runInThisContext } from 'node:vm'
 import { analysisOf, placeByV8, siteIn } from './site.kit.js'
 import { analyzeScript } from './analysis.js'
 
-/** Expressions that give a function each, of every kind that there is. */
+/** Expressions that each give a function, one of every kind. */
 const FUNCTIONS = [
   '(function foo(a){ return a })',
   '(function  foo /* ( */ (a){ return a })',
@@ -61,7 +61,7 @@ const FUNCTIONS = [
   'new Function("a", "b", "return a")',
 ]
 
-test('every kind of function is found at the place that V8 gives', () => {
+test("every kind of function is found at V8's position", () => {
   const session = new Session()
   session.connect()
   try {
@@ -91,7 +91,7 @@ test('of functions with the same text on one line, each is found at its own plac
   assert.equal(bindings[1]?.isOnce, false)
 })
 
-test('a text that does not stand at the place is not found', () => {
+test('a text that is not at the place is not found', () => {
   const analysis = analysisOf('const f = () => 1; const g = () => 2')
   assert.equal(analysis.siteAt(10, '() => 2'), undefined)
   assert.equal(analysis.siteAt(11, '() => 1'), undefined)
@@ -99,7 +99,7 @@ test('a text that does not stand at the place is not found', () => {
   assert.notEqual(analysis.siteAt(10, '() => 1'), undefined)
 })
 
-test('the kinds of functions are told apart', () => {
+test('the kinds of functions are distinguished', () => {
   const source = `
     function f1() {}
     const f2 = () => {}
@@ -134,7 +134,7 @@ test('lines are those that V8 counts', () => {
   )
 })
 
-test('what Node can run is understood', () => {
+test('everything that Node can run can be parsed', () => {
   for (const source of [
     '#!/usr/bin/env node\nexport const f = () => 1',
     "import x from './x.json' with { type: 'json' }\nawait x",
@@ -159,7 +159,7 @@ test('what Node can run is understood', () => {
   }
 })
 
-test('what cannot be parsed has no analysis', () => {
+test('a text that cannot be parsed has no analysis', () => {
   assert.equal(analyzeScript('const const', true), undefined)
   assert.equal(analyzeScript('return 1', true), undefined)
   assert.equal(analyzeScript('await 1', false), undefined)

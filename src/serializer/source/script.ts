@@ -1,6 +1,6 @@
-// One walk over a whole script, and what is kept of it: where its functions are, which variables
-// they could use, what it exports. The tree is dropped: for a large bundle it is hundreds of
-// megabytes.
+// One walk over a whole script, and the facts kept from it: where its functions are, which
+// variables they could use, what it exports. The tree is dropped: for a large bundle it takes
+// hundreds of megabytes.
 
 import type * as acorn from 'acorn'
 import type { VariableChanges } from './changes.js'
@@ -61,20 +61,20 @@ export class LineIndex {
   }
 }
 
-/** What is kept of a script. */
+/** The facts kept about a script. */
 export interface ScriptFacts {
-  /** By the place that V8 gives for the function. */
+  /** By the position that V8 gives for the function. */
   readonly roots: ReadonlyMap<number, RootFacts>
   /** The scope with what the script declares at its top. */
   readonly top: Scope
   readonly exports: ModuleExports
-  /** What a file exports that is no ES module: exported name to local name. */
+  /** The exports of a file that is not an ES module: exported name to local name. */
   readonly exported: Pick<ExportedNames, 'byName' | 'stars'>
 }
 
 /**
- * Undefined if the script cannot be parsed, or is nested too deep to be walked. `changes`: learns
- * what it does to its variables.
+ * Undefined if the script cannot be parsed, or is nested too deeply to be walked. `changes`
+ * collects how the script changes its variables.
  */
 export function scriptFactsOf(
   source: string,
@@ -110,7 +110,10 @@ function factsOf(
   return { roots, top, exports, exported: facts.exported }
 }
 
-/** The function of a script that is nothing else: of `new Function`, or as loaders write it. */
+/**
+ * The function of a script that consists of nothing else: from `new Function`, or as loaders write
+ * it.
+ */
 function onlyFunctionOf(program: acorn.Program): FunctionNode | undefined {
   const statements = program.body.filter(
     (each) => each.type !== 'ExpressionStatement' || each.directive === undefined,
@@ -121,8 +124,9 @@ function onlyFunctionOf(program: acorn.Program): FunctionNode | undefined {
 }
 
 /**
- * What compilers and bundlers put a whole file into: `(() => { … })()`. Nobody else can call it, so
- * that the file has its variables once. Undefined if it declares others beside it.
+ * The function in which compilers and bundlers wrap a whole file: `(() => { … })()`. Other code
+ * cannot call it, so that the variables of the file exist once. Undefined if the script declares
+ * others beside it.
  */
 function calledFunctionOf(program: acorn.Program): FunctionNode | undefined {
   if (program.body.some(({ type }) => type !== 'ExpressionStatement')) return undefined
@@ -136,14 +140,14 @@ function calledFunctionOf(program: acorn.Program): FunctionNode | undefined {
   return others.length === 0 ? called : undefined
 }
 
-/** Whether a function is what a loader makes of a module: it is called once, with its loader. */
+/** Whether a function is a module wrapped by a loader: it is called once, by its loader. */
 function isModuleWrapper(node: FunctionNode): boolean {
   const names = new Set(node.params.map((each) => (each.type === 'Identifier' ? each.name : '')))
   if (WRAPPER_NAMES.every((name) => names.has(name))) return true
   return [...names].some((name) => name.startsWith('__vite_ssr_'))
 }
 
-/** The function, its body, and the block that is all of it. */
+/** The function, its body, and the block that is its whole body. */
 function topsOf(node: FunctionNode): ReadonlySet<Node> {
   const statements = statementsOf(node).filter(
     (each) => each.type !== 'ExpressionStatement' || each.directive === undefined,

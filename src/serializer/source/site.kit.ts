@@ -1,4 +1,4 @@
-// For tests: finds a function in a script, and evaluates the code of one with what it is given.
+// For tests: finds a function in a script, and evaluates the code of one with given values.
 
 import assert from 'node:assert/strict'
 import type { Session } from 'node:inspector'
@@ -8,14 +8,14 @@ import { analyzeScript, type ScriptAnalysis } from './analysis.js'
 
 export type AnyFunction = (...parameters: never[]) => unknown
 
-/** The analysis of a script that is known to be good. */
+/** The analysis of a script that is known to be valid. */
 export function analysisOf(source: string, isModule = true): ScriptAnalysis {
   const analysis = analyzeScript(source, isModule)
   assert.ok(analysis !== undefined, `cannot be parsed: ${source}`)
   return analysis
 }
 
-/** The site of the function with this text, which stands once in the script. */
+/** The site of the function with this text, which occurs once in the script. */
 export function siteIn(source: string, text: string, isModule = true): FunctionSite {
   const analysis = analysisOf(source, isModule)
   const start = source.indexOf(text)
@@ -27,7 +27,7 @@ export function siteIn(source: string, text: string, isModule = true): FunctionS
   return assert.fail(`no function: ${text}`)
 }
 
-/** What the expression of code gives when its names have these values. */
+/** The value of a code's expression with these values for its names. */
 export function evaluate(
   code: FunctionCode,
   values: Readonly<Record<string, unknown>> = {},
@@ -50,7 +50,7 @@ export function evaluate(
   return member?.[field] as () => unknown
 }
 
-/** Where V8 says that a function is. */
+/** V8's position of a function. */
 export function placeByV8(session: Session, fn: unknown): { line: number; column: number } {
   const post = (method: string, parameters: object): Record<string, unknown> => {
     let answer: object | undefined

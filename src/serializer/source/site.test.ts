@@ -13,7 +13,7 @@ function obstacles(
   return siteIn(source, text, isModule).obstacles.map(({ kind, line }) => [kind, line])
 }
 
-test('an arrow function that uses what surrounds it says so, with the line', () => {
+test('an arrow function that uses its surroundings reports it, with the line', () => {
   const text = `(a = this) => {
     const inner = () => this.x
     if (new.target) eval('1')
@@ -29,7 +29,7 @@ test('an arrow function that uses what surrounds it says so, with the line', () 
   ])
 })
 
-test('what a function has of its own is no obstacle', () => {
+test("a function's own this, super and arguments are no obstacle", () => {
   for (const text of [
     'function f() { return [this, new.target, arguments, () => this] }',
     '() => function () { return this }',
@@ -47,7 +47,7 @@ test('what a function has of its own is no obstacle', () => {
   }
 })
 
-test('methods outside of their object or class cannot use super', () => {
+test('methods outside their object or class cannot use super', () => {
   assert.deepEqual(obstacles('({ m() { return super.x } })', 'm() { return super.x }'), [
     ['super', 0],
   ])
@@ -109,20 +109,20 @@ test('async arrow functions that TypeScript makes generators of can travel', () 
   assert.deepEqual(obstacles(outputText, text), [])
 })
 
-test('names inside of `with` cannot be told', () => {
+test('names inside `with` are uncertain', () => {
   const source = 'with (o) { f(() => x); f(() => 1) }'
   assert.deepEqual(obstacles(source, '() => x', false), [['eval', 0]])
   assert.deepEqual(obstacles(source, '() => 1', false), [])
 })
 
-/** What is known of the first free name of `text`. */
+/** The known facts about the first free name of `text`. */
 function free(text: string): FreeName {
   const [first] = siteIn(`const x = 1, y = 2; f(${text})`, text).freeNames
   assert.ok(first !== undefined)
   return first
 }
 
-test('how a name is used is known', () => {
+test('the uses of a name are known', () => {
   assert.equal(free('() => typeof x').isOnlyTypeof, true)
   assert.equal(free('() => typeof x === y ? x : 1').isOnlyTypeof, false)
   assert.equal(free('() => typeof x.y').isOnlyTypeof, false)
@@ -158,7 +158,7 @@ test('the properties that are read are known, if nothing else is used', () => {
   assert.deepEqual(free('() => x.a.b()').calledMembers, [])
 })
 
-test('a text alone is understood, whatever kind of function it is', () => {
+test('a text alone can be analysed, for every kind of function', () => {
   const kinds: readonly (readonly [string, string])[] = [
     ['() => 1', 'arrow'],
     ['async x => x', 'arrow'],
@@ -187,7 +187,7 @@ test('a text alone is understood, whatever kind of function it is', () => {
   }
 })
 
-test('what is not the text of a function has no site', () => {
+test('a text that is not a function has no site', () => {
   for (const text of [
     'function () { [native code] }',
     '1',
@@ -206,7 +206,7 @@ test('what is not the text of a function has no site', () => {
   }
 })
 
-test('in a text alone, what it assigns is a cell and nothing has a binding', () => {
+test('in a text alone, assigned names are cells and nothing has a binding', () => {
   const site = analyzeText('() => { x++; return x + y + require("a") }')
   assert.equal(site?.code.expression, '() => { x.v++; return x.v + y + require("a") }')
   assert.deepEqual(
@@ -224,7 +224,7 @@ test('in a text alone, what it assigns is a cell and nothing has a binding', () 
   assert.deepEqual(analyzeText('() => this')?.obstacles, [{ kind: 'this', line: 0, column: 6 }])
 })
 
-test('a text alone counts as strict if it can be and nobody knows', () => {
+test('a text alone counts as strict if it can be and its mode is unknown', () => {
   assert.equal(analyzeText('() => 1')?.code.isStrict, true)
   assert.equal(analyzeText('() => 1', false)?.code.isStrict, false)
   assert.equal(analyzeText('() => 010')?.code.isStrict, false)

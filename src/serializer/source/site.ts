@@ -1,4 +1,4 @@
-// From the text of one function to what it means: its free names, what keeps it where it is, its
+// From the text of one function to its meaning: its free names, the obstacles to moving it, its
 // code.
 
 import type * as acorn from 'acorn'
@@ -44,7 +44,7 @@ const AWAITER = /^__(?:awaiter|async)\d*$/
 
 /**
  * Whether the function with this text uses the object that it is called on, by `this` or `super`.
- * True if it mentions them and cannot be understood.
+ * True if it mentions them and cannot be parsed.
  */
 export function usesOwner(text: string): boolean {
   if (!MENTION.test(text)) return false
@@ -57,7 +57,7 @@ export function usesOwner(text: string): boolean {
 
 /**
  * Compilers call `__awaiter(this, …, function* () {…})` whether or not `this` is used: that `this`,
- * where it is not.
+ * if it is unused.
  */
 function idleThisOf(node: acorn.CallExpression): acorn.ThisExpression | undefined {
   const [self] = node.arguments
@@ -92,16 +92,16 @@ function usesThis(fn: Node): boolean {
   return isFound
 }
 
-// What the text of one function uses of its surroundings: names, and whatever means nothing
+// What the text of one function uses of its surroundings: names, and syntax that means nothing
 // elsewhere.
 
-/** One place where a name of the surroundings is used. */
+/** One use of a name of the surroundings. */
 export interface Use {
   readonly node: acorn.Identifier
   readonly access: Access
   readonly parent: Node | undefined
   readonly around: Node | undefined
-  /** It is the first thing in a statement of a list: before `(`, a semicolon may be needed. */
+  /** It is the first token of a statement in a list: before `(`, a semicolon may be needed. */
   readonly isAtStatement: boolean
   /** It is part of a computed key of the class. */
   readonly isEarly: boolean
@@ -115,7 +115,7 @@ interface Replaceable {
   readonly isAtStatement: boolean
 }
 
-/** Hears of the uses in one function. */
+/** Collects the uses in one function. */
 export class SiteUses implements WalkListener {
   readonly #root: Node
   readonly #walk: ScopeWalk
@@ -193,7 +193,7 @@ export class SiteUses implements WalkListener {
     if (self !== undefined) this.unusedThis.add(self)
   }
 
-  /** Of a class, static fields travel as values and blocks have done their work. */
+  /** Static fields of a class travel as values, and static blocks have run already. */
   skips(node: Node): boolean {
     const root = this.#root
     if (!isClassNode(root) || this.#walk.scope.parent?.kind !== 'outside') return false
@@ -218,19 +218,19 @@ export class SiteUses implements WalkListener {
 
 const LISTS: ReadonlySet<string> = new Set(['BlockStatement', 'StaticBlock', 'SwitchCase'])
 
-/** What is known of the place of a function. */
+/** The known facts about the place of a function. */
 interface SitePlace {
   /** Undefined if only the text is known. */
   readonly kind: FunctionSite['kind'] | undefined
   readonly isStrict: boolean
-  /** Whether a name that has no binding is certainly not a variable of the surroundings. */
+  /** Whether a name without a binding is certainly not a variable of the surroundings. */
   readonly isScriptKnown: boolean
   readonly binding: (name: string) => Binding | undefined
   readonly runtimeKind: (name: string) => RuntimeName['kind'] | undefined
   readonly isDeclaration: boolean
   /** `this` is undefined around it. */
   readonly hasNoThis: boolean
-  /** Names may be properties of an object: it stands inside of `with`. */
+  /** Names may be properties of an object: it is inside a `with`. */
   readonly isInWith: boolean
   readonly lines: LineIndex
   /** Where the text begins in `lines`. */
@@ -327,7 +327,7 @@ function analyse(text: string, place: SitePlace, isNamed: boolean): Analysis | u
   return { parsed, freeNames, obstacles: obstaclesOf(parts, place, placeOf), parts }
 }
 
-/** Puts names of captured values in the place of computed names of members. */
+/** Replaces computed names of members with names of captured values. */
 function nameMembers({ root, source }: ParsedText): readonly Edit[] {
   if (!isClassNode(root)) return []
   return computedMembersOf(root, source).map(({ member: { name }, node }) => {
@@ -348,8 +348,8 @@ function kindOf({ root, method }: ParsedText): FunctionSite['kind'] {
 }
 
 /**
- * The uses in a function. Where its name is a variable around it that is assigned somewhere, the
- * function must use that variable, and so has to lose its name.
+ * The uses in a function. If its name is a variable around it that is assigned somewhere, the
+ * function must use that variable, and so has to lose its own name.
  */
 function usesOf(
   parsed: ParsedText,
@@ -397,7 +397,7 @@ function freeNameOf(
   }
 }
 
-/** The property that is read, if that is all. */
+/** The property that is read, if that is the only use. */
 function memberOf({ node, parent, access, isTarget }: Use): string | undefined {
   const isMember = parent?.type === 'MemberExpression' && parent.object === node
   if (!isMember || access !== 'read' || isTarget) return undefined

@@ -1,5 +1,5 @@
-// What the text of a program says about one of its functions. Types only: `analysis.ts`
-// finds the answers. Nothing here knows a value; see `inspect/` for those.
+// Facts about one function from the text of its program. Types only: `analysis.ts` finds the
+// answers. Nothing here handles values; see `inspect/` for those.
 
 /** A variable as it is declared in a script. The same object for every function that uses it. */
 export interface Binding {
@@ -15,58 +15,62 @@ export interface Binding {
     | 'catch'
     /** `exports`, `require`, `module`, `__filename`, `__dirname` of a CommonJS file. */
     | 'wrapper'
-  /** Declared where each script has it once: at the top of a module or of a CommonJS file. */
+  /**
+   * Declared in a scope that exists once per script: at the top of a module or of a CommonJS file.
+   */
   readonly isOnce: boolean
   /**
-   * Nobody assigns it once it is initialised. False whenever that is not certain: a direct `eval`
-   * or `with` that could reach it, a parameter of a sloppy function that uses `arguments`.
+   * Never assigned after its initialization. False whenever that is not certain: a direct `eval` or
+   * `with` that could reach it, a parameter of a sloppy function that uses `arguments`.
    */
   readonly isConstant: boolean
   /** Assigned by a function inside the one that declares it: closures can change it. */
   readonly isCell: boolean
-  /** Its declaration gives it something. */
+  /** Its declaration initialises it. */
   readonly isInitialized: boolean
   /** Its initializer can never be `undefined` (a literal, a function, `new`, …). */
   readonly isNeverUndefined: boolean
-  /** What a constant holds whose initializer is a literal; undefined: it is no such thing. */
+  /** The value of a constant whose initializer is a literal; undefined for any other variable. */
   readonly literal: LiteralValue | undefined
-  /** Where the value comes from, for import bindings and constants from `require('…')`. */
+  /** The source of the value, for import bindings and constants from `require('…')`. */
   readonly origin: ImportOrigin | undefined
   /**
-   * It holds a module, whose properties are what is meant: `import * as x`, and what compilers make
-   * of imports, for example `__toESM(require('x'))` or `await __vite_ssr_import__('x')`.
+   * It holds a module, and its properties are the actual values: `import * as x`, and compiled
+   * forms of imports, for example `__toESM(require('x'))` or `await __vite_ssr_import__('x')`.
    */
   readonly isModuleObject: boolean
   /** The module behind a compiler's stand-in for a namespace: `x` in `__toESM(require('x'))`. */
   readonly wrappedSpecifier: string | undefined
   /**
-   * The only use of it in the script is that of a compiler's stand-in for a private name: a
-   * `WeakMap` or `WeakSet` that holds something about `this`.
+   * Its only use in the script is that of a compiler's stand-in for a private name: a `WeakMap` or
+   * `WeakSet` that holds something about `this`.
    */
   readonly isPrivateStore: boolean
   /**
-   * A constant beside it that holds another object in each incarnation of their scope, so that it
-   * tells which of them a function has captured.
+   * A constant beside it that holds another object each time their scope is created, so that it
+   * shows which scope a function has captured.
    */
   readonly witness: string | undefined
   /** Line of the declaration in the script, from 0. */
   readonly line: number
 }
 
-/** Where something stands in a script; both count from 0. */
+/** A position in a script; both count from 0. */
 export interface TextPlace {
   readonly line: number
   readonly column: number
 }
 
 /**
- * How what a variable holds is changed in place (changes.ts). A level says what: 0 the
- * object itself, 1 what that holds, and so on.
+ * How the value of a variable is changed in place (changes.ts). A level says which object: 0 the
+ * value itself, 1 its content, and so on.
  */
 export interface Changes {
-  /** The deepest level, and where; undefined if nothing in its script does. */
+  /** The deepest level and its position; undefined if its script changes nothing. */
   readonly own: (TextPlace & { readonly level: number }) | undefined
-  /** Functions of other modules that are given the value, or something `distance` levels around. */
+  /**
+   * Functions of other modules that receive the value, or an object `distance` levels around it.
+   */
   readonly givenTo: readonly GivenTo[]
   /** The same for the exports of a module that it holds. */
   readonly members: ReadonlyMap<string, Changes | undefined>
@@ -74,24 +78,24 @@ export interface Changes {
   readonly parameters: readonly (readonly ParameterChanges[])[] | undefined
 }
 
-/** A function of another module that is given a value, or something around it. */
+/** A function of another module that receives a value, or an object around it. */
 export interface GivenTo extends TextPlace {
   readonly origin: ImportOrigin
-  /** Which argument it is in, and how many levels down. */
+  /** The index of the argument, and the number of levels down. */
   readonly index: number
   readonly distance: number
   /** The value counts as changed if nothing is known of the function. */
   readonly isSuspect: boolean
 }
 
-/** A variable of a parameter, and at what distance it has what the function is given. */
+/** A variable of a parameter, and its distance from the argument. */
 export interface ParameterChanges {
   readonly changes: Changes | undefined
   readonly distance: number
 }
 
 /**
- * What an expression shows of the value that it makes: an array or object by its keys, a map or set
+ * The visible facts about the value of an expression: an array or object by its keys, a map or set
  * by its size, a literal; undefined: nothing.
  */
 export type Shape =
@@ -103,13 +107,13 @@ export type Shape =
 /** A value that is written in the text. */
 export type LiteralValue = string | number | bigint | boolean
 
-/** What an import names. */
+/** The target of an import. */
 export interface ImportOrigin {
   readonly specifier: string
-  /** `require('x')` gives the exports themselves, `import` a namespace of them. */
+  /** `require('x')` returns the exports themselves, `import` a namespace of them. */
   readonly form: 'import' | 'require'
   /**
-   * The way from the namespace or exports to the value: `[]` the whole, `['default']`,
+   * The path from the namespace or exports to the value: `[]` the whole, `['default']`,
    * `['readFile']`, or several steps for `const { a: { b } } = require('x')`.
    */
   readonly path: readonly string[]
@@ -131,17 +135,17 @@ export interface FreeName {
   readonly members: readonly string[] | undefined
   /** Properties that are called as methods, `name.property()`, so that `name` is their `this`. */
   readonly calledMembers: readonly string[]
-  /** Down to which level the function only reads what it holds (read-depth.ts); 0 if unknown. */
+  /** The depth to which the function only reads its value (read-depth.ts); 0 if unknown. */
   readonly depth: number
   /** The same if it holds a module. */
   readonly moduleDepth: number
-  /** The same if nobody but a worker calls the function. */
+  /** The same if only a worker calls the function. */
   readonly rootDepth: number
   /** Its first use. */
   readonly place: TextPlace
 }
 
-/** Something in the text of a function that means nothing outside of its place. */
+/** Something in the text of a function that is meaningless outside its place. */
 export type Obstacle =
   /** An arrow function that uses the `this` of what surrounds it. */
   | 'this'
@@ -158,7 +162,7 @@ export type Obstacle =
 /** Text and its meaning, ready to be evaluated somewhere else; made once for each function site. */
 export interface FunctionCode {
   /**
-   * What the function is within the value of the expression: the value itself, or the member `m`
+   * Where the function is within the value of the expression: the value itself, or the member `m`
    * of it (a method), or the getter or setter of `m`.
    */
   readonly form: 'value' | 'method' | 'getter' | 'setter'
@@ -171,25 +175,23 @@ export interface FunctionCode {
   readonly expression: string
   readonly isStrict: boolean
   /**
-   * What must be given, by the name that the expression has for it: free names that are variables.
-   * One without binding is a global unless a scope has it; then it must not be given.
+   * The values to pass in, by their names in the expression: free names that are variables. A name
+   * without a binding is a global unless a scope has it; then it must not be passed.
    */
   readonly names: readonly CodeName[]
-  /** Helpers that the expression needs, by the name that it has for them. */
+  /** Runtime functions that the expression needs, by their names in it. */
   readonly runtime: readonly RuntimeName[]
-  /**
-   * The name under which a class expects the class that it extends; undefined if it extends none.
-   */
+  /** The name under which a class expects its parent; undefined if it has none. */
   readonly parentName: string | undefined
   /**
    * The name under which a class with static private fields expects a function, which it calls
-   * when it is defined with one `{ name: '#x', get(), set(value) }` for each of them.
+   * during its definition with one `{ name: '#x', get(), set(value) }` for each of them.
    */
   readonly adoptName: string | undefined
   /** It may hand out the function itself, which could then be changed. */
   readonly exposesItself: boolean
   /**
-   * Where the expression's first character stands in the script, from 0. Column may be negative.
+   * The position of the expression's first character in the script, from 0. Column may be negative.
    */
   readonly line: number
   readonly column: number
@@ -206,7 +208,7 @@ export interface CodeName {
   readonly isEarly: boolean
 }
 
-/** A name for what cannot be a captured value. */
+/** A name for something that cannot be a captured value. */
 export interface RuntimeName {
   readonly name: string
   /** `import(specifier, options)`, `import.meta`, `require` of the file. */
@@ -216,22 +218,22 @@ export interface RuntimeName {
 /** One function of a script. */
 export interface FunctionSite {
   readonly kind: 'function' | 'arrow' | 'method' | 'getter' | 'setter' | 'class'
-  /** What keeps it from travelling alone. */
+  /** The obstacles to moving it on its own. */
   readonly obstacles: readonly (TextPlace & { readonly kind: Obstacle })[]
   readonly freeNames: readonly FreeName[]
-  /** Throws nothing; of no use while there are obstacles. The same object at each call. */
+  /** Never throws; of no use while there are obstacles. The same object at each call. */
   readonly code: FunctionCode
   /**
    * The code with these free names as cells, too: for imports of variables that their module
    * changes. The same object for the same names.
    */
   readonly codeWith: (cells: ReadonlySet<string>) => FunctionCode
-  /** For a class: what else its text says. */
+  /** For a class: further facts from its text. */
   readonly classSite: ClassSite | undefined
   /**
-   * For a class: the same site, in which computed names of methods and accessors are captured
-   * values by the names of `ClassSite.computedMembers`, so that nothing computes them again. The
-   * same object at each call; undefined if it cannot be made.
+   * For a class: the same site with computed names of methods and accessors as captured values, by
+   * the names of `ClassSite.computedMembers`, so that they are not computed again. The same object
+   * at each call; undefined if it cannot be made.
    */
   readonly withNamedMembers: () => FunctionSite | undefined
   /** Line and column of the function's first character in the script, from 0. */
@@ -239,7 +241,7 @@ export interface FunctionSite {
   readonly column: number
 }
 
-/** What the text of a class says about the class. */
+/** The facts about a class that its text states. */
 export interface ClassSite {
   /** It has an `extends` clause. */
   readonly hasParent: boolean
@@ -255,7 +257,7 @@ export interface ClassSite {
 
 /** A method or accessor whose name is computed: `[name]() {}`. */
 export interface ComputedMember {
-  /** Under which its name is given. */
+  /** The name under which its own name is passed in. */
   readonly name: string
   readonly kind: 'method' | 'get' | 'set'
   readonly isStatic: boolean

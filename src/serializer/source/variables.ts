@@ -1,5 +1,5 @@
-// Learns from a walk over a whole script what holds for each of its variables, and where its
-// functions are. What compilers and bundlers write is recognised here.
+// Finds the facts about each variable during a walk over a whole script, and the positions of its
+// functions. Patterns that compilers and bundlers write are recognised here.
 
 import type * as acorn from 'acorn'
 import type { VariableChanges } from './changes.js'
@@ -36,7 +36,7 @@ import type { LineIndex } from './script.js'
 import type { Binding, FunctionSite, ImportOrigin } from './sites.js'
 import { type Access, ScopeWalk, type WalkListener } from './walk.js'
 
-// What is told about a variable once a whole script has been walked.
+// The result for a variable once a whole script has been walked.
 
 /** The binding of a variable; the same object each time. */
 export function bindingOf(variable: Variable, lines: LineIndex): Binding {
@@ -63,12 +63,12 @@ function makeBinding(variable: Variable, lines: LineIndex): Binding {
   })
 }
 
-/** The specifier means nothing if `require` may be another function. */
+/** The specifier is meaningless if `require` may be another function. */
 function originOf({ origin, originVia }: Variable): ImportOrigin | undefined {
   return originVia === undefined || isNeverAssigned(originVia) ? origin : undefined
 }
 
-/** Whether a variable has one value for ever, and its name means that variable for certain. */
+/** Whether a variable never changes its value, and its name certainly refers to that variable. */
 export function isNeverAssigned(variable: Variable): boolean {
   const { scope, kind, isFixed } = variable
   if (variable.isAssigned || scope.hasSloppyEval) return false
@@ -86,7 +86,7 @@ function isPrivateStore({ storeCount, hasOtherUse }: Variable): boolean {
   return storeCount === 1 && !hasOtherUse
 }
 
-/** Not a `let`: of one in the head of a loop, each turn has a copy. */
+/** Not a `let`: in the head of a loop, each iteration has its own copy. */
 function witnessOf({ scope, isAssignedWithin }: Variable): string | undefined {
   if (!isAssignedWithin || scope.isTop) return undefined
   for (const variable of scope.variables?.values() ?? []) {
@@ -108,7 +108,7 @@ function isCell(variable: Variable): boolean {
   return variable.isAssignedWithin || isWithinReach
 }
 
-/** Drops what no function can ask for, in this scope and those around it. */
+/** Drops facts that no function needs, in this scope and those around it. */
 export function prune(scope: Scope | undefined, done: Set<Scope>): void {
   for (let each = scope; each !== undefined && !done.has(each); each = each.parent) {
     done.add(each)
@@ -120,7 +120,7 @@ export function prune(scope: Scope | undefined, done: Set<Scope>): void {
   }
 }
 
-/** What a CommonJS file is given. */
+/** The parameters of a CommonJS file. */
 export const WRAPPER_NAMES: readonly string[] = [
   'exports',
   'require',
@@ -129,21 +129,21 @@ export const WRAPPER_NAMES: readonly string[] = [
   '__dirname',
 ]
 
-/** One function of a script, as little of it as is kept. */
+/** The few facts kept about one function of a script. */
 export interface RootFacts {
   readonly kind: FunctionSite['kind']
   readonly end: number
   /** Around it. */
   readonly scope: Scope
   readonly isStrict: boolean
-  /** Declared by a statement: its name is a variable of what surrounds it. */
+  /** Declared by a statement: its name is a variable of the surrounding scope. */
   readonly isDeclaration: boolean
   /** An arrow function at the top of a module. */
   readonly hasNoThis: boolean
   site: FunctionSite | undefined
 }
 
-/** Hears of everything in a script. */
+/** Collects the facts during a walk over a script. */
 export class VariableFacts implements WalkListener {
   readonly #walk: ScopeWalk
   readonly #source: string
@@ -154,10 +154,10 @@ export class VariableFacts implements WalkListener {
     this.#changes?.hold(exports, { variable, distance: 1 })
   })
   readonly roots: Map<number, RootFacts> = new Map()
-  /** The innermost scope whose variables the script has once. */
+  /** The innermost scope that exists once per script. */
   top: Scope
 
-  /** `tops`: functions and blocks whose variables the script has once, too. */
+  /** `tops`: functions and blocks whose scopes exist once per script as well. */
   constructor(
     top: Scope,
     source: string,
@@ -171,7 +171,7 @@ export class VariableFacts implements WalkListener {
     this.top = top
   }
 
-  /** Walks the script. What is imported is known before anything that is made of it. */
+  /** Walks the script. Imports are processed before anything that uses them. */
   run(program: acorn.Program): void {
     declareBody(program.body, this.top)
     setImportOrigins(program, this.top)
@@ -348,7 +348,7 @@ function isArithmeticUpdate(node: Node | undefined): boolean {
   return node?.type === 'AssignmentExpression' && isArithmetic(node.operator)
 }
 
-/** Whether a value is a module, or another variable that is one. */
+/** Whether a value is a module, or another variable that holds one. */
 function isModuleValue(value: Node, scope: Scope): boolean {
   if (value.type === 'Identifier') {
     const other = scope.find(value.name)

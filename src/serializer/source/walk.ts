@@ -1,6 +1,5 @@
-// Walks a syntax tree in order and keeps track of the scope at each place. What is to be learnt
-// from it is up to the listener: facts about all variables of a script, or what one function
-// uses.
+// Walks a syntax tree in order and keeps track of the scope at each place. The listener decides
+// what to collect: facts about all variables of a script, or the names that one function uses.
 
 import type * as acorn from 'acorn'
 import {
@@ -26,9 +25,9 @@ import {
 /** `initialize`: by the declaration itself. `update`: read and assigned, as by `x++`. */
 export type Access = 'read' | 'initialize' | 'write' | 'update'
 
-/** Hears of what a walk comes across. */
+/** Receives the events of a walk. */
 export interface WalkListener {
-  /** A variable is used; `value` is what it is set to, if that is one expression. */
+  /** A variable is used; `value` is the expression assigned to it, if there is a single one. */
   onName(node: acorn.Identifier, access: Access, value: Node | undefined): void
   /** A function or class begins; the scope is the one around it. */
   onRoot?(node: RootNode): void
@@ -43,7 +42,7 @@ export interface WalkListener {
   onCall?(node: acorn.CallExpression): void
   /** A property is assigned or deleted. */
   onTarget?(node: acorn.MemberExpression): void
-  /** Whether a part of a class is left out: a member, or what it extends. */
+  /** Whether a part of a class is left out: a member, or its parent. */
   skips?(node: Node): boolean
 }
 
@@ -53,7 +52,7 @@ export class ScopeWalk {
   /** The nodes around the present one, outermost first. */
   readonly ancestors: Node[] = []
   scope: Scope
-  /** How many loops of the same function are around. */
+  /** The number of surrounding loops in the same function. */
   loopDepth = 0
 
   constructor(scope: Scope, listener: WalkListener) {
@@ -124,7 +123,7 @@ export class ScopeWalk {
     }
   }
 
-  /** What has a meaning by itself, and everything else. */
+  /** Nodes with a meaning of their own, and everything else. */
   #visitLeaf(node: Node): void {
     switch (node.type) {
       case 'ThisExpression':
@@ -186,7 +185,7 @@ export class ScopeWalk {
     if (target.type === 'MemberExpression') this.#listener.onTarget?.(target)
   }
 
-  /** A property of an object; that of a pattern is met by `#pattern`. */
+  /** A property of an object; `#pattern` handles those of patterns. */
   #property(node: acorn.Property | acorn.AssignmentProperty): void {
     if (node.computed) this.#inside(node, node.key)
     const isMethod = node.kind !== 'init' || node.method
@@ -203,7 +202,7 @@ export class ScopeWalk {
     this.#inside(node, node.right)
   }
 
-  /** Walks what is assigned or declared; without `access` nothing is set by it. */
+  /** Walks the target of an assignment or declaration; without `access` nothing is set by it. */
   #target(parent: Node, pattern: Node, access: Access | undefined, value?: Node): void {
     this.ancestors.push(parent)
     this.#pattern(pattern, access, value)

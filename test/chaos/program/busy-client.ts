@@ -1,4 +1,4 @@
-// A client with something of everything under way until it is ended: tasks, graphs, nested tasks,
+// A client with work of every kind in progress until it is ended: tasks, graphs, nested tasks,
 // objects, cancels. Argument: the scheduler's address.
 
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,6 +1,6 @@
-// A client of the chaos: keeps mixed work under way and checks every result, until its stdin says
-// "finish" (then it waits for what is unfinished) or ends. It reports as lines of JSON.
-// Arguments: the scheduler's address, a seed, and kinds of work, if not all are wanted.
+// A client for the chaos: keeps mixed work in progress and checks every result, until its stdin
+// says "finish" (then it waits for unfinished work) or closes. It reports in lines of JSON.
+// Arguments: the scheduler's address, a seed, and kinds of work, if not all.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { createInterface } from 'node:readline'
@@ -12,7 +12,7 @@ import { LOADS, isCollateral } from './load.js'
 /** Pieces of work at a time. */
 const WIDTH = 6
 const REPORT_MS = 250
-/** Longer than the longest fault and what follows from it. */
+/** Longer than the longest fault and its consequences. */
 const LATE_MS = 60_000
 /** Worth a line in the journal. */
 const SLOW_MS = 15_000
@@ -33,7 +33,7 @@ function say(report: ClientReport): void {
   process.stdout.write(`${JSON.stringify(report)}\n`)
 }
 
-/** One piece of work, from its choice to what came of it. */
+/** One piece of work, from its choice to its outcome. */
 async function perform(client: Client): Promise<void> {
   const kind = random.weighted(weights)
   const load = LOADS[kind]
@@ -65,7 +65,7 @@ function describe(error: unknown): string {
 async function lane(client: Client): Promise<void> {
   while (!isFinishing) {
     await perform(client)
-    // What has ended at once must not keep the others waiting.
+    // Work that ends immediately must not starve the rest.
     await delay(random.below(10))
   }
 }

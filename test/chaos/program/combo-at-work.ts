@@ -1,4 +1,4 @@
-// A user's program with a cluster of its own, at work until it is ended.
+// A user's program with a cluster of its own, working until it is ended.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, SchedulerClusterCombo } from 'scaler-ts'

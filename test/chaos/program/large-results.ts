@@ -1,4 +1,4 @@
-// A client that asks for large results, more than any socket's buffer holds, and checks them.
+// A client that requests large results, more than any socket buffer holds, and checks them.
 // Argument: the scheduler's address.
 
 import { Client } from 'scaler-ts'

@@ -1,5 +1,5 @@
-// The loads of the chaos: pieces of work whose results are known in advance. Each resolves when
-// all of its futures have ended as they must, and throws when one has not.
+// The loads of the chaos: pieces of work with known results. Each resolves when all of its futures
+// have settled correctly, and throws otherwise.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { currentClient, currentTask, ProcessorDiedError, type Client } from 'scaler-ts'
 import type { Random } from '../random.js'
 
-/** A piece of work. Whatever is random about it is drawn before it begins. */
+/** A piece of work. Its random parts are drawn before it begins. */
 export type Load = (client: Client, random: Random) => Promise<void>
 
 function range(count: number, from = 0): number[] {
@@ -175,7 +175,7 @@ async function unitsLoad(client: Client, random: Random): Promise<void> {
   )
 }
 
-/** Those that are cancelled have a result or were cancelled; the others have results. */
+/** Cancelled futures have a result or were cancelled; the others have results. */
 async function cancelLoad(client: Client, random: Random): Promise<void> {
   const task = async (x: number): Promise<number> => {
     await delay(10 + (x % 5) * 20)
@@ -261,7 +261,7 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : String(error)
 }
 
-/** All kinds of work, each with how often it is chosen. */
+/** All kinds of work, each with its frequency. */
 export const LOADS: Readonly<Record<string, { readonly run: Load; readonly weight: number }>> = {
   map: { run: mapLoad, weight: 10 },
   'unordered map': { run: unorderedLoad, weight: 6 },
@@ -283,8 +283,8 @@ export const LOADS: Readonly<Record<string, { readonly run: Load; readonly weigh
 }
 
 /**
- * Whether an error is the doing of the chaos itself: the process that ran the task was killed, or
- * a neighbour in it has ended it. Tasks have no retries here, so that no other error stays hidden.
+ * Whether an error was caused by the chaos itself: the process that ran the task was killed,
+ * directly or by another task in it. Tasks have no retries here, so that no other error is hidden.
  */
 export function isCollateral(error: unknown): boolean {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {

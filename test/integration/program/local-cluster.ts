@@ -1,5 +1,5 @@
-// A user's program for the tests of what it leaves behind: starts a local cluster, keeps both workers
-// busy, and says which processes there are. What it is told on the command line is how it ends.
+// A user's program for the tests of leftover processes: starts a local cluster, keeps both workers
+// busy, and prints the ids of its processes. Its argument says how it ends.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { Client, SchedulerClusterCombo } from 'scaler-ts'
@@ -28,7 +28,7 @@ function descendants(root: number): number[] {
   return found
 }
 
-// Tasks may take their time when it is ended in good order; however else it ends, they may not.
+// Tasks may take some time on a normal exit, but not on any other.
 const cluster = await SchedulerClusterCombo.start({ workers: 2, drainMs: 600_000 })
 const client = await Client.connect(cluster.address)
 const pids = await client.map(() => process.pid, [1, 2, 3, 4])

@@ -1,4 +1,4 @@
-// A program whose tasks print; what it is to do is its first argument.
+// A program whose tasks print; its first argument is the scenario.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync, writeSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { Client, currentClient } from 'scaler-ts'
 
 const [what = '', address = '', place] = process.argv.slice(2)
 
-/** Prints at once, whatever Node does with its streams. */
+/** Prints immediately, whatever Node does with its streams. */
 function say(text: string): void {
   writeSync(1, `${text}\n`)
 }
@@ -25,7 +25,7 @@ async function printOrders(): Promise<void> {
     writeSync(1, 'past the stream\n')
     spawnSync('echo', ['from a child'], { stdio: 'inherit' })
   })
-  // What has come past the stream once is waited for.
+  // Waits until text has passed the stream.
   for (const number of [1, 2, 3]) {
     await client.submit((n: number) => writeSync(1, `past the stream ${n}\n`), number)
     say(`after ${number}`)
@@ -47,12 +47,12 @@ async function printOrders(): Promise<void> {
   await quiet.submit(() => console.log('nobody reads this'))
   await quiet.close()
   await client.map((n: number) => console.log(`input ${n}`), [1, 2, 3])
-  // As loggers do that write later: at the latest when their process ends.
+  // Like loggers that write later: at the latest when their process exits.
   await client.submit(() => void process.on('exit', () => writeSync(1, 'from a buffer\n')))
   say('end')
 }
 
-/** Two that print at a time: each goes on when there is a file that says so. */
+/** Two that print at the same time: each continues when its file exists. */
 async function printTogether(): Promise<void> {
   await using client = await Client.local({ workers: 2 })
   const folder = address
@@ -76,7 +76,7 @@ async function printThere(): Promise<void> {
   say('end')
 }
 
-/** Its reader goes away after the first line. */
+/** Its reader exits after the first line. */
 async function printToNobody(): Promise<void> {
   await using client = await Client.local({ workers: 1 })
   await client.submit(() => console.log('first line'))
@@ -85,7 +85,7 @@ async function printToNobody(): Promise<void> {
   writeSync(2, 'alive\n')
 }
 
-/** Does not read while a task prints far more than may wait. */
+/** Does not read while a task prints far more than can be queued. */
 async function printTooMuch(): Promise<void> {
   await using client = await Client.local({ workers: 1 })
   let droppedBytes = 0

@@ -1,5 +1,5 @@
-// A user's program that has no file descriptors for a while, in the middle of a map. Argument: the
-// scheduler's address. It takes the next step when a line comes.
+// A user's program without free file descriptors for a while, in the middle of a map. Argument: the
+// scheduler's address. It takes the next step when a line arrives.
 
 import { closeSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -24,7 +24,7 @@ function takeAll(): void {
 
 async function* inputs(): AsyncGenerator<number> {
   yield 1
-  // Also what the client lets go when it loses its connection.
+  // Includes the descriptor that the client frees when it loses its connection.
   const taking = setInterval(takeAll, 1)
   takeAll()
   yield 2

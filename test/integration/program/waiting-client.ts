@@ -1,5 +1,5 @@
-// A program that waits, and tells on stdout of each process warning that it gets. Arguments: what to
-// do, and the scheduler's address.
+// A program that waits, and reports its process warnings on stdout. Arguments: the scenario, and
+// the scheduler's address.
 
 import { Client, TimeoutError } from 'scaler-ts'
 
@@ -21,7 +21,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     const client = await Client.connect(address)
     await client.close()
   },
-  /** Two tasks, one behind the other, for longer than anybody waits for a reason. */
+  /** Two tasks, one after the other, for longer than the time after which a reason is reported. */
   async long() {
     const client = new Client(address)
     const nap = async (x: number): Promise<number> => {
@@ -38,7 +38,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     const client = new Client(address)
     console.log(client.identity.length > 0)
   },
-  /** One task keeps the only worker, two do not even leave. */
+  /** One task keeps the only worker busy, two are not even sent. */
   async full() {
     const client = new Client(address)
     const forever = (x: number): Promise<number> => new Promise(() => x)

@@ -1,17 +1,17 @@
-// What a case of the matrix is: a function, how to call it, and what must come of it. Types only, so
-// that the case files mean the same in every environment.
+// A case of the matrix: a function, how to call it, and the expected result. Types only, so that
+// the case files mean the same in every environment.
 
-/** Something that an environment may lack; a case that needs it is not run there. */
+/** A feature that an environment may lack; a case that needs it is not run there. */
 export type Feature =
   /** Modules: `import.meta` and `await` outside of functions. */
   | 'modules'
   /** CommonJS code that is not strict. */
   | 'sloppy'
-  /** What was written as an ES module is strict. */
+  /** Code that was written as an ES module is strict. */
   | 'strict'
-  /** Every source file is a file of its own: `__filename`, relative `require`. */
+  /** Every source file is a separate file: `__filename`, relative `require`. */
   | 'files'
-  /** Files have the names that imports give them: a worker without the user's tools finds them. */
+  /** Files have the names in imports: a worker without the user's tools finds them. */
   | 'names'
   /** Packages are imported, not part of a bundle. */
   | 'packages'
@@ -27,14 +27,14 @@ export type Shippable = (...parameters: never[]) => unknown
 
 /**
  * Serializes a function and its arguments, has another process call it, and returns the result, or
- * throws what came back instead of one.
+ * throws the error.
  */
 export type Ship = (fn: Shippable, ...args: readonly unknown[]) => Promise<unknown>
 
 interface Described {
   readonly name: string
   readonly needs?: readonly Feature[]
-  /** To refuse with such a message is right, too. */
+  /** A refusal with such a message is also correct. */
   readonly mayBeRefused?: RegExp
   /** One of the few that are also run on a real cluster. Must not depend on changed captures. */
   readonly isSmoke?: boolean
@@ -55,7 +55,7 @@ export interface CheckCase extends Called {
   readonly check: (result: unknown, place: Place) => void | Promise<void>
 }
 
-/** The function throws; `throws` throws if that is wrong. */
+/** The function throws; `throws` throws if the error is wrong. */
 export interface ThrowsCase extends Called {
   readonly throws: (thrown: unknown, place: Place) => void
 }
@@ -65,7 +65,7 @@ export interface RefusedCase extends Called {
   readonly refused: RegExp
 }
 
-/** Several shipments, or things around them. */
+/** Several shipments, with code around them. */
 export interface ScenarioCase extends Described {
   readonly scenario: (ship: Ship, place: Place) => Promise<void>
 }
@@ -73,11 +73,11 @@ export interface ScenarioCase extends Described {
 /** One case. */
 export type Case = WantCase | CheckCase | ThrowsCase | RefusedCase | ScenarioCase
 
-/** What came of a case. */
+/** The outcome of a case. */
 export interface Outcome {
   readonly name: string
   readonly result: Result
-  /** More of it if it failed, and why it was refused. */
+  /** Details of a failure, or the reason of a refusal. */
   readonly detail: string
   readonly durationMs: number
 }
@@ -85,18 +85,18 @@ export interface Outcome {
 /** How a case can end. */
 export type Result =
   | 'right'
-  /** It was refused, as it must be. */
+  /** It was refused, as expected. */
   | 'refused'
-  /** It was refused, as it may be: right would be better. */
+  /** It was refused, which is allowed: a result would be better. */
   | 'declined'
   | 'failed'
   /** The environment lacks something that it needs. */
   | 'not run'
 
-/** What came of all, as the program writes it. */
+/** The outcomes of all cases, as the program writes them. */
 export interface Report {
   readonly nodeVersion: string
   readonly cases: readonly Outcome[]
-  /** The cases that were also run on a cluster; none if that was not asked for. */
+  /** The cases that were also run on a cluster; none unless requested. */
   readonly smoke: readonly Outcome[]
 }

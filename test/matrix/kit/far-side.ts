@@ -1,5 +1,5 @@
-// The program of the far side: plain Node that has never seen the files of the cases. Calls what
-// arrives and sends back what came of it.
+// The program of the far side: plain Node without the files of the cases. Calls the functions that
+// arrive and sends back their outcomes.
 
 import type { Serializer } from 'scaler-ts'
 import type { Answer, Shipment } from './shipment.js'
@@ -8,7 +8,7 @@ interface ErrorCodec {
   readonly serializeError: (thrown: unknown) => Uint8Array
 }
 
-/** What the package keeps to itself is only in its single files: all of one instance. */
+/** Internals of the package are only in its single files: all of one instance. */
 const loadOwn = (file: string): Promise<unknown> =>
   import(new URL(`../lib/${file}`, import.meta.resolve('scaler-ts')).href)
 const { defaultSerializer } = (await loadOwn('index.js')) as {
@@ -16,7 +16,7 @@ const { defaultSerializer } = (await loadOwn('index.js')) as {
 }
 const { serializeError } = (await loadOwn('serializer/error-codec.js')) as ErrorCodec
 
-/** A value that can only be read once something was imported says so by a promise in its error. */
+/** A value that can only be read after an import has a promise in its error. */
 async function load(bytes: Uint8Array): Promise<unknown> {
   for (;;) {
     try {

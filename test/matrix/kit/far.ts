@@ -9,18 +9,18 @@ const PROGRAM = fileURLToPath(new URL('./far-side.js', import.meta.url))
 /** How long an answer may take, on a busy machine. */
 const DEADLINE_MS = 60_000
 
-/** A process for shipments; a new one after it has died or not answered. */
+/** A process for shipments; restarted after it has died or not answered. */
 export class Far {
   readonly #folder: string
   #child: ChildProcess | undefined
   #stderr = ''
 
-  /** It runs in `folder`, from where the packages of the program cannot be found. */
+  /** It runs in `folder`, from which the packages of the program cannot be found. */
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** Rejects if the process ends or is silent for too long. */
+  /** Rejects if the process ends or does not answer in time. */
   async ask(shipment: Shipment): Promise<Answer> {
     const child = this.#child ?? (await this.#start())
     child.send(shipment)

@@ -1,4 +1,4 @@
-// Runs cases inside the program of an environment and writes a report. What the program is made of
+// Runs cases inside the program of an environment and writes a report. The build of the program
 // differs; this file is the same plain JavaScript for all, like a package.
 
 import assert from 'node:assert/strict'
@@ -7,23 +7,23 @@ import { SerializeError, defaultSerializer, Client } from 'scaler-ts'
 import type { Case, Outcome, Place, Report, Ship } from './case.js'
 import { Far } from './far.js'
 
-/** What the environment's harness asks for, in the variable MATRIX. */
+/** The request of the environment's harness, in the variable MATRIX. */
 export interface Order {
   /** Where to write the report. */
   readonly report: string
   readonly folder: string
-  /** Where the far side runs. */
+  /** The working directory of the far side. */
   readonly farFolder: string
-  /** `local` calls the functions here, which tells whether the cases are right. */
+  /** `local` calls the functions here, which shows whether the cases are correct. */
   readonly mode: 'ship' | 'local'
   readonly hasSmoke: boolean
   /** Words; only cases with one of them in their name are run. None means all. */
   readonly words: readonly string[]
-  /** What the environment lacks. */
+  /** The features that the environment lacks. */
   readonly lacks: readonly string[]
 }
 
-/** Runs all cases that the environment variable MATRIX asks for, one after the other. */
+/** Runs all cases that the environment variable MATRIX requests, one after the other. */
 export async function runCases(all: readonly Case[]): Promise<void> {
   const order = JSON.parse(process.env['MATRIX'] ?? '') as Order
   const isWanted = ({ name }: Case): boolean =>
@@ -93,7 +93,7 @@ type Judgement = Pick<Outcome, 'result' | 'detail'>
 async function outcomeOf(one: Case, ship: Ship, order: Order): Promise<Judgement> {
   const isHere = one.needs?.some((feature) => order.lacks.includes(feature)) !== true
   if (!isHere) return { result: 'not run', detail: '' }
-  // What must be refused may still be called here.
+  // Cases that must be refused may still be called here.
   if (order.mode === 'local' && 'refused' in one) return { result: 'right', detail: '' }
   try {
     await perform(one, ship, order)

@@ -1,12 +1,12 @@
-// What goes between a program of the matrix and its far side. Types only.
+// The messages between a program of the matrix and its far side. Types only.
 
-/** A call: everything serialized apart, as for a task. */
+/** A call: each part serialized separately, as for a task. */
 export interface Shipment {
   readonly fn: Uint8Array
   readonly args: readonly Uint8Array[]
 }
 
-/** What came of it. */
+/** The outcome. */
 export type Answer =
   | { readonly kind: 'value'; readonly bytes: Uint8Array }
   | { readonly kind: 'thrown'; readonly bytes: Uint8Array }

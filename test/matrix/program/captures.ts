@@ -1,4 +1,4 @@
-// Variables around functions: what they hold at the submit, and what happens to them.
+// Variables around functions: their values at the submit, and later changes.
 
 import assert from 'node:assert/strict'
 import type { Case } from '../kit/case.js'
@@ -195,8 +195,8 @@ export const cases: readonly Case[] = [
     want: [4, 2, { depth: 3, height: 9 }],
   },
   { name: 'variable of a catch', fn: caught(), want: 'captured from catch' },
-  { name: 'only what is used travels', fn: () => light + 1, want: 2 },
-  { name: 'what is used travels whole', fn: keepUseless, refused: /heavy.*WeakMap/s },
+  { name: 'only used variables travel', fn: () => light + 1, want: 2 },
+  { name: 'used variables travel whole', fn: keepUseless, refused: /heavy.*WeakMap/s },
   { name: 'shadowed variables', fn: shadowing('parameter'), want: 'parameter' },
   { name: 'the same name in module and function', fn: () => outerName, want: 'module' },
   { name: 'global shadowing', fn: readShadows, want: ['mine', 'no log', [1, 2], 'a string'] },

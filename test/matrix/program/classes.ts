@@ -30,7 +30,7 @@ class Vector {
 
 const label = 'labelled'
 const NAMES = { shout: 'shout', hidden: Symbol('hidden') }
-/** Nothing but the names of members uses these variables. */
+/** Only the names of members use these variables. */
 class Labelled {
   [label](): string {
     return 'method'
@@ -487,7 +487,7 @@ function assertIs<T extends object>(
 
 function hasFields(result: unknown): void {
   const fields = result as Record<string, unknown>
-  // Compilers to ES2015 define no field that has no value.
+  // Compilers to ES2015 define no field without a value.
   delete fields['declared']
   assert.deepEqual(fields, { first: 10, second: 11, list: [10], 'quoted name': true })
 }

@@ -1,4 +1,4 @@
-// Errors come home.
+// Errors of tasks, as the client receives them.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

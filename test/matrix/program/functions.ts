@@ -234,7 +234,7 @@ const bottom = levels(1).down(3)
 const getter = Object.getOwnPropertyDescriptor(thermometer, 'fahrenheit')?.get
 const withDefault = (fn: (x: number) => number = (x) => x * rate): number => fn(2)
 
-/** What is outside of ASCII: names, strings, regular expressions. */
+/** Characters outside ASCII: names, strings, regular expressions. */
 const größe = 4
 const unicode = (): unknown => ['ünï', '😀'.length, '\u{1F600}', größe, /ü+/u.exec('aüü')?.[0]]
 

@@ -1,4 +1,4 @@
-// What is imported: built-ins, packages, files of the program.
+// Imports: built-ins, packages, files of the program.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -29,7 +29,7 @@ const encoder = new TextEncoder()
 setScale('area', 2)
 setRate(5)
 
-/** What is imported. */
+/** Imports. */
 export const cases: readonly Case[] = [
   { name: 'named import of a built-in', fn: () => existsSync('/'), want: true, isSmoke: true },
   { name: 'import * as fs', fn: () => allOfFs.statSync('/').isDirectory(), want: true },
@@ -76,7 +76,7 @@ export const cases: readonly Case[] = [
   },
   { name: 'a namespace of a module that changes its exports', fn: () => changing.rate, want: 5 },
   {
-    name: 'a namespace shows what a function of its module does',
+    name: 'a namespace shows the effects of a function of its module',
     fn() {
       changing.setRate(changing.rate + 4)
       return [changing.rate, rate, readRate()]
@@ -112,7 +112,7 @@ export const cases: readonly Case[] = [
       assert.ok(account instanceof Account)
       assert.equal(account.balance, 42)
     },
-    // Under tsx a package is another copy for whoever looks it up.
+    // Under tsx a lookup of a package finds another copy.
     mayBeRefused: /no export by which/,
   },
   {

@@ -1,4 +1,4 @@
-// The cases that every environment can take.
+// The cases that every environment can run.
 
 import type { Case } from '../kit/case.js'
 import { cases as captures } from './captures.js'

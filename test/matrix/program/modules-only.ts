@@ -1,4 +1,4 @@
-// What only modules have.
+// Features that only modules have.
 
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ const loaded = await import('./sibling/pong.js')
 const here = import.meta.url
 const requireHere = createRequire(import.meta.url)
 
-/** What only modules have. */
+/** Features that only modules have. */
 export const cases: readonly Case[] = [
   {
     name: 'a value of top-level await',

@@ -32,7 +32,7 @@ const memory = new ArrayBuffer(16)
 const whole = new Uint8Array(memory)
 const tail = new DataView(memory, 8)
 
-/** What bundlers make of libraries, and libraries do, to be safe from what programs change. */
+/** Patterns that bundlers and libraries use to be safe from changes by programs. */
 const uncurry = Function.prototype.bind.bind(Function.prototype.call) as unknown as (
   method: unknown,
 ) => (self: unknown, ...parameters: unknown[]) => unknown

@@ -1,4 +1,4 @@
-// Hands on what others export.
+// Exports again what others export.
 
 export { area, triangle as threeSided } from './geometry.js'
 export * as state from './state.js'

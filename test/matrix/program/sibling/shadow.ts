@@ -5,7 +5,7 @@ const console = { log: (): string => 'no log' }
 const Map = Array
 const JSON = 'a string'
 
-/** What the names mean here. */
+/** The meaning of the names here. */
 export function readShadows(): unknown[] {
   return [process.pid, console.log(), Map.of(1, 2), JSON]
 }
