@@ -5,7 +5,6 @@
 import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
 import { identity, type TaskId, taskLogFields } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
-import type { InstantMs } from '../../base/machine.js'
 import type {
   Message,
   Resource,
@@ -30,7 +29,7 @@ import { activeCount } from './worker/load.js'
 /** Publishes a new node. */
 export function publishNode(graph: GraphTables, node: number): void {
   const { nodes, state } = graph
-  if (!state.output.hasSubscribers || !state.eventBudget.take(1, state.now)) return
+  if (!state.output.hasSubscribers || !state.eventBudget.take(1)) return
   const inputs = new Set<TaskId>()
   for (let index = 0; index < nodes.inputCount(node); index += 1) {
     inputs.add(nodes.idOf(nodes.input(node, index)))
@@ -47,7 +46,7 @@ export function publishNode(graph: GraphTables, node: number): void {
 /** Publishes the end of a node that never became a task. */
 export function publishNodeEnd(graph: GraphTables, node: number, status: TaskStatus): void {
   const { nodes, state } = graph
-  if (!state.output.hasSubscribers || !state.eventBudget.take(1, state.now)) return
+  if (!state.output.hasSubscribers || !state.eventBudget.take(1)) return
   state.graphWork.left -= MESSAGE_COST
   const name = state.objects.get(nodes.kindOf(node).functionId)?.name
   state.output.publish({
@@ -83,7 +82,7 @@ export function publishTask(
 ): void {
   if (state.options.tellsTasks === true) tellTask(state, { task, status, end })
   const { output, eventBudget } = state
-  if (!output.hasSubscribers || !eventBudget.takeStep(task, status, state.now)) return
+  if (!output.hasSubscribers || !eventBudget.takeStep(task, status)) return
   output.publish({
     kind: 'stateTask',
     taskId: task.id,
@@ -123,7 +122,7 @@ function tellTask(state: SchedulerState, { task, status, end }: Step): void {
   const worker = (task.worker ?? end.worker)?.identity
   const durationMs = durationMsOf(end.metadata)
   const cause = CAUSES[status]
-  state.output.log('debug', STEPS[status], {
+  state.turn.log('debug', STEPS[status], {
     ...taskFields(task),
     ...(task.client === undefined ? {} : { client: task.client.identity }),
     ...(worker === undefined ? {} : { worker }),
@@ -161,17 +160,15 @@ export function publishWorker(
 /** Publishes the state of everything, with the resource usage of the scheduler process. */
 export function publishScheduler(
   state: SchedulerState,
-  now: InstantMs,
   scheduler: Resource,
   rssFree: number,
 ): void {
   if (!state.output.hasSubscribers) return
-  state.output.publish(stateScheduler(state, now, scheduler, rssFree))
+  state.output.publish(stateScheduler(state, scheduler, rssFree))
 }
 
 function stateScheduler(
   state: SchedulerState,
-  now: InstantMs,
   scheduler: Resource,
   rssFree: number,
 ): StateScheduler {
@@ -179,7 +176,7 @@ function stateScheduler(
   const workers: WorkerStatus[] = []
   for (const worker of state.workers.values()) {
     assigned += worker.assigned.size
-    workers.push(workerStatus(state, worker, now))
+    workers.push(workerStatus(state, worker))
   }
   const busyClients = [...state.clients.values()].filter(
     ({ tasks, graphs }) => tasks.size + graphs.size > 0,
@@ -210,11 +207,7 @@ function stateScheduler(
 }
 
 /** The last report of a worker about itself, and its assigned tasks. */
-export function workerStatus(
-  state: SchedulerState,
-  worker: WorkerEntry,
-  now: InstantMs,
-): WorkerStatus {
+export function workerStatus(state: SchedulerState, worker: WorkerEntry): WorkerStatus {
   const { heartbeat, assigned } = worker
   return {
     workerId: worker.identity,
@@ -227,7 +220,7 @@ export function workerStatus(
     queued: heartbeat.queuedTasks,
     suspended: heartbeat.processors.filter((processor) => processor.suspended).length,
     lagUS: heartbeat.latencyUS,
-    lastS: Math.min(255, Math.floor((now - worker.lastHeartbeat) / 1000)),
+    lastS: Math.min(255, Math.floor((state.turn.now - worker.lastHeartbeat) / 1000)),
     itl: itl(heartbeat),
     processorStatuses: heartbeat.processors,
   }

@@ -4,10 +4,11 @@
 // docs/protocol.md#graph
 
 import { copyOf } from '../../../base/bytes.js'
-import { earliest, type InstantMs } from '../../../base/machine.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { TaskResult } from '../../../wire/message.js'
 import type { ClientEntry } from '../entries.js'
 import type { Output } from '../output.js'
+import type { SchedulerState } from '../state.js'
 
 /** The delay after a graph, in milliseconds. Allows for a client on a busy machine. */
 export const EARLY_MS = 50
@@ -20,27 +21,28 @@ interface EarlyResult {
 
 /** The delayed results. */
 export class EarlyResults {
+  readonly #state: SchedulerState
+  readonly #alarm: Alarm
   #waiting: EarlyResult[] = []
-  #deadline: InstantMs | undefined
 
-  /** When `flush` must be called next. */
-  get deadline(): InstantMs | undefined {
-    return this.#deadline
+  constructor(state: SchedulerState) {
+    this.#state = state
+    this.#alarm = state.turn.alarm(() => this.#sendDue())
   }
 
   /** Delays a result until `at`. */
   hold(client: ClientEntry, result: TaskResult, at: InstantMs): void {
     const bytes = result.bytes === undefined ? undefined : copyOf(result.bytes)
     this.#waiting.push({ client, result: { ...result, bytes }, at })
-    this.#deadline = earliest(this.#deadline, at)
+    this.#alarm.setBy(at)
   }
 
   /** Sends the results that are due to clients that have not left. */
-  flush(output: Output, now: InstantMs): void {
-    if (this.#deadline === undefined || now < this.#deadline) return
-    const due = this.#waiting.filter(({ at }) => at <= now)
-    this.#waiting = this.#waiting.filter(({ at }) => at > now)
-    this.#deadline = this.#waiting.map(({ at }) => at).reduce(earliest, undefined)
+  #sendDue(): void {
+    const { turn, output } = this.#state
+    const due = this.#waiting.filter(({ at }) => at <= turn.now)
+    this.#waiting = this.#waiting.filter(({ at }) => at > turn.now)
+    for (const { at } of this.#waiting) this.#alarm.setBy(at)
     for (const { client, result } of due) {
       if (!client.hasLeft) sendResult(output, client, result)
     }

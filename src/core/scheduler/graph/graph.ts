@@ -138,7 +138,7 @@ class Graph implements GraphEntry, GraphWorklist {
     if (trouble === undefined) this.#work()
     else {
       const fields = { graph: idToHex(this.id), client: this.#client.identity }
-      this.#state.output.log('warn', `refused a graph with ${trouble}`, fields)
+      this.#state.turn.log('warn', `refused a graph with ${trouble}`, fields)
       this.#abort('notFound')
     }
   }

@@ -160,7 +160,7 @@ export function sweep(graph: GraphTables): boolean {
 /** Sends a client the result of a target. */
 export function tell(graph: GraphTables, result: TaskResult): void {
   const { state, client, tellsFrom } = graph
-  if (state.now < tellsFrom) state.earlyResults.hold(client, result, tellsFrom)
+  if (state.turn.now < tellsFrom) state.earlyResults.hold(client, result, tellsFrom)
   else sendResult(state.output, client, result)
 }
 

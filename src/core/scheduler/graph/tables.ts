@@ -55,6 +55,6 @@ export class GraphTables {
     this.state = state
     this.client = client
     this.id = id
-    this.tellsFrom = client.features === 0 ? state.now + EARLY_MS : -Infinity
+    this.tellsFrom = client.features === 0 ? state.turn.now + EARLY_MS : -Infinity
   }
 }

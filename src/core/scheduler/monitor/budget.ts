@@ -1,8 +1,9 @@
 // Limits on event messages: more than a reader could follow is not sent.
 
-import type { InstantMs } from '../../../base/machine.js'
+import type { InstantMs, Turn } from '../../../base/machine.js'
 import type { TaskStatus } from '../../../wire/message.js'
 import type { TaskEntry } from '../entries.js'
+import type { SchedulerAction } from '../events.js'
 import { extraOf } from '../task/extra.js'
 
 /** Messages per millisecond. */
@@ -48,20 +49,25 @@ export class Budget {
  * docs/protocol.md#monitor
  */
 export class EventBudget {
+  readonly #turn: Turn<SchedulerAction>
   readonly #messages = new Budget(RATE, BURST)
 
+  constructor(turn: Turn<SchedulerAction>) {
+    this.#turn = turn
+  }
+
   /** Takes `count` from the budget, if it allows that now. */
-  take(count: number, now: InstantMs): boolean {
-    const mayTell = this.#messages.has(count, now)
+  take(count: number): boolean {
+    const mayTell = this.#messages.has(count, this.#turn.now)
     if (mayTell) this.#messages.spend(count)
     return mayTell
   }
 
   /** Whether to publish a step of a task. All steps of a published task are published. */
-  takeStep(task: TaskEntry, status: TaskStatus, now: InstantMs): boolean {
+  takeStep(task: TaskEntry, status: TaskStatus): boolean {
     if (task.extra?.isPublished === true) return true
     const isUnfinished = UNFINISHED.has(status)
-    if (!this.take(isUnfinished ? EVENTS_PER_TASK : 1, now)) return false
+    if (!this.take(isUnfinished ? EVENTS_PER_TASK : 1)) return false
     if (isUnfinished) extraOf(task).isPublished = true
     return true
   }

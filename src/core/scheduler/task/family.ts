@@ -10,7 +10,9 @@
 import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
 import type { TaskId } from '../../../base/ids.js'
+import type { Alarm, Turn } from '../../../base/machine.js'
 import type { Child, TaskEntry } from '../entries.js'
+import type { SchedulerAction } from '../events.js'
 import { extraOf } from './extra.js'
 
 /** Most ownerless tasks cancelled in one turn: a millisecond or two of work. */
@@ -44,7 +46,17 @@ export class OwnerlessTasks {
   readonly #waiting: Child[] = []
   /** The queued tasks of clients that have left. */
   readonly #queues: Fifo<TaskEntry>[] = []
+  readonly #turn: Turn<SchedulerAction>
+  readonly #next: Alarm
+  readonly #cancel: (child: Child) => void
   #isDraining = false
+
+  /** `cancel`: cancels a task or graph, which may have ended since it was added. */
+  constructor(turn: Turn<SchedulerAction>, cancel: (child: Child) => void) {
+    this.#turn = turn
+    this.#next = turn.alarm(() => this.drain())
+    this.#cancel = cancel
+  }
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#queues.length === 0
@@ -64,19 +76,20 @@ export class OwnerlessTasks {
   }
 
   /**
-   * Passes a few hundred of them to `cancel`, including those that are added meanwhile. The rest
-   * wait for the next call. A call from inside `cancel` returns immediately: the outer call handles
-   * what was added. Some may have ended since they were added.
+   * Cancels a few hundred of them, including those that are added meanwhile; the next tick
+   * continues. A call from inside `cancel` returns immediately: the outer call handles what was
+   * added.
    */
-  drain(cancel: (child: Child) => void): void {
+  drain(): void {
     if (this.#isDraining) return
     this.#isDraining = true
     for (let count = 0; count < MAX_AT_ONCE; count += 1) {
       const child = this.#waiting.pop() ?? this.#takeFromQueues()
       if (child === undefined) break
-      cancel(child)
+      this.#cancel(child)
     }
     this.#isDraining = false
+    this.#next.set(this.isEmpty ? undefined : this.#turn.now)
   }
 
   #takeFromQueues(): TaskEntry | undefined {

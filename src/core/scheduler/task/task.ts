@@ -13,7 +13,7 @@ import {
   type TaskResult,
   type TaskStatus,
 } from '../../../wire/message.js'
-import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
+import type { Child, ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { pastAttempts, rememberAttempt } from '../monitor/explain.js'
 import { adopt, leaveParent, releaseChildren } from './family.js'
 import { publishTask, refusedFields } from '../publication.js'
@@ -39,13 +39,14 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   const task = newTask(state, client, message)
   if (task === undefined) {
     const fields = refusedFields(state, client, message)
-    state.output.log('warn', 'refused a task with malformed flags', fields)
+    state.turn.log('warn', 'refused a task with malformed flags', fields)
     sendStatus(state, client, message.taskId, 'canceled')
     return
   }
   state.tasks.set(task.id, task)
   client.tasks.add(task)
-  if (message.mayHaveRun && state.isNew && !state.leases.has(task.id)) pool.held.push(task)
+  const mayReturn = message.mayHaveRun && state.turn.now < state.settledAt
+  if (mayReturn && !state.leases.has(task.id)) pool.hold(task, state.settledAt)
   else pool.queue.push(task)
   publishTask(state, task, 'inactive')
   if (state.leases.size > 0) redeemLease(state, task)
@@ -92,7 +93,7 @@ export function onTaskCancel(
   if (task === undefined || task.client !== client || task.node !== undefined) {
     count(state, 'notFound')
     const fields = { task: idToHex(message.taskId), client: client.identity }
-    state.output.log('debug', 'ignored the cancel of an unknown task', fields)
+    state.turn.log('debug', 'ignored the cancel of an unknown task', fields)
     return
   }
   cancelTask(state, task, message.flags.force)
@@ -153,7 +154,7 @@ export function takeTasksBack(
     const cause = isWornOut ? 'wornOut' : 'workerLost'
     const next = state.lifecycle.next(task.id, task.state, cause)
     if (next === 'inactive' || isWornOut) {
-      rememberAttempt(task, worker.identity, 'workerLost', state.now)
+      rememberAttempt(task, worker.identity, 'workerLost', state.turn.now)
     }
     if (next === 'inactive') {
       if (task.runtime === 'javascript') countAttempt(task)
@@ -181,7 +182,7 @@ function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
 export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
   for (;;) {
     assignLeased(state)
-    const choice = pool.next(state.now)
+    const choice = pool.next()
     if (choice === undefined) return
     assign(state, choice.task, choice.worker)
   }
@@ -220,9 +221,9 @@ function assignLeased(state: SchedulerState): void {
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
   task.state = 'running'
-  task.changedAt = state.now
+  task.changedAt = state.turn.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
-  state.pools[task.runtime].assign(task, worker, state.now)
+  state.pools[task.runtime].assign(task, worker)
   task.node?.graph.onTaken(task)
   state.output.forward(worker.identity, 'task', task.bytes)
   publishTask(state, task, 'running')
@@ -260,7 +261,7 @@ export function newTask(
     function: fn,
     bytes: message.bytes === undefined ? NO_BYTES : copyOf(message.bytes),
     state: 'inactive',
-    changedAt: state.now,
+    changedAt: state.turn.now,
     expectedSeconds: 0,
     worker: undefined,
     place: undefined,
@@ -283,7 +284,7 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
 export function waitInFront(state: SchedulerState, task: TaskEntry): void {
   cancelChildren(state, task)
   task.state = 'inactive'
-  task.changedAt = state.now
+  task.changedAt = state.turn.now
   tellQueued(state, task)
   state.pools[task.runtime].queue.putBack(task)
   publishTask(state, task, 'inactive')
@@ -293,15 +294,13 @@ export function waitInFront(state: SchedulerState, task: TaskEntry): void {
 export function cancelChildren(state: SchedulerState, task: TaskEntry): void {
   if (task.extra?.children === undefined) return
   state.ownerless.addChildren(task)
-  cancelOwnerless(state)
+  state.ownerless.drain()
 }
 
-/** Cancels some of the ownerless tasks; the rest stay in `state.ownerless`. */
-export function cancelOwnerless(state: SchedulerState): void {
-  state.ownerless.drain((child) => {
-    if ('cancel' in child) child.cancel()
-    else if (state.tasks.get(child.id) === child) cancelTask(state, child, true)
-  })
+/** Cancels a child whose parent has failed, or a task whose client has left. */
+export function cancelOwnerless(state: SchedulerState, child: Child): void {
+  if ('cancel' in child) child.cancel()
+  else if (state.tasks.get(child.id) === child) cancelTask(state, child, true)
 }
 
 /** The task has left the tables: its children continue only if it succeeded. */
@@ -325,7 +324,7 @@ export function endTask(
   count(state, result.status)
   state.functions.count(task.function, result.status, durationMs)
   if (state.monitors.wants(result.status)) {
-    state.monitors.onEnded(state, task, { result, worker, durationMs })
+    state.monitors.onEnded(task, { result, worker, durationMs })
   }
   state.tasks.delete(task.id)
   publishTask(state, task, result.status, { metadata: result.metadata, worker })
@@ -340,7 +339,7 @@ function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): voi
   if (client === undefined || client.hasLeft) return
   const hasPast = extra?.attempts !== undefined && hasFeature(client.features, FEATURE_PEERS)
   if (hasPast) {
-    const attempts = pastAttempts(task, state.now)
+    const attempts = pastAttempts(task, state.turn.now)
     state.output.send(client.identity, { ...result, attempts, bytes: undefined })
   } else if (result.bytes === undefined) state.output.send(client.identity, result)
   else state.output.forward(client.identity, 'taskResult', result.bytes)
@@ -353,7 +352,7 @@ function forget(state: SchedulerState, task: TaskEntry): void {
     worker.owed ??= new Map()
     worker.owed.set(task.id, (worker.owed.get(task.id) ?? 0) + extra.unanswered)
   }
-  state.pools[task.runtime].release(task, state.now)
+  state.pools[task.runtime].release(task)
   state.tasks.delete(task.id)
   leaveParent(task)
 }
@@ -383,6 +382,6 @@ export function count(state: SchedulerState, status: TaskStatus): void {
 
 function refuseForeignId(state: SchedulerState, client: ClientEntry, message: Task): void {
   const fields = refusedFields(state, client, message)
-  state.output.log('warn', 'refused a task whose id another client uses', fields)
+  state.turn.log('warn', 'refused a task whose id another client uses', fields)
   sendStatus(state, client, message.taskId, 'notFound')
 }
