@@ -3,7 +3,7 @@
 // At log level debug, each state change of a task is logged as well.
 
 import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
-import { identity, type TaskId, taskLogFields } from '../../base/ids.js'
+import { identity, taskLogFields } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
 import type {
   Message,
@@ -16,48 +16,10 @@ import type {
 } from '../../wire/message.js'
 import { durationMsOf } from '../../wire/metadata.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
-import { IS_TARGET } from './graph/nodes.js'
-import type { GraphTables } from './graph/tables.js'
-import { MESSAGE_COST } from './graph/work.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
 import { taskFields, titleOf } from './task/extra.js'
 import { activeCount } from './worker/load.js'
-
-// Events about the nodes of graphs. docs/protocol.md#monitor
-
-/** Publishes a new node. */
-export function publishNode(graph: GraphTables, node: number): void {
-  const { nodes, state } = graph
-  if (!state.output.hasSubscribers || !state.eventBudget.take(1)) return
-  const inputs = new Set<TaskId>()
-  for (let index = 0; index < nodes.inputCount(node); index += 1) {
-    inputs.add(nodes.idOf(nodes.input(node, index)))
-  }
-  state.output.publish({
-    kind: 'stateGraphTask',
-    graphTaskId: graph.id,
-    taskId: nodes.idOf(node),
-    nodeTaskType: nodes.has(node, IS_TARGET) ? 'target' : 'normal',
-    parentTaskIds: [...inputs],
-  })
-}
-
-/** Publishes the end of a node that never became a task. */
-export function publishNodeEnd(graph: GraphTables, node: number, status: TaskStatus): void {
-  const { nodes, state } = graph
-  if (!state.output.hasSubscribers || !state.eventBudget.take(1)) return
-  state.graphWork.left -= MESSAGE_COST
-  const name = state.objects.get(nodes.kindOf(node).functionId)?.name
-  state.output.publish({
-    kind: 'stateTask',
-    taskId: nodes.idOf(node),
-    functionName: name ?? latin1ToBytes('<Unknown>'),
-    status,
-    worker: identity(''),
-    metadata: NO_BYTES,
-  })
-}
 
 const CONNECTED = latin1ToBytes('connected')
 const DISCONNECTED = latin1ToBytes('disconnected')

@@ -4,7 +4,7 @@
 import { unreachable } from '../../base/assert.js'
 import type { Alarm, InstantMs, Machine } from '../../base/machine.js'
 import type { Identity } from '../../base/ids.js'
-import type { ClientDisconnect, Message } from '../../wire/message.js'
+import type { ClientDisconnect, Message, TaskCancel } from '../../wire/message.js'
 import { Balancer } from './worker/balance.js'
 import {
   clientOf,
@@ -15,15 +15,16 @@ import {
 } from './client/peer.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions, SchedulerEvent } from './events.js'
 import { onTaskInquiry } from './monitor/explain.js'
-import { onGraphTask, onGraphTaskCancel } from './graph/graph.js'
+import { cancelTarget, onGraphTask, onGraphTaskCancel, settleGraphs } from './graph/graph.js'
 import { onObjectInstruction, onObjectRequest, sendRemovals } from './object/object.js'
 import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
 import { giveRoom } from './worker/load.js'
 import { SchedulerState } from './state.js'
-import { assignWaiting, onTask, onTaskCancel } from './task/task.js'
+import { assignNext, onTask, onTaskCancel } from './task/task.js'
 import { onTaskOutput, onTaskUpdate } from './task/update.js'
 import { onTaskResult } from './task/result.js'
+import type { WorkerPool } from './worker/pool.js'
 import {
   dropSilentWorkers,
   onDisconnectRequest,
@@ -116,7 +117,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         this.#touch(from)
         return onTaskOutput(state, from, message)
       case 'taskCancel':
-        return onTaskCancel(state, clientOf(state, from), message)
+        return this.#onTaskCancel(from, message)
       case 'taskInquiry':
         return onTaskInquiry(state, clientOf(state, from), message)
       case 'monitorRequest':
@@ -146,6 +147,12 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
           kind: message.kind,
         })
     }
+  }
+
+  #onTaskCancel(from: Identity, message: TaskCancel): void {
+    const client = clientOf(this.#state, from)
+    if (cancelTarget(this.#state, client, message.taskId)) return
+    onTaskCancel(this.#state, client, message)
   }
 
   /** Any message from a peer shows that it is alive. */
@@ -218,8 +225,8 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
 
   #afterEvent(): void {
     const { clients, workers, pools, objects, turn } = this.#state
-    assignWaiting(this.#state, pools.javascript)
-    assignWaiting(this.#state, pools.python)
+    this.#assign(pools.javascript)
+    this.#assign(pools.python)
     this.#balancer.update()
     this.#state.waiting.update()
     giveRoom(this.#state)
@@ -227,6 +234,12 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (objects.hasRemovals) this.#tellRemovals()
     if (clients.size === 0 && workers.size === 0) this.#sweep.clear()
     else if (!this.#sweep.isSet) this.#sweep.set(turn.now + SWEEP_INTERVAL_MS)
+  }
+
+  /** Assigns tasks while any wait and a worker has room. Each one may let a graph queue others. */
+  #assign(pool: WorkerPool): void {
+    do settleGraphs(this.#state)
+    while (assignNext(this.#state, pool))
   }
 
   /** Notifies workers of removed objects: immediately, unless that was done a moment ago. */

@@ -8,7 +8,7 @@ import { SpreadMap } from '../../base/spread.js'
 import { type InstantMs, Turn } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import { Leases } from './worker/return.js'
-import type { ClientEntry, Runtime, TaskEntry, WorkerEntry } from './entries.js'
+import type { ClientEntry, GraphFact, Runtime, TaskEntry, WorkerEntry } from './entries.js'
 import { EarlyResults } from './client/early-results.js'
 import { EventBudget } from './monitor/budget.js'
 import { Monitors } from './monitor/monitors.js'
@@ -48,6 +48,8 @@ export class SchedulerState {
   readonly leases: Leases
   readonly objects: ObjectTable
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
+  /** Empty between events. */
+  readonly graphFacts: GraphFact[] = []
   readonly waiting: Waiting
   readonly monitors: Monitors
   /** Limits the task events that are sent to subscribers. */
@@ -98,6 +100,7 @@ export class SchedulerState {
   /** Throws if the tables disagree. */
   checkInvariants(): void {
     this.turn.checkInvariants()
+    assert(this.graphFacts.length === 0, 'a graph was not notified')
     this.pools.javascript.checkInvariants()
     this.pools.python.checkInvariants()
     this.objects.checkInvariants()

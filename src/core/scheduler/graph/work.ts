@@ -5,9 +5,8 @@
 import { latin1ToBytes } from '../../../base/bytes.js'
 import { objectIdOf, type ObjectId, type SchedulerId } from '../../../base/ids.js'
 import type { Alarm, Turn } from '../../../base/machine.js'
-import type { Runtime } from '../entries.js'
 import type { SchedulerAction } from '../events.js'
-import type { NodeKind } from './nodes.js'
+import type { Graph } from './graph.js'
 
 /** The cost of visiting a node or following an edge; other costs are in proportion. */
 export const STEP_COST = 1
@@ -23,22 +22,10 @@ export interface Worklist {
   advance(): boolean
 }
 
-/** A graph as seen by modules that do not handle nodes. */
-export interface GraphWorklist extends Worklist {
-  /** The runtime of its client. */
-  readonly runtime: Runtime
-  /** The number of ready nodes that are not queued. */
-  readonly readyCount: number
-  /** The kinds of its nodes, with the numbers of nodes without a task. */
-  readonly kinds: readonly NodeKind[]
-  /** Throws if its tables disagree. */
-  checkInvariants(): void
-}
-
 /** The long work of one scheduler. */
 export class GraphWork {
   /** All graphs, from their first part until they are removed. */
-  readonly graphs: Set<GraphWorklist> = new Set()
+  readonly graphs: Set<Graph> = new Set()
   /** The budget left in this turn; negative if the last step exceeded it. */
   left: number
   /** Unfinished work; the next one is first. */
@@ -66,20 +53,20 @@ export class GraphWork {
   }
 
   /** Works now as far as the budget allows, and continues in the next ticks. */
-  begin(graph: Worklist): void {
-    if (this.#waiting.has(graph)) return
-    if (!graph.advance()) this.#waiting.add(graph)
+  begin(work: Worklist): void {
+    if (this.#waiting.has(work)) return
+    if (!work.advance()) this.#waiting.add(work)
     this.#planNext()
   }
 
-  /** Starts a new turn: continues the unfinished work, one graph after the other. */
+  /** Starts a new turn: continues the unfinished work, one piece after the other. */
   #resume(): void {
     this.left = this.#perTurn
     for (let count = this.#waiting.size; count > 0 && this.left > 0; count -= 1) {
-      const [graph] = this.#waiting
-      if (graph === undefined) return
-      this.#waiting.delete(graph)
-      if (!graph.advance()) this.#waiting.add(graph)
+      const [work] = this.#waiting
+      if (work === undefined) break
+      this.#waiting.delete(work)
+      if (!work.advance()) this.#waiting.add(work)
     }
     this.#planNext()
   }

@@ -3,8 +3,16 @@ import { test } from 'node:test'
 import { identity, taskId } from '../../../base/ids.js'
 import { Turn } from '../../../base/machine.js'
 import { decode, encode } from '../../../wire/message.js'
-import type { Child, ChildGraph, TaskEntry } from '../entries.js'
-import { adopt, checkFamily, leaveParent, OwnerlessTasks, releaseChildren } from './family.js'
+import type { Child, TaskEntry } from '../entries.js'
+import type { Graph } from '../graph/graph.js'
+import {
+  adopt,
+  checkFamily,
+  isGraph,
+  leaveParent,
+  OwnerlessTasks,
+  releaseChildren,
+} from './family.js'
 import {
   cancel,
   child,
@@ -161,16 +169,16 @@ test('graphs can be children, and cancelling one may re-enter', () => {
   const cancelled: Child[] = []
   const ownerless = new OwnerlessTasks(new Turn(), (child) => {
     cancelled.push(child)
-    if ('cancel' in child) child.cancel()
+    if (isGraph(child)) child.onParentFailed()
   })
-  const graph: ChildGraph = {
+  const graph = {
     parent: undefined,
-    cancel: () => {
+    onParentFailed: () => {
       ownerless.addChildren(node)
       ownerless.drain()
       assert.deepEqual(cancelled, [graph], 'not from inside `cancel`')
     },
-  }
+  } as unknown as Graph
   adopt(parent, graph)
   adopt(node, grandchild)
   assert.equal(graph.parent, parent)

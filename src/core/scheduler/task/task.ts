@@ -15,7 +15,7 @@ import {
 } from '../../../wire/message.js'
 import type { Child, ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { pastAttempts, rememberAttempt } from '../monitor/explain.js'
-import { adopt, leaveParent, releaseChildren } from './family.js'
+import { adopt, isGraph, leaveParent, releaseChildren } from './family.js'
 import { publishTask, refusedFields } from '../publication.js'
 import { spendRoom, takesMore } from '../worker/load.js'
 import type { SchedulerState } from '../state.js'
@@ -82,14 +82,16 @@ export function vacates(state: SchedulerState, task: TaskEntry): boolean {
   return true
 }
 
-/** A client cancels a task. The cancellation of an unknown task is not answered. */
+/**
+ * A client cancels a task that is not a node of a graph. The cancellation of an unknown task is not
+ * answered.
+ */
 export function onTaskCancel(
   state: SchedulerState,
   client: ClientEntry,
   message: TaskCancel,
 ): void {
   const task = state.tasks.get(message.taskId)
-  if (cancelTarget(client, task, message.taskId)) return
   if (task === undefined || task.client !== client || task.node !== undefined) {
     count(state, 'notFound')
     const fields = { task: idToHex(message.taskId), client: client.identity }
@@ -97,16 +99,6 @@ export function onTaskCancel(
     return
   }
   cancelTask(state, task, message.flags.force)
-}
-
-/** Cancels a target of one of the client's graphs. Returns false if there is no such target. */
-function cancelTarget(client: ClientEntry, task: TaskEntry | undefined, id: TaskId): boolean {
-  if (task?.node !== undefined) return task.client === client && task.node.graph.cancelTarget(id)
-  if (task !== undefined) return false
-  for (const graph of client.graphs.values()) {
-    if (graph.cancelTarget(id)) return true
-  }
-  return false
 }
 
 /**
@@ -178,14 +170,13 @@ function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
   return extra.deaths >= extra.deathLimit
 }
 
-/** Assigns tasks while any are queued and a worker has room. Called after each event. */
-export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
-  for (;;) {
-    assignLeased(state)
-    const choice = pool.next()
-    if (choice === undefined) return
-    assign(state, choice.task, choice.worker)
-  }
+/** Assigns the next queued task. Returns false if none is queued, or no worker has room for it. */
+export function assignNext(state: SchedulerState, pool: WorkerPool): boolean {
+  if (assignLeased(state)) return true
+  const choice = pool.next()
+  if (choice === undefined) return false
+  assign(state, choice.task, choice.worker)
+  return true
 }
 
 /** Assigns a queued task to a worker that had begun it before, whatever its load. */
@@ -208,14 +199,16 @@ export function redeemLease(state: SchedulerState, task: TaskEntry): void {
   else stopAt(state, worker, task.id)
 }
 
-function assignLeased(state: SchedulerState): void {
-  for (let next = state.leases.next(); next !== undefined; next = state.leases.next()) {
-    const { task, worker } = next
-    if (state.workers.get(worker.identity) !== worker) continue
-    const isWaiting = task.state === 'inactive' && state.tasks.get(task.id) === task
-    if (isWaiting && task.client?.hasLeft === false) giveTo(state, task, worker)
-    else stopAt(state, worker, task.id)
-  }
+/** Assigns one task to the worker that held its lease. Returns false if there is no such task. */
+function assignLeased(state: SchedulerState): boolean {
+  const next = state.leases.next()
+  if (next === undefined) return false
+  const { task, worker } = next
+  if (state.workers.get(worker.identity) !== worker) return true
+  const isWaiting = task.state === 'inactive' && state.tasks.get(task.id) === task
+  if (isWaiting && task.client?.hasLeft === false) giveTo(state, task, worker)
+  else stopAt(state, worker, task.id)
+  return true
 }
 
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
@@ -224,7 +217,9 @@ function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): vo
   task.changedAt = state.turn.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
   state.pools[task.runtime].assign(task, worker)
-  task.node?.graph.onTaken(task)
+  if (task.node !== undefined) {
+    state.graphFacts.push({ type: 'taskAssigned', graph: task.node.graph, task })
+  }
   state.output.forward(worker.identity, 'task', task.bytes)
   publishTask(state, task, 'running')
 }
@@ -299,7 +294,7 @@ export function cancelChildren(state: SchedulerState, task: TaskEntry): void {
 
 /** Cancels a child whose parent has failed, or a task whose client has left. */
 export function cancelOwnerless(state: SchedulerState, child: Child): void {
-  if ('cancel' in child) child.cancel()
+  if (isGraph(child)) state.graphFacts.push({ type: 'parentFailed', graph: child })
   else if (state.tasks.get(child.id) === child) cancelTask(state, child, true)
 }
 
@@ -330,7 +325,7 @@ export function endTask(
   publishTask(state, task, result.status, { metadata: result.metadata, worker })
   task.client?.tasks.delete(task)
   if (task.node === undefined) answer(state, task, result)
-  else task.node.graph.onEnded(task, result)
+  else state.graphFacts.push({ type: 'taskEnded', graph: task.node.graph, task, result })
   if (task.extra !== undefined) leaveFamily(state, task, result.status)
 }
 
