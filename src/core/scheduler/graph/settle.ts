@@ -7,7 +7,14 @@ import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import { identity } from '../../../base/ids.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
 import type { TaskEntry } from '../entries.js'
-import { failedResult, failureOf, keepValue, objectOf, releaseValue } from './outcome.js'
+import {
+  failedResult,
+  failureOf,
+  keepValue,
+  objectOf,
+  releaseValue,
+  sendResult,
+} from './outcome.js'
 import { NONE } from './index.js'
 import {
   DROPPED,
@@ -20,7 +27,6 @@ import {
   STARTED,
   SUCCEEDED,
 } from './nodes.js'
-import { sendResult } from '../client/early-results.js'
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST, STEP_COST } from './work.js'
 import { cancelTask, count, statusResult } from '../task/task.js'

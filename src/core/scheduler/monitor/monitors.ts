@@ -20,7 +20,7 @@ import type {
 } from '../../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
-import { Budget } from './budget.js'
+import { Budget } from '../publication.js'
 import { hasFailed } from './report.js'
 
 // The last items of a sequence: each has a number, counted from the very first one.
