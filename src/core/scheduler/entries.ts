@@ -8,12 +8,12 @@ import type { SpreadSet } from '../../base/spread.js'
 import type { InstantMs } from '../../base/machine.js'
 import type {
   AttemptOutcome,
-  GraphTask,
   ObjectContentType,
   PeerInfo,
   TaskResult,
   WorkerHeartbeat,
 } from '../../wire/message.js'
+import type { Graph } from './graph/graph.js'
 import type { Requirement } from './worker/placement.js'
 import type { Silence } from './worker/peer.js'
 import type { TaskState } from './task/state.js'
@@ -47,7 +47,7 @@ export interface ClientEntry {
   /** Unfinished tasks. Invariant: each names this client. */
   readonly tasks: SpreadSet<TaskEntry>
   /** Graphs that are unfinished, or of which more parts may arrive. */
-  readonly graphs: Map<TaskId, GraphEntry>
+  readonly graphs: Map<TaskId, Graph>
   /** Invariant: each has this client among its users. */
   readonly objects: Set<ObjectEntry>
 }
@@ -203,47 +203,33 @@ export interface PastAttempt {
 }
 
 /** A task or graph that was submitted by a task, and ends with it (task/family.ts). */
-export type Child = TaskEntry | ChildGraph
-
-/** A graph as seen by the task that submitted it. */
-export interface ChildGraph {
-  /** Set only by `adopt` and `leaveParent`. */
-  parent: TaskEntry | undefined
-  /**
-   * Cancels all unfinished nodes of the graph by force and notifies its client. Has no effect once
-   * the graph has ended.
-   */
-  cancel(): void
-}
+export type Child = TaskEntry | Graph
 
 /** The link from a task to the graph node that it runs. */
 export interface GraphNode {
-  readonly graph: GraphEntry
+  readonly graph: Graph
   /** Its position in the graph: lower positions run first. */
   readonly index: number
   /** The largest object that it needs, if any: it preferably runs where that is cached. */
   readonly input: ObjectEntry | undefined
 }
 
-/** A graph (core/scheduler/graph/graph.ts) as seen by its tasks and its client. */
-export interface GraphEntry extends ChildGraph {
-  /** A part arrives: the next one, or a repeated one. */
-  add(message: GraphTask): void
-  /** Its client cancels it: no further part will follow. */
-  cancelByClient(): void
-  /** The first few nodes that a node waits for; undefined: there is no such node. */
-  needsOf(id: TaskId): readonly TaskId[] | undefined
-  /** Its client cancels a target. Returns false if there is no such target. */
-  cancelTarget(id: TaskId): boolean
-  /** The task of a node was assigned to a worker. */
-  onTaken(task: TaskEntry): void
-  /** The task of a node has ended and left all tables. */
-  onEnded(task: TaskEntry, result: TaskResult): void
-  /** Its client lost its connection, and may reconnect. */
-  onLinkLost(): void
-  /** Its client has left: no results are sent anymore. The caller ends its tasks. */
-  forget(): void
-}
+/**
+ * What happened to the task of a node, or to the parent of a graph. Tasks do not call graphs: they
+ * record facts, which `settleGraphs` applies after the event, in order.
+ */
+export type GraphFact =
+  /** The task was assigned to a worker. */
+  | { readonly type: 'taskAssigned'; readonly graph: Graph; readonly task: TaskEntry }
+  /** The task has ended and left all tables. */
+  | {
+      readonly type: 'taskEnded'
+      readonly graph: Graph
+      readonly task: TaskEntry
+      readonly result: TaskResult
+    }
+  /** The task that submitted the graph did not succeed. */
+  | { readonly type: 'parentFailed'; readonly graph: Graph }
 
 /** A user of stored objects: a client, or a graph for its nodes. */
 export interface ObjectUser {

@@ -1,7 +1,7 @@
 // The events that the scheduler's core handles, and the actions that it returns.
 
 import type { Identity, SchedulerId } from '../../base/ids.js'
-import type { LogFields } from '../../base/logger.js'
+import type { LogAction } from '../../base/machine.js'
 import type {
   ClientHeartbeatEcho,
   Message,
@@ -46,12 +46,7 @@ export type SchedulerAction =
   /** Task output for its client. Dropped and counted if too much output is already queued. */
   | { readonly type: 'passOutput'; readonly message: TaskOutput }
   | { readonly type: 'publish'; readonly message: Message }
-  | {
-      readonly type: 'log'
-      readonly level: 'debug' | 'info' | 'warn' | 'error'
-      readonly text: string
-      readonly fields: LogFields
-    }
+  | LogAction
   /** A peer was given up: close its connection, so that it notices and can register again. */
   | { readonly type: 'disconnect'; readonly peer: Identity; readonly reason: string }
   /** A client shut the cluster down: exit once everything is sent. */

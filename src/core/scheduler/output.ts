@@ -1,10 +1,10 @@
-// The scheduler's output: turns calls into actions and counts sent messages.
+// Messages to peers and monitors. Counts those to peers, for the monitors.
 
 import { OUR_FEATURES } from '../../base/features.js'
 import { type Identity, schedulerId, type SchedulerId } from '../../base/ids.js'
-import type { LogFields } from '../../base/logger.js'
+import type { Turn } from '../../base/machine.js'
 import type { Message, TaskOutput } from '../../wire/message.js'
-import type { Act, ReportedEcho, SchedulerAction } from './events.js'
+import type { ReportedEcho, SchedulerAction } from './events.js'
 import type { SchedulerState } from './state.js'
 
 // The answer to a heartbeat. A 1.9.9 peer receives an empty echo, as it expects.
@@ -23,66 +23,48 @@ export function ourEcho(
 /** Messages per kind since the start. */
 export type MessageCounts = ReadonlyMap<Message['kind'], number>
 
-const nowhere: Act = () => {}
-
-/** Emits the actions of one event. The machine directs it to `act` during each `handle`. */
+/** Sends and counts messages. */
 export class Output {
-  #act: Act = nowhere
+  readonly #turn: Turn<SchedulerAction>
   readonly #sent = new Map<Message['kind'], number>()
   /** Whether there are subscribers: building messages for them has a cost. */
   hasSubscribers = false
+
+  constructor(turn: Turn<SchedulerAction>) {
+    this.#turn = turn
+  }
 
   get sent(): MessageCounts {
     return this.#sent
   }
 
-  /** Directs all further actions to `act`. */
-  direct(act: Act): void {
-    this.#act = act
-  }
-
   /** Sends a message; the shell encodes it. */
   send(to: Identity, message: Message): void {
     this.#count(message.kind)
-    this.#act({ type: 'send', to, message })
+    this.#turn.act({ type: 'send', to, message })
   }
 
   /** Answers a client that requested a report. */
   report(to: Identity, report: ReportedEcho): void {
     this.#count(report.kind)
-    this.#act({ type: 'report', to, report })
+    this.#turn.act({ type: 'report', to, report })
   }
 
   /** Sends a message as it was received. */
   forward(to: Identity, kind: Message['kind'], bytes: Uint8Array): void {
     this.#count(kind)
-    this.#act({ type: 'forward', to, bytes })
+    this.#turn.act({ type: 'forward', to, bytes })
   }
 
   /** Passes on the output of a task. */
   passOn(message: TaskOutput): void {
     this.#count(message.kind)
-    this.#act({ type: 'passOutput', message })
+    this.#turn.act({ type: 'passOutput', message })
   }
 
   /** Publishes to the monitors. Call only if there are subscribers. */
   publish(message: Message): void {
-    this.#act({ type: 'publish', message })
-  }
-
-  /** Writes a log line. */
-  log(level: (SchedulerAction & { type: 'log' })['level'], text: string, fields: LogFields): void {
-    this.#act({ type: 'log', level, text, fields })
-  }
-
-  /** Closes the connection of a peer that was given up. */
-  disconnect(peer: Identity, reason: string): void {
-    this.#act({ type: 'disconnect', peer, reason })
-  }
-
-  /** Stops the scheduler once everything is sent. */
-  stop(reason: string): void {
-    this.#act({ type: 'stop', reason })
+    this.#turn.act({ type: 'publish', message })
   }
 
   #count(kind: Message['kind']): void {

@@ -3,9 +3,9 @@
 // At log level debug, each state change of a task is logged as well.
 
 import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'
-import { identity, type TaskId, taskLogFields } from '../../base/ids.js'
+import { identity, taskLogFields } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
-import type { InstantMs } from '../../base/machine.js'
+import type { InstantMs, Turn } from '../../base/machine.js'
 import type {
   Message,
   Resource,
@@ -17,48 +17,82 @@ import type {
 } from '../../wire/message.js'
 import { durationMsOf } from '../../wire/metadata.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from './entries.js'
-import { IS_TARGET } from './graph/nodes.js'
-import type { GraphTables } from './graph/tables.js'
-import { MESSAGE_COST } from './graph/work.js'
+import type { SchedulerAction } from './events.js'
 import type { MessageCounts } from './output.js'
 import type { SchedulerState } from './state.js'
-import { taskFields, titleOf } from './task/extra.js'
+import { extraOf, taskFields, titleOf } from './task/extra.js'
 import { activeCount } from './worker/load.js'
 
-// Events about the nodes of graphs. docs/protocol.md#monitor
+// Limits on event messages: more than a reader could follow is not sent.
 
-/** Publishes a new node. */
-export function publishNode(graph: GraphTables, node: number): void {
-  const { nodes, state } = graph
-  if (!state.output.hasSubscribers || !state.eventBudget.take(1, state.now)) return
-  const inputs = new Set<TaskId>()
-  for (let index = 0; index < nodes.inputCount(node); index += 1) {
-    inputs.add(nodes.idOf(nodes.input(node, index)))
+/** Messages per millisecond. */
+const RATE = 2
+
+/** Maximum burst after a pause, in messages. */
+const BURST = 6_000
+
+/** The number of events of a task with a typical life. */
+const EVENTS_PER_TASK = 3
+
+const UNFINISHED: ReadonlySet<TaskStatus> = new Set(['inactive', 'running', 'canceling'])
+
+/** A rate limit that allows a burst after a pause (a token bucket). */
+export class Budget {
+  readonly #perMs: number
+  readonly #burst: number
+  #left: number
+  #at: InstantMs = 0
+
+  constructor(perMs: number, burst: number) {
+    this.#perMs = perMs
+    this.#burst = burst
+    this.#left = burst
   }
-  state.output.publish({
-    kind: 'stateGraphTask',
-    graphTaskId: graph.id,
-    taskId: nodes.idOf(node),
-    nodeTaskType: nodes.has(node, IS_TARGET) ? 'target' : 'normal',
-    parentTaskIds: [...inputs],
-  })
+
+  /** Whether the budget allows `count` now. */
+  has(count: number, now: InstantMs): boolean {
+    this.#left = Math.min(this.#burst, this.#left + (now - this.#at) * this.#perMs)
+    this.#at = now
+    return this.#left >= count
+  }
+
+  /** Takes `count` from the budget. */
+  spend(count: number): void {
+    this.#left -= count
+  }
 }
 
-/** Publishes the end of a node that never became a task. */
-export function publishNodeEnd(graph: GraphTables, node: number, status: TaskStatus): void {
-  const { nodes, state } = graph
-  if (!state.output.hasSubscribers || !state.eventBudget.take(1, state.now)) return
-  state.graphWork.left -= MESSAGE_COST
-  const name = state.objects.get(nodes.kindOf(node).functionId)?.name
-  state.output.publish({
-    kind: 'stateTask',
-    taskId: nodes.idOf(node),
-    functionName: name ?? latin1ToBytes('<Unknown>'),
-    status,
-    worker: identity(''),
-    metadata: NO_BYTES,
-  })
+/**
+ * Limits the task events for subscribers of the monitor address, who receive everything that is
+ * published. Above the limit only some tasks are published, each from its beginning to its end.
+ * docs/protocol.md#monitor
+ */
+export class EventBudget {
+  readonly #turn: Turn<SchedulerAction>
+  readonly #messages = new Budget(RATE, BURST)
+
+  constructor(turn: Turn<SchedulerAction>) {
+    this.#turn = turn
+  }
+
+  /** Takes `count` from the budget, if it allows that now. */
+  take(count: number): boolean {
+    const mayTell = this.#messages.has(count, this.#turn.now)
+    if (mayTell) this.#messages.spend(count)
+    return mayTell
+  }
+
+  /** Whether to publish a step of a task. All steps of a published task are published. */
+  takeStep(task: TaskEntry, status: TaskStatus): boolean {
+    if (task.extra?.isPublished === true) return true
+    const isUnfinished = UNFINISHED.has(status)
+    if (!this.take(isUnfinished ? EVENTS_PER_TASK : 1)) return false
+    if (isUnfinished) extraOf(task).isPublished = true
+    return true
+  }
 }
+
+// Events.
 
 const CONNECTED = latin1ToBytes('connected')
 const DISCONNECTED = latin1ToBytes('disconnected')
@@ -83,7 +117,7 @@ export function publishTask(
 ): void {
   if (state.options.tellsTasks === true) tellTask(state, { task, status, end })
   const { output, eventBudget } = state
-  if (!output.hasSubscribers || !eventBudget.takeStep(task, status, state.now)) return
+  if (!output.hasSubscribers || !eventBudget.takeStep(task, status)) return
   output.publish({
     kind: 'stateTask',
     taskId: task.id,
@@ -123,7 +157,7 @@ function tellTask(state: SchedulerState, { task, status, end }: Step): void {
   const worker = (task.worker ?? end.worker)?.identity
   const durationMs = durationMsOf(end.metadata)
   const cause = CAUSES[status]
-  state.output.log('debug', STEPS[status], {
+  state.turn.log('debug', STEPS[status], {
     ...taskFields(task),
     ...(task.client === undefined ? {} : { client: task.client.identity }),
     ...(worker === undefined ? {} : { worker }),
@@ -161,17 +195,15 @@ export function publishWorker(
 /** Publishes the state of everything, with the resource usage of the scheduler process. */
 export function publishScheduler(
   state: SchedulerState,
-  now: InstantMs,
   scheduler: Resource,
   rssFree: number,
 ): void {
   if (!state.output.hasSubscribers) return
-  state.output.publish(stateScheduler(state, now, scheduler, rssFree))
+  state.output.publish(stateScheduler(state, scheduler, rssFree))
 }
 
 function stateScheduler(
   state: SchedulerState,
-  now: InstantMs,
   scheduler: Resource,
   rssFree: number,
 ): StateScheduler {
@@ -179,7 +211,7 @@ function stateScheduler(
   const workers: WorkerStatus[] = []
   for (const worker of state.workers.values()) {
     assigned += worker.assigned.size
-    workers.push(workerStatus(state, worker, now))
+    workers.push(workerStatus(state, worker))
   }
   const busyClients = [...state.clients.values()].filter(
     ({ tasks, graphs }) => tasks.size + graphs.size > 0,
@@ -210,11 +242,7 @@ function stateScheduler(
 }
 
 /** The last report of a worker about itself, and its assigned tasks. */
-export function workerStatus(
-  state: SchedulerState,
-  worker: WorkerEntry,
-  now: InstantMs,
-): WorkerStatus {
+export function workerStatus(state: SchedulerState, worker: WorkerEntry): WorkerStatus {
   const { heartbeat, assigned } = worker
   return {
     workerId: worker.identity,
@@ -227,7 +255,7 @@ export function workerStatus(
     queued: heartbeat.queuedTasks,
     suspended: heartbeat.processors.filter((processor) => processor.suspended).length,
     lagUS: heartbeat.latencyUS,
-    lastS: Math.min(255, Math.floor((now - worker.lastHeartbeat) / 1000)),
+    lastS: Math.min(255, Math.floor((state.turn.now - worker.lastHeartbeat) / 1000)),
     itl: itl(heartbeat),
     processorStatuses: heartbeat.processors,
   }

@@ -2,24 +2,29 @@
 // continue with task/task.ts.
 
 import { unreachable } from '../../base/assert.js'
-import { earliest, type InstantMs, type Machine } from '../../base/machine.js'
+import type { Alarm, InstantMs, Machine } from '../../base/machine.js'
 import type { Identity } from '../../base/ids.js'
-import type { Message } from '../../wire/message.js'
+import type { ClientDisconnect, Message, TaskCancel } from '../../wire/message.js'
 import { Balancer } from './worker/balance.js'
-import { onClientDisconnect } from './client/disconnect.js'
-import { clientOf, dropSilentClients, onClientHeartbeat, onClientLost } from './client/peer.js'
+import {
+  clientOf,
+  dropSilentClients,
+  onClientHeartbeat,
+  onClientLost,
+  removeClient,
+} from './client/peer.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions, SchedulerEvent } from './events.js'
 import { onTaskInquiry } from './monitor/explain.js'
-import { onGraphTask, onGraphTaskCancel } from './graph/graph.js'
+import { cancelTarget, onGraphTask, onGraphTaskCancel, settleGraphs } from './graph/graph.js'
 import { onObjectInstruction, onObjectRequest, sendRemovals } from './object/object.js'
 import { stateFor } from './monitor/report.js'
 import { publishScheduler } from './publication.js'
-import { expireLeases } from './worker/return.js'
 import { giveRoom } from './worker/load.js'
 import { SchedulerState } from './state.js'
-import { assignWaiting, cancelOwnerless, onTask, onTaskCancel } from './task/task.js'
+import { assignNext, onTask, onTaskCancel } from './task/task.js'
 import { onTaskOutput, onTaskUpdate } from './task/update.js'
 import { onTaskResult } from './task/result.js'
+import type { WorkerPool } from './worker/pool.js'
 import {
   dropSilentWorkers,
   onDisconnectRequest,
@@ -36,28 +41,25 @@ const CLIENT_RETURN_MS = 5000
 /** Minimum interval between notices to workers about removed objects. */
 const REMOVAL_INTERVAL_MS = 100
 
-/** Maximum number of tasks held for workers that did not return which one turn releases. */
-const MAX_RELEASES_PER_TURN = 2000
-
 /** Routes tasks to workers and results to clients, stores objects, and detects lost peers. */
 export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction> {
   readonly #state: SchedulerState
-  readonly #balancer = new Balancer()
-  #nextSweep: InstantMs | undefined
+  /** Checks for silent peers. */
+  readonly #sweep: Alarm
+  readonly #removals: Alarm
+  readonly #balancer: Balancer
   #nextRemovals: InstantMs = 0
+
   constructor(options: SchedulerCoreOptions) {
     this.#state = new SchedulerState(options)
+    const { turn } = this.#state
+    this.#sweep = turn.alarm((latenessMs) => this.#onSweep(latenessMs))
+    this.#removals = turn.alarm(() => this.#tellRemovals())
+    this.#balancer = new Balancer(this.#state)
   }
 
   get deadline(): InstantMs | undefined {
-    const { objects, ownerless, graphWork, leases, releaseAt, now } = this.#state
-    const { monitors, earlyResults } = this.#state
-    const toldAt = earliest(monitors.deadline, earlyResults.deadline)
-    const removalsAt = objects.hasRemovals ? this.#nextRemovals : undefined
-    const isBusy = !ownerless.isEmpty || graphWork.isDue
-    const objectsAt = earliest(earliest(removalsAt, objects.deadline), toldAt)
-    const workAt = earliest(isBusy ? now : undefined, earliest(objectsAt, this.#nextSweep))
-    return earliest(workAt, earliest(this.#balancer.deadline, earliest(leases.deadline, releaseAt)))
+    return this.#state.turn.deadline
   }
 
   /** The sizes of the tables: all zero once every peer has left. */
@@ -68,95 +70,100 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
   }
 
   handle(event: SchedulerEvent, now: InstantMs, act: Act): void {
-    this.#state.output.direct(act)
-    this.#state.moveTo(now)
+    this.#state.begin(now, act)
     switch (event.type) {
       case 'messageReceived':
-        this.#onMessage(event.from, event.message, now)
+        this.#onMessage(event.from, event.message)
         break
       case 'peerProgressed':
-        this.#touch(event.peer, now)
+        this.#touch(event.peer)
         break
       case 'peerDisconnected':
-        this.#onPeerDisconnected(event.peer, now)
+        this.#onPeerDisconnected(event.peer)
         break
       case 'subscribersChanged':
         this.#state.output.hasSubscribers = event.count > 0
         break
       case 'statisticsSampled':
-        publishScheduler(this.#state, now, event.scheduler, event.rssFree)
-        this.#state.monitors.sendStates(this.#state, (first) => stateFor(this.#state, event, first))
+        publishScheduler(this.#state, event.scheduler, event.rssFree)
+        this.#state.monitors.sendStates((first) => stateFor(this.#state, event, first))
         break
       case 'tick':
-        this.#onTick(now)
+        this.#state.turn.ring()
         break
       default:
         unreachable(event)
     }
-    this.#afterEvent(now)
+    this.#afterEvent()
   }
 
   checkInvariants(): void {
     this.#state.checkInvariants()
   }
 
-  #onMessage(from: Identity, message: Message, now: InstantMs): void {
+  #onMessage(from: Identity, message: Message): void {
     const state = this.#state
     state.received.set(message.kind, (state.received.get(message.kind) ?? 0) + 1)
     switch (message.kind) {
       case 'task':
-        return onTask(state, clientOf(state, from, now), message)
+        return onTask(state, clientOf(state, from), message)
       case 'taskResult':
-        this.#touch(from, now)
+        this.#touch(from)
         return onTaskResult(state, from, message)
       case 'taskUpdate':
-        this.#touch(from, now)
+        this.#touch(from)
         return onTaskUpdate(state, from, message)
       case 'taskOutput':
-        this.#touch(from, now)
+        this.#touch(from)
         return onTaskOutput(state, from, message)
       case 'taskCancel':
-        return onTaskCancel(state, clientOf(state, from, now), message)
+        return this.#onTaskCancel(from, message)
       case 'taskInquiry':
-        return onTaskInquiry(state, clientOf(state, from, now), message)
+        return onTaskInquiry(state, clientOf(state, from), message)
       case 'monitorRequest':
-        this.#touch(from, now)
-        return state.monitors.onRequest(state, from, message)
+        this.#touch(from)
+        return state.monitors.onRequest(from, message)
       case 'graphTask':
-        return onGraphTask(state, clientOf(state, from, now), message)
+        return onGraphTask(state, clientOf(state, from), message)
       case 'graphTaskCancel':
-        return onGraphTaskCancel(state, clientOf(state, from, now), message)
+        return onGraphTaskCancel(state, clientOf(state, from), message)
       case 'objectInstruction':
-        this.#touch(from, now)
+        this.#touch(from)
         return onObjectInstruction(state, message)
       case 'objectRequest':
-        this.#touch(from, now)
+        this.#touch(from)
         return onObjectRequest(state, from, message)
       case 'clientHeartbeat':
-        return onClientHeartbeat(state, from, message, now)
+        return onClientHeartbeat(state, from, message)
       case 'workerHeartbeat':
-        return onWorkerHeartbeat(state, from, message, now)
+        return onWorkerHeartbeat(state, from, message)
       case 'disconnectRequest':
         return onDisconnectRequest(state, from, message)
       case 'clientDisconnect':
-        return onClientDisconnect(state, from, message)
+        return this.#onClientDisconnect(from, message)
       default:
-        state.output.log('warn', 'ignored a message that no peer should send', {
+        state.turn.log('warn', 'ignored a message that no peer should send', {
           peer: from,
           kind: message.kind,
         })
     }
   }
 
+  #onTaskCancel(from: Identity, message: TaskCancel): void {
+    const client = clientOf(this.#state, from)
+    if (cancelTarget(this.#state, client, message.taskId)) return
+    onTaskCancel(this.#state, client, message)
+  }
+
   /** Any message from a peer shows that it is alive. */
-  #touch(peer: Identity, now: InstantMs): void {
+  #touch(peer: Identity): void {
     const worker = this.#state.workers.get(peer)
     if (worker !== undefined) {
-      worker.silence.heard(now)
+      worker.silence.heard(this.#state.turn.now)
       return
     }
     const client = this.#state.clients.get(peer)
-    if (client !== undefined) client.lastSeen = now
+    if (client !== undefined) client.lastSeen = this.#state.turn.now
   }
 
   /**
@@ -164,7 +171,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
    * to reconnect; it then resubmits its unfinished tasks, so nothing more is lost if it returns
    * later. A 1.9.9 client does not notice a lost connection, so the normal client timeout applies.
    */
-  #onPeerDisconnected(peer: Identity, now: InstantMs): void {
+  #onPeerDisconnected(peer: Identity): void {
     const worker = this.#state.workers.get(peer)
     if (worker !== undefined) removeWorker(this.#state, worker, 'lost its connection')
     const client = this.#state.clients.get(peer)
@@ -173,55 +180,75 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
     if (client.runtime === 'python') return
     onClientLost(this.#state, client)
     for (const graph of client.graphs.values()) graph.onLinkLost()
-    const lastSeen = now - this.#state.options.clientTimeoutMs + CLIENT_RETURN_MS
+    const { turn, options } = this.#state
+    const lastSeen = turn.now - options.clientTimeoutMs + CLIENT_RETURN_MS
     client.lastSeen = Math.min(client.lastSeen, lastSeen)
   }
 
-  #onTick(now: InstantMs): void {
-    cancelOwnerless(this.#state)
-    this.#state.graphWork.resume()
-    this.#state.earlyResults.flush(this.#state.output, now)
-    expireLeases(this.#state)
-    this.#state.objects.freeExpired()
-    this.#releaseHeld(now)
-    if (this.#nextSweep === undefined || now < this.#nextSweep) return
-    const lateMs = now - this.#nextSweep
-    this.#nextSweep = now + SWEEP_INTERVAL_MS
-    // Everything that arrived in the meantime will have been read before the next sweep.
-    if (lateMs > SWEEP_INTERVAL_MS) return this.#forgive(lateMs, now)
-    dropSilentClients(this.#state, now)
-    dropSilentWorkers(this.#state, now)
-    this.#state.waiting.tell(this.#state)
+  /** A client leaves, or requests the shutdown of the cluster. docs/protocol.md#disconnect */
+  #onClientDisconnect(from: Identity, { disconnectType }: ClientDisconnect): void {
+    const { clients, workers, options, output, turn } = this.#state
+    if (disconnectType !== 'shutdown') {
+      const client = clients.get(from)
+      if (client !== undefined) removeClient(this.#state, client, 'disconnected')
+      return
+    }
+    const accepted = !options.isProtected
+    turn.log('info', accepted ? 'shutdown' : 'refused a shutdown', { client: from })
+    output.send(from, { kind: 'clientShutdownResponse', accepted })
+    if (!accepted) return
+    for (const worker of workers.values()) {
+      output.send(worker.identity, { kind: 'clientDisconnect', disconnectType: 'shutdown' })
+      removeWorker(this.#state, worker, 'shut down')
+    }
+    turn.act({ type: 'stop', reason: 'a client shut the cluster down' })
   }
 
-  #releaseHeld(now: InstantMs): void {
-    const { releaseAt, pools } = this.#state
-    if (releaseAt === undefined || now < releaseAt) return
-    for (const pool of [pools.javascript, pools.python]) pool.releaseHeld(MAX_RELEASES_PER_TURN)
+  /** `latenessMs`: how much later than planned this sweep is. */
+  #onSweep(latenessMs: number): void {
+    this.#sweep.set(this.#state.turn.now + SWEEP_INTERVAL_MS)
+    // Everything that arrived in the meantime will have been read before the next sweep.
+    if (latenessMs > SWEEP_INTERVAL_MS) return this.#forgive(latenessMs)
+    dropSilentClients(this.#state)
+    dropSilentWorkers(this.#state)
+    this.#state.waiting.tell()
   }
 
   /** This process was stalled: messages that arrived meanwhile may still be unread. */
-  #forgive(lateMs: number, now: InstantMs): void {
-    const { clients, workers } = this.#state
+  #forgive(lateMs: number): void {
+    const { clients, workers, turn } = this.#state
     for (const client of clients.values()) {
-      client.lastSeen = Math.min(now, client.lastSeen + lateMs)
+      client.lastSeen = Math.min(turn.now, client.lastSeen + lateMs)
     }
-    for (const worker of workers.values()) worker.silence.forgive(lateMs, now)
+    for (const worker of workers.values()) worker.silence.forgive(lateMs, turn.now)
   }
 
-  #afterEvent(now: InstantMs): void {
-    assignWaiting(this.#state, this.#state.pools.javascript)
-    assignWaiting(this.#state, this.#state.pools.python)
-    this.#balancer.update(this.#state)
-    this.#state.waiting.update(this.#state)
+  #afterEvent(): void {
+    const { clients, workers, pools, objects, turn } = this.#state
+    this.#assign(pools.javascript)
+    this.#assign(pools.python)
+    this.#balancer.update()
+    this.#state.waiting.update()
     giveRoom(this.#state)
-    this.#state.monitors.flush(this.#state)
-    if (this.#state.objects.hasRemovals && now >= this.#nextRemovals) {
-      this.#nextRemovals = now + REMOVAL_INTERVAL_MS
+    this.#state.monitors.flush()
+    if (objects.hasRemovals) this.#tellRemovals()
+    if (clients.size === 0 && workers.size === 0) this.#sweep.clear()
+    else if (!this.#sweep.isSet) this.#sweep.set(turn.now + SWEEP_INTERVAL_MS)
+  }
+
+  /** Assigns tasks while any wait and a worker has room. Each one may let a graph queue others. */
+  #assign(pool: WorkerPool): void {
+    do settleGraphs(this.#state)
+    while (assignNext(this.#state, pool))
+  }
+
+  /** Notifies workers of removed objects: immediately, unless that was done a moment ago. */
+  #tellRemovals(): void {
+    const { objects, turn } = this.#state
+    if (turn.now >= this.#nextRemovals) {
+      this.#nextRemovals = turn.now + REMOVAL_INTERVAL_MS
       sendRemovals(this.#state)
     }
-    const hasPeers = this.#state.clients.size > 0 || this.#state.workers.size > 0
-    if (!hasPeers) this.#nextSweep = undefined
-    else this.#nextSweep ??= now + SWEEP_INTERVAL_MS
+    if (objects.hasRemovals) this.#removals.set(this.#nextRemovals)
   }
 }

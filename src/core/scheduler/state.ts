@@ -5,21 +5,22 @@ import { assert } from '../../base/assert.js'
 import type { Identity, TaskId } from '../../base/ids.js'
 import { Lifecycle } from '../../base/lifecycle.js'
 import { SpreadMap } from '../../base/spread.js'
-import type { InstantMs } from '../../base/machine.js'
+import { type InstantMs, Turn } from '../../base/machine.js'
 import type { Message, TaskStatus } from '../../wire/message.js'
 import { Leases } from './worker/return.js'
-import type { ClientEntry, Runtime, TaskEntry, WorkerEntry } from './entries.js'
-import { EarlyResults } from './client/early-results.js'
-import { EventBudget } from './monitor/budget.js'
+import type { ClientEntry, GraphFact, Runtime, TaskEntry, WorkerEntry } from './entries.js'
+import { EarlyResults } from './graph/outcome.js'
+import { EventBudget } from './publication.js'
 import { Monitors } from './monitor/monitors.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
 import { FunctionTable } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { ObjectTable } from './object/table.js'
-import type { SchedulerCoreOptions } from './events.js'
+import type { Act, SchedulerAction, SchedulerCoreOptions } from './events.js'
 import { Output } from './output.js'
 import { Requirements, Supplies } from './worker/placement.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './task/state.js'
+import { cancelOwnerless } from './task/task.js'
 import { Waiting } from './monitor/waiting.js'
 import { checkLoad } from './worker/load.js'
 import { WorkerPool } from './worker/pool.js'
@@ -33,42 +34,51 @@ const NEW_MS = 1500
 /** The whole state of one scheduler. */
 export class SchedulerState {
   readonly options: SchedulerCoreOptions
-  readonly output: Output = new Output()
+  /** Alarms that are due at the same time ring in the order in which the parts are created. */
+  readonly turn: Turn<SchedulerAction> = new Turn()
+  readonly output: Output = new Output(this.turn)
   readonly lifecycle: Lifecycle<TaskState, TaskCause> = new Lifecycle(TASK_TRANSITIONS)
   readonly clients: Map<Identity, ClientEntry> = new Map()
   /** In order of registration. */
   readonly workers: Map<Identity, WorkerEntry> = new Map()
   readonly tasks: SpreadMap<TaskId, TaskEntry> = new SpreadMap()
-  readonly objects: ObjectTable
-  readonly ownerless: OwnerlessTasks = new OwnerlessTasks()
-  readonly leases: Leases = new Leases()
+  readonly ownerless: OwnerlessTasks
   readonly graphWork: GraphWork
-  readonly waiting: Waiting = new Waiting()
+  readonly earlyResults: EarlyResults
+  readonly leases: Leases
+  readonly objects: ObjectTable
+  readonly pools: Readonly<Record<Runtime, WorkerPool>>
+  /** Empty between events. */
+  readonly graphFacts: GraphFact[] = []
+  readonly waiting: Waiting
+  readonly monitors: Monitors
+  /** Limits the task events that are sent to subscribers. */
+  readonly eventBudget: EventBudget = new EventBudget(this.turn)
   readonly requirements: Requirements = new Requirements()
   readonly supplies: Supplies = new Supplies()
   readonly functions: FunctionTable = new FunctionTable()
-  readonly earlyResults: EarlyResults = new EarlyResults()
-  readonly monitors: Monitors = new Monitors()
-  /** Limits the task events that are sent to subscribers. */
-  readonly eventBudget: EventBudget = new EventBudget()
-  readonly pools: Readonly<Record<Runtime, WorkerPool>>
   /** Messages per kind since the start. */
   readonly received: Map<Message['kind'], number> = new Map()
   /** Tasks that ended, per status, since the start. */
   readonly ended: Map<TaskStatus, number> = new Map()
   nextWorkerSequence = 0
-  /** The time of the event that is being handled. */
-  now: InstantMs = 0
-  #oldAt: InstantMs | undefined
+  #startedAt: InstantMs | undefined
 
   constructor(options: SchedulerCoreOptions) {
+    const { turn } = this
+    const { perWorkerQueueSize } = options
     this.options = options
-    this.objects = new ObjectTable(options.objectRetentionMs, () => this.now)
-    this.graphWork = new GraphWork(options.schedulerId, options.graphStepsPerTurn)
+    this.ownerless = new OwnerlessTasks(turn, (child) => cancelOwnerless(this, child))
+    this.graphWork = new GraphWork(turn, options.schedulerId, options.graphStepsPerTurn)
+    this.earlyResults = new EarlyResults(this)
+    this.leases = new Leases(this)
+    this.objects = new ObjectTable(turn, options.objectRetentionMs)
     this.pools = {
-      javascript: new WorkerPool(options.perWorkerQueueSize, false),
-      python: new WorkerPool(options.perWorkerQueueSize, true),
+      javascript: new WorkerPool(turn, perWorkerQueueSize, false),
+      python: new WorkerPool(turn, perWorkerQueueSize, true),
     }
+    this.waiting = new Waiting(this)
+    this.monitors = new Monitors(this)
   }
 
   /** How many tasks wait for a worker. */
@@ -76,25 +86,21 @@ export class SchedulerState {
     return this.pools.javascript.waiting + this.pools.python.waiting
   }
 
-  /** Whether workers of the previous scheduler may still be reconnecting. */
-  get isNew(): boolean {
-    return this.#oldAt !== undefined && this.now < this.#oldAt
+  /** When the workers of the previous scheduler, if there was one, should have reconnected. */
+  get settledAt(): InstantMs {
+    return (this.#startedAt ?? this.turn.now) + NEW_MS
   }
 
-  /** When the tasks that are held for those workers are released; undefined if none are. */
-  get releaseAt(): InstantMs | undefined {
-    const { javascript, python } = this.pools
-    return javascript.held.size + python.held.size === 0 ? undefined : this.#oldAt
-  }
-
-  /** Sets the time of the event that is about to be handled. */
-  moveTo(now: InstantMs): void {
-    this.now = now
-    this.#oldAt ??= now + NEW_MS
+  /** Begins an event; the first one is the start of the scheduler. */
+  begin(now: InstantMs, act: Act): void {
+    this.turn.begin(now, act)
+    this.#startedAt ??= now
   }
 
   /** Throws if the tables disagree. */
   checkInvariants(): void {
+    this.turn.checkInvariants()
+    assert(this.graphFacts.length === 0, 'a graph was not notified')
     this.pools.javascript.checkInvariants()
     this.pools.python.checkInvariants()
     this.objects.checkInvariants()

@@ -3,7 +3,6 @@
 
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import type { Identity } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
 import { SpreadSet } from '../../../base/spread.js'
 import type { ClientHeartbeat } from '../../../wire/message.js'
 import type { ClientEntry, ObjectUser, WorkerEntry } from '../entries.js'
@@ -11,7 +10,7 @@ import { MESSAGE_COST } from '../graph/work.js'
 import { keptInfo, reportFor } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
 import { runtimeFamily, type SchedulerState } from '../state.js'
-import { cancelOwnerless, cancelTask } from '../task/task.js'
+import { cancelTask } from '../task/task.js'
 import { forgetRoom, holdsBack } from '../worker/load.js'
 
 // The objects of a client that has left, perhaps a hundred thousand, are released in slices, like
@@ -40,7 +39,6 @@ export function onClientHeartbeat(
   state: SchedulerState,
   from: Identity,
   message: ClientHeartbeat,
-  now: InstantMs,
 ): void {
   const known = state.clients.get(from)
   // Its first message did not show its runtime: register it again with the right one.
@@ -48,14 +46,14 @@ export function onClientHeartbeat(
   if (isMistaken) removeClient(state, known, 'registered again with its runtime')
   const host = state.workers.get(message.worker)
   if (host !== undefined && !state.clients.has(from)) clearOut(state, host)
-  const client = clientOf(state, from, now, message)
+  const client = clientOf(state, from, message)
   client.features = message.features
   client.runtimeText = message.runtime
   client.info = keptInfo(message.info) ?? client.info
   client.isConnected = true
   state.pools[client.runtime].queue.unpark(client)
   attach(client, host)
-  const waiting = holdsBack(client) ? state.waiting.of(state, client) : []
+  const waiting = holdsBack(client) ? state.waiting.of(client) : []
   const answer = ourEcho(state, message.features)
   const echo = { kind: 'clientHeartbeatEcho', ...answer, waiting } as const
   const isReport = message.wantsReport && message.features !== 0
@@ -68,12 +66,11 @@ export function onClientHeartbeat(
 export function clientOf(
   state: SchedulerState,
   identity: Identity,
-  now: InstantMs,
   shown: Partial<Pick<ClientHeartbeat, 'runtime' | 'wantsReport'>> = {},
 ): ClientEntry {
   const known = state.clients.get(identity)
   if (known !== undefined) {
-    known.lastSeen = now
+    known.lastSeen = state.turn.now
     return known
   }
   const client: ClientEntry = {
@@ -82,7 +79,7 @@ export function clientOf(
     runtimeText: shown.runtime ?? '',
     info: undefined,
     features: 0,
-    lastSeen: now,
+    lastSeen: state.turn.now,
     isVisitor: shown.wantsReport === true,
     isConnected: true,
     host: undefined,
@@ -93,7 +90,7 @@ export function clientOf(
     objects: new Set(),
   }
   state.clients.set(identity, client)
-  state.output.log(levelOf(client), 'client connected', {
+  state.turn.log(levelOf(client), 'client connected', {
     client: identity,
     runtime: client.runtime,
   })
@@ -130,7 +127,7 @@ export function removeClient(state: SchedulerState, client: ClientEntry, reason:
   for (const tasks of state.pools[client.runtime].drop(client)) state.ownerless.addAll(tasks)
   // Iterates over workers, because the client may have a million tasks.
   for (const worker of state.workers.values()) cancelAssigned(state, worker, client)
-  cancelOwnerless(state)
+  state.ownerless.drain()
   leaveObjects(state, client)
 }
 
@@ -147,13 +144,18 @@ function cancelAssigned(state: SchedulerState, worker: WorkerEntry, client: Clie
 }
 
 /** Removes clients that were silent for too long. */
-export function dropSilentClients(state: SchedulerState, now: InstantMs): void {
+export function dropSilentClients(state: SchedulerState): void {
   for (const client of state.clients.values()) {
-    const silence = now - client.lastSeen
+    const silence = state.turn.now - client.lastSeen
     if (silence <= state.options.clientTimeoutMs || isInBusyWorker(client)) continue
     removeClient(state, client, TIMED_OUT)
-    state.output.disconnect(client.identity, 'silent for too long')
+    disconnect(state, client.identity, 'silent for too long')
   }
+}
+
+/** Closes the connection of a peer that was given up. */
+export function disconnect({ turn }: SchedulerState, peer: Identity, reason: string): void {
+  turn.act({ type: 'disconnect', peer, reason })
 }
 
 /**
@@ -177,7 +179,7 @@ function tellOf(state: SchedulerState, client: ClientEntry, what: string): void 
   const { identity, tasks } = client
   const isLoss = what === TIMED_OUT && tasks.size > 0
   const level = isLoss ? 'warn' : levelOf(client)
-  state.output.log(level, `client ${what}`, { client: identity, unfinishedTasks: tasks.size })
+  state.turn.log(level, `client ${what}`, { client: identity, unfinishedTasks: tasks.size })
 }
 
 /** The log level for the connections of a client. */

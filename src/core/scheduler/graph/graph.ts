@@ -1,13 +1,16 @@
 // A graph, from its first part to its last result: nodes of a client that depend on each other.
 // docs/protocol.md#graph, docs/protocol.md#graph-parts
+//
+// Graphs use tasks, never the other way round: what happens to the task of a node is recorded as a
+// fact, and applied here once the event is handled.
 
-import { assert } from '../../../base/assert.js'
+import { assert, unreachable } from '../../../base/assert.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
 import type { GraphTask, GraphTaskCancel, TaskResult, TaskStatus } from '../../../wire/message.js'
-import type { ClientEntry, GraphEntry, Runtime, TaskEntry } from '../entries.js'
+import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { adopt, leaveParent } from '../task/family.js'
-import { assignWaiting, sendStatus, statusResult } from '../task/task.js'
+import { sendStatus, statusResult } from '../task/task.js'
 import { holdsBack, spendRoom, takesMore } from '../worker/load.js'
 import { NONE } from './index.js'
 import {
@@ -28,6 +31,7 @@ import {
   endUnstarted,
   failNode,
   freeValue,
+  leaveQueue,
   settle,
   stopTask,
   succeedNode,
@@ -35,8 +39,8 @@ import {
   tell,
 } from './settle.js'
 import { GraphTables } from './tables.js'
-import { fillQueue, leaveQueue } from './task.js'
-import { type GraphWorklist, MESSAGE_COST, STEP_COST } from './work.js'
+import { fillQueue } from './task.js'
+import { MESSAGE_COST, STEP_COST, type Worklist } from './work.js'
 
 // Invariants of the tables of a graph. For tests and simulation.
 
@@ -95,8 +99,9 @@ function checkValue({ nodes, isOpen, swept, ended }: GraphTables, node: number):
 const MAX_NEEDS = 20
 
 /** A graph of a client. It stays in the client's table until no further part can arrive. */
-class Graph implements GraphEntry, GraphWorklist {
+export class Graph implements Worklist {
   readonly id: TaskId
+  /** The task that submitted it. Set only by `adopt` and `leaveParent`. */
   parent: TaskEntry | undefined
   readonly #state: SchedulerState
   readonly #client: ClientEntry
@@ -138,7 +143,7 @@ class Graph implements GraphEntry, GraphWorklist {
     if (trouble === undefined) this.#work()
     else {
       const fields = { graph: idToHex(this.id), client: this.#client.identity }
-      this.#state.output.log('warn', `refused a graph with ${trouble}`, fields)
+      this.#state.turn.log('warn', `refused a graph with ${trouble}`, fields)
       this.#abort('notFound')
     }
   }
@@ -157,10 +162,12 @@ class Graph implements GraphEntry, GraphWorklist {
     else this.#abort('canceled')
   }
 
-  cancel(): void {
+  /** The task that submitted it did not succeed: it is cancelled. Its client is notified. */
+  onParentFailed(): void {
     if (!this.#isOver) this.#abort('canceled')
   }
 
+  /** Its client cancels a target. Returns false if there is no such target. */
   cancelTarget(id: TaskId): boolean {
     const tables = this.#tables
     const { nodes } = tables
@@ -178,6 +185,7 @@ class Graph implements GraphEntry, GraphWorklist {
     return true
   }
 
+  /** The first few nodes that a node waits for; undefined: there is no such node. */
   needsOf(id: TaskId): readonly TaskId[] | undefined {
     const { nodes } = this.#tables
     const node = nodes.find(id)
@@ -190,7 +198,8 @@ class Graph implements GraphEntry, GraphWorklist {
     return needs
   }
 
-  onTaken(task: TaskEntry): void {
+  /** The task of a node was assigned to a worker. */
+  onTaskAssigned(task: TaskEntry): void {
     const tables = this.#tables
     leaveQueue(tables, task)
     if (this.#abortStatus !== undefined) return
@@ -198,7 +207,8 @@ class Graph implements GraphEntry, GraphWorklist {
     if (tables.ended !== NONE) this.#work()
   }
 
-  onEnded(task: TaskEntry, result: TaskResult): void {
+  /** The task of a node has ended and left all tables. */
+  onTaskEnded(task: TaskEntry, result: TaskResult): void {
     const tables = this.#tables
     const node = task.node?.index ?? NONE
     leaveQueue(tables, task)
@@ -211,10 +221,12 @@ class Graph implements GraphEntry, GraphWorklist {
     this.#work()
   }
 
+  /** Its client lost its connection, and may reconnect. */
   onLinkLost(): void {
     this.#isUnacknowledged = true
   }
 
+  /** Its client has left: no results are sent anymore. The caller ends its tasks. */
   forget(): void {
     this.#abortStatus = 'canceled'
     this.#isOver = true
@@ -236,18 +248,22 @@ class Graph implements GraphEntry, GraphWorklist {
     return true
   }
 
+  /** The runtime of its client. */
   get runtime(): Runtime {
     return this.#client.runtime
   }
 
+  /** The number of ready nodes that are not queued. */
   get readyCount(): number {
     return this.#abortStatus === undefined ? this.#tables.ready.size : 0
   }
 
+  /** The kinds of its nodes, with the numbers of nodes without a task. */
   get kinds(): readonly NodeKind[] {
     return this.#abortStatus === undefined ? this.#tables.nodes.kinds : []
   }
 
+  /** Throws if its tables disagree. */
   checkInvariants(): void {
     checkGraph(this.#tables, this.#abortStatus === undefined)
   }
@@ -296,12 +312,12 @@ class Graph implements GraphEntry, GraphWorklist {
     const tables = this.#tables
     const { nodes } = tables
     if (nodes.hasEnded(node)) return
-    const task =
-      nodes.stateOf(node) === STARTED ? this.#state.tasks.get(nodes.idOf(node)) : undefined
+    const isStarted = nodes.stateOf(node) === STARTED
+    const task = isStarted ? this.#state.tasks.get(nodes.idOf(node)) : undefined
     nodes.setState(node, DROPPED)
     tables.unfinished -= 1
-    if (task === undefined) endUnstarted(tables, node, status)
-    else stopTask(this.#state, task)
+    if (!isStarted) endUnstarted(tables, node, status)
+    if (task !== undefined) stopTask(tables, task)
     if (!nodes.has(node, IS_TARGET)) return
     this.#state.graphWork.left -= MESSAGE_COST
     tell(tables, statusResult(nodes.idOf(node), status))
@@ -338,7 +354,38 @@ export function onGraphTask(state: SchedulerState, client: ClientEntry, message:
   const known = client.graphs.get(message.taskId)
   if (known === undefined) beginGraph(state, client, message)
   else known.add(message)
-  assignWaiting(state, state.pools[client.runtime])
+}
+
+/** A client cancels a target of one of its graphs. Returns false if there is no such target. */
+export function cancelTarget(state: SchedulerState, client: ClientEntry, id: TaskId): boolean {
+  const task = state.tasks.get(id)
+  if (task?.node !== undefined) return task.client === client && task.node.graph.cancelTarget(id)
+  if (task !== undefined) return false
+  for (const graph of client.graphs.values()) {
+    if (graph.cancelTarget(id)) return true
+  }
+  return false
+}
+
+/** Applies what has happened to the tasks of nodes. This may cause further facts. */
+export function settleGraphs({ graphFacts }: SchedulerState): void {
+  if (graphFacts.length === 0) return
+  for (const fact of graphFacts) {
+    switch (fact.type) {
+      case 'taskAssigned':
+        fact.graph.onTaskAssigned(fact.task)
+        break
+      case 'taskEnded':
+        fact.graph.onTaskEnded(fact.task, fact.result)
+        break
+      case 'parentFailed':
+        fact.graph.onParentFailed()
+        break
+      default:
+        unreachable(fact)
+    }
+  }
+  graphFacts.length = 0
 }
 
 /** A client cancels a graph. */
@@ -350,7 +397,6 @@ export function onGraphTaskCancel(
   const graph = client.graphs.get(message.taskId)
   if (graph === undefined) sendStatus(state, client, message.taskId, 'notFound')
   else graph.cancelByClient()
-  assignWaiting(state, state.pools[client.runtime])
 }
 
 function beginGraph(state: SchedulerState, client: ClientEntry, message: GraphTask): void {

@@ -1,10 +1,14 @@
-// Why nodes of a graph failed, and the results of their dependents: the same error, with the id of
-// the failed node. docs/protocol.md#graph
+// The results of nodes: those of dependents of a failed node, which repeat its error, the values
+// of succeeded ones, and when clients receive them. docs/protocol.md#graph
 
 import { copyOf, latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
 import { type ObjectId, objectIdOf, type TaskId } from '../../../base/ids.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { PLAIN_RESULT, type TaskArgument, type TaskResult } from '../../../wire/message.js'
+import type { ClientEntry } from '../entries.js'
+import type { Output } from '../output.js'
+import type { SchedulerState } from '../state.js'
 import { statusResult } from '../task/task.js'
 import { HOLDS_VALUE, IS_OBJECT, IS_TARGET } from './nodes.js'
 import type { Failure, GraphTables } from './tables.js'
@@ -110,4 +114,53 @@ export function resultOf(graph: GraphTables, node: number): TaskResult {
 export function releaseValue({ nodes, values }: GraphTables, node: number): void {
   if (!nodes.has(node, HOLDS_VALUE)) values.release(nodes.outcomeOf(node))
   nodes.setOutcome(node, 0)
+}
+
+// Results that would arrive too early. A 1.9.9 client sends a graph and registers the expected
+// results afterwards, in another thread. A result that arrives in between is dropped, and its
+// future never settles. Results for such a client are therefore delayed for a short time.
+
+/** The delay after a graph, in milliseconds. Allows for a client on a busy machine. */
+export const EARLY_MS = 50
+
+interface EarlyResult {
+  readonly client: ClientEntry
+  readonly result: TaskResult
+  readonly at: InstantMs
+}
+
+/** The delayed results. */
+export class EarlyResults {
+  readonly #state: SchedulerState
+  readonly #alarm: Alarm
+  #waiting: EarlyResult[] = []
+
+  constructor(state: SchedulerState) {
+    this.#state = state
+    this.#alarm = state.turn.alarm(() => this.#sendDue())
+  }
+
+  /** Delays a result until `at`. */
+  hold(client: ClientEntry, result: TaskResult, at: InstantMs): void {
+    const bytes = result.bytes === undefined ? undefined : copyOf(result.bytes)
+    this.#waiting.push({ client, result: { ...result, bytes }, at })
+    this.#alarm.setBy(at)
+  }
+
+  /** Sends the results that are due to clients that have not left. */
+  #sendDue(): void {
+    const { turn, output } = this.#state
+    const due = this.#waiting.filter(({ at }) => at <= turn.now)
+    this.#waiting = this.#waiting.filter(({ at }) => at > turn.now)
+    for (const { at } of this.#waiting) this.#alarm.setBy(at)
+    for (const { client, result } of due) {
+      if (!client.hasLeft) sendResult(output, client, result)
+    }
+  }
+}
+
+/** Sends a client the result of a graph, or of one of its targets. */
+export function sendResult(output: Output, client: ClientEntry, result: TaskResult): void {
+  if (result.bytes === undefined) output.send(client.identity, result)
+  else output.forward(client.identity, 'taskResult', result.bytes)
 }

@@ -9,7 +9,6 @@ import { FAILED, IS_TARGET, IS_UNWANTED, type NodeOptions, READY, SUCCEEDED } fr
 import { failUnstarted, tell } from './settle.js'
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST } from './work.js'
-import { publishNode } from '../publication.js'
 import { priorityOf, sendStatus, statusResult } from '../task/task.js'
 import { tellAgain as tellBegun } from '../task/update.js'
 
@@ -145,4 +144,21 @@ function failedInput({ nodes, failures }: GraphTables, node: number): number {
     if (nodes.stateOf(input) === FAILED) return nodes.outcomeOf(input)
   }
   return 0
+}
+
+/** Publishes a new node. */
+function publishNode(graph: GraphTables, node: number): void {
+  const { nodes, state } = graph
+  if (!state.output.hasSubscribers || !state.eventBudget.take(1)) return
+  const inputs = new Set<TaskId>()
+  for (let index = 0; index < nodes.inputCount(node); index += 1) {
+    inputs.add(nodes.idOf(nodes.input(node, index)))
+  }
+  state.output.publish({
+    kind: 'stateGraphTask',
+    graphTaskId: graph.id,
+    taskId: nodes.idOf(node),
+    nodeTaskType: nodes.has(node, IS_TARGET) ? 'target' : 'normal',
+    parentTaskIds: [...inputs],
+  })
 }

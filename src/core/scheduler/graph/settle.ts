@@ -2,10 +2,19 @@
 // inputs are freed or dropped. A finished node goes on a chain, which is processed edge by edge, so
 // that no step depends on the number of connected nodes.
 
+import { latin1ToBytes, NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_INLINE, hasFeature } from '../../../base/features.js'
+import { identity } from '../../../base/ids.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
 import type { TaskEntry } from '../entries.js'
-import { failedResult, failureOf, keepValue, objectOf, releaseValue } from './outcome.js'
+import {
+  failedResult,
+  failureOf,
+  keepValue,
+  objectOf,
+  releaseValue,
+  sendResult,
+} from './outcome.js'
 import { NONE } from './index.js'
 import {
   DROPPED,
@@ -18,11 +27,8 @@ import {
   STARTED,
   SUCCEEDED,
 } from './nodes.js'
-import { sendResult } from '../client/early-results.js'
 import type { GraphTables } from './tables.js'
 import { MESSAGE_COST, STEP_COST } from './work.js'
-import { publishNodeEnd } from '../publication.js'
-import type { SchedulerState } from '../state.js'
 import { cancelTask, count, statusResult } from '../task/task.js'
 
 /** A node has succeeded. */
@@ -70,9 +76,9 @@ export function dropNode(graph: GraphTables, node: number, force: boolean): void
   const task = before === STARTED ? state.tasks.get(nodes.idOf(node)) : undefined
   if (task?.worker !== undefined && !force) return
   if (before === READY) graph.ready.remove(node)
-  if (task === undefined) endUnstarted(graph, node, 'canceled')
+  if (before !== STARTED) endUnstarted(graph, node, 'canceled')
   end(graph, node, DROPPED)
-  if (task !== undefined) stopTask(state, task)
+  if (task !== undefined) stopTask(graph, task)
 }
 
 /**
@@ -84,17 +90,28 @@ export function cancelNode(graph: GraphTables, node: number): void {
   const before = nodes.stateOf(node)
   const task = before === STARTED ? state.tasks.get(nodes.idOf(node)) : undefined
   if (before === READY) graph.ready.remove(node)
-  if (task === undefined) endUnstarted(graph, node, 'canceled')
+  if (before !== STARTED) endUnstarted(graph, node, 'canceled')
   nodes.raise(node, IS_UNWANTED)
   failNode(graph, node, statusResult(nodes.idOf(node), 'canceled'))
   nodes.lower(node, IS_TARGET)
-  if (task !== undefined) stopTask(state, task)
+  if (task !== undefined) stopTask(graph, task)
 }
 
-/** Cancels the task of a node, by force if the worker is one of ours. */
-export function stopTask(state: SchedulerState, task: TaskEntry): void {
+/** Cancels the task of a node that has ended, by force if the worker is one of ours. */
+export function stopTask(graph: GraphTables, task: TaskEntry): void {
   const features = task.worker?.heartbeat.features ?? 0
-  cancelTask(state, task, hasFeature(features, FEATURE_INLINE))
+  leaveQueue(graph, task)
+  cancelTask(graph.state, task, hasFeature(features, FEATURE_INLINE))
+}
+
+/** Removes the task of a node that has left the queue for good. */
+export function leaveQueue(graph: GraphTables, task: TaskEntry): void {
+  if (graph.queued.at(-1) === task) {
+    graph.queued.pop()
+    return
+  }
+  const at = graph.queued.lastIndexOf(task)
+  if (at >= 0) graph.queued.splice(at, 1)
 }
 
 /** Releases all inputs of a node. */
@@ -160,7 +177,7 @@ export function sweep(graph: GraphTables): boolean {
 /** Sends a client the result of a target. */
 export function tell(graph: GraphTables, result: TaskResult): void {
   const { state, client, tellsFrom } = graph
-  if (state.now < tellsFrom) state.earlyResults.hold(client, result, tellsFrom)
+  if (state.turn.now < tellsFrom) state.earlyResults.hold(client, result, tellsFrom)
   else sendResult(state.output, client, result)
 }
 
@@ -218,4 +235,20 @@ function leaveInput(graph: GraphTables, node: number, input: number): void {
   const isUnwanted = nodes.has(node, IS_UNWANTED)
   nodes.raise(input, isUnwanted ? IS_LOOSE | IS_UNWANTED : IS_LOOSE)
   if (!graph.isOpen && !nodes.has(input, IS_TARGET)) dropNode(graph, input, isUnwanted)
+}
+
+/** Publishes the end of a node that never became a task. */
+function publishNodeEnd(graph: GraphTables, node: number, status: TaskStatus): void {
+  const { nodes, state } = graph
+  if (!state.output.hasSubscribers || !state.eventBudget.take(1)) return
+  state.graphWork.left -= MESSAGE_COST
+  const name = state.objects.get(nodes.kindOf(node).functionId)?.name
+  state.output.publish({
+    kind: 'stateTask',
+    taskId: nodes.idOf(node),
+    functionName: name ?? latin1ToBytes('<Unknown>'),
+    status,
+    worker: identity(''),
+    metadata: NO_BYTES,
+  })
 }

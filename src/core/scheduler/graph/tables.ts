@@ -4,11 +4,11 @@
 import type { TaskId } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type { TaskResult } from '../../../wire/message.js'
-import { EARLY_MS } from '../client/early-results.js'
 import type { ClientEntry, ObjectEntry, TaskEntry } from '../entries.js'
 import { NONE, ReadySet } from './index.js'
 import { NodeTable } from './nodes.js'
-import { ValueStore } from './value.js'
+import { EARLY_MS } from './outcome.js'
+import { ValueStore } from './store.js'
 import type { SchedulerState } from '../state.js'
 
 /** A node that ran and failed. */
@@ -55,6 +55,6 @@ export class GraphTables {
     this.state = state
     this.client = client
     this.id = id
-    this.tellsFrom = client.features === 0 ? state.now + EARLY_MS : -Infinity
+    this.tellsFrom = client.features === 0 ? state.turn.now + EARLY_MS : -Infinity
   }
 }

@@ -5,7 +5,8 @@ import { assert } from '../../../base/assert.js'
 import { bytesToLatin1, totalBytes } from '../../../base/bytes.js'
 import { objectId } from '../../../base/ids.js'
 import { encode, type Task, type TaskArgument } from '../../../wire/message.js'
-import type { GraphEntry, ObjectEntry, TaskEntry } from '../entries.js'
+import type { ObjectEntry, TaskEntry } from '../entries.js'
+import type { Graph } from './graph.js'
 import { NONE } from './index.js'
 import { argumentOf } from './outcome.js'
 import { endUnstarted, failNode, leaveInputs } from './settle.js'
@@ -18,7 +19,7 @@ import { newTask, redeemLease, statusResult, vacates } from '../task/task.js'
 const MIN_QUEUED = 2
 
 /** Queues ready nodes, unless enough nodes that precede them are already queued. */
-export function fillQueue(graph: GraphTables, owner: GraphEntry): void {
+export function fillQueue(graph: GraphTables, owner: Graph): void {
   for (let node = graph.ready.first; node !== NONE; node = graph.ready.first) {
     const front = graph.queued.at(-1)?.node?.index ?? Infinity
     if (front < node && graph.queued.length >= MIN_QUEUED) return
@@ -27,23 +28,13 @@ export function fillQueue(graph: GraphTables, owner: GraphEntry): void {
   }
 }
 
-/** Removes the task of a node that has left the queue for good. */
-export function leaveQueue(graph: GraphTables, task: TaskEntry): void {
-  if (graph.queued.at(-1) === task) {
-    graph.queued.pop()
-    return
-  }
-  const at = graph.queued.lastIndexOf(task)
-  if (at >= 0) graph.queued.splice(at, 1)
-}
-
-function startNode(graph: GraphTables, owner: GraphEntry, node: number): void {
+function startNode(graph: GraphTables, owner: Graph, node: number): void {
   const { state, client, nodes } = graph
   const id = nodes.idOf(node)
   const known = state.tasks.get(id)
   if (known !== undefined && !vacates(state, known)) {
     const fields = refusedFields(state, client, taskOf(graph, node))
-    state.output.log('warn', 'refused a graph node whose id is already used by a task', fields)
+    state.turn.log('warn', 'refused a graph node whose id is already used by a task', fields)
     endUnstarted(graph, node, 'notFound')
     failNode(graph, node, statusResult(id, 'notFound'))
     return

@@ -4,8 +4,9 @@
 
 import { latin1ToBytes } from '../../../base/bytes.js'
 import { objectIdOf, type ObjectId, type SchedulerId } from '../../../base/ids.js'
-import type { Runtime } from '../entries.js'
-import type { NodeKind } from './nodes.js'
+import type { Alarm, Turn } from '../../../base/machine.js'
+import type { SchedulerAction } from '../events.js'
+import type { Graph } from './graph.js'
 
 /** The cost of visiting a node or following an edge; other costs are in proportion. */
 export const STEP_COST = 1
@@ -21,32 +22,24 @@ export interface Worklist {
   advance(): boolean
 }
 
-/** A graph as seen by modules that do not handle nodes. */
-export interface GraphWorklist extends Worklist {
-  /** The runtime of its client. */
-  readonly runtime: Runtime
-  /** The number of ready nodes that are not queued. */
-  readonly readyCount: number
-  /** The kinds of its nodes, with the numbers of nodes without a task. */
-  readonly kinds: readonly NodeKind[]
-  /** Throws if its tables disagree. */
-  checkInvariants(): void
-}
-
 /** The long work of one scheduler. */
 export class GraphWork {
   /** All graphs, from their first part until they are removed. */
-  readonly graphs: Set<GraphWorklist> = new Set()
+  readonly graphs: Set<Graph> = new Set()
   /** The budget left in this turn; negative if the last step exceeded it. */
   left: number
   /** Unfinished work; the next one is first. */
   readonly #waiting = new Set<Worklist>()
+  readonly #turn: Turn<SchedulerAction>
+  readonly #next: Alarm
   readonly #perTurn: number
   readonly #idPrefix: Buffer
   #copies = 0
 
   /** `id`: makes the ids of copies unique to this scheduler. */
-  constructor(id: SchedulerId, stepsPerTurn: number = STEPS_PER_TURN) {
+  constructor(turn: Turn<SchedulerAction>, id: SchedulerId, stepsPerTurn: number = STEPS_PER_TURN) {
+    this.#turn = turn
+    this.#next = turn.alarm(() => this.#resume())
     this.#perTurn = stepsPerTurn
     this.left = stepsPerTurn
     this.#idPrefix = Buffer.concat([latin1ToBytes(id), Buffer.alloc(8)]).subarray(0, 8)
@@ -59,26 +52,29 @@ export class GraphWork {
     return count
   }
 
-  /** Whether a tick is due immediately. */
-  get isDue(): boolean {
-    return this.#waiting.size > 0 || this.left < this.#perTurn / 2
-  }
-
   /** Works now as far as the budget allows, and continues in the next ticks. */
-  begin(graph: Worklist): void {
-    if (this.#waiting.has(graph) || graph.advance()) return
-    this.#waiting.add(graph)
+  begin(work: Worklist): void {
+    if (this.#waiting.has(work)) return
+    if (!work.advance()) this.#waiting.add(work)
+    this.#planNext()
   }
 
-  /** Starts a new turn: continues the unfinished work, one graph after the other. */
-  resume(): void {
+  /** Starts a new turn: continues the unfinished work, one piece after the other. */
+  #resume(): void {
     this.left = this.#perTurn
     for (let count = this.#waiting.size; count > 0 && this.left > 0; count -= 1) {
-      const [graph] = this.#waiting
-      if (graph === undefined) return
-      this.#waiting.delete(graph)
-      if (!graph.advance()) this.#waiting.add(graph)
+      const [work] = this.#waiting
+      if (work === undefined) break
+      this.#waiting.delete(work)
+      if (!work.advance()) this.#waiting.add(work)
     }
+    this.#planNext()
+  }
+
+  /** The next tick continues the work, or renews a budget of which little is left. */
+  #planNext(): void {
+    const isDue = this.#waiting.size > 0 || this.left < this.#perTurn / 2
+    if (isDue) this.#next.setBy(this.#turn.now)
   }
 
   /** A unique id for a copy of an object: 16 bytes. */

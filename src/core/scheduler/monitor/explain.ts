@@ -35,8 +35,7 @@ export function onTaskInquiry(
   { taskId }: TaskInquiry,
 ): void {
   const task = state.tasks.get(taskId)
-  const found =
-    task === undefined ? explainNode(client, taskId) : explainTask(state, task, state.now)
+  const found = task === undefined ? explainNode(client, taskId) : explainTask(state, task)
   state.output.send(client.identity, { kind: 'taskExplanation', taskId, ...found })
 }
 
@@ -60,13 +59,13 @@ export function pastAttempts({ extra }: TaskEntry, now: InstantMs): readonly Tas
 function explainTask(
   state: SchedulerState,
   task: TaskEntry,
-  now: InstantMs,
 ): Omit<TaskExplanation, 'kind' | 'taskId'> {
   const { worker, changedAt: from, extra } = task
+  const { now } = state.turn
   const past = pastAttempts(task, now)
   const forMS = Math.min(Math.floor(now - from), MAX_MS)
   if (worker === undefined) {
-    const { reason, needs } = state.waiting.reasonOf(state, task)
+    const { reason, needs } = state.waiting.reasonOf(task)
     return { ...NOTHING_KNOWN, state: 'waiting', reason, needs, forMS, attempts: past }
   }
   const outcome = extra?.isBegun === true ? 'running' : 'unfinished'

@@ -6,7 +6,7 @@
 import { clippedError } from '../../../base/text.js'
 import { FEATURE_MONITORS, hasFeature } from '../../../base/features.js'
 import { identity, type Identity, type TaskId } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { Recurrence } from '../../../base/recurrence.js'
 import type {
   MonitorReport,
@@ -19,9 +19,9 @@ import type {
   TaskStatus,
 } from '../../../wire/message.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
-import type { Output } from '../output.js'
-import { Budget } from './budget.js'
-import { hasFailed, type FunctionTable } from './report.js'
+import type { SchedulerState } from '../state.js'
+import { Budget } from '../publication.js'
+import { hasFailed } from './report.js'
 
 // The last items of a sequence: each has a number, counted from the very first one.
 
@@ -102,14 +102,6 @@ const REFUSAL_INTERVAL_MS = 60_000
 
 const NOBODY: Identity = identity('')
 
-/** The parts of the scheduler's state that monitors need. */
-interface Circumstances {
-  readonly clients: ReadonlyMap<Identity, ClientEntry>
-  readonly functions: FunctionTable
-  readonly output: Output
-  readonly now: InstantMs
-}
-
 /** The first rows of a state message. */
 export interface FirstRows {
   readonly firstWorker: number
@@ -161,26 +153,29 @@ export class Monitors {
   readonly #failures = new History<Ended>(MAX_FAILURES)
   readonly #failureText = new Budget(FAILURE_TEXT.perMs, FAILURE_TEXT.burst)
   readonly #refusals = new Recurrence(REFUSAL_INTERVAL_MS)
-  /** When the next message is due. */
-  #dueAt: InstantMs | undefined
+  readonly #state: SchedulerState
+  readonly #alarm: Alarm
+  /** Whether messages are sent after this event. */
+  #isDue = false
   /** Whether events are recorded, because a monitor requested them. */
   wantsEvents = false
 
-  /** When `flush` must be called next. */
-  get deadline(): InstantMs | undefined {
-    return this.#dueAt
+  constructor(state: SchedulerState) {
+    this.#state = state
+    this.#alarm = state.turn.alarm(() => (this.#isDue = true))
   }
 
   /** A client subscribes, changes its subscription, or adds credit. */
-  onRequest(state: Circumstances, from: Identity, message: MonitorRequest): void {
+  onRequest(from: Identity, message: MonitorRequest): void {
+    const state = this.#state
     const client = state.clients.get(from)
     if (client === undefined || !hasFeature(client.features, FEATURE_MONITORS)) {
       const fields = { client: from }
-      state.output.log('debug', 'ignored a monitor without the feature', fields)
+      state.turn.log('debug', 'ignored a monitor without the feature', fields)
       return
     }
     const known = this.#byClient.get(client)
-    const monitor = known ?? this.#add(state, client)
+    const monitor = known ?? this.#add(client)
     if (monitor === undefined) return
     const { credit, wantsEvents, wantsFailures, failuresAfter } = message
     monitor.credit = Math.min(MAX_CREDIT, monitor.credit + credit)
@@ -189,8 +184,8 @@ export class Monitors {
     if (wantsFailures) monitor.failures ??= Math.min(failuresAfter, this.#failures.end)
     this.#onWishes()
     // A monitor that adds one credit per message must not get a message for each task.
-    if (known === undefined || this.#hasFullMessage(monitor)) this.#dueAt = state.now
-    else this.#dueAt ??= state.now + DELAY_MS
+    if (known === undefined || this.#hasFullMessage(monitor)) this.#isDue = true
+    else this.#alarm.setBy(state.turn.now + DELAY_MS)
   }
 
   /** Removes a client that left or disconnected: it subscribes again when it reconnects. */
@@ -204,51 +199,54 @@ export class Monitors {
   }
 
   /** A task has ended. */
-  onEnded(state: Circumstances, task: TaskEntry, ending: TaskEnding): void {
-    const ended = endedOf(state, task, ending)
+  onEnded(task: TaskEntry, ending: TaskEnding): void {
+    const ended = endedOf(this.#state, task, ending)
     if (hasFailed(ended.status)) this.#failures.push(ended)
     if (this.wantsEvents) this.#events.push(ended)
     if (this.#byClient.size === 0) return
-    this.#dueAt ??= state.now + DELAY_MS
-    if (this.#events.end % MOST.events === 0) this.#dueAt = state.now
+    if (this.#events.end % MOST.events === 0) this.#isDue = true
+    else this.#alarm.setBy(this.#state.turn.now + DELAY_MS)
   }
 
   /** Sends what is due. Called after each event. */
-  flush(state: Circumstances): void {
-    if (this.#dueAt === undefined || state.now < this.#dueAt) return
-    this.#dueAt = undefined
+  flush(): void {
+    if (!this.#isDue) return
+    const { now } = this.#state.turn
+    this.#isDue = false
+    this.#alarm.clear()
     for (const monitor of this.#byClient.values()) {
-      for (let count = 0; this.#mayTell(monitor, state.now) && count < MAX_MESSAGES; count += 1) {
-        this.#tell(state, monitor, [])
+      for (let count = 0; this.#mayTell(monitor, now) && count < MAX_MESSAGES; count += 1) {
+        this.#tell(monitor, [])
       }
-      if (this.#mayTell(monitor, state.now)) this.#dueAt = state.now
-      else if (this.#hasFailures(monitor)) this.#dueAt ??= state.now + DELAY_MS
+      if (this.#mayTell(monitor, now)) this.#alarm.set(now)
+      else if (this.#hasFailures(monitor)) this.#alarm.setBy(now + DELAY_MS)
     }
   }
 
   /** Sends the state of everything to all monitors that have credit. */
-  sendStates(state: Circumstances, stateFor: (first: FirstRows) => MonitorState): void {
+  sendStates(stateFor: (first: FirstRows) => MonitorState): void {
     for (const monitor of this.#byClient.values()) {
       if (monitor.credit === 0) continue
       const told = stateFor(monitor)
       monitor.firstWorker = nextRow(told.firstWorker, told.workerReports.length, told.workers)
       monitor.firstClient = nextRow(told.firstClient, told.clientReports.length, told.clients)
-      this.#tell(state, monitor, [told])
+      this.#tell(monitor, [told])
     }
   }
 
-  #add({ output, now }: Circumstances, client: ClientEntry): Monitor | undefined {
+  #add(client: ClientEntry): Monitor | undefined {
     const { identity: id } = client
+    const { turn } = this.#state
     if (this.#byClient.size >= MAX_MONITORS) {
-      const count = this.#refusals.note(now)
+      const count = this.#refusals.note(turn.now)
       const fields = { client: id, limit: MAX_MONITORS, requests: count }
-      if (count > 0) output.log('warn', 'refused a monitor: there are too many', fields)
+      if (count > 0) turn.log('warn', 'refused a monitor: there are too many', fields)
       return undefined
     }
     const none = { events: undefined, wantsFailures: false, failures: undefined }
     const monitor: Monitor = { client: id, credit: 0, ...none, firstWorker: 0, firstClient: 0 }
     this.#byClient.set(client, monitor)
-    output.log('debug', 'a client subscribed as a monitor', { client: id })
+    turn.log('debug', 'a client subscribed as a monitor', { client: id })
     return monitor
   }
 
@@ -290,7 +288,9 @@ export class Monitors {
     return { ...news, items: items.slice(0, count), to: news.from + count }
   }
 
-  #tell({ now, output }: Circumstances, monitor: Monitor, states: readonly MonitorState[]): void {
+  #tell(monitor: Monitor, states: readonly MonitorState[]): void {
+    const { output, turn } = this.#state
+    const { now } = turn
     const events = nextOf(this.#events, monitor.events, MOST.events)
     const failures = this.#nextFailures(monitor, now)
     const message: MonitorReport = {
@@ -341,11 +341,11 @@ function nextRow(first: number, told: number, all: number): number {
 // No spreads from here on, because there may be a hundred thousand events a second.
 
 function endedOf(
-  state: Circumstances,
+  state: SchedulerState,
   task: TaskEntry,
   { result, worker, durationMs }: TaskEnding,
 ): Ended {
-  const { now } = state
+  const { now } = state.turn
   const { id, client, changedAt, extra } = task
   const [error] = result.error
   const startAt = durationMs === undefined ? changedAt : Math.max(changedAt, now - durationMs)

@@ -1,7 +1,6 @@
 // The scheduler's report about itself for a client that requests it: docs/protocol.md#report.
 
 import { identity, type Identity } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type {
   ClientHeartbeat,
   ClientReport,
@@ -73,7 +72,7 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
   const { heartbeat, info, isLeaving } = worker
   const { runtime, agentId, capabilities } = heartbeat
   return {
-    worker: workerStatus(state, worker, state.now),
+    worker: workerStatus(state, worker),
     runtime: clipped(runtime),
     agentId: clipped(agentId),
     capabilities: capabilities.slice(0, MOST.capabilities).map(({ name, value }) => {
@@ -81,17 +80,13 @@ function workerReport(state: SchedulerState, worker: WorkerEntry): WorkerReport 
     }),
     isLeaving,
     info: info === undefined ? [] : [info],
-    running: runningOf(state, worker, state.now),
+    running: runningOf(state, worker),
   }
 }
 
 /** The running tasks from its last heartbeat that have not finished since. */
-function runningOf(
-  state: SchedulerState,
-  worker: WorkerEntry,
-  now: InstantMs,
-): readonly RunningTask[] {
-  const sinceMs = Math.floor(now - worker.lastHeartbeat)
+function runningOf(state: SchedulerState, worker: WorkerEntry): readonly RunningTask[] {
+  const sinceMs = Math.floor(state.turn.now - worker.lastHeartbeat)
   return worker.heartbeat.running.slice(0, MOST.running).flatMap(({ taskId, forMS }) => {
     const task = state.tasks.get(taskId)
     if (task?.worker !== worker) return []

@@ -6,9 +6,7 @@ import type { WaitingReason } from '../../../base/waiting-reason.js'
 import type { WaitingCount, WaitingTasks, WaitReason } from '../../../wire/message.js'
 import { waitReasonOf } from '../../../wire/wait-reason.js'
 import type { ClientEntry, Runtime, TaskEntry } from '../entries.js'
-import type { SchedulerCoreOptions } from '../events.js'
 import type { NodeKind } from '../graph/nodes.js'
-import type { Output } from '../output.js'
 import type { SchedulerState } from '../state.js'
 import { taskFields } from '../task/extra.js'
 import type { TaskQueue, WaitingGroup } from '../task/queue.js'
@@ -38,22 +36,14 @@ const NOBODY = 'tasks wait: no connected worker can run them'
 const DEADLOCK = 'tasks wait for units that are held by waiting parent tasks'
 const NONE: readonly WaitingTasks[] = []
 
-/** The parts of the scheduler's state that are needed here. */
-interface Circumstances {
-  readonly options: SchedulerCoreOptions
-  readonly pools: Readonly<Record<Runtime, WorkerPool>>
-  readonly output: Output
-  readonly now: InstantMs
-}
-
 /** The minimum room at which clients that hold tasks back are notified. */
-export function leastRoom({ options }: Circumstances, pool: WorkerPool): number {
+export function leastRoom({ options }: SchedulerState, pool: WorkerPool): number {
   const capacity = options.maxNumberOfTasksWaiting + pool.capacity
   return Math.max(1, Math.floor(capacity / FREE_SHARE))
 }
 
-function elapsed({ now }: Circumstances, since: InstantMs | undefined): number {
-  return since === undefined ? 0 : Math.min(Math.floor(now - since), MAX_MS)
+function elapsed({ turn }: SchedulerState, since: InstantMs | undefined): number {
+  return since === undefined ? 0 : Math.min(Math.floor(turn.now - since), MAX_MS)
 }
 
 /** The requirement of a lane's tasks, as readable text. */
@@ -101,57 +91,62 @@ export class Waiting {
   }
 
   readonly #lanes = new WeakMap<Lane, Spell>()
+  readonly #state: SchedulerState
+
+  constructor(state: SchedulerState) {
+    this.#state = state
+  }
 
   /** Updates the conditions. Called after each event. */
-  update(state: Circumstances): void {
-    this.#updateRuntime(state, 'javascript')
-    this.#updateRuntime(state, 'python')
+  update(): void {
+    this.#updateRuntime('javascript')
+    this.#updateRuntime('python')
   }
 
   /** Records that there was no room for a task. */
-  noteFull(state: Circumstances, runtime: Runtime): void {
+  noteFull(runtime: Runtime): void {
     const spell = this.#full[runtime]
-    spell.update(true, state.now)
-    if (!spell.isDue(state.now, 0)) return
-    const { maxNumberOfTasksWaiting: limit } = state.options
-    const fields = { reason: 'limit', limit, runtime, tasks: state.pools[runtime].waiting }
-    state.output.log('warn', 'the queue is full: no further tasks are accepted for now', fields)
+    spell.update(true, this.#state.turn.now)
+    if (!spell.isDue(this.#state.turn.now, 0)) return
+    const { maxNumberOfTasksWaiting: limit } = this.#state.options
+    const fields = { reason: 'limit', limit, runtime, tasks: this.#state.pools[runtime].waiting }
+    this.#state.turn.log('warn', 'the queue is full: no further tasks are accepted for now', fields)
   }
 
   /** Logs conditions that have lasted too long. Called about once a second. */
-  tell(state: Circumstances): void {
+  tell(): void {
     for (const runtime of ['javascript', 'python'] as const) {
-      this.#tellLanes(state, runtime)
-      const tasks = state.pools[runtime].waiting
-      if (tasks === 0 || !this.#unserved[runtime].isDue(state.now, PATIENCE_MS)) continue
-      const fields = { reason: reasonFor(state, runtime), runtime, tasks }
-      state.output.log('warn', NOBODY, fields)
+      this.#tellLanes(runtime)
+      const tasks = this.#state.pools[runtime].waiting
+      if (tasks === 0 || !this.#unserved[runtime].isDue(this.#state.turn.now, PATIENCE_MS)) continue
+      const fields = { reason: reasonFor(this.#state, runtime), runtime, tasks }
+      this.#state.turn.log('warn', NOBODY, fields)
     }
   }
 
   /** Why tasks of a client wait in the scheduler, or are held back for lack of room. */
-  of(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
+  of(client: ClientEntry): readonly WaitingTasks[] {
     const { runtime } = client
-    const all = state.pools[runtime].waitingOf(client)
+    const all = this.#state.pools[runtime].waitingOf(client)
     if (all === 0 && !this.holdingBack.has(client)) return NONE
-    const reason = reasonFor(state, runtime)
-    const lacking = reason === 'all-busy' ? this.#lacking(state, client) : NONE
+    const reason = reasonFor(this.#state, runtime)
+    const lacking = reason === 'all-busy' ? this.#lacking(client) : NONE
     const tasks = lacking.reduce((left, each) => left - each.tasks, all)
     if (tasks === 0 && reason === 'all-busy') return lacking
-    const forMS = elapsed(state, this.#unserved[runtime].since)
+    const forMS = elapsed(this.#state, this.#unserved[runtime].since)
     return [...lacking, { reason: waitReasonOf(reason), tasks, forMS, needs: '' }]
   }
 
   /** Why a task in the queue waits. */
-  reasonOf(
-    state: Circumstances,
-    { runtime, requirement }: Pick<TaskEntry, 'runtime' | 'requirement'>,
-  ): { readonly reason: WaitReason; readonly needs: string } {
-    const reason = reasonFor(state, runtime)
+  reasonOf({ runtime, requirement }: Pick<TaskEntry, 'runtime' | 'requirement'>): {
+    readonly reason: WaitReason
+    readonly needs: string
+  } {
+    const reason = reasonFor(this.#state, runtime)
     if (reason !== 'all-busy' || requirement === undefined) {
       return { reason: waitReasonOf(reason), needs: '' }
     }
-    const lanes = this.lackingLanes(state, runtime)
+    const lanes = this.lackingLanes(runtime)
     const lane = lanes.find((each) => each.requirement === requirement)
     return lane === undefined
       ? { reason: 'allBusy', needs: '' }
@@ -159,42 +154,39 @@ export class Waiting {
   }
 
   /** Tasks of a client with requirements that no worker meets, longest waiting first. */
-  #lacking(state: Circumstances, client: ClientEntry): readonly WaitingTasks[] {
+  #lacking(client: ClientEntry): readonly WaitingTasks[] {
     const found: WaitingTasks[] = []
-    for (const [lane, spell] of this.#lackingLanes(state, client.runtime)) {
+    for (const [lane, spell] of this.#lackingLanes(client.runtime)) {
       const tasks = lane.queue.countOf(client)
       if (tasks === 0) continue
-      const forMS = elapsed(state, spell.since)
+      const forMS = elapsed(this.#state, spell.since)
       found.push({ reason: 'noCapability', tasks, forMS, needs: needsOf(lane) })
     }
     return found.toSorted((a, b) => b.forMS - a.forMS).slice(0, MAX_LACKING)
   }
 
   /** Lanes with tasks that no connected worker could ever run. */
-  lackingLanes(state: Circumstances, runtime: Runtime): readonly Lane[] {
-    return this.#lackingLanes(state, runtime).map(([lane]) => lane)
+  lackingLanes(runtime: Runtime): readonly Lane[] {
+    return this.#lackingLanes(runtime).map(([lane]) => lane)
   }
 
-  #tellLanes(state: Circumstances, runtime: Runtime): void {
+  #tellLanes(runtime: Runtime): void {
     let lines = 0
-    for (const [lane, spell] of this.#lackingLanes(state, runtime)) {
+    for (const [lane, spell] of this.#lackingLanes(runtime)) {
       const patience = lane.isServed ? FAMILY_PATIENCE_MS : PATIENCE_MS
-      if (lines >= MAX_LINES || !spell.isDue(state.now, patience)) continue
+      if (lines >= MAX_LINES || !spell.isDue(this.#state.turn.now, patience)) continue
       lines += 1
       const { queue } = lane
       const fields = { reason: 'no-capability', needs: needsOf(lane), runtime, tasks: queue.size }
       const first = queue.first === undefined ? {} : taskFields(queue.first)
-      state.output.log('warn', lane.isServed ? DEADLOCK : NOBODY, { ...fields, ...first })
+      this.#state.turn.log('warn', lane.isServed ? DEADLOCK : NOBODY, { ...fields, ...first })
     }
   }
 
   /** Lanes with tasks that no connected worker could ever run, and since when. */
-  #lackingLanes(
-    { pools, now }: Circumstances,
-    runtime: Runtime,
-  ): readonly (readonly [Lane, Spell])[] {
+  #lackingLanes(runtime: Runtime): readonly (readonly [Lane, Spell])[] {
     const found: (readonly [Lane, Spell])[] = []
-    const pool = pools[runtime]
+    const pool = this.#state.pools[runtime]
     let deadlock: Deadlock | undefined
     const findDeadlock = (): Deadlock => (deadlock ??= pool.queue.deadlock())
     for (const lane of pool.queue.all) {
@@ -205,26 +197,26 @@ export class Waiting {
         if (!isLacking) continue
         this.#lanes.set(lane, (spell = new Spell()))
       }
-      spell.update(isLacking, now)
+      spell.update(isLacking, this.#state.turn.now)
       if (isLacking) found.push([lane, spell])
     }
     return found
   }
 
-  #updateRuntime(state: Circumstances, runtime: Runtime): void {
-    const pool = state.pools[runtime]
+  #updateRuntime(runtime: Runtime): void {
+    const pool = this.#state.pools[runtime]
     const [unserved, full] = [this.#unserved[runtime], this.#full[runtime]]
     if (pool.workerCount === 0 || unserved.since !== undefined) {
-      unserved.update(pool.waiting > 0 && pool.workerCount === 0, state.now)
+      unserved.update(pool.waiting > 0 && pool.workerCount === 0, this.#state.turn.now)
     }
     if (full.since === undefined) return
-    const free = state.options.maxNumberOfTasksWaiting - pool.overflow
-    if (free >= leastRoom(state, pool)) full.update(false, state.now)
+    const free = this.#state.options.maxNumberOfTasksWaiting - pool.overflow
+    if (free >= leastRoom(this.#state, pool)) full.update(false, this.#state.turn.now)
   }
 }
 
 /** Why queued tasks of a runtime wait. */
-function reasonFor({ pools }: Circumstances, runtime: Runtime): WaitingReason {
+function reasonFor({ pools }: SchedulerState, runtime: Runtime): WaitingReason {
   if (pools[runtime].workerCount > 0) return 'all-busy'
   const other = runtime === 'javascript' ? pools.python : pools.javascript
   return other.workerCount > 0 ? 'no-runtime' : 'no-worker'
@@ -292,7 +284,7 @@ export function waitingCounts(state: SchedulerState): readonly WaitingCount[] {
     needs,
     function: name,
     tasks: Math.min(tasks, MAX_TASKS),
-    forMS: Math.min(Math.floor(state.now - since), MAX_MS),
+    forMS: Math.min(Math.floor(state.turn.now - since), MAX_MS),
   }))
 }
 
@@ -306,11 +298,11 @@ function addNodes(
   const found = state.requirements.of(options.capabilities)
   const requirement = found === 'refused' ? undefined : found
   const counts = state.functions.of(state.objects.get(functionId))
-  const nodes = { counts, since: state.now }
+  const nodes = { counts, since: state.turn.now }
   const needs = requirement?.key ?? ''
   if (waiting > 0) add({ reason: 'dependency', needs }, { ...nodes, tasks: waiting })
   if (ready === 0) return
-  const why = state.waiting.reasonOf(state, { runtime, requirement })
+  const why = state.waiting.reasonOf({ runtime, requirement })
   add({ reason: why.reason, needs: why.needs || needs }, { ...nodes, tasks: ready })
 }
 
@@ -320,7 +312,7 @@ function* placesOf(state: SchedulerState): Iterable<Place> {
     const reason = waitReasonOf(reasonFor(state, runtime))
     yield { reason, needs: '', queue: queue.plain }
     yield { reason, needs: '', queue: held }
-    const lacking = new Set(state.waiting.lackingLanes(state, runtime))
+    const lacking = new Set(state.waiting.lackingLanes(runtime))
     for (const lane of queue.all) {
       const isLacking = reason === 'allBusy' && lacking.has(lane)
       const needs = isLacking ? needsOf(lane) : lane.requirement.key

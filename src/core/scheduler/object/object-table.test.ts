@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectId } from '../../../base/ids.js'
+import { Turn } from '../../../base/machine.js'
 import type { ObjectEntry, ObjectUser, WorkerEntry } from '../entries.js'
 import { ObjectTable } from './table.js'
 import { instruction } from '../scheduler.kit.js'
 
 test('workers are notified of very many removals in several rounds', () => {
   const count = 50_000
-  const table = new ObjectTable()
+  const table = new ObjectTable(new Turn())
   const user: ObjectUser = { objects: new Set() }
   const workers = ['V', 'W'].map(() => ({ held: new Set<ObjectEntry>() }) as unknown as WorkerEntry)
   const ids = Array.from({ length: count }, (_, index) => `o${index}`)
@@ -31,7 +32,7 @@ test('workers are notified of very many removals in several rounds', () => {
 })
 
 test('a deleted object has no holders', () => {
-  const table = new ObjectTable()
+  const table = new ObjectTable(new Turn())
   const user: ObjectUser = { objects: new Set() }
   const worker = { held: new Set<ObjectEntry>() } as unknown as WorkerEntry
   table.create(user, instruction('create', 'C', ['o']).objectContent)

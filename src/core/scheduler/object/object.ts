@@ -13,7 +13,7 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
   const user = state.clients.get(message.objectUser)
   if (user === undefined) {
     const fields = { client: message.objectUser, count: message.objectContent.objectIds.length }
-    state.output.log('debug', 'ignored objects of an unknown client', fields)
+    state.turn.log('debug', 'ignored objects of an unknown client', fields)
     return
   }
   switch (message.instructionType) {
@@ -24,7 +24,7 @@ export function onObjectInstruction(state: SchedulerState, message: ObjectInstru
       state.objects.delete(user, message.objectContent.objectIds)
       break
     case 'clear':
-      state.output.log('warn', 'ignored an unsupported clear', { client: user.identity })
+      state.turn.log('warn', 'ignored an unsupported clear', { client: user.identity })
       break
   }
 }

@@ -6,10 +6,11 @@ import { assert } from '../../../base/assert.js'
 import { copyOf, NO_BYTES, totalBytes } from '../../../base/bytes.js'
 import { Fifo } from '../../../base/fifo.js'
 import type { ObjectId } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
+import type { Alarm, Turn } from '../../../base/machine.js'
 import { SpreadMap } from '../../../base/spread.js'
 import type { ObjectContent, ObjectContentType } from '../../../wire/message.js'
 import type { ObjectEntry, ObjectUser, RetainedObject, WorkerEntry } from '../entries.js'
+import type { SchedulerAction } from '../events.js'
 
 // Unused objects that are kept for a while, so that a client that uses them again need not upload
 // them twice. Separate from the object table, which tracks the users.
@@ -22,36 +23,41 @@ const MAX_AT_ONCE = 2_000
 
 /** Objects without users, until they expire. Each operation takes constant time per object. */
 class RetainedObjects {
+  readonly #turn: Turn<SchedulerAction>
   readonly #retentionMs: number
+  readonly #free: (entry: ObjectEntry) => void
+  readonly #expiry: Alarm
   /** In order of expiry. Invariant: each entry names its place here. */
   readonly #queue = new Fifo<RetainedObject>()
 
-  /** `retentionMs`: minimum time that an object is kept; 0 = not at all. */
-  constructor(retentionMs: number) {
+  /**
+   * `retentionMs`: minimum time that an object is kept; 0 = not at all. `free`: deletes an expired
+   * object.
+   */
+  constructor(
+    turn: Turn<SchedulerAction>,
+    retentionMs: number,
+    free: (entry: ObjectEntry) => void,
+  ) {
+    this.#turn = turn
     this.#retentionMs = retentionMs
-  }
-
-  get size(): number {
-    return this.#queue.size
-  }
-
-  /** When `takeExpired` must be called next. */
-  get deadline(): InstantMs | undefined {
-    return this.#queue.first?.until
+    this.#free = free
+    this.#expiry = turn.alarm(() => this.#freeExpired())
   }
 
   /** Keeps an unused object. Returns false if objects are not retained. */
-  retain(entry: ObjectEntry, now: InstantMs): boolean {
+  retain(entry: ObjectEntry): boolean {
     if (this.#retentionMs === 0) return false
     this.release(entry)
-    const until = Math.ceil((now + this.#retentionMs) / GRAIN_MS) * GRAIN_MS
+    const until = Math.ceil((this.#turn.now + this.#retentionMs) / GRAIN_MS) * GRAIN_MS
     entry.retained = this.#queue.push({ entry, until })
+    this.#expiry.setBy(until)
     return true
   }
 
   /** Restarts the retention of an object that was requested. */
-  touch(entry: ObjectEntry, now: InstantMs): void {
-    if (entry.retained !== undefined) this.retain(entry, now)
+  touch(entry: ObjectEntry): void {
+    if (entry.retained !== undefined) this.retain(entry)
   }
 
   /** Removes an object that is used again or deleted. */
@@ -61,15 +67,15 @@ class RetainedObjects {
     entry.retained = undefined
   }
 
-  /** Removes and returns expired objects, at most as many as fit into one turn. */
-  takeExpired(now: InstantMs): readonly ObjectEntry[] {
-    const taken: ObjectEntry[] = []
-    for (const { entry, until } of this.#queue) {
-      if (until > now || taken.length === MAX_AT_ONCE) break
-      this.release(entry)
-      taken.push(entry)
+  /** Deletes expired objects, at most as many as fit into one turn. */
+  #freeExpired(): void {
+    for (let count = 0; count < MAX_AT_ONCE; count += 1) {
+      const { first } = this.#queue
+      if (first === undefined || first.until > this.#turn.now) break
+      this.release(first.entry)
+      this.#free(first.entry)
     }
-    return taken
+    this.#expiry.set(this.#queue.first?.until)
   }
 
   /** Throws if a retained object is used or deleted, or the order is wrong. */
@@ -95,13 +101,11 @@ export class ObjectTable {
   /** Ids that each worker has yet to be notified of. Invariant: no empty lists. */
   readonly #removals = new Map<WorkerEntry, ObjectId[]>()
   readonly #retained: RetainedObjects
-  readonly #now: () => InstantMs
   #bytes = 0
 
-  /** `retentionMs`: how long an unused object is kept. `now`: returns the current time. */
-  constructor(retentionMs = 0, now: () => InstantMs = () => 0) {
-    this.#retained = new RetainedObjects(retentionMs)
-    this.#now = now
+  /** `retentionMs`: how long an unused object is kept. */
+  constructor(turn: Turn<SchedulerAction>, retentionMs = 0) {
+    this.#retained = new RetainedObjects(turn, retentionMs, (entry) => this.#free(entry))
   }
 
   get size(): number {
@@ -116,11 +120,6 @@ export class ObjectTable {
   /** Whether any worker has to be notified of removals. */
   get hasRemovals(): boolean {
     return this.#removals.size > 0
-  }
-
-  /** When `freeExpired` must be called next. */
-  get deadline(): InstantMs | undefined {
-    return this.#retained.deadline
   }
 
   get(id: ObjectId): ObjectEntry | undefined {
@@ -153,7 +152,7 @@ export class ObjectTable {
 
   /** An object was requested: if it is unused, its retention restarts. */
   touch(entry: ObjectEntry): void {
-    this.#retained.touch(entry, this.#now())
+    this.#retained.touch(entry)
   }
 
   /**
@@ -172,13 +171,8 @@ export class ObjectTable {
   /** Removes a user that has left: an object without other users is kept for its retention. */
   release(user: ObjectUser, entry: ObjectEntry): void {
     this.#leave(user, entry)
-    if (entry.users.size > 0 || this.#retained.retain(entry, this.#now())) return
+    if (entry.users.size > 0 || this.#retained.retain(entry)) return
     this.#free(entry)
-  }
-
-  /** Deletes expired objects, at most as many as fit into one turn. */
-  freeExpired(): void {
-    for (const entry of this.#retained.takeExpired(this.#now())) this.#free(entry)
   }
 
   /** Deletes objects that no peer will request, regardless of their users. */

@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identity, taskId } from '../../../base/ids.js'
+import { Turn } from '../../../base/machine.js'
 import { decode, encode } from '../../../wire/message.js'
-import type { Child, ChildGraph, TaskEntry } from '../entries.js'
-import { adopt, checkFamily, leaveParent, OwnerlessTasks, releaseChildren } from './family.js'
+import type { Child, TaskEntry } from '../entries.js'
+import type { Graph } from '../graph/graph.js'
+import {
+  adopt,
+  checkFamily,
+  isGraph,
+  leaveParent,
+  OwnerlessTasks,
+  releaseChildren,
+} from './family.js'
 import {
   cancel,
   child,
@@ -157,26 +166,24 @@ function member(name: string): TaskEntry {
 
 test('graphs can be children, and cancelling one may re-enter', () => {
   const [parent, node, grandchild] = [member('p'), member('n'), member('g')]
-  const ownerless = new OwnerlessTasks()
   const cancelled: Child[] = []
-  const cancelAll = (): void =>
-    ownerless.drain((child) => {
-      cancelled.push(child)
-      if ('cancel' in child) child.cancel()
-    })
-  const graph: ChildGraph = {
+  const ownerless = new OwnerlessTasks(new Turn(), (child) => {
+    cancelled.push(child)
+    if (isGraph(child)) child.onParentFailed()
+  })
+  const graph = {
     parent: undefined,
-    cancel: () => {
+    onParentFailed: () => {
       ownerless.addChildren(node)
-      cancelAll()
+      ownerless.drain()
       assert.deepEqual(cancelled, [graph], 'not from inside `cancel`')
     },
-  }
+  } as unknown as Graph
   adopt(parent, graph)
   adopt(node, grandchild)
   assert.equal(graph.parent, parent)
   ownerless.addChildren(parent)
-  cancelAll()
+  ownerless.drain()
   assert.deepEqual(cancelled, [graph, grandchild])
   assert.ok(ownerless.isEmpty && graph.parent === undefined)
 })
@@ -192,7 +199,7 @@ test('a child that has left its parent is no longer linked', () => {
   for (const one of members) checkFamily(one, new Map(members.map((task) => [task.id, task])))
   releaseChildren(parent)
   assert.deepEqual([a.extra?.parent, b.extra?.parent], [undefined, undefined])
-  const ownerless = new OwnerlessTasks()
+  const ownerless = new OwnerlessTasks(new Turn(), () => assert.fail('nothing to cancel'))
   ownerless.addChildren(parent)
   assert.ok(ownerless.isEmpty)
 })

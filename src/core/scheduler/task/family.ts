@@ -1,6 +1,6 @@
 // Parents and children. A task or graph that was submitted by a task ends with that task, unless
-// the task succeeds. This file keeps the links; task.ts cancels tasks, and each graph cancels
-// itself. docs/protocol.md#nested
+// the task succeeds. This file keeps the links; task.ts cancels tasks, and graph/graph.ts
+// cancels graphs. docs/protocol.md#nested
 //
 // A tree of tasks may be deeper than the stack, so nothing here recurses: children that lose their
 // parent go on a list, and cancelling one may add more. The tasks of a client that has left,
@@ -10,11 +10,19 @@
 import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
 import type { TaskId } from '../../../base/ids.js'
+import type { Alarm, Turn } from '../../../base/machine.js'
 import type { Child, TaskEntry } from '../entries.js'
+import type { SchedulerAction } from '../events.js'
+import type { Graph } from '../graph/graph.js'
 import { extraOf } from './extra.js'
 
 /** Most ownerless tasks cancelled in one turn: a millisecond or two of work. */
 const MAX_AT_ONCE = 500
+
+/** Whether a child is a graph, not a task. */
+export function isGraph(child: Child): child is Graph {
+  return 'onParentFailed' in child
+}
 
 /** Makes `child`, which has no parent yet, end with `parent`. */
 export function adopt(parent: TaskEntry, child: Child): void {
@@ -44,7 +52,17 @@ export class OwnerlessTasks {
   readonly #waiting: Child[] = []
   /** The queued tasks of clients that have left. */
   readonly #queues: Fifo<TaskEntry>[] = []
+  readonly #turn: Turn<SchedulerAction>
+  readonly #next: Alarm
+  readonly #cancel: (child: Child) => void
   #isDraining = false
+
+  /** `cancel`: cancels a task or graph, which may have ended since it was added. */
+  constructor(turn: Turn<SchedulerAction>, cancel: (child: Child) => void) {
+    this.#turn = turn
+    this.#next = turn.alarm(() => this.drain())
+    this.#cancel = cancel
+  }
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#queues.length === 0
@@ -64,19 +82,20 @@ export class OwnerlessTasks {
   }
 
   /**
-   * Passes a few hundred of them to `cancel`, including those that are added meanwhile. The rest
-   * wait for the next call. A call from inside `cancel` returns immediately: the outer call handles
-   * what was added. Some may have ended since they were added.
+   * Cancels a few hundred of them, including those that are added meanwhile; the next tick
+   * continues. A call from inside `cancel` returns immediately: the outer call handles what was
+   * added.
    */
-  drain(cancel: (child: Child) => void): void {
+  drain(): void {
     if (this.#isDraining) return
     this.#isDraining = true
     for (let count = 0; count < MAX_AT_ONCE; count += 1) {
       const child = this.#waiting.pop() ?? this.#takeFromQueues()
       if (child === undefined) break
-      cancel(child)
+      this.#cancel(child)
     }
     this.#isDraining = false
+    this.#next.set(this.isEmpty ? undefined : this.#turn.now)
   }
 
   #takeFromQueues(): TaskEntry | undefined {
@@ -94,7 +113,7 @@ export function checkFamily(
 ): void {
   for (const child of task.extra?.children ?? []) {
     assert(parentOf(child) === task, 'a child of another parent')
-    assert('cancel' in child || tasks.get(child.id) === child, 'a child that has ended')
+    assert(isGraph(child) || tasks.get(child.id) === child, 'a child that has ended')
   }
   const parent = task.extra?.parent
   if (parent === undefined) return
@@ -103,10 +122,10 @@ export function checkFamily(
 }
 
 function parentOf(child: Child): TaskEntry | undefined {
-  return 'cancel' in child ? child.parent : child.extra?.parent
+  return isGraph(child) ? child.parent : child.extra?.parent
 }
 
 function setParent(child: Child, parent: TaskEntry | undefined): void {
-  if ('cancel' in child) child.parent = parent
+  if (isGraph(child)) child.parent = parent
   else extraOf(child).parent = parent
 }

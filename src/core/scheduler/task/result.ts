@@ -3,7 +3,6 @@
 
 import { FEATURE_RECOVERY, hasFeature } from '../../../base/features.js'
 import { idToHex, type Identity } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type { TaskResult, TaskStatus } from '../../../wire/message.js'
 import { durationMsOf } from '../../../wire/metadata.js'
 import { keepRecalled } from '../worker/balance.js'
@@ -36,7 +35,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
     ignore(state, from, message, 'ignored an answer about an earlier attempt')
     return
   }
-  if (isGivenUp(message) && goesOn(task, message.status, state.now)) return
+  if (isGivenUp(message) && goesOn(state, task, message.status)) return
   if (isOutdated(task, worker, message)) {
     ignore(state, from, message, 'ignored the result of an earlier attempt')
     return
@@ -47,7 +46,7 @@ export function onTaskResult(state: SchedulerState, from: Identity, message: Tas
   const next = state.lifecycle.next(task.id, task.state, cause)
   if (cause === 'retried') expectLate(worker, task)
   // A task that is given back is not a sign of progress.
-  pool.release(task, next === 'inactive' && cause === 'gaveUp' ? worker.movedAt : state.now)
+  pool.release(task, next === 'inactive' && cause === 'gaveUp' ? worker.movedAt : undefined)
   if (cause === 'retried') retry(state, task, worker, message)
   else if (next === 'inactive') waitInFront(state, task)
   else endTask(state, task, readableResult(state, task, message), worker)
@@ -62,11 +61,11 @@ function isGivenUp({ status }: TaskResult): boolean {
  * Whether a worker's answer leaves a task unchanged. `notFound` means that the task had begun when
  * the worker was asked to give it back. If it was cancelled since, another answer will follow.
  */
-function goesOn(task: TaskEntry, status: TaskStatus, now: InstantMs): boolean {
+function goesOn({ turn }: SchedulerState, task: TaskEntry, status: TaskStatus): boolean {
   const { extra } = task
   if (extra !== undefined && extra.unanswered > 0) extra.unanswered -= 1
   if (status === 'canceled') return false
-  keepRecalled(task, now)
+  keepRecalled(task, turn.now)
   return task.state === 'running' || (extra !== undefined && extra.unanswered > 0)
 }
 
@@ -111,7 +110,7 @@ function ignore(state: SchedulerState, from: Identity, message: TaskResult, text
   const { taskId, status, attempt } = message
   const task = state.tasks.get(taskId)
   const about = task === undefined ? { task: idToHex(taskId) } : taskFields(task)
-  state.output.log('debug', text, { ...about, worker: from, status, attempt: attempt + 1 })
+  state.turn.log('debug', text, { ...about, worker: from, status, attempt: attempt + 1 })
   state.objects.drop(message.results)
 }
 
@@ -129,14 +128,14 @@ function retry(
   worker: WorkerEntry,
   failure: TaskResult,
 ): void {
-  rememberAttempt(task, worker.identity, 'failed', state.now)
+  rememberAttempt(task, worker.identity, 'failed', state.turn.now)
   // No client will request the error.
   state.objects.drop(failure.results)
   cancelChildren(state, task)
   extraOf(task).retriesLeft -= 1
   countAttempt(task)
   task.state = 'inactive'
-  task.changedAt = state.now
+  task.changedAt = state.turn.now
   tellQueued(state, task)
   state.pools[task.runtime].queue.push(task)
   publishTask(state, task, 'inactive')
@@ -151,7 +150,7 @@ function readableResult(state: SchedulerState, task: TaskEntry, message: TaskRes
   const hasProfile = metadata.byteLength === 0 || metadata.byteLength === 16
   if ((isKnown || status === 'workerDied') && isOne && hasProfile) return message
   const fields = { ...taskFields(task), status, results: results.length }
-  state.output.log('warn', 'a worker sent a malformed result', fields)
+  state.turn.log('warn', 'a worker sent a malformed result', fields)
   return statusResult(task.id, 'canceled')
 }
 

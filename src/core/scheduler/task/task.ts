@@ -13,9 +13,9 @@ import {
   type TaskResult,
   type TaskStatus,
 } from '../../../wire/message.js'
-import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
+import type { Child, ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
 import { pastAttempts, rememberAttempt } from '../monitor/explain.js'
-import { adopt, leaveParent, releaseChildren } from './family.js'
+import { adopt, isGraph, leaveParent, releaseChildren } from './family.js'
 import { publishTask, refusedFields } from '../publication.js'
 import { spendRoom, takesMore } from '../worker/load.js'
 import type { SchedulerState } from '../state.js'
@@ -39,13 +39,14 @@ export function onTask(state: SchedulerState, client: ClientEntry, message: Task
   const task = newTask(state, client, message)
   if (task === undefined) {
     const fields = refusedFields(state, client, message)
-    state.output.log('warn', 'refused a task with malformed flags', fields)
+    state.turn.log('warn', 'refused a task with malformed flags', fields)
     sendStatus(state, client, message.taskId, 'canceled')
     return
   }
   state.tasks.set(task.id, task)
   client.tasks.add(task)
-  if (message.mayHaveRun && state.isNew && !state.leases.has(task.id)) pool.held.push(task)
+  const mayReturn = message.mayHaveRun && state.turn.now < state.settledAt
+  if (mayReturn && !state.leases.has(task.id)) pool.hold(task, state.settledAt)
   else pool.queue.push(task)
   publishTask(state, task, 'inactive')
   if (state.leases.size > 0) redeemLease(state, task)
@@ -81,31 +82,23 @@ export function vacates(state: SchedulerState, task: TaskEntry): boolean {
   return true
 }
 
-/** A client cancels a task. The cancellation of an unknown task is not answered. */
+/**
+ * A client cancels a task that is not a node of a graph. The cancellation of an unknown task is not
+ * answered.
+ */
 export function onTaskCancel(
   state: SchedulerState,
   client: ClientEntry,
   message: TaskCancel,
 ): void {
   const task = state.tasks.get(message.taskId)
-  if (cancelTarget(client, task, message.taskId)) return
   if (task === undefined || task.client !== client || task.node !== undefined) {
     count(state, 'notFound')
     const fields = { task: idToHex(message.taskId), client: client.identity }
-    state.output.log('debug', 'ignored the cancel of an unknown task', fields)
+    state.turn.log('debug', 'ignored the cancel of an unknown task', fields)
     return
   }
   cancelTask(state, task, message.flags.force)
-}
-
-/** Cancels a target of one of the client's graphs. Returns false if there is no such target. */
-function cancelTarget(client: ClientEntry, task: TaskEntry | undefined, id: TaskId): boolean {
-  if (task?.node !== undefined) return task.client === client && task.node.graph.cancelTarget(id)
-  if (task !== undefined) return false
-  for (const graph of client.graphs.values()) {
-    if (graph.cancelTarget(id)) return true
-  }
-  return false
 }
 
 /**
@@ -153,7 +146,7 @@ export function takeTasksBack(
     const cause = isWornOut ? 'wornOut' : 'workerLost'
     const next = state.lifecycle.next(task.id, task.state, cause)
     if (next === 'inactive' || isWornOut) {
-      rememberAttempt(task, worker.identity, 'workerLost', state.now)
+      rememberAttempt(task, worker.identity, 'workerLost', state.turn.now)
     }
     if (next === 'inactive') {
       if (task.runtime === 'javascript') countAttempt(task)
@@ -177,14 +170,13 @@ function hasWornOut(task: TaskEntry, lost: WorkerEntry): boolean {
   return extra.deaths >= extra.deathLimit
 }
 
-/** Assigns tasks while any are queued and a worker has room. Called after each event. */
-export function assignWaiting(state: SchedulerState, pool: WorkerPool): void {
-  for (;;) {
-    assignLeased(state)
-    const choice = pool.next(state.now)
-    if (choice === undefined) return
-    assign(state, choice.task, choice.worker)
-  }
+/** Assigns the next queued task. Returns false if none is queued, or no worker has room for it. */
+export function assignNext(state: SchedulerState, pool: WorkerPool): boolean {
+  if (assignLeased(state)) return true
+  const choice = pool.next()
+  if (choice === undefined) return false
+  assign(state, choice.task, choice.worker)
+  return true
 }
 
 /** Assigns a queued task to a worker that had begun it before, whatever its load. */
@@ -207,23 +199,27 @@ export function redeemLease(state: SchedulerState, task: TaskEntry): void {
   else stopAt(state, worker, task.id)
 }
 
-function assignLeased(state: SchedulerState): void {
-  for (let next = state.leases.next(); next !== undefined; next = state.leases.next()) {
-    const { task, worker } = next
-    if (state.workers.get(worker.identity) !== worker) continue
-    const isWaiting = task.state === 'inactive' && state.tasks.get(task.id) === task
-    if (isWaiting && task.client?.hasLeft === false) giveTo(state, task, worker)
-    else stopAt(state, worker, task.id)
-  }
+/** Assigns one task to the worker that held its lease. Returns false if there is no such task. */
+function assignLeased(state: SchedulerState): boolean {
+  const next = state.leases.next()
+  if (next === undefined) return false
+  const { task, worker } = next
+  if (state.workers.get(worker.identity) !== worker) return true
+  const isWaiting = task.state === 'inactive' && state.tasks.get(task.id) === task
+  if (isWaiting && task.client?.hasLeft === false) giveTo(state, task, worker)
+  else stopAt(state, worker, task.id)
+  return true
 }
 
 function assign(state: SchedulerState, task: TaskEntry, worker: WorkerEntry): void {
   if (state.monitors.wantsEvents) extraOf(task).queuedAt = task.changedAt
   task.state = 'running'
-  task.changedAt = state.now
+  task.changedAt = state.turn.now
   state.lifecycle.next(task.id, 'inactive', 'assigned')
-  state.pools[task.runtime].assign(task, worker, state.now)
-  task.node?.graph.onTaken(task)
+  state.pools[task.runtime].assign(task, worker)
+  if (task.node !== undefined) {
+    state.graphFacts.push({ type: 'taskAssigned', graph: task.node.graph, task })
+  }
   state.output.forward(worker.identity, 'task', task.bytes)
   publishTask(state, task, 'running')
 }
@@ -260,7 +256,7 @@ export function newTask(
     function: fn,
     bytes: message.bytes === undefined ? NO_BYTES : copyOf(message.bytes),
     state: 'inactive',
-    changedAt: state.now,
+    changedAt: state.turn.now,
     expectedSeconds: 0,
     worker: undefined,
     place: undefined,
@@ -283,7 +279,7 @@ export function priorityOf(metadata: Uint8Array): number | undefined {
 export function waitInFront(state: SchedulerState, task: TaskEntry): void {
   cancelChildren(state, task)
   task.state = 'inactive'
-  task.changedAt = state.now
+  task.changedAt = state.turn.now
   tellQueued(state, task)
   state.pools[task.runtime].queue.putBack(task)
   publishTask(state, task, 'inactive')
@@ -293,15 +289,13 @@ export function waitInFront(state: SchedulerState, task: TaskEntry): void {
 export function cancelChildren(state: SchedulerState, task: TaskEntry): void {
   if (task.extra?.children === undefined) return
   state.ownerless.addChildren(task)
-  cancelOwnerless(state)
+  state.ownerless.drain()
 }
 
-/** Cancels some of the ownerless tasks; the rest stay in `state.ownerless`. */
-export function cancelOwnerless(state: SchedulerState): void {
-  state.ownerless.drain((child) => {
-    if ('cancel' in child) child.cancel()
-    else if (state.tasks.get(child.id) === child) cancelTask(state, child, true)
-  })
+/** Cancels a child whose parent has failed, or a task whose client has left. */
+export function cancelOwnerless(state: SchedulerState, child: Child): void {
+  if (isGraph(child)) state.graphFacts.push({ type: 'parentFailed', graph: child })
+  else if (state.tasks.get(child.id) === child) cancelTask(state, child, true)
 }
 
 /** The task has left the tables: its children continue only if it succeeded. */
@@ -325,13 +319,13 @@ export function endTask(
   count(state, result.status)
   state.functions.count(task.function, result.status, durationMs)
   if (state.monitors.wants(result.status)) {
-    state.monitors.onEnded(state, task, { result, worker, durationMs })
+    state.monitors.onEnded(task, { result, worker, durationMs })
   }
   state.tasks.delete(task.id)
   publishTask(state, task, result.status, { metadata: result.metadata, worker })
   task.client?.tasks.delete(task)
   if (task.node === undefined) answer(state, task, result)
-  else task.node.graph.onEnded(task, result)
+  else state.graphFacts.push({ type: 'taskEnded', graph: task.node.graph, task, result })
   if (task.extra !== undefined) leaveFamily(state, task, result.status)
 }
 
@@ -340,7 +334,7 @@ function answer(state: SchedulerState, task: TaskEntry, result: TaskResult): voi
   if (client === undefined || client.hasLeft) return
   const hasPast = extra?.attempts !== undefined && hasFeature(client.features, FEATURE_PEERS)
   if (hasPast) {
-    const attempts = pastAttempts(task, state.now)
+    const attempts = pastAttempts(task, state.turn.now)
     state.output.send(client.identity, { ...result, attempts, bytes: undefined })
   } else if (result.bytes === undefined) state.output.send(client.identity, result)
   else state.output.forward(client.identity, 'taskResult', result.bytes)
@@ -353,7 +347,7 @@ function forget(state: SchedulerState, task: TaskEntry): void {
     worker.owed ??= new Map()
     worker.owed.set(task.id, (worker.owed.get(task.id) ?? 0) + extra.unanswered)
   }
-  state.pools[task.runtime].release(task, state.now)
+  state.pools[task.runtime].release(task)
   state.tasks.delete(task.id)
   leaveParent(task)
 }
@@ -383,6 +377,6 @@ export function count(state: SchedulerState, status: TaskStatus): void {
 
 function refuseForeignId(state: SchedulerState, client: ClientEntry, message: Task): void {
   const fields = refusedFields(state, client, message)
-  state.output.log('warn', 'refused a task whose id another client uses', fields)
+  state.turn.log('warn', 'refused a task whose id another client uses', fields)
   sendStatus(state, client, message.taskId, 'notFound')
 }

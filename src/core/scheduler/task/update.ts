@@ -20,17 +20,17 @@ export function onTaskUpdate(state: SchedulerState, from: Identity, message: Tas
   if (task?.worker === undefined || task.worker.identity !== from) {
     const about = task === undefined ? { task: idToHex(message.taskId) } : taskFields(task)
     const fields = { ...about, worker: from, update: message.update }
-    state.output.log('debug', 'ignored an update for a task that this worker does not have', fields)
+    state.turn.log('debug', 'ignored an update for a task that this worker does not have', fields)
     return
   }
   const pool = state.pools[task.runtime]
   switch (message.update) {
     case 'waiting':
-      pool.suspend(task, state.now)
+      pool.suspend(task)
       if (message.done > 0) extraOf(task).isFragile = true
       break
     case 'resumed':
-      pool.resume(task, state.now)
+      pool.resume(task)
       break
     case 'progress':
       extraOf(task).isBegun = true

@@ -8,7 +8,7 @@
 // asked again for a refused task a few intervals later, and only if it has nothing else to give:
 // its processor may have exited since, and the task may be queued again.
 
-import { earliest, type InstantMs } from '../../../base/machine.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { Runtime, TaskEntry, TaskExtra, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { extraOf } from '../task/extra.js'
@@ -36,45 +36,47 @@ export interface Survey {
   queuedCount: number
   /** Workers with too many tasks, in order of registration. */
   readonly givers: WorkerEntry[]
-  /** When the next worker will have too many. */
-  nextAt: InstantMs | undefined
+  /** When the next worker will have too many; Infinity: not while nothing changes. */
+  nextAt: InstantMs
 }
 
 /** Decides when to check for stuck workers: not at each event, but without needless delay. */
 export class Balancer {
-  #lookAt: InstantMs | undefined
+  readonly #state: SchedulerState
+  readonly #alarm: Alarm
+  #isDue = false
   #notBefore: InstantMs = -Infinity
 
-  /** When `update` must be called next. */
-  get deadline(): InstantMs | undefined {
-    return this.#lookAt
+  constructor(state: SchedulerState) {
+    this.#state = state
+    this.#alarm = state.turn.alarm(() => (this.#isDue = true))
   }
 
   /** Call after each event, once all possible tasks are assigned. */
-  update(state: SchedulerState): void {
-    const { now, options, pools } = state
-    const { loadBalanceMs } = options
-    if (this.#lookAt !== undefined && now >= this.#lookAt) this.#look(state, loadBalanceMs)
-    else if (this.#lookAt === undefined && loadBalanceMs > 0) {
+  update(): void {
+    const { options, pools, turn } = this.#state
+    if (this.#isDue) this.#look()
+    else if (!this.#alarm.isSet && options.loadBalanceMs > 0) {
       const isLopsided = pools.javascript.isLopsided || pools.python.isLopsided
-      if (isLopsided) this.#lookAt = Math.max(now, this.#notBefore)
+      if (isLopsided) this.#alarm.set(Math.max(turn.now, this.#notBefore))
     }
   }
 
-  #look(state: SchedulerState, loadBalanceMs: number): void {
-    const { now } = state
+  #look(): void {
+    const { options, pools, turn } = this.#state
+    const { loadBalanceMs } = options
+    this.#isDue = false
     let asked = 0
-    let nextAt: InstantMs | undefined
     for (const runtime of ['javascript', 'python'] as const) {
-      if (!state.pools[runtime].isLopsided) continue
-      const survey = surveyOf(state, runtime)
-      asked += askBack(state, survey)
+      if (!pools[runtime].isLopsided) continue
+      const survey = surveyOf(this.#state, runtime)
+      asked += askBack(this.#state, survey)
       // Givers that gave nothing may be asked again.
-      const againAt = survey.givers.length > 0 ? now + loadBalanceMs : undefined
-      nextAt = earliest(nextAt, earliest(survey.nextAt, againAt))
+      if (survey.givers.length > 0) this.#alarm.setBy(turn.now + loadBalanceMs)
+      this.#alarm.setBy(survey.nextAt)
     }
-    this.#notBefore = now + (asked > 0 ? loadBalanceMs / EAGERNESS : loadBalanceMs)
-    this.#lookAt = asked > 0 ? this.#notBefore : nextAt
+    this.#notBefore = turn.now + (asked > 0 ? loadBalanceMs / EAGERNESS : loadBalanceMs)
+    if (asked > 0) this.#alarm.set(this.#notBefore)
   }
 }
 
@@ -93,7 +95,7 @@ function surveyOf(state: SchedulerState, runtime: Runtime): Survey {
     idleCount: 0,
     queuedCount: 0,
     givers: [],
-    nextAt: undefined,
+    nextAt: Infinity,
   }
   for (const worker of state.workers.values()) {
     if (worker.runtime !== runtime || worker.isLeaving) continue
@@ -105,8 +107,8 @@ function surveyOf(state: SchedulerState, runtime: Runtime): Survey {
     // Until it has answered, its tasks are uncertain.
     if (worker.recalledCount > 0) continue
     const dueAt = dueAtOf(state, worker)
-    if (dueAt <= state.now) survey.givers.push(worker)
-    else survey.nextAt = earliest(survey.nextAt, dueAt)
+    if (dueAt <= state.turn.now) survey.givers.push(worker)
+    else survey.nextAt = Math.min(survey.nextAt, dueAt)
   }
   return survey
 }
@@ -169,24 +171,24 @@ export function sharesOf(
 
 /** Refused tasks for which a worker may be asked again. */
 function askedBefore(
-  { now, options, pools }: SchedulerState,
+  { turn, options, pools }: SchedulerState,
   worker: WorkerEntry,
   wanted: number,
 ): readonly TaskEntry[] {
   const { loadBalanceMs, loadBalanceTriggerTimes = DEFAULT_TRIGGER_TIMES } = options
-  const since = now - loadBalanceTriggerTimes * loadBalanceMs
+  const since = turn.now - loadBalanceTriggerTimes * loadBalanceMs
   return youngestOf(pools[worker.runtime], worker, wanted, (extra) => {
     return extra?.recall === 'refused' && extra.refusedAt > since
   })
 }
 
 /** Prolongs the oldest task of a worker, which has run at least since its last progress. */
-function prolongFirst({ now, pools }: SchedulerState, worker: WorkerEntry): void {
+function prolongFirst({ turn, pools }: SchedulerState, worker: WorkerEntry): void {
   let looks = MAX_LOOKS
   for (const task of worker.assigned) {
     if ((looks -= 1) < 0) return
     if (task.extra?.isWaiting === true) continue
-    pools[worker.runtime].prolong(task, (now - worker.movedAt) / 1000)
+    pools[worker.runtime].prolong(task, (turn.now - worker.movedAt) / 1000)
     return
   }
 }
@@ -222,10 +224,10 @@ function youngestOf(
 }
 
 function recall(state: SchedulerState, worker: WorkerEntry, tasks: readonly TaskEntry[]): void {
-  const { output } = state
+  const { output, turn } = state
   const workerId = worker.identity
   const taskIds = tasks.map((task) => task.id)
-  output.log('debug', 'asked a worker for tasks', { worker: workerId, tasks: tasks.length })
+  turn.log('debug', 'asked a worker for tasks', { worker: workerId, tasks: tasks.length })
   if (output.hasSubscribers) output.publish({ kind: 'stateBalanceAdvice', workerId, taskIds })
   const flags = { force: false, retrieveTaskObject: false }
   for (const task of tasks) {

@@ -23,7 +23,7 @@ export function takesMore(state: SchedulerState, client: ClientEntry): boolean {
   const { waiting } = state
   const limit = state.options.maxNumberOfTasksWaiting
   if (limit < 0 || state.pools[client.runtime].overflow < limit) return true
-  waiting.noteFull(state, client.runtime)
+  waiting.noteFull(client.runtime)
   if (holdsBack(client)) {
     client.allowance = 0
     waiting.holdingBack.add(client)

@@ -6,7 +6,7 @@ import { Fifo } from '../../../base/fifo.js'
 import type { Identity } from '../../../base/ids.js'
 import type { InstantMs } from '../../../base/machine.js'
 import type { DisconnectRequest, WorkerHeartbeat } from '../../../wire/message.js'
-import { removeClient } from '../client/peer.js'
+import { disconnect, removeClient } from '../client/peer.js'
 import type { WorkerEntry } from '../entries.js'
 import { keptInfo } from '../monitor/report.js'
 import { ourEcho } from '../output.js'
@@ -84,17 +84,16 @@ export function onWorkerHeartbeat(
   state: SchedulerState,
   from: Identity,
   message: WorkerHeartbeat,
-  now: InstantMs,
 ): void {
   // Sent before the first task, so that the worker has the features. 1.9.9 accepts any order.
   state.output.send(from, { kind: 'workerHeartbeatEcho', ...ourEcho(state, message.features) })
-  const worker = state.workers.get(from) ?? addWorker(state, from, message, now)
+  const worker = state.workers.get(from) ?? addWorker(state, from, message)
   worker.heartbeat = withoutRest(message)
   worker.info = keptInfo(message.info) ?? worker.info
-  worker.silence.heard(now)
-  worker.lastHeartbeat = now
+  worker.silence.heard(state.turn.now)
+  worker.lastHeartbeat = state.turn.now
   if (message.isLeaving && !worker.isLeaving) {
-    state.output.log('info', 'worker is about to leave', { worker: from })
+    state.turn.log('info', 'worker is about to leave', { worker: from })
     state.pools[worker.runtime].retire(worker)
   }
   if (message.tasks.length > 0) onReturn(state, worker, message.tasks)
@@ -118,7 +117,7 @@ type WorkerEnd = 'disconnected' | 'shut down' | 'lost its connection' | 'timed o
 export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: WorkerEnd): void {
   const isLost = end === 'lost its connection' || end === 'timed out'
   const { first: oldest } = worker.assigned
-  state.output.log(isLost ? 'warn' : 'info', `worker ${end}`, {
+  state.turn.log(isLost ? 'warn' : 'info', `worker ${end}`, {
     worker: worker.identity,
     tasksTakenBack: worker.assigned.size,
     ...(oldest === undefined ? {} : taskFields(oldest)),
@@ -132,17 +131,17 @@ export function removeWorker(state: SchedulerState, worker: WorkerEntry, end: Wo
   for (const client of worker.nestedClients) {
     removeClient(state, client, 'lost its worker')
     // If it is still alive, it notices and registers again. At a shutdown it exits anyway.
-    if (end !== 'shut down') state.output.disconnect(client.identity, 'its worker has left')
+    if (end !== 'shut down') disconnect(state, client.identity, 'its worker has left')
   }
   takeTasksBack(state, tasks, worker, isLost)
 }
 
 /** Drops workers that were silent for too long. */
-export function dropSilentWorkers(state: SchedulerState, now: InstantMs): void {
+export function dropSilentWorkers(state: SchedulerState): void {
   for (const worker of state.workers.values()) {
-    if (!worker.silence.isTooLong(now, silenceBounds(state, worker))) continue
+    if (!worker.silence.isTooLong(state.turn.now, silenceBounds(state, worker))) continue
     removeWorker(state, worker, 'timed out')
-    state.output.disconnect(worker.identity, 'silent for too long')
+    disconnect(state, worker.identity, 'silent for too long')
   }
 }
 
@@ -157,9 +156,9 @@ function addWorker(
   state: SchedulerState,
   identity: Identity,
   message: WorkerHeartbeat,
-  now: InstantMs,
 ): WorkerEntry {
   const runtime = runtimeFamily(message.runtime)
+  const { now } = state.turn
   const worker: WorkerEntry = {
     identity,
     runtime,
@@ -186,7 +185,7 @@ function addWorker(
   state.workers.set(identity, worker)
   state.supplies.join(worker)
   state.pools[runtime].add(worker)
-  state.output.log('info', 'worker connected', { worker: identity, runtime })
+  state.turn.log('info', 'worker connected', { worker: identity, runtime })
   publishWorker(state, worker, true)
   return worker
 }

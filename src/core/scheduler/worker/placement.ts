@@ -4,6 +4,7 @@
 import { assert } from '../../../base/assert.js'
 import type { TaskCapability } from '../../../wire/message.js'
 import type { Offer, Stock, Supply, Take, TaskEntry, WorkerEntry } from '../entries.js'
+import { isGraph } from '../task/family.js'
 
 /** Maximum number of capabilities of a worker; more are ignored. */
 const MAX_NAMES = 1000
@@ -158,7 +159,7 @@ function waitsForever(
   let looks = 0
   for (const child of extra?.children ?? []) {
     // Unknown for a graph.
-    if ('cancel' in child) return false
+    if (isGraph(child)) return false
     const isStuck =
       child.worker === undefined
         ? child.requirement?.isCounted === true && isShort(child.requirement)

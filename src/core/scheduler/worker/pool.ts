@@ -9,8 +9,9 @@
 import { assert } from '../../../base/assert.js'
 import type { Fifo } from '../../../base/fifo.js'
 import { IndexedHeap } from '../../../base/indexed-heap.js'
-import type { InstantMs } from '../../../base/machine.js'
+import type { Alarm, InstantMs, Turn } from '../../../base/machine.js'
 import type { ClientEntry, TaskEntry, WorkerEntry } from '../entries.js'
+import type { SchedulerAction } from '../events.js'
 import { extraOf } from '../task/extra.js'
 import { Lanes, type Lane } from './lanes.js'
 import { fits, giveUnitsBack, takeUnits } from './placement.js'
@@ -32,6 +33,9 @@ const MAX_HOLDERS = 16
 /** How long a task waits for a worker other than its parent's, which may all stay busy. */
 const PATIENCE_MS = 2000
 
+/** Maximum number of tasks held for workers that did not return which one turn releases. */
+const MAX_RELEASES_PER_TURN = 2000
+
 /** Weight of the newest duration in the moving average. */
 const NEWEST_WEIGHT = 0.2
 
@@ -50,11 +54,12 @@ export class WorkerPool {
   readonly held: TaskQueue = new TaskQueue()
   /** Workers that may get tasks; excludes those that are leaving. */
   readonly #workers: IndexedHeap<WorkerEntry>
+  readonly #turn: Turn<SchedulerAction>
+  readonly #heldUntil: Alarm
   readonly #maxTasks: number
   readonly #nestedPass: boolean
   /** The number of tasks that these workers have to run. */
   #assignedCount = 0
-  #now: InstantMs = 0
   /** The first task, if it was denied the worker with room, and since when. */
   #stalled: { readonly task: TaskEntry; readonly since: InstantMs } | undefined
   /** The number of these workers with two or more tasks. */
@@ -68,7 +73,9 @@ export class WorkerPool {
    * which their parents may fill. This is for 1.9.9 workers, which suspend a parent for its
    * children; only `perWorkerQueueSize` limits how many tasks they hold.
    */
-  constructor(perWorkerQueueSize: number, nestedPass: boolean) {
+  constructor(turn: Turn<SchedulerAction>, perWorkerQueueSize: number, nestedPass: boolean) {
+    this.#turn = turn
+    this.#heldUntil = turn.alarm(() => this.#releaseHeld())
     this.#maxTasks = perWorkerQueueSize
     this.#nestedPass = nestedPass
     this.#workers = new IndexedHeap((a, b) => this.#ranksBefore(a, b))
@@ -148,24 +155,20 @@ export class WorkerPool {
     return [...this.queue.drop(client), ...this.held.drop(client)]
   }
 
-  /** Moves at most `count` held tasks, whose worker did not return, to the queue. */
-  releaseHeld(count: number): void {
-    for (let left = count; left > 0; left -= 1) {
-      const task = this.held.take()
-      if (task === undefined) return
-      this.queue.push(task)
-    }
+  /** Adds a task that a worker may return with until then. */
+  hold(task: TaskEntry, until: InstantMs): void {
+    this.held.push(task)
+    this.#heldUntil.setBy(until)
   }
 
   /** The next task and its worker; undefined while there is no task or no room. */
-  next(now: InstantMs): Choice | undefined {
+  next(): Choice | undefined {
     const { plain } = this.queue
     const { first } = plain
-    this.#now = now
     const choice = this.#choice()
     if (choice?.task === first) this.#stalled = undefined
     else if (first !== undefined && first !== this.#stalled?.task && this.#isKept(first)) {
-      this.#stalled = { task: first, since: now }
+      this.#stalled = { task: first, since: this.#turn.now }
     }
     const best = this.queue.isReady ? this.#bestOf(choice) : choice
     if (best === undefined) return undefined
@@ -185,17 +188,17 @@ export class WorkerPool {
   }
 
   /** Records that a task was assigned to a worker. */
-  assign(task: TaskEntry, worker: WorkerEntry, now: InstantMs): void {
+  assign(task: TaskEntry, worker: WorkerEntry): void {
     // Before any rank changes: the lanes update several workers, one by one.
     if (takeUnits(worker, task)) this.queue.onUnits(worker)
     task.worker = worker
     task.place = worker.assigned.push(task)
     task.expectedSeconds = expectedSeconds(task)
-    this.#load(worker, task, now)
+    this.#load(worker, task)
   }
 
-  /** Records that a worker lost a task. `now`: since when it works on its other tasks. */
-  release(task: TaskEntry, now: InstantMs): void {
+  /** Records that a worker lost a task. `since`: since when it works on its other tasks. */
+  release(task: TaskEntry, since: InstantMs = this.#turn.now): void {
     const { worker } = task
     assert(worker !== undefined, 'a released task has no worker')
     if (giveUnitsBack(worker, task)) this.queue.onUnits(worker)
@@ -203,12 +206,12 @@ export class WorkerPool {
     if (task.extra?.isWaiting === true) {
       worker.waitingCount -= 1
       if (!worker.isLeaving) this.#update(worker)
-    } else this.#unload(worker, task, now)
+    } else this.#unload(worker, task, since)
     forgetStay(worker, task)
   }
 
   /** A task only waits for its child tasks: it takes no capacity until it resumes. */
-  suspend(task: TaskEntry, now: InstantMs): void {
+  suspend(task: TaskEntry): void {
     const { worker } = task
     const extra = extraOf(task)
     assert(worker !== undefined, 'a task waits for others without a worker')
@@ -216,16 +219,16 @@ export class WorkerPool {
     extra.isWaiting = true
     extra.hasWaited = true
     worker.waitingCount += 1
-    this.#unload(worker, task, now)
+    this.#unload(worker, task, this.#turn.now)
   }
 
   /** The task resumes, even if its worker received other tasks meanwhile. */
-  resume(task: TaskEntry, now: InstantMs): void {
+  resume(task: TaskEntry): void {
     const { worker, extra } = task
     if (worker === undefined || extra?.isWaiting !== true) return
     extra.isWaiting = false
     worker.waitingCount -= 1
-    this.#load(worker, task, now)
+    this.#load(worker, task)
   }
 
   /**
@@ -282,6 +285,16 @@ export class WorkerPool {
     assert(crowded === this.#crowdedCount, 'a pool miscounts its crowded workers')
   }
 
+  /** Queues some of the held tasks: their worker did not return. */
+  #releaseHeld(): void {
+    for (let left = MAX_RELEASES_PER_TURN; left > 0; left -= 1) {
+      const task = this.held.take()
+      if (task === undefined) return
+      this.queue.push(task)
+    }
+    this.#heldUntil.set(this.#turn.now)
+  }
+
   #exclude(worker: WorkerEntry): void {
     const count = activeCount(worker)
     this.#assignedCount -= count
@@ -296,7 +309,8 @@ export class WorkerPool {
   }
 
   /** A worker has one more task to run. */
-  #load(worker: WorkerEntry, task: TaskEntry, now: InstantMs): void {
+  #load(worker: WorkerEntry, task: TaskEntry): void {
+    const { now } = this.#turn
     worker.load += task.expectedSeconds
     worker.filledAt = now
     worker.movedAt = now
@@ -307,11 +321,11 @@ export class WorkerPool {
   }
 
   /** A worker has one task less to run. */
-  #unload(worker: WorkerEntry, task: TaskEntry, now: InstantMs): void {
+  #unload(worker: WorkerEntry, task: TaskEntry, since: InstantMs): void {
     const count = activeCount(worker)
     // Without tasks the sum is exactly 0: rounding errors do not accumulate.
     worker.load = count === 0 ? 0 : Math.max(0, worker.load - task.expectedSeconds)
-    worker.movedAt = now
+    worker.movedAt = since
     if (worker.isLeaving) return
     this.#assignedCount -= 1
     if (count === 1) this.#crowdedCount -= 1
@@ -375,7 +389,7 @@ export class WorkerPool {
 
   #hasWaitedInVain(task: TaskEntry): boolean {
     const stalled = this.#stalled
-    return stalled?.task === task && this.#now - stalled.since >= PATIENCE_MS
+    return stalled?.task === task && this.#turn.now - stalled.since >= PATIENCE_MS
   }
 
   /**

@@ -3,7 +3,7 @@
 
 import { assert } from '../../../base/assert.js'
 import type { TaskId } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { TaskEntry, WorkerEntry } from '../entries.js'
 import type { SchedulerState } from '../state.js'
 import { giveTo, stopAt } from '../task/task.js'
@@ -14,6 +14,9 @@ import { giveTo, stopAt } from '../task/task.js'
 
 /** Duration of a lease. Clients reconnect within a second, but resubmit tasks more slowly. */
 const LEASE_MS = 5000
+
+/** Maximum number of leases that expire in one turn. */
+const MAX_AT_ONCE = 2000
 
 /** The leases of one worker. Invariant: `#holders` maps each id to the worker. */
 interface Lease {
@@ -29,32 +32,33 @@ interface LeasedTask {
 
 /** The leases of all workers. Uses about 100 bytes per id; the caller limits their number. */
 export class Leases {
+  readonly #state: SchedulerState
+  readonly #expiry: Alarm
   readonly #holders = new Map<TaskId, WorkerEntry>()
   /** In order of expiry. Invariant: none is empty. */
   readonly #leases = new Map<WorkerEntry, Lease>()
   /** Submitted tasks that are to be assigned to their holders. */
   readonly #due: LeasedTask[] = []
 
+  constructor(state: SchedulerState) {
+    this.#state = state
+    this.#expiry = state.turn.alarm(() => this.#expire())
+  }
+
   /** The number of leased tasks that have not been submitted. */
   get size(): number {
     return this.#holders.size
   }
 
-  /** When `expire` must be called next. */
-  get deadline(): InstantMs | undefined {
-    if (this.#leases.size === 0) return undefined
-    const [lease] = this.#leases.values()
-    return lease?.until
-  }
-
   /** Leases an unknown task to a worker. Returns false if another worker holds the lease. */
-  add(worker: WorkerEntry, id: TaskId, now: InstantMs): boolean {
+  add(worker: WorkerEntry, id: TaskId): boolean {
     const holder = this.#holders.get(id)
     if (holder !== undefined) return holder === worker
     let lease = this.#leases.get(worker)
     if (lease === undefined) {
-      lease = { ids: new Set(), until: now + LEASE_MS }
+      lease = { ids: new Set(), until: this.#state.turn.now + LEASE_MS }
       this.#leases.set(worker, lease)
+      this.#expiry.setBy(lease.until)
     }
     lease.ids.add(id)
     this.#holders.set(id, worker)
@@ -88,19 +92,6 @@ export class Leases {
     this.#leases.delete(worker)
   }
 
-  /** Removes at most `most` expired leases, and passes each to `end`. */
-  expire(now: InstantMs, most: number, end: (worker: WorkerEntry, id: TaskId) => void): void {
-    let left = most
-    for (const [worker, { ids, until }] of this.#leases) {
-      if (until > now) return
-      for (const id of ids) {
-        if ((left -= 1) < 0) return
-        this.#remove(worker, id)
-        end(worker, id)
-      }
-    }
-  }
-
   /** Throws if the table is inconsistent, or a worker in it has left. */
   checkInvariants(isThere: (worker: WorkerEntry) => boolean): void {
     let count = 0
@@ -114,6 +105,19 @@ export class Leases {
     assert(this.#due.length === 0, 'a leased task waits')
   }
 
+  /** Stops leased tasks that were not submitted in time, a slice per turn. */
+  #expire(): void {
+    let left = MAX_AT_ONCE
+    for (const [worker, { ids, until }] of this.#leases) {
+      if (until > this.#state.turn.now) return this.#expiry.set(until)
+      for (const id of ids) {
+        if ((left -= 1) < 0) return this.#expiry.set(until)
+        this.#remove(worker, id)
+        stopAt(this.#state, worker, id)
+      }
+    }
+  }
+
   #remove(worker: WorkerEntry, id: TaskId): void {
     const lease = this.#leases.get(worker)
     this.#holders.delete(id)
@@ -125,35 +129,27 @@ export class Leases {
 /** Maximum number of tasks accepted from a returning worker. Its list is not verified. */
 const MAX_TASKS = 100_000
 
-/** Maximum number of leases that expire in one turn. */
-const MAX_AT_ONCE = 2000
-
 /** A returning worker reports the tasks that it still has. */
 export function onReturn(
   state: SchedulerState,
   worker: WorkerEntry,
   tasks: readonly TaskId[],
 ): void {
-  state.output.log('info', 'worker returned with tasks', {
+  state.turn.log('info', 'worker returned with tasks', {
     worker: worker.identity,
     tasks: tasks.length,
   })
   if (tasks.length > MAX_TASKS) {
     const fields = { worker: worker.identity, ignored: tasks.length - MAX_TASKS }
-    state.output.log('warn', 'ignored some tasks of a returning worker', fields)
+    state.turn.log('warn', 'ignored some tasks of a returning worker', fields)
   }
   for (const id of tasks.slice(0, MAX_TASKS)) settle(state, worker, id)
-}
-
-/** Stops leased tasks that were not submitted in time, a slice per turn. */
-export function expireLeases(state: SchedulerState): void {
-  state.leases.expire(state.now, MAX_AT_ONCE, (worker, id) => stopAt(state, worker, id))
 }
 
 function settle(state: SchedulerState, worker: WorkerEntry, id: TaskId): void {
   const task = state.tasks.get(id)
   if (task === undefined) {
-    if (!state.leases.add(worker, id, state.now)) stopAt(state, worker, id)
+    if (!state.leases.add(worker, id)) stopAt(state, worker, id)
   } else if (isFor(task, worker)) {
     forgive(task, worker)
     giveTo(state, task, worker)
