@@ -11,6 +11,7 @@ import { type Clock, Driver } from '../runtime/driver.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
+import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
 import { decode, encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
 import type { TaskOwner } from './future/home.js'
@@ -20,6 +21,7 @@ import type { TaskOwner } from './future/home.js'
 
 /** What a client needs of a socket; `DealerSocket` has the details. */
 export interface ClientSocket {
+  readonly end: ConnectionEnd
   send(frame: OutgoingFrame): boolean
   ref(): void
   unref(): void
@@ -133,6 +135,11 @@ export class ClientTraffic {
     return this.#isHandling
   }
 
+  /** How the connection would end now, or how the last one has ended. */
+  get end(): ConnectionEnd {
+    return this.#socket.end
+  }
+
   /** The process stays alive. */
   ref(): void {
     this.#socket.ref()
@@ -185,7 +192,7 @@ export class ClientTraffic {
         this.#handler.onFailure(text)
         this.#handler.onHandled()
       },
-      onConnectFailed: (reason) => {
+      onConnectFailed: ({ reason }) => {
         this.#logger.debug('could not connect to the scheduler', { reason })
         this.post({ type: 'connectFailed', reason })
         this.#handler.onFailure(reason)

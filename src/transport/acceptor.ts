@@ -233,7 +233,7 @@ export class Acceptor {
 
   /** Logs that a peer was refused after its handshake. */
   noteRefused(connection: Connection, reason: string): void {
-    this.#refusals.note({ kind: 'handshake', remote: connection.remote, reason })
+    this.#refusals.note({ kind: 'broken', remote: connection.remote, reason })
     this.#handler.onRefused?.(connection.remote, reason)
   }
 
@@ -292,7 +292,8 @@ export class Acceptor {
         this.#connections.delete(connection)
         this.#room.onSpoken(connection)
         if (!isOpen()) return
-        const { remote, refusal: kind } = connection
+        const { remote } = connection
+        const { kind } = connection.end
         const wasReady = this.#ready.has(connection)
         if (!wasReady || kind === 'crowded') this.#refusals.note({ kind, remote, reason })
         if (wasReady) handler.onLost(connection, reason)

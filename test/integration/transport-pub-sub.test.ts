@@ -52,7 +52,7 @@ function startSub(
       },
       onConnect: () => log.add({ kind: 'connect' }),
       onDisconnect: (text) => log.add({ kind: 'disconnect', text }),
-      onConnectFailed: (text) => log.add({ kind: 'failed', text }),
+      onConnectFailed: ({ reason: text }) => log.add({ kind: 'failed', text }),
     },
     { reconnectMinMs: 5, reconnectMaxMs: 50, ...options },
   )

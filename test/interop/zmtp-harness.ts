@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { identity, type Identity } from '#src/base/ids.js'
 import { DealerSocket } from '#src/transport/dealer.js'
+import type { ConnectionEnd } from '#src/transport/end.js'
 import type { DealerOptions, IncomingMessage } from '#src/transport/options.js'
 import { PubSocket } from '#src/transport/pub.js'
 import { RouterSocket } from '#src/transport/router.js'
@@ -127,7 +128,7 @@ export class OurDealer implements End {
       onConnect: () => this.states.add('connect'),
       onDisconnect: (reason: string) => this.states.add(`lost ${reason}`),
       onDrain: () => {},
-      onConnectFailed: (reason: string) => this.states.add(`failed ${reason}`),
+      onConnectFailed: ({ reason }: ConnectionEnd) => this.states.add(`failed ${reason}`),
     }
     const options = { lingerMs: 200, reconnectMinMs: 5, reconnectMaxMs: 50, ...more }
     this.socket = new DealerSocket(address, identity(own), handler, options)

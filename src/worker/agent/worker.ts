@@ -13,6 +13,7 @@ import { OutputGate } from '../../runtime/log/output-gate.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
 import { serializeError } from '../../serializer/error-codec.js'
 import { DealerSocket } from '../../transport/dealer.js'
+import type { ConnectionEnd } from '../../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../../transport/options.js'
 import {
   decode,
@@ -145,7 +146,7 @@ export class AgentWorker {
       },
       onDisconnect: (reason: string) => this.#onDisconnect(reason),
       onDrain: () => this.#onDrain(),
-      onConnectFailed: (reason: string) => report.onFailed(this.#logger, reason),
+      onConnectFailed: (end: ConnectionEnd) => report.onFailed(this.#logger, end),
       onProgress: () => this.#driver.handle({ type: 'schedulerProgressed' }),
     }
     return new DealerSocket(this.#settings.address, identity, handler, {
