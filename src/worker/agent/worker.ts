@@ -205,7 +205,7 @@ export class AgentWorker {
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
-        return this.#processor?.stop({ id: action.taskId, reason: action.reason })
+        return this.#processor?.stop(action.taskId, action.reason)
       case 'askStatus':
         return this.#processor?.askStatus(action.dispatchNumber)
       case 'retractTasks':

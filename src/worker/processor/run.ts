@@ -11,7 +11,7 @@ import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../../ru
 import type { TaskIdentities } from '../../serializer/class/registry.js'
 import { newTaskIdentities } from '../../serializer/serializer.js'
 import type { OutputPlace } from '../../wire/message.js'
-import type { LogWords } from '../link/control.js'
+import type { LogWords } from '../link/frames.js'
 import { readCall, type RunnableTask, type TaskCall } from './call.js'
 import type { Measured } from './meter.js'
 import type { BoardSlot } from './shared-memory.js'
