@@ -1,19 +1,19 @@
 // The two-way traffic between the socket of a client and its machine: frames become events, actions
 // become frames. What actions mean for tasks and their owners is in connection.ts.
 
-import { ProtocolError } from '../base/errors.js'
 import { OUR_FEATURES } from '../base/features.js'
 import type { Identity } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import type { ClientMachine } from '../core/client/client-machine.js'
 import type { ClientAction, ClientEvent } from '../core/client/events.js'
 import { type Clock, Driver } from '../runtime/driver.js'
+import { MessageReader } from '../runtime/message-reader.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
 import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
-import { decode, encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
+import { encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
 import type { TaskOwner } from './future/home.js'
 
 // The seam between a client and what carries its messages: a DEALER, or something in memory in
@@ -59,7 +59,7 @@ interface TrafficHandler {
   perform(action: OtherAction): void
   /** Messages have come, or have left: there may be room for more. */
   onHandled(): void
-  /** An attempt to connect failed, a connection was lost, a message was malformed. */
+  /** An attempt to connect failed, or a connection was lost. */
   onFailure(reason: string): void
   /** The machine has thrown: a bug of ours. It must not be used after it. */
   onFault(error: unknown): void
@@ -91,6 +91,7 @@ export class ClientTraffic {
   #isIntroduced = false
   readonly #handler: TrafficHandler
   readonly #logger: Logger
+  readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   readonly #driver: Driver<TrafficEvent, TrafficAction>
   readonly #socket: ClientSocket
   readonly #sampler = new ProcessSampler()
@@ -100,7 +101,6 @@ export class ClientTraffic {
   /** The transport has told that it is full, and will tell when it is not any more. */
   #isCongested = false
   #isFlushWanted = false
-  #malformedCount = 0
   readonly #flush = (): void => {
     if (this.#isCongested) this.#isFlushWanted = true
     else this.post({ type: 'writable' })
@@ -153,6 +153,7 @@ export class ClientTraffic {
   /** Closes the socket once what was sent is written. */
   async close(): Promise<void> {
     await this.#socket.close()
+    this.#reader.close()
     this.post({ type: 'linkClosed' })
   }
 
@@ -214,25 +215,8 @@ export class ClientTraffic {
   }
 
   #onMessage(frames: IncomingMessage): void {
-    let message: Message
-    try {
-      if (!(frames instanceof Uint8Array)) throw new ProtocolError('more than one frame')
-      message = decode(frames)
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error
-      this.#onMalformed(error)
-      return
-    }
-    this.post({ type: 'messageReceived', message })
-  }
-
-  /** Logs the first, second, fourth, … so that a hostile peer cannot fill the log. */
-  #onMalformed(error: ProtocolError): void {
-    this.#malformedCount += 1
-    const count = this.#malformedCount
-    if ((count & (count - 1)) !== 0) return
-    this.#logger.warn('dropped a malformed message', { count, error: error.message })
-    this.#handler.onFailure(`malformed message: ${error.message}`)
+    const message = this.#reader.read(frames)
+    if (message !== undefined) this.post({ type: 'messageReceived', message })
   }
 
   #perform(action: TrafficAction): void {
