@@ -173,9 +173,8 @@ export async function ourDealerTheirRouter(t: TestContext, carrier: Carrier): Pr
 /** Our PUB, to which their SUB connects with an empty prefix. Only ours can send. */
 export async function ourPubTheirSub(t: TestContext, carrier: Carrier): Promise<Pair> {
   const counts = new EventLog<number>()
-  const handler = { onSubscriptions: (count: number) => counts.add(count) }
   const options = { highWaterMarkBytes: 2 ** 30, lingerMs: 200 }
-  const pub = await PubSocket.bind(freeAddress(t, carrier), handler, options)
+  const pub = await PubSocket.bind(freeAddress(t, carrier), (count) => counts.add(count), options)
   t.after(() => pub.close())
   const sub = closing(t, new Subscriber())
   sub.subscribe('')

@@ -97,22 +97,12 @@ interface Progress {
   readonly total: number
 }
 
-/** The run behind a context. */
-interface ContextRun {
-  readonly id: TaskId
-  readonly name: string
-  readonly signal: AbortSignal
-  readonly task: { readonly attempt: number; readonly units: Units }
-  setProgress(progress: Progress): void
-  log(level: LogLevel, words: LogWords): void
-}
-
 /** The context of one run. Its methods have no effect after the run has finished. */
 class OwnContext implements TaskContext {
-  readonly #run: ContextRun
+  readonly #run: TaskRun
   #log: Logger | undefined
 
-  constructor(run: ContextRun) {
+  constructor(run: TaskRun) {
     this.#run = run
   }
 
@@ -171,7 +161,7 @@ export interface RunHandler {
 }
 
 /** One run of a task. */
-export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
+export class TaskRun implements TaskScope, Measured, QueuedRun {
   readonly task: RunnableTask
   readonly id: TaskId
   readonly priority: number
