@@ -139,10 +139,10 @@ function plainTrouble(
 ): string | undefined {
   const { hostname, address, message } = error
   const code = codeOf(error)
-  if (/^connect ENOENT /.test(message)) {
+  if (message.startsWith('connect ENOENT ')) {
     return `there is no socket file ${String(address)} (${message})`
   }
-  if (/^connect EACCES \//.test(message)) {
+  if (message.startsWith('connect EACCES /')) {
     return `this user may not open ${String(address)} (${message})`
   }
   if (typeof hostname !== 'string') return undefined

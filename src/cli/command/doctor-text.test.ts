@@ -85,7 +85,10 @@ test('a clock that is far off is a note', () => {
   assert.equal(problem.isFatal, false)
   const text = diagnosisText({ ...off, problems: [problem] }, false)
   assert.doesNotMatch(text, /^ok +(its )?clock/m)
-  assert.match(text, /^note  scheduler +the clock of the scheduler is 3 days ahead of the local clock/m)
+  assert.match(
+    text,
+    /^note  scheduler +the clock of the scheduler is 3 days ahead of the local clock/m,
+  )
 })
 
 test('beyond five, hosts and clients are only counted', () => {
