@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { SpreadMap } from './spread.js'
+import { partOf, partToSplit, SpreadMap } from './spread.js'
 
 test('property: it behaves like a Map', () => {
   const key = fc.oneof(
@@ -41,5 +41,18 @@ test('a hundred thousand entries are found while it grows and while it shrinks',
   assert.equal(map.size, count / 2)
   for (let number = 0; number < count; number += 1) {
     assert.equal(map.get(`a task ${number}`), number % 2 === 0 ? undefined : number)
+  }
+})
+
+test('adding a part moves entries only from the part that is split', () => {
+  for (let count = 1; count < 70; count += 1) {
+    for (let hash = 0; hash < 256; hash += 1) {
+      const before = partOf(hash, count)
+      const after = partOf(hash, count + 1)
+      assert.ok(before < count)
+      assert.ok(after === before || (after === count && before === partToSplit(count)))
+    }
+    const parts = new Set(Array.from({ length: 256 }, (_, hash) => partOf(hash, count)))
+    assert.equal(parts.size, count, 'each part has entries')
   }
 })

@@ -7,11 +7,26 @@
  */
 const PART_ENTRIES = 512
 
+/** The part of `count` parts, possibly many, that entries with this hash are in. */
+export function partOf(hash: number, count: number): number {
+  const level = levelOf(count)
+  const part = hash & (2 * level - 1)
+  return part < count ? part : hash & (level - 1)
+}
+
+/** The part that has to be split when another one is added to `count` parts. */
+export function partToSplit(count: number): number {
+  return count - levelOf(count)
+}
+
+/** The number of parts when the last doubling began: the largest power of 2 up to `count`. */
+function levelOf(count: number): number {
+  return 1 << (31 - Math.clz32(count))
+}
+
 /** A map from strings whose ends differ. An iteration may include entries set meanwhile. */
 export class SpreadMap<K extends string, V> {
   readonly #parts: Map<K, V>[] = [new Map<K, V>()]
-  /** A power of 2: the number of parts when the last doubling began. */
-  #level = 1
   #size = 0
 
   get size(): number {
@@ -48,20 +63,16 @@ export class SpreadMap<K extends string, V> {
   }
 
   #partOf(key: K): Map<K, V> {
-    const hash = hashOf(key)
-    const part = hash & (2 * this.#level - 1)
-    const index = part < this.#parts.length ? part : hash & (this.#level - 1)
-    return this.#parts[index] as Map<K, V>
+    return this.#parts[partOf(hashOf(key), this.#parts.length)] as Map<K, V>
   }
 
   /** Splits a part into two new maps: removing entries from a `Map` costs more. */
   #split(): void {
-    const index = this.#parts.length - this.#level
+    const index = partToSplit(this.#parts.length)
     const whole = this.#parts[index] as Map<K, V>
     this.#parts[index] = new Map<K, V>()
     this.#parts.push(new Map<K, V>())
     for (const [key, value] of whole) this.#partOf(key).set(key, value)
-    if (this.#parts.length === 2 * this.#level) this.#level *= 2
   }
 }
 

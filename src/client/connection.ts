@@ -10,6 +10,7 @@ import type { WaitingReason } from '../base/waiting-reason.js'
 import { ClientMachine, type TaskWhereabouts } from '../core/client/client-machine.js'
 import type { TaskSubmission } from '../core/client/events.js'
 import { systemClock, type Clock } from '../runtime/driver.js'
+import type { ConnectionEnd } from '../transport/end.js'
 import { serializerName } from '../wire/object-content.js'
 import { CancelReasons } from './submit/signal.js'
 import type { ClientSettings } from './options.js'
@@ -149,6 +150,11 @@ export class ClientConnection {
   /** Whether the user has closed the client. */
   get isClosed(): boolean {
     return this.#hasClosed
+  }
+
+  /** How the connection would end now, or how the last one has ended. */
+  get end(): ConnectionEnd {
+    return this.#traffic.end
   }
 
   /** Unfinished tasks. */

@@ -6,6 +6,7 @@ import { joinBytes, NO_BYTES } from '../base/bytes.js'
 import type { Identity } from '../base/ids.js'
 import type { Clock } from '../runtime/driver.js'
 import type { TaskCodec } from '../serializer/task-codec.js'
+import type { ConnectionEnd } from '../transport/end.js'
 import type { OutgoingFrame } from '../transport/options.js'
 import { decode, encode, type Message } from '../wire/message.js'
 import { ClientConnection } from './connection.js'
@@ -45,6 +46,14 @@ export class ManualClock implements Clock {
   }
 }
 
+const NO_END: ConnectionEnd = {
+  kind: 'silent',
+  stage: 'connecting',
+  reason: '',
+  peerType: '',
+  excerpt: '',
+}
+
 /** A link of one client to a scheduler, both in this process. */
 export class MemoryLink implements ClientSocket {
   readonly scheduler: FakeScheduler
@@ -53,6 +62,7 @@ export class MemoryLink implements ClientSocket {
   isClosed = false
   /** `send` reports that there is no room. */
   isFull = false
+  readonly end: ConnectionEnd = NO_END
   readonly #setup: ClientSocketSetup
   #toClient: Buffer[] = []
 
@@ -104,7 +114,7 @@ export class MemoryLink implements ClientSocket {
   }
 
   failToConnect(reason: string): void {
-    this.#setup.handler.onConnectFailed(reason)
+    this.#setup.handler.onConnectFailed({ ...NO_END, reason })
   }
 
   /** There is room again. */

@@ -1,24 +1,26 @@
 // The two-way traffic between the socket of a client and its machine: frames become events, actions
 // become frames. connection.ts applies actions to tasks and their owners.
 
-import { ProtocolError } from '../base/errors.js'
 import { OUR_FEATURES } from '../base/features.js'
 import type { Identity } from '../base/ids.js'
 import type { Logger } from '../base/logger.js'
 import type { ClientMachine } from '../core/client/client-machine.js'
 import type { ClientAction, ClientEvent } from '../core/client/events.js'
 import { type Clock, Driver } from '../runtime/driver.js'
+import { MessageReader } from '../runtime/message-reader.js'
 import { peerInfo } from '../runtime/peer-info.js'
 import { ProcessSampler } from '../runtime/process-statistics.js'
 import { type DealerHandler, DealerSocket } from '../transport/dealer.js'
+import type { ConnectionEnd } from '../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../transport/options.js'
-import { decode, encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
+import { encodeFrame, type Message, type PeerInfo } from '../wire/message.js'
 import type { TaskOwner } from './future/home.js'
 
 // The seam between a client and its message carrier: a DEALER, or something in memory in tests.
 
 /** The methods of a socket that a client needs; `DealerSocket` has the details. */
 export interface ClientSocket {
+  readonly end: ConnectionEnd
   send(frame: OutgoingFrame): boolean
   ref(): void
   unref(): void
@@ -56,7 +58,7 @@ interface TrafficHandler {
   perform(action: OtherAction): void
   /** Messages have arrived, or have been sent: there may be room for more. */
   onHandled(): void
-  /** An attempt to connect failed, a connection was lost, a message was malformed. */
+  /** An attempt to connect failed, or a connection was lost. */
   onFailure(reason: string): void
   /** The machine has thrown: a bug of ours. It must not be used afterwards. */
   onFault(error: unknown): void
@@ -88,6 +90,7 @@ export class ClientTraffic {
   #isIntroduced = false
   readonly #handler: TrafficHandler
   readonly #logger: Logger
+  readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   readonly #driver: Driver<TrafficEvent, TrafficAction>
   readonly #socket: ClientSocket
   readonly #sampler = new ProcessSampler()
@@ -97,7 +100,6 @@ export class ClientTraffic {
   /** The transport has reported that it is full, and will report when it is not any more. */
   #isCongested = false
   #isFlushWanted = false
-  #malformedCount = 0
   readonly #flush = (): void => {
     if (this.#isCongested) this.#isFlushWanted = true
     else this.post({ type: 'writable' })
@@ -132,6 +134,11 @@ export class ClientTraffic {
     return this.#isHandling
   }
 
+  /** How the connection would end now, or how the last one has ended. */
+  get end(): ConnectionEnd {
+    return this.#socket.end
+  }
+
   /** Keeps the process alive. */
   ref(): void {
     this.#socket.ref()
@@ -145,6 +152,7 @@ export class ClientTraffic {
   /** Closes the socket once everything sent is written. */
   async close(): Promise<void> {
     await this.#socket.close()
+    this.#reader.close()
     this.post({ type: 'linkClosed' })
   }
 
@@ -184,7 +192,7 @@ export class ClientTraffic {
         this.#handler.onFailure(text)
         this.#handler.onHandled()
       },
-      onConnectFailed: (reason) => {
+      onConnectFailed: ({ reason }) => {
         this.#logger.debug('could not connect to the scheduler', { reason })
         this.post({ type: 'connectFailed', reason })
         this.#handler.onFailure(reason)
@@ -206,25 +214,8 @@ export class ClientTraffic {
   }
 
   #onMessage(frames: IncomingMessage): void {
-    let message: Message
-    try {
-      if (!(frames instanceof Uint8Array)) throw new ProtocolError('more than one frame')
-      message = decode(frames)
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error
-      this.#onMalformed(error)
-      return
-    }
-    this.post({ type: 'messageReceived', message })
-  }
-
-  /** Logs the first, second, fourth, … so that a hostile peer cannot fill the log. */
-  #onMalformed(error: ProtocolError): void {
-    this.#malformedCount += 1
-    const count = this.#malformedCount
-    if ((count & (count - 1)) !== 0) return
-    this.#logger.warn('dropped a malformed message', { count, error: error.message })
-    this.#handler.onFailure(`malformed message: ${error.message}`)
+    const message = this.#reader.read(frames)
+    if (message !== undefined) this.post({ type: 'messageReceived', message })
   }
 
   #perform(action: TrafficAction): void {

@@ -12,14 +12,14 @@ import { asCalled, captureSite } from '../runtime/call-site.js'
 import { Driver } from '../runtime/driver.js'
 import { type CodeLog, openCodeLog } from '../runtime/log/log.js'
 import { OutputGate } from '../runtime/log/output-gate.js'
+import { MessageReader } from '../runtime/message-reader.js'
 import { packageVersion, ProcessSampler } from '../runtime/process-statistics.js'
 import { type Address, codeOf, formatAddress, parseAddress } from '../transport/address.js'
-import { BoundedLog } from '../transport/bounded-log.js'
 import { DescriptorRoom } from '../transport/descriptor-room.js'
 import type { IncomingMessage } from '../transport/options.js'
 import { PubSocket } from '../transport/pub.js'
 import { RouterSocket } from '../transport/router.js'
-import { decode, encodeFrame, type Message } from '../wire/message.js'
+import { encodeFrame, type Message } from '../wire/message.js'
 import {
   type CheckedSchedulerOptions,
   checkSchedulerOptions,
@@ -123,12 +123,6 @@ export interface SchedulerEnd {
   readonly isFailure: boolean
 }
 
-/** A message that could not be read. */
-interface Malformed {
-  readonly peer: Identity
-  readonly error: string
-}
-
 /** Requests of a monitor with more unread bytes than this are ignored. */
 const MAX_UNREAD_BYTES = 4 * 2 ** 20
 
@@ -139,9 +133,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #log: CodeLog
   readonly #logger: Logger
   readonly #driver: Driver<SchedulerEvent, SchedulerAction>
-  readonly #malformed = new BoundedLog<'malformed', Malformed>((last, count) =>
-    this.#tellMalformed(last, count),
-  )
+  readonly #reader = new MessageReader((text, fields) => this.#tell('warn', text, fields))
   readonly #places = new PeerPlaces()
   readonly #sampler = new ProcessSampler()
   readonly #machine: SchedulerMachine
@@ -231,7 +223,7 @@ export class Scheduler implements AsyncDisposable {
     const onSubscriptions = (count: number): void =>
       this.#driver.handle({ type: 'subscribersChanged', count })
     const bind = (at: string): Promise<PubSocket> =>
-      PubSocket.bind(at, { onSubscriptions }, both).catch((error: unknown) => {
+      PubSocket.bind(at, onSubscriptions, both).catch((error: unknown) => {
         throw monitorError(error, options.monitorAddress === undefined)
       })
     const { monitorAddress } = options
@@ -258,15 +250,8 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #onMessage(from: Identity, frames: IncomingMessage): void {
-    let message: Message
-    try {
-      if (!(frames instanceof Uint8Array)) throw new ProtocolError('more than one frame')
-      message = decode(frames)
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error
-      this.#malformed.note('malformed', { peer: from, error: error.message })
-      return
-    }
+    const message = this.#reader.read(frames, from)
+    if (message === undefined) return
     // A monitor that asks for more without reading what it has: docs/protocol.md#monitors
     if (message.kind === 'monitorRequest' && this.#hasUnread(from)) return
     this.#driver.handle({ type: 'messageReceived', from, message })
@@ -274,12 +259,6 @@ export class Scheduler implements AsyncDisposable {
 
   #hasUnread(peer: Identity): boolean {
     return (this.#router?.queuedBytes(peer) ?? 0) > MAX_UNREAD_BYTES
-  }
-
-  #tellMalformed(last: Malformed, count: number): void {
-    if (count === 1) return this.#tell('warn', 'dropped a malformed message', { ...last })
-    const text = `dropped ${count} more malformed messages; the last one`
-    this.#tell('warn', text, { count, ...last })
   }
 
   #perform(action: SchedulerAction): void {
@@ -367,7 +346,7 @@ export class Scheduler implements AsyncDisposable {
   async #close(end: SchedulerEnd): Promise<void> {
     this.#driver.stop()
     if (end.reason === CLOSED) this.#tellWhoWaits()
-    this.#malformed.close()
+    this.#reader.close()
     clearInterval(this.#statusTimer)
     await Promise.all([this.#router?.close(), this.#monitor?.close()])
     await this.#log.close()

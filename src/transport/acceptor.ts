@@ -19,11 +19,11 @@ import { RefusalLog } from './bounded-log.js'
 import { Connection, type ConnectionHandler, type ConnectionSetup } from './connection.js'
 import { ReadTurn } from './delivery.js'
 import { DescriptorRoom } from './descriptor-room.js'
-import type { IncomingMessage, SocketOptions } from './options.js'
+import type { SocketOptions } from './options.js'
 import { SendQueue, SlabPool } from './send-queue.js'
 import { STREAM_OPTIONS } from './stream.js'
 import { TurnFlusher } from './writer.js'
-import type { LocalPeer, RemotePeer } from './zmtp/session.js'
+import type { LocalPeer } from './zmtp/session.js'
 
 // Listens on an address and hands out the accepted streams. Deals with operating system details
 // (stale socket files, ports chosen by the system), not with what the streams carry.
@@ -161,17 +161,7 @@ function withRealPort(address: Address, server: Server): Address {
 }
 
 /** Callbacks of an acceptor. Never called from within a call of the owner, nor after `close`. */
-export interface AcceptorHandler {
-  /** The handshake is done. The first call for each connection; `onLost` is the last. */
-  onReady(connection: Connection, peer: RemotePeer): void
-  /** Received messages, in order. */
-  onMessages(connection: Connection, messages: readonly IncomingMessage[]): void
-  /** The peer subscribes to (or unsubscribes from) messages that begin with `prefix`. */
-  onSubscription(connection: Connection, isWanted: boolean, prefix: string): void
-  /** Bytes of a long message arrived or were taken by the peer; at most once a second. */
-  onProgress(connection: Connection): void
-  /** After `send` returned false: there is room again. */
-  onDrain(connection: Connection): void
+export interface AcceptorHandler extends Omit<ConnectionHandler, 'onClose'> {
   /** A connection that was ready has closed. */
   onLost(connection: Connection, reason: string): void
   /** A connection closed before it was ready. Also logged. */
@@ -233,7 +223,7 @@ export class Acceptor {
 
   /** Logs that a peer was refused after its handshake. */
   noteRefused(connection: Connection, reason: string): void {
-    this.#refusals.note({ kind: 'handshake', remote: connection.remote, reason })
+    this.#refusals.note({ kind: 'broken', remote: connection.remote, reason })
     this.#handler.onRefused?.(connection.remote, reason)
   }
 
@@ -292,7 +282,8 @@ export class Acceptor {
         this.#connections.delete(connection)
         this.#room.onSpoken(connection)
         if (!isOpen()) return
-        const { remote, refusal: kind } = connection
+        const { remote } = connection
+        const { kind } = connection.end
         const wasReady = this.#ready.has(connection)
         if (!wasReady || kind === 'crowded') this.#refusals.note({ kind, remote, reason })
         if (wasReady) handler.onLost(connection, reason)

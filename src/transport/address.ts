@@ -128,19 +128,33 @@ function wrong(text: string, why: string): ConfigError {
 
 /** The text of a connection error, including the attempts for each address of a host name. */
 export function describeError(error: Error): string {
-  if (!(error instanceof AggregateError)) return nameTrouble(error) ?? error.message
+  if (!(error instanceof AggregateError)) return plainTrouble(error) ?? error.message
   const texts = error.errors.map((each) => (each instanceof Error ? each.message : String(each)))
   return [...new Set(texts)].join('; ')
 }
 
-/** A name may resolve later: containers and hosts start in any order. */
-function nameTrouble(error: Error & { readonly hostname?: unknown }): string | undefined {
-  const { hostname, message } = error
-  if (typeof hostname !== 'string') return undefined
+/** A name that does not resolve now may resolve later: hosts start in any order. */
+function plainTrouble(
+  error: Error & { readonly hostname?: unknown; readonly address?: unknown },
+): string | undefined {
+  const { hostname, address, message } = error
   const code = codeOf(error)
+  if (message.startsWith('connect ENOENT ')) {
+    return `there is no socket file ${String(address)} (${message})`
+  }
+  if (message.startsWith('connect EACCES /')) {
+    return `this user may not open ${String(address)} (${message})`
+  }
+  if (typeof hostname !== 'string') return undefined
   if (code === 'ENOTFOUND') return `the host name ${hostname} does not resolve (${message})`
   if (code === 'EAI_AGAIN') return `the host name ${hostname} cannot be looked up now (${message})`
   return undefined
+}
+
+/** The codes of an error and of the attempts that it consists of. */
+export function codesOf(error: Error): readonly string[] {
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error]
+  return errors.flatMap((each) => codeOf(each) ?? [])
 }
 
 /** `EADDRINUSE` and similar codes; undefined for other errors. */

@@ -3,6 +3,7 @@
 
 import type { Logger } from '../base/logger.js'
 import { Recurrence } from '../base/recurrence.js'
+import type { EndKind } from './end.js'
 
 const INTERVAL_MS = 60_000
 
@@ -55,16 +56,9 @@ export class BoundedLog<Kind, Item> {
 // their number. Connections that only test whether the port is open, such as health checks, are
 // logged at DEBUG.
 
-/**
- * Why there was no handshake. `left`: the peer closed the connection first. `silent`: the peer sent
- * nothing for too long. `greeting`: it does not speak ZMTP 3. `handshake`: it does, but the two
- * sides are incompatible. `crowded`: the process has too few file descriptors.
- */
-export type RefusalKind = 'left' | 'silent' | 'greeting' | 'handshake' | 'crowded'
-
 /** One refused connection. */
 interface Refusal {
-  readonly kind: RefusalKind
+  readonly kind: EndKind
   readonly remote: string
   readonly reason: string
 }
@@ -76,7 +70,7 @@ export const CROWDED =
 /** The refusal log of one listening socket. */
 export class RefusalLog {
   readonly #logger: Logger
-  readonly #log = new BoundedLog<RefusalKind, Refusal>((last, count) => this.#tell(last, count))
+  readonly #log = new BoundedLog<EndKind, Refusal>((last, count) => this.#tell(last, count))
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -85,7 +79,7 @@ export class RefusalLog {
   /** Records a refusal; it is logged now or later. */
   note(refusal: Refusal): void {
     const { kind, remote, reason } = refusal
-    if (kind === 'left') this.#logger.debug('connection without handshake', { remote, reason })
+    if (kind === 'closed') this.#logger.debug('connection without handshake', { remote, reason })
     else this.#log.note(kind, refusal)
   }
 

@@ -8,12 +8,14 @@ import { Delivery, type ReadTurn } from './delivery.js'
 import { FrameWriter, type TurnFlusher } from './writer.js'
 import { Heartbeat } from './heartbeat.js'
 import type { IncomingMessage, OutgoingFrame, SocketOptions } from './options.js'
-import { codeOf, describeError } from './address.js'
-import { CROWDED, type RefusalKind } from './bounded-log.js'
+import { codesOf, describeError } from './address.js'
+import { CROWDED } from './bounded-log.js'
+import { type ConnectionEnd, type ConnectionStage, type EndKind, endKindOf } from './end.js'
 import type { SendQueue } from './send-queue.js'
 import { describeRemote } from './stream.js'
 import { encodeError, encodePing, encodePong, type Command } from './zmtp/commands.js'
 import {
+  HandshakeError,
   type Inbox,
   isKnownProtocol,
   type LocalPeer,
@@ -54,7 +56,7 @@ export interface ConnectionSetup {
 /** The minimum time between two calls of `onProgress`. */
 const PROGRESS_INTERVAL_MS = 1000
 /** The peer has disconnected, noticed while reading or writing. */
-const LEFT_CODES: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE'])
+const LEFT_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 
 /** The most PONGs that wait for a gap between messages. */
 const MAX_CONTROL_FRAMES = 64
@@ -76,14 +78,16 @@ export class Connection {
   readonly #delivery: Delivery
   readonly #remote: string
   #phase: Phase = 'open'
+  #isConnected: boolean
   #isGreeted = false
   #isReady = false
-  /** Whether anything has arrived. */
-  #hasSpoken = false
   /** Whether the peer caused it if the connection ends now: true until it is ready. */
   #mayLeave = true
   #hasLeft = false
   #reason: string | undefined
+  /** What failed before the connection was ready; undefined if it was only a matter of time. */
+  #fault: EndKind | undefined
+  #excerpt = ''
   /** What to do once the owner has received all queued messages. */
   #onDelivered: () => void
   #lastProgressMs = -PROGRESS_INTERVAL_MS
@@ -95,6 +99,7 @@ export class Connection {
   constructor(socket: Socket, queue: SendQueue, setup: ConnectionSetup) {
     const { local, options } = setup
     this.#socket = socket
+    this.#isConnected = !socket.connecting
     this.#queue = queue
     this.#remote = describeRemote(socket)
     this.#setup = setup
@@ -120,6 +125,7 @@ export class Connection {
       release: () => this.#onDelivered(),
     })
     this.#deadline = setTimeout(this.#onHandshakeTimeout, options.handshakeTimeoutMs).unref()
+    socket.on('connect', () => (this.#isConnected = true))
     socket.on('data', this.#onData)
     socket.on('error', this.#onError)
     socket.on('end', this.#onEnd)
@@ -139,12 +145,12 @@ export class Connection {
     return this.#reason ?? ''
   }
 
-  /** Why there was no handshake, once the connection is closed. */
-  get refusal(): RefusalKind {
-    if (this.#reason === CROWDED) return 'crowded'
-    if (this.#hasLeft) return 'left'
-    if (!this.#hasSpoken) return 'silent'
-    return this.#isGreeted ? 'handshake' : 'greeting'
+  /** How the connection has ended, or would have if it ended now. */
+  get end(): ConnectionEnd {
+    const { reason } = this
+    const excerpt = this.#excerpt
+    const { peerType } = this.#session
+    return { kind: this.#endKind, stage: this.#stage, reason, peerType, excerpt }
   }
 
   /** Where the peer is, for people: `127.0.0.1:40404`. */
@@ -226,7 +232,6 @@ export class Connection {
     const inbox: Inbox = { messages: [], commands: [] }
     let failure: ProtocolError | undefined
     this.#heartbeat.heard()
-    this.#hasSpoken = true
     try {
       this.#session.feed(chunk, inbox)
     } catch (error) {
@@ -248,15 +253,38 @@ export class Connection {
         try {
           if (isOver) this.#delivery.flush()
         } finally {
-          if (failure !== undefined) this.#onFailure(failure.message, chunk)
-          if (refusal !== undefined) this.close(`the peer refused: ${refusal}`)
+          if (failure !== undefined) this.#onFailure(failure, chunk)
+          if (refusal !== undefined) this.#onRefused(refusal)
         }
       }
     }
   }
 
+  get #endKind(): EndKind {
+    if (this.#reason === CROWDED) return 'crowded'
+    if (this.#hasLeft) return 'closed'
+    return this.#fault ?? (this.#isReady && this.#phase !== 'open' ? 'lost' : 'silent')
+  }
+
+  get #stage(): ConnectionStage {
+    if (this.#isReady) return 'ready'
+    if (this.#isGreeted) return 'greeted'
+    return this.#isConnected ? 'connected' : 'connecting'
+  }
+
+  #onRefused(refusal: string): void {
+    if (!this.#isReady) this.#fault ??= 'broken'
+    this.close(`the peer refused: ${refusal}`)
+  }
+
   /** Stops reading. A stranger gets time to leave before it is reported as a wrong peer. */
-  #onFailure(reason: string, chunk: Buffer): void {
+  #onFailure(error: ProtocolError, chunk: Buffer): void {
+    const { message: reason } = error
+    if (!this.#isReady) this.#fault ??= 'broken'
+    if (error instanceof HandshakeError) {
+      this.#fault = error.kind
+      this.#excerpt = error.excerpt
+    }
     const { strangerMs = 0 } = this.#setup
     if (this.#isGreeted || strangerMs === 0 || isKnownProtocol(chunk)) return this.refuse(reason)
     this.#reason ??= reason
@@ -376,7 +404,11 @@ export class Connection {
   }
 
   readonly #onError = (error: Error): void => {
-    if (LEFT_CODES.has(codeOf(error))) this.#hasLeft ||= this.#mayLeave
+    const codes = codesOf(error)
+    if (codes.some((code) => LEFT_CODES.has(code))) this.#hasLeft ||= this.#mayLeave
+    // Of several attempts, one that was not refused says more.
+    const code = codes.find((each) => each !== 'ECONNREFUSED') ?? codes[0] ?? ''
+    if (!this.#isConnected) this.#fault ??= endKindOf(code)
     this.#reason ??= describeError(error)
   }
 

@@ -5,6 +5,7 @@ import type { Address } from './address.js'
 import { Connection, type ConnectionHandler } from './connection.js'
 import type { ConnectOptions, IncomingMessage } from './options.js'
 import { ReadTurn } from './delivery.js'
+import type { ConnectionEnd } from './end.js'
 import type { SendQueue } from './send-queue.js'
 import { openStream } from './stream.js'
 import { TurnFlusher } from './writer.js'
@@ -20,7 +21,7 @@ export interface ConnectorHandler {
   /** A connection that was ready has closed; another attempt follows. */
   onLost(reason: string): void
   /** An attempt has failed; another one follows. */
-  onFailed(reason: string): void
+  onFailed(end: ConnectionEnd): void
 }
 
 /** Where and how to connect. */
@@ -44,6 +45,7 @@ export class Connector {
   #connection: Connection | undefined
   #isReady = false
   #failures = 0
+  #lastEnd: ConnectionEnd | undefined
   #retry: NodeJS.Timeout | undefined
   #isRef = true
   #isClosed = false
@@ -55,6 +57,11 @@ export class Connector {
   constructor(setup: ConnectorSetup) {
     this.#setup = setup
     this.#connect()
+  }
+
+  /** How the connection would end now, or how the last one has ended. */
+  get end(): ConnectionEnd {
+    return this.#connection?.end ?? (this.#lastEnd as ConnectionEnd)
   }
 
   /**
@@ -119,7 +126,7 @@ export class Connector {
       onDrain: () => {
         if (!this.#isClosed) handler.onDrain()
       },
-      onClose: (_, reason) => this.#onClose(reason),
+      onClose: ({ end }) => this.#onClose(end),
     }
   }
 
@@ -130,15 +137,16 @@ export class Connector {
     else this.#setup.handler.onReady(connection, peer)
   }
 
-  #onClose(reason: string): void {
+  #onClose(end: ConnectionEnd): void {
     const wasReady = this.#isReady
+    this.#lastEnd = end
     this.#connection = undefined
     this.#isReady = false
     if (this.#isClosed && (wasReady || this.#lingerTimer === undefined)) return this.#finish()
     this.#scheduleRetry()
     if (this.#isClosed) return
-    if (wasReady) this.#setup.handler.onLost(reason)
-    else this.#setup.handler.onFailed(reason)
+    if (wasReady) this.#setup.handler.onLost(end.reason)
+    else this.#setup.handler.onFailed(end)
   }
 
   #scheduleRetry(): void {

@@ -5,6 +5,7 @@ import type { Identity } from '../base/ids.js'
 import { parseConnectAddress } from './address.js'
 import type { Connection } from './connection.js'
 import { Connector } from './connector.js'
+import type { ConnectionEnd } from './end.js'
 import {
   checkIdentity,
   dealerOptions,
@@ -28,7 +29,7 @@ export interface DealerHandler {
   /** After `send` returned false because the queue was full: there is room again. */
   onDrain(): void
   /** An attempt to connect has failed. The dealer tries again. */
-  onConnectFailed(reason: string): void
+  onConnectFailed(end: ConnectionEnd): void
   /** Bytes of a long message arrived or were taken by the peer; at most once a second. */
   onProgress?(): void
 }
@@ -64,7 +65,7 @@ export class DealerSocket {
         onProgress: () => handler.onProgress?.(),
         onDrain: () => handler.onDrain(),
         onLost: (reason) => this.#onLost(reason, handler),
-        onFailed: (reason) => handler.onConnectFailed(reason),
+        onFailed: (end) => handler.onConnectFailed(end),
       },
     })
   }
@@ -72,6 +73,11 @@ export class DealerSocket {
   /** Whether the handshake is done and the connection is up. */
   get isConnected(): boolean {
     return !this.#isClosed && this.#connection?.isOpen === true
+  }
+
+  /** How the connection would end now; between two attempts, how the last one has ended. */
+  get end(): ConnectionEnd {
+    return this.#connector.end
   }
 
   /** Bytes queued for writing. */

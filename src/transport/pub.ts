@@ -80,12 +80,6 @@ export class PrefixSet {
   }
 }
 
-/** Callbacks of a publisher. Never called from within a call of the owner, nor after `close`. */
-interface PubHandler {
-  /** The number of subscribed peers has changed: at 0, messages need not be created. */
-  onSubscriptions(count: number): void
-}
-
 /** The most memory that the subscriptions of one peer may use. */
 const MAX_SUBSCRIPTION_BYTES = 1024 ** 2
 
@@ -94,7 +88,7 @@ const SUBSCRIBE = 1
 
 /** A PUB that listens on one address. */
 export class PubSocket {
-  readonly #handler: PubHandler
+  readonly #onCount: (count: number) => void
   readonly #options: SocketOptions
   readonly #subscribers = new Map<Connection, PrefixSet>()
   /** The number of `#subscribers` with at least one subscription. */
@@ -102,22 +96,24 @@ export class PubSocket {
   #droppedMessages = 0
   #acceptor: Acceptor | undefined
 
-  private constructor(handler: PubHandler, options: SocketOptions) {
-    this.#handler = handler
+  private constructor(onCount: (count: number) => void, options: SocketOptions) {
+    this.#onCount = onCount
     this.#options = options
   }
 
   /**
    * Listens on `address`. Rejects with `ConfigError` for a wrong address or option, and with an
    * error that has the system's `code` (`EADDRINUSE`, …) when the address cannot be bound.
+   * `onCount` is called when the number of subscribed peers has changed, not from within a call of
+   * the owner, nor after `close`: at 0, messages need not be created.
    */
   static async bind(
     address: string,
-    handler: PubHandler,
+    onCount: (count: number) => void,
     options: Partial<SocketOptions> = {},
   ): Promise<PubSocket> {
     const checked = socketOptions(options)
-    const pub = new PubSocket(handler, checked)
+    const pub = new PubSocket(onCount, checked)
     pub.#acceptor = await Acceptor.bind(address, {
       local: { type: 'PUB', identity: identity('') },
       options: checked,
@@ -198,7 +194,7 @@ export class PubSocket {
   #changeCount(change: number): void {
     if (change === 0) return
     this.#subscriberCount += change
-    this.#handler.onSubscriptions(this.#subscriberCount)
+    this.#onCount(this.#subscriberCount)
   }
 }
 

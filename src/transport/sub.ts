@@ -7,6 +7,7 @@ import { identity } from '../base/ids.js'
 import { parseConnectAddress } from './address.js'
 import type { Connection } from './connection.js'
 import { Connector } from './connector.js'
+import type { ConnectionEnd } from './end.js'
 import { connectOptions, type ConnectOptions, type IncomingMessage } from './options.js'
 import { PrefixSet } from './pub.js'
 import { SendQueue, SlabPool } from './send-queue.js'
@@ -25,7 +26,7 @@ export interface SubHandler {
    */
   onDisconnect(reason: string): void
   /** An attempt to connect has failed. The socket tries again. */
-  onConnectFailed(reason: string): void
+  onConnectFailed(end: ConnectionEnd): void
 }
 
 /** The longest prefix: what fits into a command that every peer must accept. */
@@ -54,7 +55,7 @@ export class SubSocket {
         onProgress: () => {},
         onDrain: () => {},
         onLost: (reason) => this.#onLost(reason),
-        onFailed: (reason) => this.#handler.onConnectFailed(reason),
+        onFailed: (end) => this.#handler.onConnectFailed(end),
       },
     })
   }

@@ -5,11 +5,17 @@
 
 import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
+import { ProtocolError } from '../base/errors.js'
 import { ProcessUsage } from '../runtime/process-usage.js'
-import { BoardReader, ClaimTaker } from './processor/shared-memory.js'
+import { BoardReader, ClaimTaker, type GuardianMessage } from './processor/shared-memory.js'
 import { killOwnGroup } from './agent/processor-host.js'
-import { decodeNumbers, encodeNumbers, encodeStatus, lifelineFrame } from './link/lifeline.js'
-import { FrameParser, KIND_RETRACT, KIND_STATUS, LIFELINE_FD } from './link/frames.js'
+import {
+  type AgentFrame,
+  decodeAgentFrame,
+  LIFELINE_FD,
+  type ProcessorFrame,
+} from './link/frames.js'
+import { controlBytes, FrameParser } from './link/pipe.js'
 
 /** The input of the guardian. */
 export interface GuardianInput {
@@ -20,9 +26,6 @@ export interface GuardianInput {
   /** When the main thread's clock was 0, by the clock that all threads share, in milliseconds. */
   readonly originMs: number
 }
-
-/** Sent by the main thread: the new memory of the board, or undefined to start sampling. */
-export type GuardianMessage = Int32Array | undefined
 
 const SAMPLE_INTERVAL_MS = 50
 
@@ -35,10 +38,13 @@ function sharedNow(): number {
 }
 
 /** Watches the lifeline for as long as this process lives. */
-function watch(answer: (kind: number, question: Buffer) => Buffer): void {
+function watch(answer: (question: AgentFrame) => ProcessorFrame): void {
   const lifeline = new Socket({ fd: LIFELINE_FD })
-  const parser = new FrameParser((kind, question) => {
-    lifeline.write(lifelineFrame(kind, answer(kind, question)))
+  const parser = new FrameParser({
+    onMessage: () => {
+      throw new ProtocolError('a message on the lifeline')
+    },
+    onControl: (question) => lifeline.write(controlBytes(answer(decodeAgentFrame(question)))),
   })
   lifeline.on('data', (chunk: Buffer) => parser.feed(chunk))
   lifeline.on('error', killOwnGroup)
@@ -70,10 +76,12 @@ function main({ cells, claimCells, originMs }: GuardianInput): void {
   const board = new BoardReader(cells)
   const taker = new ClaimTaker(claimCells)
   const nowMs = (): number => Math.trunc(sharedNow() - originMs)
-  watch((kind, question) => {
-    const numbers = decodeNumbers(question)
-    if (kind === KIND_STATUS) return encodeStatus(board.statusOf(numbers[0] ?? 0, nowMs()))
-    return encodeNumbers(kind === KIND_RETRACT ? numbers.filter((one) => taker.retract(one)) : [])
+  watch((question) => {
+    if (question.type === 'askStatus') {
+      return { type: 'status', status: board.statusOf(question.task, nowMs()) }
+    }
+    if (question.type !== 'retract') return { type: 'pulse' }
+    return { type: 'retracted', tasks: question.tasks.filter((task) => taker.retract(task)) }
   })
   listen(board, nowMs)
 }

@@ -9,21 +9,19 @@ import { Worker } from 'node:worker_threads'
 import { taskScopes } from '../runtime/task-scope.js'
 import { serveClients } from '../serializer/serializer.js'
 import { encode, encodeFrame, type TaskOutput } from '../wire/message.js'
-import { ClaimTable, newBoardCells, newClaimCells, TaskBoard } from './processor/shared-memory.js'
-import { encodeExitNote, encodeOwnLog } from './link/control.js'
-import { GarbageCollector, TaskMeter } from './processor/meter.js'
-import type { GuardianInput, GuardianMessage } from './guardian.js'
-import { killOwnGroup } from './agent/processor-host.js'
 import {
-  FrameParser,
-  INBOX_FD,
-  KIND_END,
-  KIND_EXIT_NOTE,
-  KIND_LOG,
-  KIND_MESSAGE,
-  OUTBOX_FD,
-} from './link/frames.js'
+  ClaimTable,
+  type GuardianMessage,
+  newBoardCells,
+  newClaimCells,
+  TaskBoard,
+} from './processor/shared-memory.js'
+import { GarbageCollector, TaskMeter } from './processor/meter.js'
+import type { GuardianInput } from './guardian.js'
+import { killOwnGroup } from './agent/processor-host.js'
+import { INBOX_FD, OUTBOX_FD } from './link/frames.js'
 import { Outbox } from './link/outbox.js'
+import { FrameParser } from './link/pipe.js'
 import { tapOutput, type PrintStream } from './processor/output-tap.js'
 import { Processor } from './processor/processor.js'
 import { ObjectStore } from './processor/objects.js'
@@ -68,8 +66,7 @@ function printAtOnce(): void {
 function collectGarbage(garbage: GarbageCollector, aboveBytes: number, outbox: Outbox): void {
   const fields = garbage.collect(aboveBytes)
   if (fields === undefined) return
-  outbox.add(KIND_LOG, encodeOwnLog({ level: 'debug', text: 'collected garbage', fields }))
-  outbox.flush()
+  outbox.send({ type: 'log', line: { level: 'debug', text: 'collected garbage', fields } })
 }
 
 function main(): void {
@@ -87,10 +84,7 @@ function main(): void {
   const runner = new TaskRunner({
     outbox,
     meter: new TaskMeter(),
-    board: new TaskBoard(cells, {
-      wake: () => tellGuardian(undefined),
-      move: (larger) => tellGuardian(larger),
-    }),
+    board: new TaskBoard(cells, (message) => tellGuardian(message)),
     claims: new ClaimTable(claimCells),
     scopes: taskScopes,
     keep: (id, chunks) => objects.keep(id, chunks),
@@ -101,35 +95,32 @@ function main(): void {
     },
   })
   const tell = (output: TaskOutput): void => {
-    outbox.add(KIND_MESSAGE, encodeFrame(output))
+    outbox.add(encodeFrame(output))
     outbox.flush()
   }
   tapOutput(STDOUT, 'stdout', { stage: runner, tell })
   tapOutput(STDERR, 'stderr', { stage: runner, tell })
   const writeExitNote = (): void => {
-    outbox.add(KIND_EXIT_NOTE, encodeExitNote(runner.exitNote))
-    outbox.flush()
+    outbox.send({ type: 'exitNote', note: runner.exitNote })
   }
   process.on('exit', writeExitNote)
-  const processor = new Processor(runner, objects, (aboveBytes) => {
+  const processor = new Processor(runner, objects, (order) => {
+    if (order.type === 'end') process.exit(0)
     // Frames that arrived together with the order, or since, come first.
     setImmediate(() => {
-      if (runner.isIdle) collectGarbage(garbage, aboveBytes, outbox)
+      if (runner.isIdle) collectGarbage(garbage, order.aboveBytes, outbox)
     })
   })
-  const parser = new FrameParser((kind, bytes) => {
-    if (kind === KIND_END) process.exit(0)
-    processor.onFrame(kind, bytes)
-  })
+  const parser = new FrameParser(processor)
   const inbox = new Socket({ fd: INBOX_FD, readable: true, writable: false })
   inbox.on('data', (chunk: Buffer) => {
     parser.feed(chunk)
     runner.run()
   })
-  // The agent has exited without KIND_END.
+  // The agent has exited without an order to end.
   inbox.on('error', killOwnGroup)
   inbox.on('end', killOwnGroup)
-  outbox.add(KIND_MESSAGE, encode({ kind: 'processorInitialized' }))
+  outbox.add(encode({ kind: 'processorInitialized' }))
   outbox.flush()
   tellGuardian = startGuardian(cells, claimCells)
 }

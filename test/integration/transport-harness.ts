@@ -139,7 +139,7 @@ export function startDealer(
     onConnect: () => log.add({ kind: 'connect' }),
     onDisconnect: (text) => log.add({ kind: 'disconnect', text }),
     onDrain: () => log.add({ kind: 'drain' }),
-    onConnectFailed: (text) => log.add({ kind: 'failed', text }),
+    onConnectFailed: ({ reason: text }) => log.add({ kind: 'failed', text }),
     onProgress: () => log.add({ kind: 'progress' }),
   }
   const quick = { reconnectMinMs: 5, reconnectMaxMs: 50, lingerMs: 200 }

@@ -84,7 +84,7 @@ async function closeUnreferenced(): Promise<void> {
 /** All kinds of sockets, used and closed: nothing may be left. */
 async function openAndClose(): Promise<void> {
   const router = await RouterSocket.bind('tcp://127.0.0.1:0', routerHandler({}))
-  const pub = await PubSocket.bind('tcp://127.0.0.1:0', { onSubscriptions: () => {} })
+  const pub = await PubSocket.bind('tcp://127.0.0.1:0', () => {})
   await new Promise<void>((resolve) => {
     const dealer = new DealerSocket(
       router.address,

@@ -31,8 +31,10 @@ async function startPub(
   address = 'tcp://127.0.0.1:0',
 ): Promise<TestPub> {
   const counts = new EventLog<number>()
-  const handler = { onSubscriptions: (count: number) => counts.add(count) }
-  const pub = await PubSocket.bind(address, handler, { lingerMs: 200, ...options })
+  const pub = await PubSocket.bind(address, (count) => counts.add(count), {
+    lingerMs: 200,
+    ...options,
+  })
   t.after(() => pub.close())
   return { pub, counts }
 }
@@ -52,7 +54,7 @@ function startSub(
       },
       onConnect: () => log.add({ kind: 'connect' }),
       onDisconnect: (text) => log.add({ kind: 'disconnect', text }),
-      onConnectFailed: (text) => log.add({ kind: 'failed', text }),
+      onConnectFailed: ({ reason: text }) => log.add({ kind: 'failed', text }),
     },
     { reconnectMinMs: 5, reconnectMaxMs: 50, ...options },
   )

@@ -210,9 +210,7 @@ for (const carrier of CARRIERS) {
       `${carrier} | our PUB, their ${type} | prefixes, and taking them back`,
       async (t) => {
         const counts = new EventLog<number>()
-        const pub = await PubSocket.bind(freeAddress(t, carrier), {
-          onSubscriptions: (count) => counts.add(count),
-        })
+        const pub = await PubSocket.bind(freeAddress(t, carrier), (count) => counts.add(count))
         t.after(() => pub.close())
         const sub = make === undefined ? xSubscriber(t) : subscriber(closing(t, make()))
         sub.socket.connect(pub.address)

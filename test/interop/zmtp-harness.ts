@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { identity, type Identity } from '#src/base/ids.js'
 import { DealerSocket } from '#src/transport/dealer.js'
+import type { ConnectionEnd } from '#src/transport/end.js'
 import type { DealerOptions, IncomingMessage } from '#src/transport/options.js'
 import { PubSocket } from '#src/transport/pub.js'
 import { RouterSocket } from '#src/transport/router.js'
@@ -127,7 +128,7 @@ export class OurDealer implements End {
       onConnect: () => this.states.add('connect'),
       onDisconnect: (reason: string) => this.states.add(`lost ${reason}`),
       onDrain: () => {},
-      onConnectFailed: (reason: string) => this.states.add(`failed ${reason}`),
+      onConnectFailed: ({ reason }: ConnectionEnd) => this.states.add(`failed ${reason}`),
     }
     const options = { lingerMs: 200, reconnectMinMs: 5, reconnectMaxMs: 50, ...more }
     this.socket = new DealerSocket(address, identity(own), handler, options)
@@ -172,9 +173,8 @@ export async function ourDealerTheirRouter(t: TestContext, carrier: Carrier): Pr
 /** Our PUB, to which their SUB connects with an empty prefix. Only ours can send. */
 export async function ourPubTheirSub(t: TestContext, carrier: Carrier): Promise<Pair> {
   const counts = new EventLog<number>()
-  const handler = { onSubscriptions: (count: number) => counts.add(count) }
   const options = { highWaterMarkBytes: 2 ** 30, lingerMs: 200 }
-  const pub = await PubSocket.bind(freeAddress(t, carrier), handler, options)
+  const pub = await PubSocket.bind(freeAddress(t, carrier), (count) => counts.add(count), options)
   t.after(() => pub.close())
   const sub = closing(t, new Subscriber())
   sub.subscribe('')

@@ -117,7 +117,7 @@ test('a scheduler without workers is not healthy, unless only the scheduler is c
   assert.doesNotMatch(well.stdout, /task {8}ran/)
 })
 
-test('the port for monitors is distinguished from that of the scheduler, which is named', async (t) => {
+test('the port for monitors is recognized, and that of the scheduler is named', async (t) => {
   const address = 'tcp://127.0.0.1:0'
   await using elsewhere = await Scheduler.start({ address, monitorAddress: address })
   const lonely = await doctor(t, elsewhere.monitorAddress, ...LONG)
@@ -153,30 +153,31 @@ test('a 1.9.9 scheduler is recognized, and gets no task', async (t) => {
   assert.deepEqual(kinds, ['clientDisconnect'])
 })
 
-/** The message for each wrong server that sends something. */
+/** The message about each wrong server that answers something. */
 const STRANGERS: Readonly<Record<string, RegExp>> = {
-  closing: /closes the connection without a word/,
-  web: /not ZeroMQ but HTTP: it sent "HTTP\/1\.1 400 Bad Request"; is this the right port\?/,
-  shell: /not ZeroMQ but SSH: it sent "SSH-2\.0-OpenSSH_9\.2"/,
-  old: /ZeroMQ's protocol in version 1; 3\.0 is needed/,
-  secure: /the peer wants CURVE security/,
-  refusing: /the ZeroMQ handshake failed: the peer refuses: not you/,
+  closing: /closed the connection during the handshake; is it a scheduler\?/,
+  web: /not speak ZeroMQ: it sent "HTTP\/1\.1 400 Bad Request"; is this the right port\?/,
+  shell: /not speak ZeroMQ: it sent "SSH-2\.0-OpenSSH_9\.2"/,
+  secureWeb: /not speak ZeroMQ: it sent the bytes 15 03 03 00 02 02 0a \(TLS\)/,
+  old: /the ZeroMQ handshake failed: the peer speaks ZMTP 1; 3\.0 or later is required/,
+  secure: /the ZeroMQ handshake failed: the peer asks for mechanism "CURVE"/,
+  refusing: /the ZeroMQ handshake failed: the peer refused: not you/,
   reply: /a ZeroMQ REP answers, where a scheduler has a ROUTER/,
-  stranger: /not that of a scheduler that is known here: .*another protocol than 1\.9\.9/,
+  stranger: /not speak the protocol of a scheduler: .*another version than 1\.9\.9/,
 }
 
 for (const [kind, expected] of Object.entries(STRANGERS)) {
-  test(`a server of another kind is identified: ${kind}`, async (t) => {
+  test(`a server of another kind is recognized: ${kind}`, async (t) => {
     const address = await listen(t, WRONG_SERVERS[kind] ?? assert.fail())
     assertProblem(await doctor(t, address, ...LONG), expected)
   })
 }
 
-/** The message for those that send nothing. */
+/** The message about those that do not. */
 const SILENT: Readonly<Record<string, RegExp>> = {
-  mute: /takes connections, but nothing came within 300 ms/,
-  half: /began to speak ZeroMQ and stopped within 300 ms/,
-  router: /a ZeroMQ ROUTER at 127\.0\.0\.1 port \d+ gave no answer within 300 ms/,
+  mute: /accepts connections, but has sent nothing within 300 ms/,
+  half: /speaks ZeroMQ, but has not finished the handshake within 300 ms/,
+  router: /port \d+ speaks ZeroMQ, but has not answered as a scheduler within 300 ms/,
 }
 
 for (const [kind, expected] of Object.entries(SILENT)) {
@@ -188,16 +189,16 @@ for (const [kind, expected] of Object.entries(SILENT)) {
   })
 }
 
-test('a port without a listener is reported', async (t) => {
+test('a port at which nothing listens is reported', async (t) => {
   const address = await freeAddress()
   const { port } = new URL(address)
   const refused = new RegExp(`refused: nothing listens at 127\\.0\\.0\\.1 port ${port}; is the sch`)
   assertProblem(await doctor(t, address, ...LONG), refused)
 })
 
-test('an unknown name is reported', async (t) => {
+test('a name that does not resolve is reported', async (t) => {
   const end = await doctor(t, 'tcp://no-such-host.invalid:2345', ...LONG)
-  assertProblem(end, /the name no-such-host\.invalid (?:is not known|could not be looked up)/)
+  assertProblem(end, /the host name no-such-host\.invalid (?:does not resolve|cannot be looked up)/)
 })
 
 test('a missing socket file is reported', async (t) => {

@@ -43,6 +43,8 @@ export const WRONG_SERVERS: Readonly<Record<string, (socket: Socket) => void>> =
   mute: () => {},
   closing: (socket) => void socket.destroy(),
   web: (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+  // A TLS alert.
+  secureWeb: (socket) => void socket.end(Buffer.from('1503030002020a', 'hex')),
   shell: (socket) => void socket.write('SSH-2.0-OpenSSH_9.2\r\n'),
   old: (socket) => void socket.write(Buffer.from('ff00000000000000017f01', 'hex')),
   secure: (socket) => {

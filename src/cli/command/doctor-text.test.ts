@@ -64,13 +64,13 @@ test('each part that was checked is one line', () => {
     diagnosisText(HEALTHY, false),
     `ok    scheduler   tcp://h:2345 answers: scaler-ts 1.2.3, node/20.20.2, id 01234567
 ok    round trip  0.5 ms (median of 9; 0.25 to 2)
-ok    clock       is 2000 ms behind that here (± 1.2 ms)
+ok    clock       is 2000 ms behind the local clock (± 1.2 ms)
 ok    workers     3: 2 of them run JavaScript, 1 idle
 ok    host        north: 2 workers (scaler-ts 1.2.2, node/24.0.0), offer linux; gpu=2, 1 task runs, the first stops at 2030-01-01T00:00:00.000Z
 ok    clients     1: main.mjs on south (pid 3), 400 unfinished tasks, and 1 inside tasks
 ok    monitor     tcp://h:2347 publishes: 4 tasks wait, 5 are with workers, 6 objects
 ok    task        ran on 1|name|2 (scaler-ts 1.2.2, node/24.0.0) in 12.5 ms
-ok    its clock   agrees with that here (± 1.5 ms)
+ok    its clock   agrees with the local clock (± 1.5 ms)
 `,
   )
 })
@@ -85,7 +85,10 @@ test('a clock that is far off is a note', () => {
   assert.equal(problem.isFatal, false)
   const text = diagnosisText({ ...off, problems: [problem] }, false)
   assert.doesNotMatch(text, /^ok +(its )?clock/m)
-  assert.match(text, /^note  scheduler +the clock of the scheduler is 3 days ahead of that here/m)
+  assert.match(
+    text,
+    /^note  scheduler +the clock of the scheduler is 3 days ahead of the local clock/m,
+  )
 })
 
 test('beyond five, hosts and clients are only counted', () => {

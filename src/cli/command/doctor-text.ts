@@ -2,7 +2,7 @@
 
 import { counted } from '../../base/text.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
-import { clockText, isFarOff } from '../../client/connect/probe.js'
+import { clockText, isFarOff } from '../../client/connect/clock.js'
 import type {
   Diagnosis,
   DiagnosisProblem,

@@ -1,4 +1,5 @@
-// What an examination of a scheduler has found, and what follows from it. No sockets here.
+// The examination behind `scaler doctor`: the scheduler, what it publishes for monitors, and a task
+// that does nothing, in this order, for as long as it makes sense to go on.
 
 import { runInThisContext } from 'node:vm'
 import { ScalerError } from '../../base/errors.js'
@@ -13,14 +14,14 @@ import {
 } from '../../transport/address.js'
 import type { SchedulerReport } from '../../wire/message.js'
 import { Client } from '../client.js'
+import { clockDifference, type ClockDifference, clockText, isFarOff, tenths } from './clock.js'
 import {
-  type ConnectFinding,
-  describeFinding,
+  describe,
   type FindingText,
   monitorBeside,
-  type SchedulerAnswer,
+  type NoScheduler,
   schedulerBeside,
-} from './finding.js'
+} from './no-scheduler.js'
 import {
   type FoundClient,
   foundClients,
@@ -29,26 +30,18 @@ import {
   type FoundWaiting,
   foundWaiting,
 } from './peers.js'
-import {
-  clockDifference,
-  type ClockDifference,
-  clockText,
-  ConnectProbe,
-  isFarOff,
-  type MonitorView,
-  readMonitor,
-} from './probe.js'
+import { type MonitorView, probeScheduler, readMonitor, type SchedulerAnswer } from './probe.js'
 
-/** All that was found; what was not reached is undefined. */
+/** The findings; what was not reached is undefined. */
 export interface Diagnosis {
   readonly address: string
   readonly scheduler: FoundScheduler | undefined
   readonly workers: WorkerCount | undefined
-  /** Where they are: the first 1,000 of them. Undefined if the scheduler does not say so. */
+  /** Their hosts, with the first 1,000 workers. Undefined if the scheduler does not report them. */
   readonly hosts: readonly FoundHost[] | undefined
   /** The first 1,000 clients, without this one. */
   readonly clients: readonly FoundClient[] | undefined
-  /** Why tasks wait; the most first, at most 200. */
+  /** Why tasks wait, in order of their number; at most 200 entries. */
   readonly waiting: readonly FoundWaiting[] | undefined
   readonly monitor: FoundMonitor | undefined
   readonly task: TrialTask | undefined
@@ -56,10 +49,10 @@ export interface Diagnosis {
   readonly problems: readonly DiagnosisProblem[]
 }
 
-/** What is wrong, and where. */
+/** What is wrong, and with what. */
 export interface DiagnosisProblem extends FindingText {
   readonly part: 'scheduler' | 'workers' | 'monitor' | 'task'
-  /** False: things work nevertheless, as far as could be seen. */
+  /** False: it is worth knowing, but tasks run. */
   readonly isFatal: boolean
 }
 
@@ -67,14 +60,14 @@ export interface DiagnosisProblem extends FindingText {
 export interface FoundScheduler {
   /** Where it is, `127.0.0.1 port 2345`. */
   readonly remote: string
-  /** `1.9.9`: a scheduler of Python, or one that speaks as they do; it tells no more. */
+  /** `1.9.9`: a scheduler of Python, or one that speaks its protocol, which reports no more. */
   readonly kind: 'scaler-ts' | '1.9.9'
   readonly version: string | undefined
   /** What it runs on: `node/20.20.2`. */
   readonly runtime: string | undefined
-  /** In hex; '' of a 1.9.9 one. */
+  /** In hex; '' for a 1.9.9 scheduler. */
   readonly id: string
-  /** What it understands beyond 1.9.9, as bits (docs/protocol.md#features). */
+  /** What it supports beyond 1.9.9, as bits (docs/protocol.md#features). */
   readonly features: number
   readonly roundTrip: RoundTrip
   readonly clock: ClockDifference | undefined
@@ -91,9 +84,9 @@ export interface RoundTrip {
 /** The workers of a scheduler, in numbers. */
 export interface WorkerCount {
   readonly total: number
-  /** Of these, those that run JavaScript; undefined if the scheduler does not say so. */
+  /** Of these, those that run JavaScript; undefined if the scheduler does not report it. */
   readonly suitable: number | undefined
-  /** Those that have nothing to do: of the suitable ones, or of all if that is not known. */
+  /** The idle ones: of the suitable workers, or of all if that is unknown. */
   readonly idle: number
 }
 
@@ -105,7 +98,7 @@ export interface FoundMonitor extends Pick<
   readonly address: string
 }
 
-/** What its answers say of a scheduler. `now` and `wallClock` are the same moment on two clocks. */
+/** A scheduler by its answers. `now` and `wallClock` are the same moment on two clocks. */
 export function foundScheduler(
   { remote, schedulerId, features, roundTripsMs, report: timed }: SchedulerAnswer,
   now: InstantMs,
@@ -126,7 +119,7 @@ export function foundScheduler(
   }
 }
 
-/** The workers, by what the scheduler says, or else by what monitors see. */
+/** The workers as the scheduler reports them, or else as monitors see them. */
 export function countWorkers(
   report: SchedulerReport | undefined,
   view: MonitorView | undefined,
@@ -139,7 +132,7 @@ export function countWorkers(
   return { total: view.workers, suitable: undefined, idle: view.idleWorkers }
 }
 
-/** Why no task would run, if so. */
+/** Why no task would run; undefined if tasks would run. */
 export function workerProblem(
   { total, suitable }: WorkerCount,
   address: string,
@@ -151,11 +144,11 @@ export function workerProblem(
   }
   if (suitable !== 0) return undefined
   const who = total === 1 ? 'its only worker does not run' : `none of its ${total} workers runs`
-  const what = `${who} JavaScript: no task of ours would run`
+  const what = `${who} JavaScript: no task of this package would run`
   return { part: 'workers', isFatal: true, what, advice }
 }
 
-/** That a clock is far from that of this machine, if so. `whose`: of whom, as in `its`. */
+/** Reports a clock that is far from that of this machine. `whose` names its owner. */
 export function clockProblem(
   part: 'scheduler' | 'task',
   whose: string,
@@ -163,34 +156,34 @@ export function clockProblem(
 ): DiagnosisProblem | undefined {
   if (clock === undefined || !isFarOff(clock)) return undefined
   const what = `the clock of ${whose} ${clockText(clock)}`
-  const advice = 'set both by the network (NTP): times in logs and certificates mislead otherwise'
+  const advice = 'synchronize both (NTP): times in logs and certificates mislead otherwise'
   return { part, isFatal: false, what, advice }
 }
 
-/** That the worker which ran a task is of another version than this package, if so. */
+/** Reports a worker that has another version of this package. */
 export function workerVersionProblem(
   { version, worker }: TrialTask,
   own: string,
 ): DiagnosisProblem | undefined {
   if (version === undefined || version === own) return undefined
   const who = `the worker that ran the task${worker === '' ? '' : `, ${worker},`}`
-  const what = `${who} is of version ${version}, this is ${own}`
+  const what = `${who} has version ${version}, this is ${own}`
   return { part: 'task', isFatal: false, what, advice: '' }
 }
 
-/** That the scheduler is of another version than this package, if so. */
+/** Reports a scheduler that has another version of this package. */
 export function versionProblem(
   { version }: FoundScheduler,
   own: string,
 ): DiagnosisProblem | undefined {
   if (version === undefined || version === own) return undefined
-  const what = `the scheduler is of version ${version}, this is ${own}`
+  const what = `the scheduler has version ${version}, this is ${own}`
   return { part: 'scheduler', isFatal: false, what, advice: '' }
 }
 
 /**
- * Where monitors connect: what the scheduler says it has bound, seen from here, or else two ports
- * up. Undefined if there is no such port.
+ * Where monitors connect: the address that the scheduler reports, as seen from this machine, or
+ * else two ports above the scheduler. Undefined if there is no such port.
  */
 export function monitorOf(
   address: Address,
@@ -202,7 +195,7 @@ export function monitorOf(
   }
   const bound = parseAddress(report.monitorAddress)
   if (bound.kind === 'ipc' || address.kind === 'ipc') return report.monitorAddress
-  // What it has bound for all, or for its own machine, is reached as the scheduler itself was.
+  // A wildcard or loopback address is reached under the host name of the scheduler.
   const isOurs = isLoopback(bound.host) && isLoopback(address.host)
   const isSpecific = !EVERYWHERE.has(bound.host) && !isLoopback(bound.host)
   return isSpecific || isOurs
@@ -227,25 +220,24 @@ function roundTripOf(roundTripsMs: readonly number[]): RoundTrip {
   }
 }
 
-// A task that does nothing: whether the whole way works, from a client to a worker and back.
+// A task that does nothing: whether the whole path works, from a client to a worker and back.
 
-/** How it went. */
+/** Its result. */
 export interface TrialTask {
-  /** From `submit` to the result, in milliseconds: the function had to travel, too. */
+  /** From `submit` to the result, in milliseconds, including the upload of the function. */
   readonly durationMs: number
-  /** The name of the worker that ran it; '' if it did not say so. */
+  /** The name of the worker that ran it, or ''. */
   readonly worker: string
-  /** The version of the package there; undefined if that could not be found out. */
+  /** The version of the package there; undefined if unknown. */
   readonly version: string | undefined
-  /** What it runs, `node/20.20.2`. */
+  /** Its runtime, `node/20.20.2`. */
   readonly runtime: string
   readonly clock: ClockDifference
 }
 
 /**
- * Says when it was, on what, and with which version of this package, as the program of the
- * processor shows. From a text: a function of this package would not travel, as workers have a
- * package of their own, which may be of another version.
+ * Returns its time, its runtime, and the version of the package there. As text, because a function
+ * of this package travels by reference, and workers may have another version of it.
  */
 const TRIAL = `() => {
   const now = Date.now()
@@ -270,7 +262,7 @@ export async function runTrialTask(address: string, timeoutMs: number): Promise<
     const trial = runInThisContext(TRIAL, { filename: 'trial.js' }) as Trial
     const run = (): Promise<TrialTask> => runOnce(client, trial, timeoutMs)
     const { durationMs } = await run()
-    // Now that the function is there: the shorter the way, the better is the clock known.
+    // The function is uploaded: a shorter round trip measures the clock better.
     return { ...(await run()), durationMs }
   } finally {
     await client.close()
@@ -284,7 +276,7 @@ async function runOnce(client: Client, trial: Trial, timeoutMs: number): Promise
   const [clock, runtime, version] = await future.result({ timeoutMs })
   const durationMs = performance.now() - begun
   return {
-    durationMs: round(durationMs),
+    durationMs: tenths(durationMs),
     worker: future.profile?.worker ?? '',
     version: version === '' ? undefined : version,
     runtime,
@@ -292,30 +284,23 @@ async function runOnce(client: Client, trial: Trial, timeoutMs: number): Promise
   }
 }
 
-function round(ms: number): number {
-  return Math.round(ms * 10) / 10
-}
-
-// The examination behind `scaler doctor`: the scheduler, what it tells monitors, and a task that
-// does nothing, in this order, for as long as it makes sense to go on.
-
 /** What to examine. */
 export interface DiagnosisOptions {
   /** How long each step may take. */
   readonly timeoutMs: number
-  /** Default: as the scheduler says, or two ports up from it. */
+  /** Default: as the scheduler reports, or two ports above it. */
   readonly monitorAddress?: string | undefined
-  /** Whether workers do not matter: none need be there, and no task is submitted. */
+  /** Whether to ignore workers: none are required, and no task is submitted. */
   readonly isSchedulerOnly: boolean
 }
 
 const HEARTBEATS = 9
-/** Monitors are told the state once a second: so long that has to be waited for, and no longer. */
+/** How long to wait for the state that is published once a second. */
 const MONITOR_LIMITS_MS = { least: 1_500, most: 2_500 } as const
-/** Looking at a second address, to confirm a guess. */
+/** How long to check a second address, to confirm a guess. */
 const GUESS_LIMIT_MS = 1_000
 
-/** Examines the scheduler at `text`. Throws `ConfigError` if one of the addresses is none. */
+/** Examines the scheduler at `text`. Rejects with `ConfigError` for an invalid address. */
 export async function diagnose(text: string, options: DiagnosisOptions): Promise<Diagnosis> {
   const address = parseConnectAddress(text)
   if (options.monitorAddress !== undefined) parseConnectAddress(options.monitorAddress)
@@ -342,10 +327,10 @@ class Examination {
 
   async run(): Promise<Diagnosis> {
     const { isSchedulerOnly } = this.#options
-    await this.#lookAtScheduler()
-    if (!this.#isHopeless) await this.#lookAtMonitor()
-    if (!this.#isHopeless && !isSchedulerOnly) this.#judgeWorkers()
-    if (!this.#isHopeless && !isSchedulerOnly) await this.#tryTask()
+    await this.#checkScheduler()
+    if (!this.#hasFailed) await this.#checkMonitor()
+    if (!this.#hasFailed && !isSchedulerOnly) this.#checkWorkers()
+    if (!this.#hasFailed && !isSchedulerOnly) await this.#tryTask()
     const report = this.#report
     return {
       address: this.#text,
@@ -360,58 +345,53 @@ class Examination {
     }
   }
 
-  get #isHopeless(): boolean {
+  get #hasFailed(): boolean {
     return this.#problems.some(({ isFatal }) => isFatal)
   }
 
-  async #lookAtScheduler(): Promise<void> {
+  async #checkScheduler(): Promise<void> {
     const limitMs = this.#options.timeoutMs
-    const probe = new ConnectProbe(this.#address, {
-      limitMs,
-      heartbeats: HEARTBEATS,
-      wantsPeers: true,
-    })
-    const finding = await probe.finished
-    if (finding.kind !== 'scheduler') return this.#onStranger(finding, probe.elapsedMs)
-    const { answer } = finding
+    const options = { limitMs, heartbeats: HEARTBEATS, wantsPeers: true }
+    const answer = await probeScheduler(this.#address, options)
+    if (answer.kind !== 'scheduler') return this.#onNoScheduler(answer)
     this.#report = answer.last
     this.#scheduler = foundScheduler(answer, performance.now(), Date.now())
     this.#add(versionProblem(this.#scheduler, packageVersion()))
     this.#add(clockProblem('scheduler', 'the scheduler', this.#scheduler.clock))
   }
 
-  async #onStranger(finding: ConnectFinding, elapsedMs: number): Promise<void> {
-    const text = describeFinding(finding, this.#address, elapsedMs)
+  async #onNoScheduler(finding: NoScheduler): Promise<void> {
+    const text = describe(finding, this.#address, this.#options.timeoutMs)
     const advice = (await this.#confirmGuess(finding)) ?? text.advice
     this.#add({ part: 'scheduler', isFatal: true, what: text.what, advice })
   }
 
-  /** Whether the scheduler is two ports down from what turned out to be its monitors' address. */
-  async #confirmGuess({ kind }: ConnectFinding): Promise<string | undefined> {
+  /** Checks whether the scheduler is two ports below what may be its address for monitors. */
+  async #confirmGuess({ kind }: NoScheduler): Promise<string | undefined> {
     const guess = kind === 'wrongSocket' ? schedulerBeside(this.#address) : undefined
     if (guess === undefined) return undefined
-    const probe = new ConnectProbe(guess, { limitMs: GUESS_LIMIT_MS, heartbeats: 1 })
-    const finding = await probe.finished
+    const finding = await probeScheduler(guess, { limitMs: GUESS_LIMIT_MS, heartbeats: 1 })
     if (finding.kind !== 'scheduler') return undefined
     return `the scheduler answers at ${formatAddress(guess)}: use that`
   }
 
-  async #lookAtMonitor(): Promise<void> {
+  async #checkMonitor(): Promise<void> {
     const address = this.#options.monitorAddress ?? monitorOf(this.#address, this.#report)
     const { least, most } = MONITOR_LIMITS_MS
     const limitMs = Math.min(most, Math.max(least, this.#options.timeoutMs))
     const view = address === undefined ? undefined : await readMonitor(address, limitMs)
     this.#workers = countWorkers(this.#report, view)
     if (address === undefined || view === undefined) {
-      const what = `nothing was published at ${address ?? 'any port'}: monitors would see nothing`
-      const advice = 'say --monitor-address if it is another one, or let its port through'
+      const where = address ?? 'any port'
+      const what = `nothing was published at ${where}: monitors would receive nothing`
+      const advice = 'set --monitor-address if it is another one, or open its port'
       return this.#add({ part: 'monitor', isFatal: false, what, advice })
     }
     const { waitingTasks, runningTasks, objects } = view
     this.#monitor = { address, waitingTasks, runningTasks, objects }
   }
 
-  #judgeWorkers(): void {
+  #checkWorkers(): void {
     if (this.#workers !== undefined) this.#add(workerProblem(this.#workers, this.#text))
   }
 

@@ -1,45 +1,45 @@
-// The workers and clients that a scheduler knows, host by host, and why tasks wait there: for
-// people and as JSON.
+// The workers (by host) and clients that a scheduler reports, and why tasks wait, in the form that
+// `scaler doctor` prints.
 
 import { idToHex } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { ClientReport, PeerInfo, SchedulerReport, WorkerReport } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
 
-/** A machine that has workers. */
+/** A host with workers. */
 export interface FoundHost {
-  /** Its name; '' of workers that do not say where they are, as those of 1.9.9. */
+  /** Its name; '' if the workers do not report it, such as those of 1.9.9. */
   readonly host: string
-  /** '' where it is not known. */
+  /** '' if unknown. */
   readonly machineId: string
   readonly workers: readonly FoundWorker[]
 }
 
-/** A worker. Times are in milliseconds, those of day as ISO 8601. */
+/** A worker. Durations are in milliseconds, points in time in ISO 8601. */
 export interface FoundWorker {
   readonly id: string
   readonly name: string
-  /** 0 where it is not known. */
+  /** 0 if unknown. */
   readonly pid: number
-  /** Of this package; '' of a 1.9.9 one. */
+  /** Of this package; '' for a 1.9.9 worker. */
   readonly version: string
   /** `node/20.20.2`, or `python`. */
   readonly runtime: string
   readonly agentId: string
-  /** How many it has of each, together with the others of its agent; -1: any number. */
+  /** The units of each, shared with the other workers of its agent; -1: any number. */
   readonly capabilities: Readonly<Record<string, number>>
   readonly isLeaving: boolean
   readonly startedAt: string | undefined
-  /** When whatever has started it ends it. */
+  /** When its allocation ends. */
   readonly endsAt: string | undefined
   readonly allocation: string
-  /** Unfinished tasks that it has. */
+  /** Its unfinished tasks. */
   readonly tasks: number
-  /** Of them those that have run for a while. */
+  /** Those of them that have run for a while. */
   readonly running: readonly FoundTask[]
 }
 
-/** A task that runs. */
+/** A running task. */
 export interface FoundTask {
   readonly task: string
   readonly name: string
@@ -49,7 +49,7 @@ export interface FoundTask {
 /** A client. */
 export interface FoundClient {
   readonly id: string
-  /** '' of a client inside of a task, and of a 1.9.9 one. */
+  /** '' for a nested client, and for a 1.9.9 client. */
   readonly name: string
   readonly host: string
   readonly pid: number
@@ -58,23 +58,23 @@ export interface FoundClient {
   readonly startedAt: string | undefined
   /** Unfinished tasks and graphs. */
   readonly tasks: number
-  /** The worker inside of whose tasks it lives; '' of none. */
+  /** For a nested client, the worker of its task; else ''. */
   readonly worker: string
 }
 
 /** Tasks of one function that wait for the same reason. */
 export interface FoundWaiting {
   readonly reason: WaitingReason
-  /** What they ask for: `gpu=1`; '' nothing. */
+  /** The capabilities that they require: `gpu=1`; '' if none. */
   readonly needs: string
-  /** The name of their function; '' where it has none. */
+  /** The name of their function, or ''. */
   readonly function: string
   readonly tasks: number
-  /** For how long the first of them has waited, about; 0 where that is not measured. */
+  /** How long the first of them has waited, approximately; 0 if unknown. */
   readonly forMs: number
 }
 
-/** Hosts by name, each with its workers in the order in which they came. */
+/** Hosts by name, each with its workers in order of arrival. */
 export function foundHosts({ workerReports }: SchedulerReport): readonly FoundHost[] {
   const hosts = new Map<string, { host: string; machineId: string; workers: FoundWorker[] }>()
   for (const report of workerReports) {
@@ -87,12 +87,12 @@ export function foundHosts({ workerReports }: SchedulerReport): readonly FoundHo
   return [...hosts.values()].sort((a, b) => (a.host < b.host ? -1 : a.host > b.host ? 1 : 0))
 }
 
-/** Clients in the order in which they came. */
+/** Clients in order of arrival. */
 export function foundClients({ clientReports }: SchedulerReport): readonly FoundClient[] {
   return clientReports.map(foundClient)
 }
 
-/** Why tasks wait; the most first. */
+/** Why tasks wait, in order of their number. */
 export function foundWaiting({ waiting }: SchedulerReport): readonly FoundWaiting[] {
   return waiting.map(({ reason, forMS: forMs, ...same }) => {
     return { ...same, reason: waitingReasonOf(reason), forMs }
@@ -142,7 +142,7 @@ function timesOf(info: PeerInfo | undefined): {
   return { startedAt: timeOf(info?.startedMS ?? 0), endsAt: timeOf(info?.endsMS ?? 0) }
 }
 
-/** What another process says may be anything. */
+/** Undefined for 0, and for a number that is not a time: another process may send anything. */
 function timeOf(ms: number): string | undefined {
   const date = new Date(ms)
   return ms === 0 || Number.isNaN(date.getTime()) ? undefined : date.toISOString()

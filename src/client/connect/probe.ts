@@ -1,84 +1,190 @@
-// Looks at what is at an address: a connection of its own, driven by the inquiry. A thin shell: it
-// turns what a socket tells into events, and what the inquiry wants into writes.
+// One look at a scheduler, for `scaler doctor`: it is sent some heartbeats and has to answer them.
 
-import type { Socket } from 'node:net'
 import { ProtocolError } from '../../base/errors.js'
 import { OUR_FEATURES } from '../../base/features.js'
-import { identity } from '../../base/ids.js'
-import { counted } from '../../base/text.js'
+import { identity, type SchedulerId } from '../../base/ids.js'
+import type { InstantMs } from '../../base/machine.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
-import { type Address, codeOf, describeError } from '../../transport/address.js'
+import { type Address, formatAddress } from '../../transport/address.js'
+import { DealerSocket } from '../../transport/dealer.js'
 import type { IncomingMessage } from '../../transport/options.js'
-import { openStream } from '../../transport/stream.js'
 import { SubSocket } from '../../transport/sub.js'
-import { type ClientHeartbeat, decode, type StateScheduler } from '../../wire/message.js'
+import {
+  type ClientHeartbeat,
+  type ClientHeartbeatEcho,
+  decode,
+  encodeFrame,
+  type SchedulerReport,
+  type StateScheduler,
+} from '../../wire/message.js'
 import { newClientIdentity } from '../ids.js'
-import type { ConnectFinding } from './finding.js'
-import { ConnectInquiry, type InquiryAction, type InquiryEvent } from './inquiry.js'
+import { type NoScheduler, placeOf } from './no-scheduler.js'
 
-// How far the clock of another machine is from that of this one, by one question and its answer,
-// and what is said of that.
-
-/** A difference of clocks. */
-export interface ClockDifference {
-  /** How far the other clock is ahead of that of this machine, in milliseconds. */
-  readonly aheadMs: number
-  /**
-   * Known up to this, in milliseconds: half of the way there and back, and what clocks of whole
-   * milliseconds leave out.
-   */
-  readonly errorMs: number
+/** The answer of a scheduler. */
+export interface SchedulerAnswer {
+  readonly kind: 'scheduler'
+  /** Where it is: `127.0.0.1 port 2345`. */
+  readonly remote: string
+  /** '' = a 1.9.9 scheduler. */
+  readonly schedulerId: SchedulerId
+  readonly features: number
+  /** Of each heartbeat, in milliseconds. */
+  readonly roundTripsMs: readonly number[]
+  /** The report with the shortest round trip; undefined for a 1.9.9 scheduler. */
+  readonly report: TimedReport | undefined
+  /** The last report. */
+  readonly last: SchedulerReport | undefined
 }
 
-/**
- * The other clock showed `theirs` when this one showed `ours` (milliseconds since 1970), half way
- * between a question and its answer that were `roundTripMs` apart.
- */
-export function clockDifference(
-  theirs: number,
-  ours: number,
-  roundTripMs: number,
-): ClockDifference {
-  return { aheadMs: round(theirs - ours), errorMs: round(roundTripMs / 2 + 1) }
+/** A report, and when it was made. */
+interface TimedReport {
+  readonly report: SchedulerReport
+  /** Half way between question and answer. */
+  readonly at: InstantMs
+  readonly roundTripMs: number
 }
 
-function round(ms: number): number {
-  return Math.round(ms * 10) / 10
+/** How to look. */
+interface ProbeOptions {
+  /** The result is then what is known so far. */
+  readonly limitMs: number
+  /** How many heartbeats are sent; at least one. */
+  readonly heartbeats: number
+  /** Whether the last answer has to list workers and clients. */
+  readonly wantsPeers?: boolean
 }
 
-/** Clocks that are set by the network differ by less; above this logs and certificates mislead. */
-const FAR_OFF_MS = 5_000
+/** Enough for a thousand workers and clients. */
+const MAX_FRAME_BYTES = 67_108_864
+/** How long the end of the connection may take. The process stays alive until then. */
+const LINGER_MS = 200
 
-/** Whether the clocks differ by so much that somebody should set them. */
-export function isFarOff({ aheadMs, errorMs }: ClockDifference): boolean {
-  return Math.abs(aheadMs) - errorMs > FAR_OFF_MS
+/** Looks at an address once. */
+export function probeScheduler(
+  address: Address,
+  options: ProbeOptions,
+): Promise<SchedulerAnswer | NoScheduler> {
+  return new Promise((resolve) => new SchedulerProbe(address, options, resolve))
 }
 
-/** `is 3 days ahead of that here (± 1.5 ms)`. */
-export function clockText({ aheadMs, errorMs }: ClockDifference): string {
-  const difference = Math.abs(aheadMs)
-  const side = aheadMs < 0 ? 'behind' : 'ahead of'
-  const what =
-    difference <= errorMs ? 'agrees with that here' : `is ${spanText(difference)} ${side} that here`
-  return `${what} (± ${errorMs} ms)`
+class SchedulerProbe {
+  readonly #options: ProbeOptions
+  readonly #remote: string
+  readonly #heartbeat = newHeartbeat()
+  readonly #roundTripsMs: number[] = []
+  readonly #socket: DealerSocket
+  readonly #timer: NodeJS.Timeout
+  #resolve: ((finding: SchedulerAnswer | NoScheduler) => void) | undefined
+  #askedAt: InstantMs = 0
+  #echo: ClientHeartbeatEcho | undefined
+  #report: TimedReport | undefined
+
+  constructor(
+    address: Address,
+    options: ProbeOptions,
+    resolve: (finding: SchedulerAnswer | NoScheduler) => void,
+  ) {
+    this.#options = options
+    this.#remote = placeOf(address)
+    this.#resolve = resolve
+    const { limitMs } = options
+    this.#timer = setTimeout(() => this.#finish(this.#finding), limitMs)
+    const handler = {
+      onConnect: () => this.#onConnect(),
+      onMessages: (messages: readonly IncomingMessage[]) => this.#onMessages(messages),
+      onDisconnect: () => this.#finish(this.#finding),
+      onConnectFailed: () => this.#finish(this.#finding),
+      onDrain: () => {},
+    }
+    this.#socket = new DealerSocket(formatAddress(address), newClientIdentity(), handler, {
+      handshakeTimeoutMs: limitMs,
+      maxFrameBytes: MAX_FRAME_BYTES,
+      lingerMs: LINGER_MS,
+    })
+  }
+
+  /** What is known so far. */
+  get #finding(): SchedulerAnswer | NoScheduler {
+    if (this.#echo === undefined) return this.#socket.end
+    const { schedulerId, features, reports } = this.#echo
+    return {
+      kind: 'scheduler',
+      remote: this.#remote,
+      schedulerId,
+      features,
+      roundTripsMs: this.#roundTripsMs,
+      report: this.#report,
+      last: reports[0],
+    }
+  }
+
+  #onConnect(): void {
+    const { end } = this.#socket
+    if (end.peerType === 'ROUTER') this.#ask()
+    else this.#finish({ ...end, kind: 'wrongSocket' })
+  }
+
+  #ask(): void {
+    const { heartbeats, wantsPeers = false } = this.#options
+    const isLast = this.#roundTripsMs.length === heartbeats - 1
+    this.#askedAt = performance.now()
+    this.#socket.send(encodeFrame({ ...this.#heartbeat, wantsPeers: wantsPeers && isLast }))
+  }
+
+  #onMessages(messages: readonly IncomingMessage[]): void {
+    try {
+      for (const frames of messages) this.#onEcho(echoOf(frames))
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      this.#finish({ kind: 'notScheduler', reason: error.message })
+    }
+  }
+
+  #onEcho(echo: ClientHeartbeatEcho): void {
+    const now = performance.now()
+    const roundTripMs = now - this.#askedAt
+    const [report] = echo.reports
+    this.#echo = echo
+    this.#roundTripsMs.push(roundTripMs)
+    if (report !== undefined && roundTripMs < (this.#report?.roundTripMs ?? Infinity)) {
+      this.#report = { report, at: (now + this.#askedAt) / 2, roundTripMs }
+    }
+    if (this.#roundTripsMs.length < this.#options.heartbeats) return this.#ask()
+    this.#socket.send(encodeFrame({ kind: 'clientDisconnect', disconnectType: 'disconnect' }))
+    this.#finish(this.#finding)
+  }
+
+  #finish(finding: SchedulerAnswer | NoScheduler): void {
+    clearTimeout(this.#timer)
+    this.#resolve?.(finding)
+    this.#resolve = undefined
+    void this.#socket.close()
+  }
 }
 
-const SPANS = [
-  [86_400_000, 'day'],
-  [3_600_000, 'hour'],
-  [60_000, 'minute'],
-  [1_000, 'second'],
-] as const
-
-/** In the largest unit of which there are two: more precise nobody needs it. */
-function spanText(ms: number): string {
-  const [unitMs, unit] = SPANS.find(([each]) => ms >= 2 * each) ?? [1, undefined]
-  if (unit === undefined || ms < 10_000) return `${ms} ms`
-  return counted(Math.round(ms / unitMs), unit)
+/** Throws `ProtocolError` for any other message. */
+function echoOf(frames: IncomingMessage): ClientHeartbeatEcho {
+  if (!(frames instanceof Uint8Array)) throw new ProtocolError('a message of several frames')
+  const message = decode(frames)
+  if (message.kind === 'clientHeartbeatEcho') return message
+  throw new ProtocolError(`a ${message.kind} message instead of an echo`)
 }
 
-// One look at what a scheduler tells its monitors: how many workers there are and what they are
-// doing. Everything else that looks at a scheduler asks the scheduler itself.
+function newHeartbeat(): ClientHeartbeat {
+  return {
+    kind: 'clientHeartbeat',
+    resource: new ProcessSampler().sample().resource,
+    latencyUS: 0,
+    features: OUR_FEATURES,
+    runtime: `node/${process.versions.node}`,
+    worker: identity(''),
+    wantsReport: true,
+    wantsPeers: false,
+    info: [],
+  }
+}
+
+// One look at what a scheduler publishes for monitors.
 
 /** What monitors see, in numbers. */
 export interface MonitorView {
@@ -86,7 +192,7 @@ export interface MonitorView {
   readonly workers: number
   /** Of these, those that have a process that can take a task. */
   readonly readyWorkers: number
-  /** Of these, those that have no task at all. */
+  /** Of these, those that have no task. */
   readonly idleWorkers: number
   /** Tasks that wait for a worker, and tasks that workers have. */
   readonly waitingTasks: number
@@ -95,8 +201,7 @@ export interface MonitorView {
 }
 
 /**
- * The next state that is published at `address`, which comes once a second; undefined if none came
- * within `limitMs`.
+ * The next state published at `address`, one a second; undefined if none arrived within `limitMs`.
  */
 export function readMonitor(address: string, limitMs: number): Promise<MonitorView | undefined> {
   return new Promise((resolve) => {
@@ -118,7 +223,7 @@ export function readMonitor(address: string, limitMs: number): Promise<MonitorVi
   })
 }
 
-/** Other things are published, too, and other programs may be there. */
+/** Undefined for any other message: more is published, and another program may be there. */
 function stateOf(frames: IncomingMessage): StateScheduler | undefined {
   try {
     const message = frames instanceof Uint8Array ? decode(frames) : undefined
@@ -129,8 +234,8 @@ function stateOf(frames: IncomingMessage): StateScheduler | undefined {
   }
 }
 
-/** What it says, in numbers. */
-export function viewOf(state: StateScheduler): MonitorView {
+/** A state in numbers. */
+function viewOf(state: StateScheduler): MonitorView {
   const { workers } = state.workerManager
   const ready = workers.filter(({ itl }) => itl.startsWith('1'))
   const { unassigned, running } = state.taskManager
@@ -142,117 +247,4 @@ export function viewOf(state: StateScheduler): MonitorView {
     runningTasks: running,
     objects: state.objectManager.numberOfObjects,
   }
-}
-
-/** How to look. */
-export interface ProbeOptions {
-  /** Then it is over, with what is known until then. */
-  readonly limitMs: number
-  /** So many heartbeats a scheduler has to answer; 0 = only the handshake is looked at. */
-  readonly heartbeats: number
-  /** Whether the last answer shall tell of workers and clients. */
-  readonly wantsPeers?: boolean
-}
-
-/** One look at an address. Keeps the process alive until it is over. */
-export class ConnectProbe {
-  /** What was found; never rejects. */
-  readonly finished: Promise<ConnectFinding>
-  readonly #inquiry: ConnectInquiry
-  readonly #socket: Socket
-  readonly #timer: NodeJS.Timeout
-  readonly #begun = performance.now()
-  #resolve: (finding: ConnectFinding) => void = () => {}
-
-  constructor(address: Address, { limitMs, heartbeats, wantsPeers = false }: ProbeOptions) {
-    this.finished = new Promise((resolve) => {
-      this.#resolve = resolve
-    })
-    this.#inquiry = new ConnectInquiry({
-      address,
-      identity: newClientIdentity(),
-      heartbeats,
-      heartbeat: newHeartbeat(),
-      wantsPeers,
-    })
-    this.#timer = setTimeout(() => this.#tell({ type: 'expired' }), limitMs)
-    this.#socket = openStream(address)
-    this.#listen(address)
-  }
-
-  /** What is known so far, or was found. */
-  get finding(): ConnectFinding {
-    return this.#inquiry.finding
-  }
-
-  /** How long it has looked. */
-  get elapsedMs(): number {
-    return performance.now() - this.#begun
-  }
-
-  /** Ends it with what is known. */
-  stop(): void {
-    this.#tell({ type: 'expired' })
-  }
-
-  #listen(address: Address): void {
-    const socket = this.#socket
-    socket.on('connectionAttempt', (ip: string, port: number) => {
-      this.#tell({ type: 'attempted', remote: remoteText(ip, port) })
-    })
-    socket.on('connect', () => {
-      const { remoteAddress: ip, remotePort: port } = socket
-      const isTcp = ip !== undefined && port !== undefined
-      const path = address.kind === 'ipc' ? address.path : 'the peer'
-      this.#tell({ type: 'connected', remote: isTcp ? remoteText(ip, port) : path })
-    })
-    socket.on('data', (bytes: Buffer) => this.#tell({ type: 'received', bytes }))
-    socket.on('error', (error) => {
-      this.#tell({ type: 'failed', code: firstCode(error), reason: describeError(error) })
-    })
-    socket.on('end', () => this.#tell({ type: 'ended' }))
-    socket.on('close', () => this.#tell({ type: 'ended' }))
-  }
-
-  #tell(event: InquiryEvent): void {
-    this.#inquiry.handle(event, performance.now(), (action) => this.#perform(action))
-  }
-
-  #perform(action: InquiryAction): void {
-    if (action.type === 'write') {
-      this.#socket.write(action.bytes)
-      return
-    }
-    clearTimeout(this.#timer)
-    // What was written is sent before the end; who does not read does not hold us.
-    if (this.#socket.connecting) this.#socket.destroy()
-    else this.#socket.destroySoon()
-    this.#socket.unref()
-    this.#resolve(action.finding)
-  }
-}
-
-function newHeartbeat(): ClientHeartbeat {
-  return {
-    kind: 'clientHeartbeat',
-    resource: new ProcessSampler().sample().resource,
-    latencyUS: 0,
-    features: OUR_FEATURES,
-    runtime: `node/${process.versions.node}`,
-    worker: identity(''),
-    wantsReport: true,
-    wantsPeers: false,
-    info: [],
-  }
-}
-
-/** Of several attempts the first that is no refusal tells more. */
-function firstCode(error: Error): string {
-  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error]
-  const codes = errors.map((each) => codeOf(each) ?? '')
-  return codes.find((code) => code !== 'ECONNREFUSED') ?? codes[0] ?? ''
-}
-
-function remoteText(ip: string, port: number): string {
-  return `${ip} port ${port}`
 }

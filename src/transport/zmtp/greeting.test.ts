@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ProtocolError } from '../../base/errors.js'
-import { encodeGreeting, GREETING_BYTES, GreetingReader } from './session.js'
+import { encodeGreeting, GREETING_BYTES, GreetingReader, HandshakeError } from './session.js'
 
 /** Our greeting with some bytes replaced. */
 function greetingWith(changes: Readonly<Record<number, number>>): Buffer {
@@ -84,3 +84,42 @@ for (const [name, bytes, why] of refused) {
     }, why)
   })
 }
+
+/** The error with which the reader refuses some bytes. */
+function faultOf(bytes: Buffer): HandshakeError {
+  try {
+    new GreetingReader().feed(bytes, 0)
+  } catch (error) {
+    if (error instanceof HandshakeError) return error
+  }
+  return assert.fail('it was accepted')
+}
+
+const STRANGERS: readonly (readonly [string | Buffer, string])[] = [
+  ['HTTP/1.1 400 Bad Request\r\nConnection: close', '"HTTP/1.1 400 Bad Request"'],
+  ['SSH-2.0-OpenSSH_9.2\r\n', '"SSH-2.0-OpenSSH_9.2"'],
+  [Buffer.from('15030100020228', 'hex'), 'the bytes 15 03 01 00 02 02 28 (TLS)'],
+  [Buffer.from('4a0000000a382e30', 'hex'), 'the bytes 4a 00 00 00 0a 38 2e 30'],
+  ['hi', '"hi"'],
+  ['\n', 'the bytes 0a'],
+  ['HTTP/1.1 '.padEnd(9_000, 'x'), `"${'HTTP/1.1 '.padEnd(40, 'x')}…"`],
+  [Buffer.alloc(9_000, 7), `the bytes ${'07 '.repeat(16)}…`],
+]
+
+for (const [bytes, excerpt] of STRANGERS) {
+  test(`what is not ZMTP is quoted: ${excerpt}`, () => {
+    const fault = faultOf(Buffer.from(bytes))
+    assert.deepEqual([fault.kind, fault.excerpt], ['notZmtp', excerpt])
+  })
+}
+
+test('an excerpt has no control characters', () => {
+  for (let first = 0; first < 255; first++) {
+    assert.match(faultOf(Buffer.from([first, 27, 91, 50, 74])).excerpt, /^[\x20-\x7e…]*$/)
+  }
+})
+
+test('a version and a mechanism that do not fit are faults of their own', () => {
+  assert.equal(faultOf(greetingWith({ 10: 1 })).kind, 'incompatible')
+  assert.equal(faultOf(plain()).kind, 'incompatible')
+})

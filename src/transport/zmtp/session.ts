@@ -4,6 +4,7 @@
 import { ProtocolError } from '../../base/errors.js'
 import { identity, type Identity } from '../../base/ids.js'
 import type { IncomingMessage } from '../options.js'
+import type { EndKind } from '../end.js'
 import { type Command, encodeReady, parseCommand } from './commands.js'
 import { type FrameLimits, FrameParser } from './frame.js'
 
@@ -33,18 +34,52 @@ export function encodeGreeting(): Buffer {
   return greeting
 }
 
+/** The two sides cannot talk to each other. Trying again is useless. */
+export class HandshakeError extends ProtocolError {
+  readonly kind: EndKind
+  /** What the peer sent if that is not ZMTP, for people; else ''. */
+  readonly excerpt: string
+
+  constructor(kind: EndKind, message: string, excerpt = '') {
+    super(message)
+    this.kind = kind
+    this.excerpt = excerpt
+  }
+}
+
 /** Whether the bytes begin another known protocol: the client has used the wrong port. */
 export function isKnownProtocol(bytes: Uint8Array): boolean {
   return protocolOf(bytes) !== undefined
 }
 
-/** Protocols whose clients speak first. */
+/** The protocols most often found at a wrong port, by what a client or a server sends first. */
 function protocolOf(bytes: Uint8Array): string | undefined {
   const [first, second] = bytes
-  if (first === 0x16 && second === 3) return 'TLS'
+  if ((first === 0x15 || first === 0x16) && second === 3) return 'TLS'
   const text = Buffer.from(bytes.subarray(0, GREETING_BYTES)).toString('latin1')
-  if (/^(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|PRI) /.test(text)) return 'HTTP'
+  if (/^(?:(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|PRI) |HTTP\/)/.test(text))
+    return 'HTTP'
   return text.startsWith('SSH-') ? 'SSH' : undefined
+}
+
+const MAX_EXCERPT_CHARACTERS = 40
+const MAX_EXCERPT_BYTES = 16
+
+/** The first line of some text in quotes, or the first bytes of anything else as hex digits. */
+function excerptOf(bytes: Buffer): string {
+  const text = bytes.toString('latin1')
+  const line = /^[\x20-\x7e]+/.exec(text)?.[0] ?? ''
+  if (line.length >= Math.min(4, text.length)) {
+    const isCut = line.length > MAX_EXCERPT_CHARACTERS
+    return JSON.stringify(isCut ? `${line.slice(0, MAX_EXCERPT_CHARACTERS)}…` : line)
+  }
+  const hex = bytes
+    .subarray(0, MAX_EXCERPT_BYTES)
+    .toString('hex')
+    .replaceAll(/..(?!$)/g, '$& ')
+  const more = bytes.length > MAX_EXCERPT_BYTES ? ' …' : ''
+  const name = protocolOf(bytes)
+  return `the bytes ${hex}${more}${name === undefined ? '' : ` (${name})`}`
 }
 
 /** Reads a peer's greeting, in pieces of any size, and refuses it at the first wrong byte. */
@@ -79,17 +114,18 @@ export class GreetingReader {
   #check(): void {
     const bytes = this.#bytes
     const length = this.#length
-    if (length > 0 && bytes[0] !== 0xff) {
-      const name = protocolOf(bytes.subarray(0, length))
+    const isSigned = length <= SIGNATURE_END || bytes[SIGNATURE_END] === 0x7f
+    if ((length > 0 && bytes[0] !== 0xff) || !isSigned) {
+      const sent = bytes.subarray(0, length)
+      const name = protocolOf(sent)
       const guess = name === undefined ? '' : `; it speaks ${name}`
-      throw new ProtocolError(`not a ZeroMQ peer: wrong signature${guess}`)
-    }
-    if (length > SIGNATURE_END && bytes[SIGNATURE_END] !== 0x7f) {
-      throw new ProtocolError('not a ZeroMQ peer: wrong signature')
+      const text = `not a ZeroMQ peer: wrong signature${guess}`
+      throw new HandshakeError('notZmtp', text, excerptOf(sent))
     }
     const major = bytes[MAJOR] as number
     if (length > MAJOR && major < 3) {
-      throw new ProtocolError(`the peer speaks ZMTP ${major}; 3.0 or later is required`)
+      const text = `the peer speaks ZMTP ${major}; 3.0 or later is required`
+      throw new HandshakeError('incompatible', text)
     }
     if (length >= MECHANISM + MECHANISM_BYTES) this.#checkMechanism()
   }
@@ -98,9 +134,8 @@ export class GreetingReader {
     const field = this.#bytes.toString('latin1', MECHANISM, MECHANISM + MECHANISM_BYTES)
     const name = field.replace(/\0+$/, '')
     if (name === 'NULL') return
-    throw new ProtocolError(
-      `the peer asks for mechanism ${JSON.stringify(name)}; only NULL is supported`,
-    )
+    const text = `the peer asks for mechanism ${JSON.stringify(name)}; only NULL is supported`
+    throw new HandshakeError('incompatible', text)
   }
 }
 
@@ -152,6 +187,7 @@ export class ZmtpSession {
   readonly #greeting = new GreetingReader()
   readonly #parser: FrameParser
   #peer: RemotePeer | undefined
+  #peerType = ''
   #refusal: string | undefined
   #commands: Command[] | undefined
 
@@ -163,6 +199,11 @@ export class ZmtpSession {
   /** The peer; undefined until the handshake is done. */
   get peer(): RemotePeer | undefined {
     return this.#peer
+  }
+
+  /** The socket type that the peer has announced, even one that does not fit; or ''. */
+  get peerType(): string {
+    return this.#peerType
   }
 
   /** Whether the peer has shown that it speaks ZMTP 3, so that it understands an ERROR command. */
@@ -217,8 +258,10 @@ export class ZmtpSession {
   #onReady(properties: ReadonlyMap<string, string>): void {
     const type = properties.get('socket-type')
     if (type === undefined) throw new ProtocolError('the peer did not send its socket type')
+    this.#peerType = type
     if (!isCompatible(this.#local.type, type)) {
-      throw new ProtocolError(`a ${this.#local.type} cannot talk to a ${JSON.stringify(type)}`)
+      const text = `a ${this.#local.type} cannot talk to a ${JSON.stringify(type)}`
+      throw new HandshakeError('wrongSocket', text)
     }
     const own = properties.get('identity') ?? ''
     if (own.length > MAX_IDENTITY_BYTES) {

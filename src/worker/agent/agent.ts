@@ -9,6 +9,7 @@ import { Recurrence } from '../../base/recurrence.js'
 import { HostUnits } from '../../core/worker/queue/units.js'
 import { peerInfo } from '../../runtime/peer-info.js'
 import { ProcessSampler } from '../../runtime/process-statistics.js'
+import { type ConnectionEnd, isPublisher } from '../../transport/end.js'
 import { type AgentOptions, checkAgentOptions, type CheckedAgentOptions } from './options.js'
 import { SparePool } from './spare-pool.js'
 import { type AgentEnd, AgentWorker } from './worker.js'
@@ -18,8 +19,6 @@ import { type AgentEnd, AgentWorker } from './worker.js'
 /** Each reason is logged immediately, then at this interval while it lasts. */
 const INTERVAL_MS = 60_000
 
-/** The error if a publisher answers. */
-const MONITORS = /cannot talk to a "X?PUB"/
 const MONITORS_HINT =
   'this is the address for monitors; workers need the one for clients and workers'
 
@@ -34,7 +33,7 @@ export class ConnectReport {
   }
 
   /** Warns if the reason is new, or was not logged for a while. */
-  onFailed(logger: Logger, reason: string): void {
+  onFailed(logger: Logger, { reason, peerType }: ConnectionEnd): void {
     this.#lastReason = reason
     let recurrence = this.#recurrences.get(reason)
     if (recurrence === undefined) {
@@ -42,7 +41,7 @@ export class ConnectReport {
       this.#recurrences.set(reason, recurrence)
     }
     const attempts = recurrence.note(performance.now())
-    const hint = MONITORS.test(reason) ? { hint: MONITORS_HINT } : {}
+    const hint = isPublisher(peerType) ? { hint: MONITORS_HINT } : {}
     const fields = {
       address: this.#address,
       reason,

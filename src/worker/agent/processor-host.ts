@@ -5,11 +5,13 @@ import type { ChildProcess } from 'node:child_process'
 import type { Duplex, Readable } from 'node:stream'
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { LogFields, Logger } from '../../base/logger.js'
-import type { LastRun, RunStatus } from '../../core/worker/events.js'
+import type { LastRun, RunStatus, StopReason } from '../../core/worker/events.js'
+import type { TaskId } from '../../base/ids.js'
 import type { Units } from '../../core/worker/queue/units.js'
 import type { OutgoingFrame } from '../../transport/options.js'
 import {
   decode,
+  type Message,
   type OutputStream,
   type TaskOutput,
   type TaskResult,
@@ -17,28 +19,14 @@ import {
 } from '../../wire/message.js'
 import { AgentLink } from '../link/agent-link.js'
 import {
-  decodeExitNote,
-  decodeLog,
-  encodeCollect,
-  encodeHost,
-  encodeStop,
-  encodeUnits,
+  decodeProcessorFrame,
   type HostFacts,
-  type StopOrder,
-} from '../link/control.js'
-import {
   INBOX_FD,
-  KIND_COLLECT,
-  KIND_EXIT_NOTE,
-  KIND_HOST,
-  KIND_LOG,
-  KIND_MESSAGE,
-  KIND_STOP,
-  KIND_UNITS,
   LIFELINE_FD,
   OUTBOX_FD,
+  type ProcessorFrame,
 } from '../link/frames.js'
-import { Lifeline } from '../link/lifeline.js'
+import { Lifeline, type LifelineEvent } from '../link/lifeline.js'
 import { OutputBatch, OutputLog } from './output.js'
 import { ByteTail, type ProcessorOptions, spawnProcessor } from './spawn.js'
 
@@ -134,7 +122,7 @@ export interface ProcessorHost {
    */
   send(frame: OutgoingFrame, units?: Units): void
   /** Orders it to skip or stop a task. */
-  stop(order: StopOrder): void
+  stop(id: TaskId, reason: StopReason): void
   /** Asks for the status of a task: `onStatus` follows, even while user code runs. */
   askStatus(dispatchNumber: number): void
   /**
@@ -227,7 +215,7 @@ class RunningProcessor implements ProcessorHost {
     this.#pulseIntervalMs = options.pulseIntervalMs ?? PULSE_INTERVAL_MS
     this.#logger = logger
     const pipes = child.stdio as unknown as readonly Duplex[]
-    this.#lifeline = this.#holdLifeline(pipes[LIFELINE_FD] as Duplex)
+    this.#lifeline = new Lifeline(pipes[LIFELINE_FD] as Duplex, (event) => this.#onLifeline(event))
     const outbox = pipes[OUTBOX_FD] as Duplex
     this.#link = this.#openLink(pipes[INBOX_FD] as Duplex, outbox)
     for (const fd of [INBOX_FD, LIFELINE_FD, OUTBOX_FD]) {
@@ -251,7 +239,7 @@ class RunningProcessor implements ProcessorHost {
 
   serve({ facts, logger, handler }: ProcessorService): void {
     this.#logger = logger
-    this.#link.send(KIND_HOST, encodeHost(facts))
+    this.#link.control({ type: 'host', facts })
     setImmediate(() => {
       this.#handler = handler
       if (this.#isReady) handler.onReady(this.#child.pid ?? 0)
@@ -260,12 +248,12 @@ class RunningProcessor implements ProcessorHost {
   }
 
   send(frame: OutgoingFrame, units?: Units): void {
-    if (units !== undefined) this.#link.send(KIND_UNITS, encodeUnits(units))
-    this.#link.send(KIND_MESSAGE, frame)
+    if (units !== undefined) this.#link.control({ type: 'units', units })
+    this.#link.send(frame)
   }
 
-  stop(order: StopOrder): void {
-    this.#link.send(KIND_STOP, encodeStop(order))
+  stop(id: TaskId, reason: StopReason): void {
+    this.#link.control({ type: 'stop', id, reason })
   }
 
   askStatus(dispatchNumber: number): void {
@@ -281,7 +269,7 @@ class RunningProcessor implements ProcessorHost {
   }
 
   collectGarbage(aboveBytes: number): void {
-    this.#link.send(KIND_COLLECT, encodeCollect(aboveBytes))
+    this.#link.control({ type: 'collect', aboveBytes })
   }
 
   kill(): void {
@@ -301,7 +289,8 @@ class RunningProcessor implements ProcessorHost {
   #openLink(inbox: Duplex, outbox: Duplex): AgentLink {
     const hasPrinted = (): boolean => this.#hasPrinted
     return new AgentLink(inbox, outbox, {
-      onFrame: (kind, bytes) => this.#onFrame(kind, bytes),
+      onMessage: (bytes) => this.#onMessage(decode(bytes)),
+      onControl: (bytes) => this.#onControl(decodeProcessorFrame(bytes)),
       onPause: () => this.#outputs.flush(),
       // Output that was printed before a result is reported before it.
       get mustWait() {
@@ -311,20 +300,17 @@ class RunningProcessor implements ProcessorHost {
     })
   }
 
-  #onFrame(kind: number, bytes: Buffer): void {
-    const message = kind === KIND_MESSAGE ? decode(bytes) : undefined
-    if (message?.kind === 'taskOutput') return this.#onOutput(message)
+  #onControl(frame: ProcessorFrame): void {
     this.#outputs.flush()
-    if (kind === KIND_EXIT_NOTE) {
-      this.#lastRun = decodeExitNote(bytes)
-      return
-    }
-    if (kind === KIND_LOG) {
-      const { level, text, fields } = decodeLog(bytes)
-      this.#logger[level](text, { processorId: this.#child.pid, ...fields })
-      return
-    }
-    if (message === undefined) return
+    if (frame.type === 'exitNote') this.#lastRun = frame.note
+    if (frame.type !== 'log') return
+    const { level, text, fields } = frame.line
+    this.#logger[level](text, { processorId: this.#child.pid, ...fields })
+  }
+
+  #onMessage(message: Message): void {
+    if (message.kind === 'taskOutput') return this.#onOutput(message)
+    this.#outputs.flush()
     if (message.kind === 'taskResult') {
       // Earlier output on stderr does not belong to the death of a later task.
       this.#stderr.clear()
@@ -360,21 +346,16 @@ class RunningProcessor implements ProcessorHost {
     }, PIPE_TIMEOUT_MS)
   }
 
-  #holdLifeline(stream: Duplex): Lifeline {
-    const handlerOfLiving = (): ProcessorHostHandler | undefined => {
-      return this.#isGone ? undefined : this.#handler
-    }
-    return new Lifeline(stream, {
-      onStatus: (status) => handlerOfLiving()?.onStatus(status),
-      onRetracted: (asked, retracted) => handlerOfLiving()?.onRetracted(asked, retracted),
-      onFrozen: (silentMs) => this.#onFrozen(silentMs),
-      onGarbage: (error) => this.#onGarbage(error),
-    })
+  #onLifeline(event: LifelineEvent): void {
+    if (event.type === 'garbage') return this.#onGarbage(event.error)
+    if (this.#isGone) return
+    if (event.type === 'frozen') this.#onFrozen(event.silentMs)
+    else if (event.type === 'status') this.#handler?.onStatus(event.status)
+    else this.#handler?.onRetracted(event.asked, event.retracted)
   }
 
   /** A frozen process cannot handle any other signal. */
   #onFrozen(silentMs: number): void {
-    if (this.#isGone) return
     const processorId = this.#child.pid
     this.#logger.error('the processor is frozen and will be killed', { processorId, silentMs })
     this.#signal('SIGKILL')

@@ -10,12 +10,13 @@ import type { HostUnits } from '../../core/worker/queue/units.js'
 import { WorkerMachine } from '../../core/worker/worker-machine.js'
 import { Driver } from '../../runtime/driver.js'
 import { OutputGate } from '../../runtime/log/output-gate.js'
+import { MessageReader } from '../../runtime/message-reader.js'
 import { ChildSampler, type ProcessSampler } from '../../runtime/process-statistics.js'
 import { serializeError } from '../../serializer/error-codec.js'
 import { DealerSocket } from '../../transport/dealer.js'
+import type { ConnectionEnd } from '../../transport/end.js'
 import type { IncomingMessage, OutgoingFrame } from '../../transport/options.js'
 import {
-  decode,
   encodeFrame,
   type Message,
   type OutputStream,
@@ -78,6 +79,7 @@ export class AgentWorker {
   readonly #machine: WorkerMachine
   readonly #driver: Driver<WorkerEvent, WorkerAction>
   readonly #socket: DealerSocket
+  readonly #reader = new MessageReader((text, fields) => this.#logger.warn(text, fields))
   #processor: ProcessorHost | undefined
   #childSampler: { readonly pid: number; readonly sampler: ChildSampler } | undefined
   readonly #outputGate = new OutputGate({
@@ -145,7 +147,7 @@ export class AgentWorker {
       },
       onDisconnect: (reason: string) => this.#onDisconnect(reason),
       onDrain: () => this.#onDrain(),
-      onConnectFailed: (reason: string) => report.onFailed(this.#logger, reason),
+      onConnectFailed: (end: ConnectionEnd) => report.onFailed(this.#logger, end),
       onProgress: () => this.#driver.handle({ type: 'schedulerProgressed' }),
     }
     return new DealerSocket(this.#settings.address, identity, handler, {
@@ -156,21 +158,8 @@ export class AgentWorker {
 
   #onMessages(messages: readonly IncomingMessage[]): void {
     for (const frame of messages) {
-      const message = this.#decode(frame)
+      const message = this.#reader.read(frame)
       if (message !== undefined) this.#driver.handle({ type: 'messageReceived', message })
-    }
-  }
-
-  #decode(frame: IncomingMessage): Message | undefined {
-    if (!(frame instanceof Uint8Array)) {
-      this.#logger.warn('ignored a message of several frames', { frames: frame.length })
-      return undefined
-    }
-    try {
-      return decode(frame)
-    } catch (error) {
-      this.#logger.warn('ignored a frame that is not a message', { error: String(error) })
-      return undefined
     }
   }
 
@@ -204,7 +193,7 @@ export class AgentWorker {
       case 'startProcessor':
         return this.#startProcessor(action.processor)
       case 'stopTask':
-        return this.#processor?.stop({ id: action.taskId, reason: action.reason })
+        return this.#processor?.stop(action.taskId, action.reason)
       case 'askStatus':
         return this.#processor?.askStatus(action.dispatchNumber)
       case 'retractTasks':
@@ -299,6 +288,7 @@ export class AgentWorker {
     if (this.#isFinished) return
     this.#isFinished = true
     this.#driver.stop()
+    this.#reader.close()
     this.#settleReady?.reject(new DisconnectedError(`the worker has stopped: ${reason}`))
     void Promise.all([this.#socket.close(), this.#processor?.end()]).then(() => {
       this.#machine.giveUnitsBack()

@@ -2,16 +2,15 @@
 // turn of the event loop; incoming frames are handled as they arrive.
 
 import type { Duplex, Readable } from 'node:stream'
-import { NO_BYTES } from '../../base/bytes.js'
 import type { OutgoingFrame } from '../../transport/options.js'
-import { FrameBatch, FrameParser, KIND_END } from './frames.js'
+import type { AgentFrame } from './frames.js'
+import { FrameBatch, FrameParser, type FrameReceiver } from './pipe.js'
 
 /** Queued bytes that trigger an immediate write. */
 const FLUSH_BYTES = 64 * 1024
 
 /** Handles the events of an agent link. */
-export interface AgentLinkHandler {
-  onFrame(kind: number, bytes: Buffer): void
+export interface AgentLinkHandler extends FrameReceiver {
   /** All frames that arrived together were handled. */
   onPause(): void
   /** Whether incoming chunks must wait until the other pipes were read in this turn. */
@@ -36,7 +35,7 @@ export class AgentLink {
     this.#output = output
     this.#input = input
     this.#handler = handler
-    this.#parser = new FrameParser((kind, bytes) => handler.onFrame(kind, bytes))
+    this.#parser = new FrameParser(handler)
     // A pipe breaks when the process exits, which is reported separately.
     output.on('error', () => {})
     input.on('error', () => {})
@@ -48,17 +47,24 @@ export class AgentLink {
     })
   }
 
-  /** Sends a frame. Small pieces are copied; large ones must not be changed any more. */
-  send(kind: number, frame: OutgoingFrame): void {
+  /** Sends a message. Small pieces are copied; large ones must not be changed any more. */
+  send(message: OutgoingFrame): void {
     if (this.#isClosed) return
-    this.#batch.add(kind, frame)
+    this.#batch.addMessage(message)
     if (this.#batch.bytes >= FLUSH_BYTES) this.#flush()
     else this.#planFlush()
   }
 
+  /** Sends a control frame, in order with the messages. */
+  control(frame: AgentFrame): void {
+    if (this.#isClosed) return
+    this.#batch.addControl(frame)
+    this.#planFlush()
+  }
+
   /** Sends queued frames and the order to exit. */
   end(): void {
-    if (!this.#isClosed) this.#batch.add(KIND_END, NO_BYTES)
+    if (!this.#isClosed) this.#batch.addControl({ type: 'end' })
     this.#flush()
     this.#output.end()
   }

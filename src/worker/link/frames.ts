@@ -1,16 +1,22 @@
-// The frames between an agent and its processor: a length (4 bytes, little-endian), a kind (1 byte)
-// and that many bytes. There is one pipe for each direction.
+// What an agent and a processor say to each other. A frame is an encoded message of the protocol (a
+// task, an object, a result), which passes as it is, or one of the control frames below, which are
+// JSON, because there are few. How frames lie in a pipe is in pipe.ts.
 //
-//   agent ── fd 3 ──► processor     its worker; messages: tasks, objects, deletes; orders to stop a
-//                                   task, to collect garbage, to exit
-//   agent ◄── fd 5 ── processor     messages: ProcessorInitialized, results, updates; log lines;
-//                                   the exit note
-//   agent ◄─ fd 4 ──► guardian      questions and their answers, in order (lifeline.ts); it closes
-//                                   when the agent dies (guardian.ts)
+//   agent ──── fd 3 ────► main thread    messages: tasks, objects, deletes
+//                                        host, units, stop, collect, end
+//   agent ◄─── fd 5 ───── main thread    messages: ProcessorInitialized, results, updates, output
+//                                        log, exitNote
+//   agent ──── fd 4 ────► guardian       askStatus, retract, pulse
+//   agent ◄─── fd 4 ───── guardian       status, retracted, pulse: one answer each, in order
+//
+// The guardian (guardian.ts) answers while user code keeps the main thread busy. Its pipe, the
+// lifeline, closes when the agent dies.
 
-import { asBuffer } from '../../base/bytes.js'
 import { ProtocolError } from '../../base/errors.js'
-import type { OutgoingFrame } from '../../transport/options.js'
+import { identity, type Identity, idToHex, taskId, type TaskId } from '../../base/ids.js'
+import type { LogFields, LogLevel } from '../../base/logger.js'
+import type { LastRun, RunStatus, StopReason } from '../../core/worker/events.js'
+import type { Units } from '../../core/worker/queue/units.js'
 
 /** The processor reads frames of the agent from here. */
 export const INBOX_FD = 3
@@ -21,207 +27,259 @@ export const LIFELINE_FD = 4
 /** The processor writes here. Separate from the inbox, so that it can block (see outbox.ts). */
 export const OUTBOX_FD = 5
 
-/** A frame that is an encoded message. */
-export const KIND_MESSAGE = 0
+/** What a processor needs to know about its worker. */
+export interface HostFacts {
+  /** The address of the worker's scheduler. */
+  readonly address: string
+  readonly worker: Identity
+  /** Longer results become objects, in bytes. */
+  readonly inlineLimitBytes: number
+  /** The worker's time limit for each task, in milliseconds; 0 = none. */
+  readonly taskTimeoutMs: number
+}
 
-/** The last frame of a processor: what it ran when it exited (control.ts). */
-export const KIND_EXIT_NOTE = 1
+/** One line for the log of the worker. In lines of a task, the field `task` is its id. */
+export interface LogLine {
+  readonly level: LogLevel
+  readonly text: string
+  readonly fields: LogFields
+}
 
-/** The first frame that a processor receives: its worker (control.ts). */
-export const KIND_HOST = 2
+/** What a processor can report about itself. */
+export type ExitNote = Exclude<LastRun, 'unknown'>
 
-/** An order to stop a task (control.ts). */
-export const KIND_STOP = 3
+/** A control frame from the agent. Tasks of `askStatus` and `retract` are dispatch numbers. */
+export type AgentFrame =
+  /** The first frame: its worker. A processor that was started in advance waits for it. */
+  | { readonly type: 'host'; readonly facts: HostFacts }
+  /** The units of the next task. */
+  | { readonly type: 'units'; readonly units: Units }
+  /** Stop a task, or skip it. */
+  | { readonly type: 'stop'; readonly id: TaskId; readonly reason: StopReason }
+  /** Collect garbage if idle and if the process holds more memory than this. */
+  | { readonly type: 'collect'; readonly aboveBytes: number }
+  /** Exit. A pipe that closes without it means that the agent has died. */
+  | { readonly type: 'end' }
+  | { readonly type: 'askStatus'; readonly task: number }
+  /** Take back those of these tasks that have not started. */
+  | { readonly type: 'retract'; readonly tasks: readonly number[] }
+  /** Answer, to show that the process is not frozen. */
+  | { readonly type: 'pulse' }
 
-/** A task has written a log line (control.ts). */
-export const KIND_LOG = 4
+/** A control frame from the processor. */
+export type ProcessorFrame =
+  | { readonly type: 'log'; readonly line: LogLine }
+  /** The last frame: what it ran when it exited, so that its death can be attributed to a task. */
+  | { readonly type: 'exitNote'; readonly note: ExitNote }
+  | { readonly type: 'status'; readonly status: RunStatus }
+  /** These tasks were taken back. */
+  | { readonly type: 'retracted'; readonly tasks: readonly number[] }
+  | { readonly type: 'pulse' }
 
-/** On the lifeline: the status of a task. */
-export const KIND_STATUS = 5
+/** A longer control frame is refused. */
+export const MAX_CONTROL_BYTES: number = 16 * 1024 ** 2
 
-/** On the lifeline: tasks are taken back. */
-export const KIND_RETRACT = 6
+/** Most tasks have the same units as others, which are therefore encoded and decoded once. */
+const encodedUnits = new WeakMap<Units, Buffer>()
+const decodedUnits = new Map<string, AgentFrame>()
+const MAX_DECODED_UNITS = 1000
 
-/** On the lifeline: checks that the guardian responds. */
-export const KIND_PULSE = 7
+/** Encodes a control frame. */
+export function encodeControl(frame: AgentFrame | ProcessorFrame): Buffer {
+  if (frame.type !== 'units') return Buffer.from(JSON.stringify(frame))
+  const known = encodedUnits.get(frame.units)
+  if (known !== undefined) return known
+  // As a list, because a name may be `__proto__`.
+  const units = Object.entries(frame.units)
+  const bytes = Buffer.from(JSON.stringify({ type: 'units', units }))
+  encodedUnits.set(frame.units, bytes)
+  return bytes
+}
 
-/** An order to exit. A pipe that closes without it means that the agent has died. */
-export const KIND_END = 8
+/** Decodes a control frame of an agent. Throws `ProtocolError`. */
+export function decodeAgentFrame(bytes: Buffer): AgentFrame {
+  const text = bytes.toString()
+  const known = decodedUnits.get(text)
+  if (known !== undefined) return known
+  const frame = decode(text, AGENT_FRAMES)
+  if (frame.type !== 'units') return frame
+  if (decodedUnits.size >= MAX_DECODED_UNITS) decodedUnits.clear()
+  decodedUnits.set(text, frame)
+  return frame
+}
 
-/** An order to an idle processor to collect garbage (control.ts). */
-export const KIND_COLLECT = 9
+/** Decodes a control frame of a processor. Throws `ProtocolError`. */
+export function decodeProcessorFrame(bytes: Buffer): ProcessorFrame {
+  return decode(bytes.toString(), PROCESSOR_FRAMES)
+}
 
-/** The units of the next task (control.ts). */
-export const KIND_UNITS = 10
+type Fields = Readonly<Record<string, unknown>>
 
-const HEADER_BYTES = 5
-const MAX_LENGTH = 2 ** 32 - 1
+/** One reader per type, which returns undefined for wrong content. */
+type Readers<Frame extends { readonly type: string }> = {
+  readonly [Type in Frame['type']]: (
+    fields: Fields,
+  ) => Extract<Frame, { readonly type: Type }> | undefined
+}
 
-/** Pieces of at least this size are not copied. */
-const LARGE_PIECE_BYTES = 16 * 1024
+function decode<Frame extends { readonly type: string }>(
+  text: string,
+  readers: Readers<Frame>,
+): Frame {
+  const fields = fieldsIn(text)
+  const type = fields['type']
+  const isKnown = typeof type === 'string' && Object.hasOwn(readers, type)
+  if (!isKnown) throw new ProtocolError('a control frame of an unknown type')
+  const frame = readers[type as Frame['type']](fields)
+  if (frame === undefined) throw new ProtocolError(`an invalid control frame of type ${type}`)
+  return frame
+}
 
-const SLAB_BYTES = 64 * 1024
+function fieldsIn(text: string): Fields {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value as Fields
+  } catch {
+    // Handled like JSON of another kind.
+  }
+  throw new ProtocolError('a control frame that is not a JSON object')
+}
 
-/** Frames up to this size get all their memory as soon as their length is known. */
-const EAGER_BYTES = 1024 ** 2
+const AGENT_FRAMES: Readers<AgentFrame> = {
+  host: ({ facts }) => {
+    const { address, worker, inlineLimitBytes, taskTimeoutMs } = (facts ?? {}) as Fields
+    if (typeof address !== 'string' || !isId(worker)) return undefined
+    if (typeof inlineLimitBytes !== 'number' || typeof taskTimeoutMs !== 'number') return undefined
+    const host = { address, worker: identity(worker), inlineLimitBytes, taskTimeoutMs }
+    return { type: 'host', facts: host }
+  },
+  units: ({ units: entries }) => {
+    if (!Array.isArray(entries) || !entries.every(isUnitsEntry)) return undefined
+    const units: Record<string, readonly number[]> = {}
+    for (const [name, numbers] of entries) {
+      const value = Object.freeze(numbers)
+      Object.defineProperty(units, name, { value, enumerable: true })
+    }
+    return { type: 'units', units: Object.freeze(units) }
+  },
+  stop: ({ id, reason }) => {
+    if (!isId(id) || !STOP_REASONS.has(reason)) return undefined
+    return { type: 'stop', id: taskId(id), reason: reason as StopReason }
+  },
+  collect: ({ aboveBytes }) => (isCount(aboveBytes) ? { type: 'collect', aboveBytes } : undefined),
+  end: () => ({ type: 'end' }),
+  askStatus: ({ task }) => (isCount(task) ? { type: 'askStatus', task } : undefined),
+  retract: ({ tasks }) => (areCounts(tasks) ? { type: 'retract', tasks } : undefined),
+  pulse: () => ({ type: 'pulse' }),
+}
 
-/** Memory for larger frames grows by this factor when it is full. */
-const GROWTH = 8
+const PROCESSOR_FRAMES: Readers<ProcessorFrame> = {
+  log: ({ line }) => {
+    const { level, text, fields } = (line ?? {}) as Fields
+    if (!LEVELS.has(level) || typeof text !== 'string') return undefined
+    return { type: 'log', line: { level: level as LogLevel, text, fields: logFields(fields) } }
+  },
+  exitNote: ({ note }) => {
+    if (note === 'nothing' || note === 'retired') return { type: 'exitNote', note }
+    const { taskIds } = (note ?? {}) as Fields
+    if (!Array.isArray(taskIds) || taskIds.length === 0 || !taskIds.every(isId)) return undefined
+    return { type: 'exitNote', note: exitNoteOf(taskIds.map(taskId)) }
+  },
+  status: ({ status }) => (isStatus(status) ? { type: 'status', status } : undefined),
+  retracted: ({ tasks }) => (areCounts(tasks) ? { type: 'retracted', tasks } : undefined),
+  pulse: () => ({ type: 'pulse' }),
+}
+
+const STOP_REASONS: ReadonlySet<unknown> = new Set<StopReason>(['cancelled', 'timedOut', 'givenUp'])
+const LEVELS: ReadonlySet<unknown> = new Set<LogLevel>(['debug', 'info', 'warn', 'error'])
+
+/** One character per byte. */
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && !/[^\0-\xff]/.test(value)
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function areCounts(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every(isCount)
+}
+
+function isStatus(value: unknown): value is RunStatus {
+  const { dispatchNumber, runningMs, ...flags } = (value ?? {}) as Fields
+  const { isStarted, isListening, isAlone, hasGivenUp } = flags
+  const areFlags = [isStarted, isListening, isAlone, hasGivenUp].every(
+    (flag) => typeof flag === 'boolean',
+  )
+  return isCount(dispatchNumber) && isCount(runningMs) && areFlags
+}
+
+function isUnitsEntry(entry: unknown): entry is [string, number[]] {
+  if (!Array.isArray(entry) || entry.length !== 2) return false
+  const [name, numbers] = entry as [unknown, unknown]
+  return typeof name === 'string' && areCounts(numbers)
+}
+
+// Exit notes and log lines, as user code leaves them.
+
+/** An exit note names at most this many tasks. */
+const MAX_TASKS = 1_000
+
+/** The note of a processor that exits because of one of these tasks. */
+export function exitNoteOf(ids: readonly TaskId[]): ExitNote {
+  const [first, ...others] = ids
+  return first === undefined ? 'nothing' : { taskIds: [first, ...others.slice(0, MAX_TASKS - 1)] }
+}
+
+/** The arguments of a logger call in user code: anything. */
+export interface LogWords {
+  readonly text: unknown
+  readonly fields: unknown
+}
+
+/** Longer texts are cut. */
+const MAX_TEXT_LENGTH = 64 * 1024
+/** Fields beyond this many characters are left out, so that a frame stays below its limit. */
+const MAX_FIELDS_LENGTH = 2 * 1024 ** 2
 
 /**
- * Joins frames into one write. Small pieces are copied, large ones are not.
+ * A line of a task. Values in it that are not text, a number or a boolean become text or are left
+ * out.
  */
-export class FrameBatch {
-  #pieces: Uint8Array[] = []
-  #slab: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES)
-  /** `#slab[#start..#end)` is filled and not in `#pieces` yet. */
-  #start = 0
-  #end = 0
-  #bytes = 0
+export function logLineOf(id: TaskId, level: LogLevel, { text, fields }: LogWords): LogLine {
+  return { level, text: textOf(text), fields: { ...logFields(fields), task: idToHex(id) } }
+}
 
-  /** Queued bytes. */
-  get bytes(): number {
-    return this.#bytes
+function logFields(fields: unknown): LogFields {
+  if (typeof fields !== 'object' || fields === null) return {}
+  const known: Record<string, string | number | boolean> = {}
+  let length = 0
+  for (const name of Object.keys(fields)) {
+    const value = valueOf(fields, name)
+    if (value === undefined) continue
+    const isPlain = typeof value === 'number' || typeof value === 'boolean'
+    const shown = isPlain ? value : textOf(value)
+    length += name.length + String(shown).length
+    if (length > MAX_FIELDS_LENGTH) break
+    known[name] = shown
   }
+  return known
+}
 
-  /** Adds one frame. Throws `ProtocolError` if it is 4 GiB or longer. */
-  add(kind: number, frame: OutgoingFrame): void {
-    if (frame instanceof Uint8Array) {
-      this.#addHeader(kind, frame.byteLength)
-      this.#addPiece(frame)
-      return
-    }
-    let length = 0
-    for (const piece of frame) length += piece.byteLength
-    this.#addHeader(kind, length)
-    for (const piece of frame) this.#addPiece(piece)
-  }
-
-  /** All queued pieces, in order; the caller owns them, and the batch is empty afterwards. */
-  take(): readonly Uint8Array[] {
-    this.#cut()
-    const pieces = this.#pieces
-    this.#pieces = []
-    this.#bytes = 0
-    return pieces
-  }
-
-  #addHeader(kind: number, length: number): void {
-    if (length > MAX_LENGTH) throw new ProtocolError(`a frame of ${length} bytes: too long`)
-    this.#reserve(HEADER_BYTES)
-    this.#slab.writeUInt32LE(length, this.#end)
-    this.#slab[this.#end + 4] = kind
-    this.#end += HEADER_BYTES
-    this.#bytes += HEADER_BYTES
-  }
-
-  #addPiece(piece: Uint8Array): void {
-    this.#bytes += piece.byteLength
-    if (piece.byteLength >= LARGE_PIECE_BYTES) {
-      this.#cut()
-      this.#pieces.push(piece)
-      return
-    }
-    this.#reserve(piece.byteLength)
-    this.#slab.set(piece, this.#end)
-    this.#end += piece.byteLength
-  }
-
-  #reserve(bytes: number): void {
-    if (this.#end + bytes <= this.#slab.length) return
-    this.#cut()
-    this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
-    this.#start = 0
-    this.#end = 0
-  }
-
-  #cut(): void {
-    if (this.#end === this.#start) return
-    this.#pieces.push(this.#slab.subarray(this.#start, this.#end))
-    this.#start = this.#end
+/** Reads a field. A logger must not throw, even if a getter does. */
+function valueOf(fields: object, name: string): unknown {
+  try {
+    return (fields as Readonly<Record<string, unknown>>)[name]
+  } catch {
+    return '?'
   }
 }
 
-/**
- * Parses frames from chunks of any size. After it has thrown, it must not be fed again.
- */
-export class FrameParser {
-  readonly #onFrame: (kind: number, bytes: Buffer) => void
-  readonly #header = Buffer.alloc(HEADER_BYTES)
-  #headerLength = 0
-  /** The frame that is not complete yet. */
-  #body: Buffer | undefined
-  #bodyLength = 0
-  #bodySize = 0
-
-  /** Frames that lie completely in a chunk are views of it. */
-  constructor(onFrame: (kind: number, bytes: Buffer) => void) {
-    this.#onFrame = onFrame
+function textOf(value: unknown): string {
+  try {
+    return String(value).slice(0, MAX_TEXT_LENGTH)
+  } catch {
+    return '?'
   }
-
-  /** Parses one chunk. Throws `ProtocolError` at a frame of an unknown kind. */
-  feed(chunk: Uint8Array): void {
-    const bytes = asBuffer(chunk)
-    let at = this.#resume(bytes)
-    while (at < bytes.length) {
-      if (bytes.length - at < HEADER_BYTES) {
-        this.#headerLength = bytes.copy(this.#header, 0, at)
-        return
-      }
-      const bodyAt = at + HEADER_BYTES
-      const size = bytes.readUInt32LE(at)
-      const kind = checkKind(bytes[at + 4])
-      if (bodyAt + size > bytes.length) {
-        bytes.copy(this.#header, 0, at, bodyAt)
-        this.#begin(size)
-        this.#collect(bytes, bodyAt)
-        return
-      }
-      at = bodyAt + size
-      this.#onFrame(kind, bytes.subarray(bodyAt, at))
-    }
-  }
-
-  /** Continues a frame from earlier chunks. Returns where the next frame starts. */
-  #resume(chunk: Buffer): number {
-    if (this.#body !== undefined) return this.#collect(chunk, 0)
-    if (this.#headerLength === 0) return 0
-    const bodyAt = HEADER_BYTES - this.#headerLength
-    this.#headerLength += chunk.copy(this.#header, this.#headerLength, 0, bodyAt)
-    if (this.#headerLength < HEADER_BYTES) return chunk.length
-    this.#headerLength = 0
-    checkKind(this.#header[4])
-    this.#begin(this.#header.readUInt32LE(0))
-    return this.#collect(chunk, bodyAt)
-  }
-
-  #begin(size: number): void {
-    this.#bodySize = size
-    this.#bodyLength = 0
-    this.#body = Buffer.allocUnsafeSlow(Math.min(size, EAGER_BYTES))
-  }
-
-  /** Adds bytes to the unfinished frame. Returns where the next one starts. */
-  #collect(chunk: Buffer, start: number): number {
-    const end = Math.min(chunk.length, start + this.#bodySize - this.#bodyLength)
-    const needed = this.#bodyLength + end - start
-    let body = this.#body as Buffer
-    if (needed > body.length) {
-      const size = Math.min(this.#bodySize, Math.max(needed, body.length * GROWTH))
-      const larger = Buffer.allocUnsafeSlow(size)
-      body.copy(larger, 0, 0, this.#bodyLength)
-      this.#body = body = larger
-    }
-    chunk.copy(body, this.#bodyLength, start, end)
-    this.#bodyLength = needed
-    if (needed < this.#bodySize) return end
-    this.#body = undefined
-    this.#onFrame(checkKind(this.#header[4]), body)
-    return end
-  }
-}
-
-function checkKind(kind: number | undefined): number {
-  if (kind !== undefined && kind <= KIND_UNITS) return kind
-  throw new ProtocolError(`a frame of the unknown kind ${kind}`)
 }

@@ -2,21 +2,26 @@ import assert from 'node:assert/strict'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { encodeNumbers, encodeStatus, Lifeline, lifelineFrame } from './lifeline.js'
-import { FrameParser, KIND_LOG, KIND_PULSE, KIND_RETRACT, KIND_STATUS } from './frames.js'
+import { type AgentFrame, decodeAgentFrame, type ProcessorFrame } from './frames.js'
+import { Lifeline } from './lifeline.js'
+import { controlBytes, FrameBatch, FrameParser } from './pipe.js'
 
-const STATUS = { isStarted: true, isListening: false, isAlone: true, hasGivenUp: false }
+function statusOf(dispatchNumber: number): ProcessorFrame {
+  const flags = { isStarted: true, isListening: false, isAlone: true, hasGivenUp: false }
+  return { type: 'status', status: { dispatchNumber, ...flags, runningMs: 1 } }
+}
 
 /** A lifeline with the test at its other end. */
 class Setup {
-  readonly asked: string[] = []
+  readonly asked: AgentFrame[] = []
   readonly told: unknown[] = []
   readonly #stream: Duplex
   readonly lifeline: Lifeline
 
   constructor() {
-    const parser = new FrameParser((kind, bytes) => {
-      this.asked.push(`${kind} ${bytes.toString('hex')}`)
+    const parser = new FrameParser({
+      onMessage: () => assert.fail('a message'),
+      onControl: (bytes) => void this.asked.push(decodeAgentFrame(bytes)),
     })
     this.#stream = new Duplex({
       read: () => {},
@@ -25,17 +30,18 @@ class Setup {
         done()
       },
     })
-    this.lifeline = new Lifeline(this.#stream, {
-      onStatus: (status) => void this.told.push(status.dispatchNumber),
-      onRetracted: (asked, retracted) => void this.told.push([asked, retracted]),
-      onFrozen: (silentMs) => void this.told.push(`frozen ${silentMs}`),
-      onGarbage: (error) => void this.told.push((error as Error).name),
+    this.lifeline = new Lifeline(this.#stream, (event) => {
+      if (event.type === 'status') this.told.push(event.status.dispatchNumber)
+      else if (event.type === 'retracted') this.told.push([event.asked, event.retracted])
+      else if (event.type === 'frozen') this.told.push(`frozen ${event.silentMs}`)
+      else this.told.push((event.error as Error).name)
     })
   }
 
   /** Delivers incoming bytes one by one. */
-  async answer(kind: number, body: Uint8Array): Promise<void> {
-    for (const byte of lifelineFrame(kind, body)) this.#stream.push(Buffer.of(byte))
+  async answer(frame: ProcessorFrame | Uint8Array): Promise<void> {
+    const bytes = frame instanceof Uint8Array ? frame : controlBytes(frame)
+    for (const byte of bytes) this.#stream.push(Buffer.of(byte))
     await nextTurn()
   }
 }
@@ -45,8 +51,8 @@ test('a question about one task, or about many, is one frame', () => {
   lifeline.askStatus(3)
   lifeline.retract([1, 2])
   assert.deepEqual(asked, [
-    `${KIND_STATUS} 030000000000`,
-    `${KIND_RETRACT} 010000000000020000000000`,
+    { type: 'askStatus', task: 3 },
+    { type: 'retract', tasks: [1, 2] },
   ])
 })
 
@@ -55,9 +61,9 @@ test('tasks that were taken back are reported together with the request', async 
   setup.lifeline.retract([1, 2, 3])
   setup.lifeline.askStatus(9)
   setup.lifeline.retract([4])
-  await setup.answer(KIND_RETRACT, encodeNumbers([3, 1]))
-  await setup.answer(KIND_STATUS, encodeStatus({ dispatchNumber: 9, ...STATUS, runningMs: 1 }))
-  await setup.answer(KIND_RETRACT, encodeNumbers([]))
+  await setup.answer({ type: 'retracted', tasks: [3, 1] })
+  await setup.answer(statusOf(9))
+  await setup.answer({ type: 'retracted', tasks: [] })
   assert.deepEqual(setup.told, [
     [
       [1, 2, 3],
@@ -69,22 +75,23 @@ test('tasks that were taken back are reported together with the request', async 
 })
 
 test('data that a guardian does not send is invalid', async () => {
-  const nothing = Buffer.alloc(0)
-  for (const [kind, body] of [
-    [KIND_RETRACT, encodeNumbers([2])],
-    [KIND_RETRACT, Buffer.alloc(5)],
-    [KIND_STATUS, nothing],
-    [KIND_LOG, nothing],
-    [200, nothing],
+  const message = new FrameBatch()
+  message.addMessage(Buffer.from('message'))
+  for (const frame of [
+    { type: 'retracted', tasks: [2] },
+    { type: 'exitNote', note: 'nothing' },
+    controlBytes({ type: 'askStatus', task: 1 }),
+    Buffer.concat(message.take()),
+    Buffer.from([0, 0, 0, 0, 200]),
   ] as const) {
     const setup = new Setup()
     setup.lifeline.retract([1])
-    await setup.answer(kind, body)
-    await setup.answer(KIND_PULSE, nothing)
+    await setup.answer(frame)
+    await setup.answer({ type: 'pulse' })
     assert.deepEqual(setup.told, ['ProtocolError'])
   }
   const setup = new Setup()
-  await setup.answer(KIND_RETRACT, nothing)
+  await setup.answer({ type: 'retracted', tasks: [] })
   assert.deepEqual(setup.told, ['ProtocolError'])
 })
 
@@ -96,10 +103,10 @@ test('a guardian that is silent for six beats is reported once', async (context)
   }
   setup.lifeline.watch(10)
   beat(6)
-  await setup.answer(KIND_PULSE, Buffer.alloc(0))
+  await setup.answer({ type: 'pulse' })
   // Any answer counts.
   beat(6)
-  await setup.answer(KIND_STATUS, encodeStatus({ dispatchNumber: 0, ...STATUS, runningMs: 0 }))
+  await setup.answer(statusOf(0))
   assert.deepEqual(setup.told, [0])
   assert.equal(setup.asked.length, 2)
   beat(6)

@@ -5,7 +5,8 @@
 
 import { writevSync } from 'node:fs'
 import type { OutgoingFrame } from '../../transport/options.js'
-import { FrameBatch } from './frames.js'
+import type { ProcessorFrame } from './frames.js'
+import { FrameBatch } from './pipe.js'
 
 /** Queued bytes that trigger a `flush`. */
 const FLUSH_BYTES = 64 * 1024
@@ -35,10 +36,16 @@ export class Outbox {
     return this.#batch.bytes
   }
 
-  /** Adds a frame, which leaves with the next `flush`, or now if many bytes are queued. */
-  add(kind: number, frame: OutgoingFrame): void {
-    this.#batch.add(kind, frame)
+  /** Adds a message, which leaves with the next `flush`, or now if many bytes are queued. */
+  add(message: OutgoingFrame): void {
+    this.#batch.addMessage(message)
     if (this.#batch.bytes >= FLUSH_BYTES) this.flush()
+  }
+
+  /** Sends a control frame now, after all queued frames. */
+  send(frame: ProcessorFrame): void {
+    this.#batch.addControl(frame)
+    this.flush()
   }
 
   /** Writes all queued frames, however long that takes. */

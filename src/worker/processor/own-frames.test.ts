@@ -18,7 +18,7 @@ test('only frames of user code remain', () => {
     'file:///app/task.js:1:1',
     'AsyncResource.runInAsyncScope (node:async_hooks:206:9)',
     `TaskRunner.#perform (${OWN}:100:20)`,
-    `Processor.onFrame (${fileURLToPath(OWN)}:40:2)`,
+    `Processor.onMessage (${fileURLToPath(OWN)}:40:2)`,
     'Socket.emit (node:events:519:28)',
     'addChunk (node:internal/streams/readable:559:12)',
   )

@@ -1,25 +1,20 @@
 // Handles the frames of the agent: stores objects, queues tasks with their inputs, stops tasks.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { unreachable } from '../../base/assert.js'
 import { bytesToLatin1 } from '../../base/bytes.js'
-import { DeserializeError, MissingObjectError } from '../../base/errors.js'
+import { DeserializeError, MissingObjectError, ProtocolError } from '../../base/errors.js'
 import { type Identity, idToHex, type ObjectId, objectIdOf } from '../../base/ids.js'
 import { errorTextOf } from '../../base/text.js'
 import { SerializerIds } from '../../core/worker/objects.js'
 import { NO_UNITS, type Units } from '../../core/worker/queue/units.js'
 import { timeLimitOf } from '../../core/worker/task/task.js'
 import { nameWorker } from '../../serializer/serializer.js'
-import { decode, type Message, type ObjectInstruction, type Task } from '../../wire/message.js'
+import { decode, type ObjectInstruction, type Task } from '../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../wire/metadata.js'
 import { objectIdFrom, SERIALIZER_SUFFIX } from '../../wire/object-content.js'
-import {
-  decodeCollect,
-  decodeHost,
-  decodeStop,
-  decodeUnits,
-  type HostFacts,
-} from '../link/control.js'
-import { KIND_COLLECT, KIND_HOST, KIND_MESSAGE, KIND_STOP, KIND_UNITS } from '../link/frames.js'
+import { type AgentFrame, decodeAgentFrame, type HostFacts } from '../link/frames.js'
+import type { FrameReceiver } from '../link/pipe.js'
 import { type Refusal, type RunnableTask, serializeFailure } from './call.js'
 import { type ObjectStore, StoredObject } from './objects.js'
 import type { TaskRunner } from './runner.js'
@@ -57,36 +52,50 @@ function prefixOf(source: Identity): string {
 
 const NO_OBJECT = new StoredObject([])
 
+/** A control frame for the process, not for its tasks. */
+export type Order = Extract<AgentFrame, { readonly type: 'collect' | 'end' }>
+
 /** The logic of one processor process, without its pipes. */
-export class Processor {
+export class Processor implements FrameReceiver {
   readonly #runner: TaskRunner
   readonly #objects: ObjectStore
-  readonly #collect: (aboveBytes: number) => void
+  readonly #perform: (order: Order) => void
   readonly #serializerIds = new SerializerIds(serializerIdOf)
   #workersTimeoutMs = 0
   /** The units of the next task. */
   #units: Units = NO_UNITS
 
-  /** `collect` collects garbage if this process holds more memory than this many bytes. */
+  /** `perform` carries out orders to the process. */
   constructor(
     runner: TaskRunner,
     objects: ObjectStore,
-    collect: (aboveBytes: number) => void = () => {},
+    perform: (order: Order) => void = () => {},
   ) {
     this.#runner = runner
     this.#objects = objects
-    this.#collect = collect
+    this.#perform = perform
   }
 
-  /** Handles one frame from the agent. Throws `ProtocolError` if it is invalid. */
-  onFrame(kind: number, bytes: Buffer): void {
-    if (kind === KIND_MESSAGE) this.#onMessage(decode(bytes))
-    else if (kind === KIND_HOST) this.#onHost(decodeHost(bytes))
-    else if (kind === KIND_UNITS) this.#units = decodeUnits(bytes)
-    else if (kind === KIND_COLLECT) this.#collect(decodeCollect(bytes))
-    else if (kind === KIND_STOP) {
-      const { id, reason } = decodeStop(bytes)
-      this.#runner.stop(id, reason)
+  /** Handles a control frame from the agent. Throws `ProtocolError` if it is invalid. */
+  onControl(bytes: Buffer): void {
+    const frame = decodeAgentFrame(bytes)
+    switch (frame.type) {
+      case 'host':
+        return this.#onHost(frame.facts)
+      case 'units':
+        this.#units = frame.units
+        return
+      case 'stop':
+        return this.#runner.stop(frame.id, frame.reason)
+      case 'collect':
+      case 'end':
+        return this.#perform(frame)
+      case 'askStatus':
+      case 'retract':
+      case 'pulse':
+        throw new ProtocolError(`a ${frame.type} frame, which is for the guardian`)
+      default:
+        unreachable(frame)
     }
   }
 
@@ -96,7 +105,9 @@ export class Processor {
     nameWorker(facts.worker)
   }
 
-  #onMessage(message: Message): void {
+  /** Handles a message from the agent. Throws `ProtocolError` if it is invalid. */
+  onMessage(bytes: Buffer): void {
+    const message = decode(bytes)
     switch (message.kind) {
       case 'task':
         this.#runner.add(this.#runnableOf(message))

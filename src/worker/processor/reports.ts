@@ -7,8 +7,7 @@ import { identity, type Identity, type ObjectId, taskId } from '../../base/ids.j
 import type { LogLevel } from '../../base/logger.js'
 import { encodeFrame, PLAIN_RESULT, type TaskError, type TaskResult } from '../../wire/message.js'
 import { splitChunks } from '../../wire/object-content.js'
-import { encodeLog, type LogWords } from '../link/control.js'
-import { KIND_LOG, KIND_MESSAGE } from '../link/frames.js'
+import { logLineOf, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
 import type { RunnableTask } from './call.js'
 import { newResultId } from './processor.js'
@@ -52,7 +51,7 @@ class ProgressTeller {
     this.forget(run)
     run.progressToldAt = this.#now()
     const update = { kind: 'taskUpdate', taskId: run.id, update: 'progress', ...progress } as const
-    this.#outbox.add(KIND_MESSAGE, encodeFrame(update))
+    this.#outbox.add(encodeFrame(update))
   }
 
   /** Drops the progress of the run. */
@@ -154,7 +153,7 @@ export class RunReports {
   waits(run: TaskRun, isWaiting: boolean): void {
     const update = isWaiting ? 'waiting' : 'resumed'
     const message = { kind: 'taskUpdate', taskId: run.id, update, done: 0, total: 0 } as const
-    this.#outbox.add(KIND_MESSAGE, encodeFrame(message))
+    this.#outbox.add(encodeFrame(message))
   }
 
   /** A run has made progress. */
@@ -164,8 +163,7 @@ export class RunReports {
 
   /** A run logs a line, which is sent immediately, because it may be the last. */
   log({ id }: TaskRun, level: LogLevel, words: LogWords): void {
-    this.#outbox.add(KIND_LOG, encodeLog(id, level, words))
-    this.#outbox.flush()
+    this.#outbox.send({ type: 'log', line: logLineOf(id, level, words) })
   }
 
   /** Whether this task could delay waiting results for too long. */
@@ -207,7 +205,7 @@ export class RunReports {
       attempts: PLAIN_RESULT.attempts,
       error: part.error,
     }
-    this.#outbox.add(KIND_MESSAGE, encodeFrame(result))
+    this.#outbox.add(encodeFrame(result))
   }
 
   /** The id under which the result is kept, if it is large enough to become an object. */

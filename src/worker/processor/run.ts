@@ -11,7 +11,7 @@ import type { ScopeSerializer, TaskContext, TaskHost, TaskScope } from '../../ru
 import type { TaskIdentities } from '../../serializer/class/registry.js'
 import { newTaskIdentities } from '../../serializer/serializer.js'
 import type { OutputPlace } from '../../wire/message.js'
-import type { LogWords } from '../link/control.js'
+import type { LogWords } from '../link/frames.js'
 import { readCall, type RunnableTask, type TaskCall } from './call.js'
 import type { Measured } from './meter.js'
 import type { BoardSlot } from './shared-memory.js'
@@ -97,22 +97,12 @@ interface Progress {
   readonly total: number
 }
 
-/** The run behind a context. */
-interface ContextRun {
-  readonly id: TaskId
-  readonly name: string
-  readonly signal: AbortSignal
-  readonly task: { readonly attempt: number; readonly units: Units }
-  setProgress(progress: Progress): void
-  log(level: LogLevel, words: LogWords): void
-}
-
 /** The context of one run. Its methods have no effect after the run has finished. */
 class OwnContext implements TaskContext {
-  readonly #run: ContextRun
+  readonly #run: TaskRun
   #log: Logger | undefined
 
-  constructor(run: ContextRun) {
+  constructor(run: TaskRun) {
     this.#run = run
   }
 
@@ -171,7 +161,7 @@ export interface RunHandler {
 }
 
 /** One run of a task. */
-export class TaskRun implements TaskScope, ContextRun, Measured, QueuedRun {
+export class TaskRun implements TaskScope, Measured, QueuedRun {
   readonly task: RunnableTask
   readonly id: TaskId
   readonly priority: number

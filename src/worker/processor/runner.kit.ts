@@ -13,8 +13,12 @@ import {
   newClaimCells,
   TaskBoard,
 } from './shared-memory.js'
-import { KIND_LOG } from '../link/frames.js'
-import { decodeLog, type LogLine } from '../link/control.js'
+import {
+  decodeProcessorFrame,
+  encodeControl,
+  type LogLine,
+  type ProcessorFrame,
+} from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
 import { runnableTask, type RunnableFacts } from '../runnable-task.kit.js'
 import { StoredObject } from './objects.js'
@@ -34,14 +38,17 @@ export class FakeOutbox {
     return this.#waiting.length
   }
 
-  add(kind: number, frame: OutgoingFrame): void {
-    const bytes = Buffer.concat(frame instanceof Uint8Array ? [frame] : frame)
-    if (kind === KIND_LOG) this.#waiting.push(decodeLog(bytes))
-    else {
-      const message = decode(bytes)
-      assert.ok(message.kind === 'taskResult' || message.kind === 'taskUpdate')
-      this.#waiting.push(message)
-    }
+  add(frame: OutgoingFrame): void {
+    const message = decode(Buffer.concat(frame instanceof Uint8Array ? [frame] : frame))
+    assert.ok(message.kind === 'taskResult' || message.kind === 'taskUpdate')
+    this.#waiting.push(message)
+  }
+
+  send(frame: ProcessorFrame): void {
+    const received = decodeProcessorFrame(encodeControl(frame))
+    assert.ok(received.type === 'log')
+    this.#waiting.push(received.line)
+    this.flush()
   }
 
   flush(): void {
@@ -82,7 +89,7 @@ export class Setup {
   readonly runner: TaskRunner = new TaskRunner({
     outbox: this.outbox as unknown as Outbox,
     meter: new TaskMeter(() => this.now),
-    board: new TaskBoard(this.cells, { wake: () => {}, move: () => {} }),
+    board: new TaskBoard(this.cells, () => {}),
     claims: new ClaimTable(this.#claimCells),
     scopes: this.scopes,
     keep: (id, chunks) => void this.kept.set(id, Buffer.concat(chunks).toString()),

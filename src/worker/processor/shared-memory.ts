@@ -133,13 +133,8 @@ const KIB = 1024
 /** The position of a task on the board. */
 export type BoardSlot = number
 
-/** How a board notifies the guardian. */
-interface BoardHandler {
-  /** Memory has to be sampled while the sampler sleeps. */
-  wake(): void
-  /** The board was too small and has moved to this memory. */
-  move(cells: Int32Array): void
-}
+/** For the guardian: the new memory of a full board, or undefined to start sampling. */
+export type GuardianMessage = Int32Array | undefined
 
 /** The memory of a board; both sides are made from it. */
 export function newBoardCells(slots: number = FIRST_SLOTS): Int32Array {
@@ -149,7 +144,7 @@ export function newBoardCells(slots: number = FIRST_SLOTS): Int32Array {
 
 /** The writing side: the processor's main thread. */
 export class TaskBoard {
-  readonly #handler: BoardHandler
+  readonly #tellGuardian: (message: GuardianMessage) => void
   #cells: Int32Array
   #slots: number
   readonly #free: BoardSlot[] = []
@@ -158,10 +153,10 @@ export class TaskBoard {
   #givenUp = 0
   #profiled = 0
 
-  constructor(cells: Int32Array, handler: BoardHandler) {
+  constructor(cells: Int32Array, tellGuardian: (message: GuardianMessage) => void) {
     this.#cells = cells
     this.#slots = slotsOf(cells)
-    this.#handler = handler
+    this.#tellGuardian = tellGuardian
   }
 
   /**
@@ -225,13 +220,14 @@ export class TaskBoard {
     cells.set(this.#cells)
     this.#cells = cells
     this.#slots *= 2
-    this.#handler.move(cells)
+    this.#tellGuardian(cells)
   }
 
   #countProfiled(change: number): void {
     this.#profiled += change
     Atomics.store(this.#cells, PROFILED, this.#profiled)
-    if (this.#profiled > 0 && Atomics.exchange(this.#cells, AWAKE, 1) === 0) this.#handler.wake()
+    if (this.#profiled === 0 || Atomics.exchange(this.#cells, AWAKE, 1) === 1) return
+    this.#tellGuardian(undefined)
   }
 }
 

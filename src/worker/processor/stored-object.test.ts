@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_BYTES } from '../../base/bytes.js'
 import { DeserializeError } from '../../base/errors.js'
-import { identity, objectId, taskId } from '../../base/ids.js'
+import { identity, objectId } from '../../base/ids.js'
 import { defaultSerializer } from '../../serializer/serializer.js'
 import { defaultCodec, serializerContent } from '../../serializer/task-codec.js'
-import { decodeExitNote, encodeExitNote, exitNoteOf } from '../link/control.js'
 import { newResultId, serializerIdOf } from './processor.js'
 import { ObjectStore, StoredObject } from './objects.js'
 
@@ -70,20 +69,4 @@ test('a client’s own serializer is read once, and so is the reason why it cann
   assert.ok(failures[0] instanceof DeserializeError)
   assert.match(failures[0].message, /^the client's serializer cannot be read: /)
   assert.equal(failures[1], failures[0])
-})
-
-test('an exit note names the tasks that ran', () => {
-  const read = (bytes: Uint8Array): unknown => decodeExitNote(Buffer.from(bytes))
-  assert.equal(read(encodeExitNote(exitNoteOf([]))), 'nothing')
-  assert.equal(read(encodeExitNote('retired')), 'retired')
-  const ids = ['\0\xff16 bytes of id', '', 'another'].map(taskId)
-  assert.deepEqual(read(encodeExitNote(exitNoteOf(ids))), { taskIds: ids })
-  assert.deepEqual(read(encodeExitNote(exitNoteOf([taskId('')]))), { taskIds: [''] })
-  const many = exitNoteOf(Array.from({ length: 5_000 }, (_, index) => taskId(String(index))))
-  assert.ok(typeof many === 'object' && many.taskIds.length === 1_000)
-  const whole = encodeExitNote(exitNoteOf(ids))
-  for (const cut of [2, 5, whole.length - 1]) assert.equal(read(whole.subarray(0, cut)), 'unknown')
-  for (const bytes of [Buffer.alloc(0), Buffer.of(9), Buffer.of(1)]) {
-    assert.equal(read(bytes), 'unknown')
-  }
 })

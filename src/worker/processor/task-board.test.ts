@@ -13,9 +13,9 @@ class Setup {
   constructor(slots?: number) {
     this.cells = newBoardCells(slots)
     this.reader = new BoardReader(this.cells)
-    this.board = new TaskBoard(this.cells, {
-      wake: () => (this.wakes += 1),
-      move: (cells) => this.reader.move(cells),
+    this.board = new TaskBoard(this.cells, (larger) => {
+      if (larger === undefined) this.wakes += 1
+      else this.reader.move(larger)
     })
   }
 }

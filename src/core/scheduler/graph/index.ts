@@ -9,6 +9,7 @@
 import { assert } from '../../../base/assert.js'
 import { bytesToLatin1, latin1Slice, latin1ToBytes } from '../../../base/bytes.js'
 import { taskId, type TaskId } from '../../../base/ids.js'
+import { partOf, partToSplit } from '../../../base/spread.js'
 import { ByteStore, Records } from './store.js'
 
 /** No such node. */
@@ -48,8 +49,6 @@ export class NodeIndex {
   #hashed = 0
   /** The first node of each bucket, plus 1. */
   readonly #buckets = new Records(1)
-  /** The number of buckets when the last doubling began; a power of 2. */
-  #level = FIRST_BUCKETS
   /** Ids of unusual length. */
   #ids: ByteStore | undefined
 
@@ -166,9 +165,7 @@ export class NodeIndex {
   }
 
   #bucketOf(hash: number): number {
-    const bits = hash >>> HASH_SHIFT
-    const bucket = bits & (2 * this.#level - 1)
-    return bucket < this.#buckets.count ? bucket : bits & (this.#level - 1)
+    return partOf(hash >>> HASH_SHIFT, this.#buckets.count)
   }
 
   #link(bucket: number, node: number): void {
@@ -178,8 +175,8 @@ export class NodeIndex {
 
   /** Adds a bucket, and moves its entries from the bucket that held them until now. */
   #split(): void {
-    const bucket = this.#buckets.add()
-    const source = bucket - this.#level
+    const source = partToSplit(this.#buckets.count)
+    this.#buckets.add()
     let entry = this.#buckets.get(source, 0)
     this.#buckets.set(source, 0, 0)
     while (entry !== 0) {
@@ -188,7 +185,6 @@ export class NodeIndex {
       entry = this.#others.get(record, NEXT)
       this.#link(this.#bucketOf(this.#others.get(record, HASH)), node)
     }
-    if (this.#buckets.count === 2 * this.#level) this.#level *= 2
   }
 }
 

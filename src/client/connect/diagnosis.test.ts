@@ -33,8 +33,9 @@ const VIEW = {
   objects: 0,
 }
 
-test('round trips are told by their median, and the clock by the moment of the report', () => {
+test('the round trip is the median, and the clock that of the moment of the report', () => {
   const answer = {
+    kind: 'scheduler' as const,
     remote: 'there',
     schedulerId: schedulerId('\u0001\u00ff'),
     features: 15,
@@ -56,8 +57,9 @@ test('round trips are told by their median, and the clock by the moment of the r
   })
 })
 
-test('a 1.9.9 scheduler tells nothing of itself', () => {
+test('a 1.9.9 scheduler reports nothing about itself', () => {
   const answer = {
+    kind: 'scheduler' as const,
     remote: 'there',
     schedulerId: schedulerId(''),
     features: 0,
@@ -72,7 +74,7 @@ test('a 1.9.9 scheduler tells nothing of itself', () => {
   )
 })
 
-test('workers are counted by the report, or else by what monitors see', () => {
+test('workers are counted by the report, or else as monitors see them', () => {
   assert.deepEqual(countWorkers(REPORT, VIEW), { total: 3, suitable: 2, idle: 1 })
   assert.deepEqual(countWorkers(undefined, VIEW), { total: 5, suitable: undefined, idle: 3 })
   assert.equal(countWorkers(undefined, undefined), undefined)
@@ -87,9 +89,10 @@ test('it is fatal if no worker runs JavaScript', () => {
   assert.equal(problem(2, undefined), undefined)
 })
 
-test('a scheduler of another version is told, and no more', () => {
+test('a scheduler of another version is only a note', () => {
   const found = foundScheduler(
     {
+      kind: 'scheduler',
       remote: '',
       schedulerId: schedulerId('i'),
       features: 1,
@@ -126,18 +129,18 @@ test('without a report the monitors are two ports up', () => {
   assert.equal(monitorOf(parseConnectAddress('tcp://far:65535'), undefined), undefined)
 })
 
-test('clocks that are some seconds apart are a problem, unless that may be the way', () => {
+test('clocks some seconds apart are a problem, unless the round trip may explain it', () => {
   const whatOf = (aheadMs: number, errorMs = 1): string | undefined =>
     clockProblem('task', 'its worker', { aheadMs, errorMs })?.what
   assert.equal(clockProblem('scheduler', 'the scheduler', undefined), undefined)
   for (const fine of [0, 4_000, -5_000]) assert.equal(whatOf(fine), undefined)
   assert.equal(whatOf(30_000, 26_000), undefined)
-  assert.equal(whatOf(-7_000), 'the clock of its worker is 7000 ms behind that here (± 1 ms)')
-  assert.match(whatOf(90_000) ?? '', /is 90 seconds ahead of that here/)
-  assert.match(whatOf(-3 * 86_400_000) ?? '', /is 3 days behind that here/)
+  assert.equal(whatOf(-7_000), 'the clock of its worker is 7000 ms behind the local clock (± 1 ms)')
+  assert.match(whatOf(90_000) ?? '', /is 90 seconds ahead of the local clock/)
+  assert.match(whatOf(-3 * 86_400_000) ?? '', /is 3 days behind the local clock/)
 })
 
-test('a worker of another version is told', () => {
+test('a worker of another version is a note', () => {
   const clock = { aheadMs: 0, errorMs: 1 }
   const task = { durationMs: 1, worker: '1|w|2', version: '1.0.0', runtime: 'node/1', clock }
   assert.equal(workerVersionProblem(task, '1.0.0'), undefined)
@@ -145,7 +148,7 @@ test('a worker of another version is told', () => {
   const problem = workerVersionProblem(task, '2.0.0')
   assert.equal(
     problem?.what,
-    'the worker that ran the task, 1|w|2, is of version 1.0.0, this is 2.0.0',
+    'the worker that ran the task, 1|w|2, has version 1.0.0, this is 2.0.0',
   )
   assert.equal(problem?.isFatal, false)
 })

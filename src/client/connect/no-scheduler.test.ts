@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatAddress, parseConnectAddress } from '../../transport/address.js'
+import type { ConnectionEnd } from '../../transport/end.js'
+import {
+  describe,
+  isFinal,
+  monitorBeside,
+  type NoScheduler,
+  schedulerBeside,
+} from './no-scheduler.js'
+
+const ADDRESS = 'tcp://127.0.0.1:2345'
+const SILENT: ConnectionEnd = {
+  kind: 'silent',
+  stage: 'connecting',
+  reason: '',
+  peerType: '',
+  excerpt: '',
+}
+
+/** The finding, what its text must contain, and whether waiting is useless. */
+const FINDINGS: readonly (readonly [NoScheduler, RegExp, boolean])[] = [
+  [{ ...SILENT, kind: 'unresolved', reason: 'the host name h does not' }, /host name h/, false],
+  [{ ...SILENT, kind: 'refused' }, /refused: nothing listens at 127.0.0.1 port 2345; is/, false],
+  [{ ...SILENT, kind: 'unreachable', reason: 'EX' }, /^host unreachable: EX$/, false],
+  [SILENT, /^no answer from 127.0.0.1 port 2345 within 1.5 s; .*firewall/, false],
+  [{ ...SILENT, stage: 'connected' }, /port 2345 accepts .* sent nothing within 1.5 s/, false],
+  [{ ...SILENT, stage: 'greeted' }, /has not finished the handshake within 1.5 s/, false],
+  [{ ...SILENT, stage: 'ready' }, /has not answered as a scheduler within 1.5 s/, false],
+  [{ ...SILENT, kind: 'closed' }, /port 2345 closed the connection during the handshake/, false],
+  [{ ...SILENT, kind: 'lost', stage: 'ready' }, /closed the connection \(no reason/, false],
+  [{ ...SILENT, kind: 'notZmtp', excerpt: '"HTTP/1.1"' }, /it sent "HTTP\/1.1"; is this/, true],
+  [{ ...SILENT, kind: 'incompatible', reason: 'why' }, /handshake failed: why/, true],
+  [{ ...SILENT, kind: 'broken', reason: 'why' }, /handshake failed: why/, false],
+  [{ ...SILENT, kind: 'wrongSocket', peerType: 'PUB' }, /likely tcp:\/\/127.0.0.1:2343/, true],
+  [{ ...SILENT, kind: 'wrongSocket', peerType: 'REP' }, /a ZeroMQ REP answers/, true],
+  [{ ...SILENT, kind: 'wrongSocket', peerType: '\n' }, /a ZeroMQ "\\n" answers/, true],
+  [{ kind: 'notScheduler', reason: 'why' }, /a scheduler: why; .*another version/, true],
+]
+
+function textOf(finding: NoScheduler, address: string): string {
+  const { what, advice } = describe(finding, parseConnectAddress(address), 1_500)
+  return advice === '' ? what : `${what}; ${advice}`
+}
+
+for (const [finding, expected, isOver] of FINDINGS) {
+  test(`a finding is described in one line: ${finding.kind}, ${expected.source}`, () => {
+    const text = textOf(finding, ADDRESS)
+    assert.match(text, expected)
+    assert.doesNotMatch(text, /\n|undefined|\.$/)
+    assert.equal(isFinal(finding), isOver)
+  })
+}
+
+test('a socket file is named by its path', () => {
+  const reason = 'there is no socket file /a/b (connect ENOENT /a/b)'
+  const text = textOf({ ...SILENT, kind: 'unreachable', reason }, 'ipc:///a/b')
+  assert.equal(text, `${reason}; is the scheduler started, on this machine?`)
+  const refused = textOf({ ...SILENT, kind: 'refused' }, 'ipc:///a/b')
+  assert.match(refused, /nothing listens at \/a\/b; is the scheduler started\?$/)
+})
+
+test('the scheduler and its monitors are two ports apart', () => {
+  const both = [
+    ['tcp://h:2345', 'tcp://h:2347'],
+    ['ipc:///a/b', 'ipc:///a/b.monitor'],
+  ] as const
+  for (const [scheduler, monitor] of both) {
+    const beside = monitorBeside(parseConnectAddress(scheduler))
+    assert.equal(beside && formatAddress(beside), monitor)
+    const back = schedulerBeside(parseConnectAddress(monitor))
+    assert.equal(back && formatAddress(back), scheduler)
+  }
+  assert.equal(monitorBeside(parseConnectAddress('tcp://h:65534')), undefined)
+  assert.equal(schedulerBeside(parseConnectAddress('tcp://h:2')), undefined)
+  assert.equal(schedulerBeside(parseConnectAddress('ipc:///a/b')), undefined)
+})

@@ -1,0 +1,125 @@
+// What is at an address instead of a scheduler, in words: what it is, and what to check. How it is
+// found out is the transport's business (transport/end.ts).
+
+import { unreachable } from '../../base/assert.js'
+import { formatAddress, type Address } from '../../transport/address.js'
+import { type ConnectionEnd, type EndKind, isPublisher } from '../../transport/end.js'
+
+/** Why there is no scheduler: no connection, or a peer that answers something else. */
+export type NoScheduler = ConnectionEnd | { readonly kind: 'notScheduler'; readonly reason: string }
+
+/** A finding in words, without a full stop. */
+export interface FindingText {
+  readonly what: string
+  /** What to check, or ''. */
+  readonly advice: string
+}
+
+/** By default, monitors connect two ports above the scheduler. */
+const MONITOR_PORT_OFFSET = 2
+
+const FINAL_KINDS: ReadonlySet<EndKind | 'notScheduler'> = new Set([
+  'notZmtp',
+  'wrongSocket',
+  'incompatible',
+  'notScheduler',
+] as const)
+
+/** Whether trying again is useless, because another server uses the address. */
+export function isFinal({ kind }: NoScheduler): boolean {
+  return FINAL_KINDS.has(kind)
+}
+
+/** The likely address of the scheduler whose monitors connect to this one. */
+export function schedulerBeside(address: Address): Address | undefined {
+  if (address.kind === 'ipc') {
+    const path = address.path.replace(/\.monitor$/, '')
+    return path === address.path ? undefined : { ...address, path }
+  }
+  const port = address.port - MONITOR_PORT_OFFSET
+  return port < 1 ? undefined : { ...address, port }
+}
+
+/** The default address for the monitors of a scheduler. */
+export function monitorBeside(address: Address): Address | undefined {
+  if (address.kind === 'ipc') return { ...address, path: `${address.path}.monitor` }
+  const port = address.port + MONITOR_PORT_OFFSET
+  return port > 65_535 ? undefined : { ...address, port }
+}
+
+/** An address for people: `127.0.0.1 port 2345`. */
+export function placeOf(address: Address): string {
+  return address.kind === 'ipc' ? address.path : `${address.host} port ${address.port}`
+}
+
+/** What was found at `address` within this time, in words. */
+export function describe(finding: NoScheduler, address: Address, withinMs: number): FindingText {
+  const place = placeOf(address)
+  const { reason } = finding
+  switch (finding.kind) {
+    case 'unresolved':
+      return { what: reason, advice: 'check its spelling, or use an IP address' }
+    case 'refused': {
+      const question = address.kind === 'tcp' ? ', and is this its port?' : '?'
+      const what = `connection refused: nothing listens at ${place}`
+      return { what, advice: `is the scheduler started${question}` }
+    }
+    case 'unreachable':
+      if (address.kind === 'tcp') return { what: `host unreachable: ${reason}`, advice: '' }
+      return { what: reason, advice: 'is the scheduler started, on this machine?' }
+    case 'silent':
+      return describeSilence(finding, place, withinMs)
+    case 'closed': {
+      const what = `${place} closed the connection during the handshake`
+      return { what, advice: 'is it a scheduler?' }
+    }
+    case 'lost':
+      return { what: `${place} closed the connection (${reason || 'no reason given'})`, advice: '' }
+    case 'notZmtp': {
+      const what = `the server does not speak ZeroMQ: it sent ${finding.excerpt}`
+      return { what, advice: 'is this the right port?' }
+    }
+    case 'wrongSocket':
+      return describeSocket(finding.peerType, address)
+    case 'incompatible':
+    case 'broken':
+    case 'crowded':
+      return { what: `the ZeroMQ handshake failed: ${reason}`, advice: '' }
+    case 'notScheduler': {
+      const what = `the peer does not speak the protocol of a scheduler: ${reason}`
+      return { what, advice: 'is it another program, or a Scaler of another version than 1.9.9?' }
+    }
+    default:
+      return unreachable(finding)
+  }
+}
+
+function describeSilence({ stage }: ConnectionEnd, place: string, withinMs: number): FindingText {
+  const time =
+    withinMs < 1_000 ? `${Math.round(withinMs)} ms` : `${Math.round(withinMs / 100) / 10} s`
+  if (stage === 'connecting') {
+    const advice = 'is the host up, and does its firewall let this port through?'
+    return { what: `no answer from ${place} within ${time}`, advice }
+  }
+  const lack = {
+    connected: 'accepts connections, but has sent nothing',
+    greeted: 'speaks ZeroMQ, but has not finished the handshake',
+    ready: 'speaks ZeroMQ, but has not answered as a scheduler',
+  }[stage]
+  const advice = 'is it a scheduler, and is it running (not stopped, not overloaded)?'
+  return { what: `${place} ${lack} within ${time}`, advice }
+}
+
+function describeSocket(peerType: string, address: Address): FindingText {
+  if (!isPublisher(peerType)) {
+    const type = /^[\w-]{1,32}$/.test(peerType) ? peerType : JSON.stringify(peerType.slice(0, 32))
+    const what = `a ZeroMQ ${type} answers, where a scheduler has a ROUTER`
+    return { what, advice: 'is this the right port?' }
+  }
+  const scheduler = schedulerBeside(address)
+  const where = scheduler === undefined ? '' : `, most likely ${formatAddress(scheduler)}`
+  return {
+    what: `a ZeroMQ ${peerType} answers: this is an address for monitors`,
+    advice: `use that of the scheduler${where}`,
+  }
+}
