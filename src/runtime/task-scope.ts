@@ -101,9 +101,16 @@ export class TaskScopes {
     return resource.runInAsyncScope(fn)
   }
 
-  /** Calls `fn` on behalf of a task that has submitted something. */
+  /** Calls `fn` on behalf of a task that has begun and has not ended. */
   within<R>(scope: TaskScope, fn: () => R): R {
-    return this.#storage === undefined ? fn() : this.#storage.run(scope, fn)
+    if (this.#storage !== undefined) return this.#storage.run(scope, fn)
+    const before = this.#only
+    this.#only = scope
+    try {
+      return fn()
+    } finally {
+      this.#only = before
+    }
   }
 
   /** The task has ended. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Client, registerClass } from 'scaler-ts'
+import { Client, currentClient, literal, registerClass } from 'scaler-ts'
 
 let client: Client
 
@@ -113,6 +113,32 @@ test('a class is one class in a task and in all values it receives, and keeps it
   const [isIn, isBack, x, count, point] = await client.submit(task, client, new Point(1))
   assert.deepEqual([isIn, isBack, x, count], [true, true, 2, made])
   assert.ok(point instanceof Point)
+})
+
+test("children return instances of their parent's class, from the first task of a process on", async () => {
+  class Money {
+    cents = 5
+  }
+  const make = (): Money => new Money()
+  const parent = async (given: Money): Promise<readonly boolean[]> => {
+    const inner = currentClient()
+    const { x, y } = await inner.get({ x: [make], y: literal(given) }, ['x', 'y'])
+    const echoed = await inner.submit((value: Money) => value, given)
+    const [mapped] = await inner.map((value: number) => (value > 0 ? new Money() : undefined), [1])
+    const caught: unknown = await inner
+      .submit(() => {
+        throw new Money()
+      })
+      .catch((error: unknown) => error)
+    const made = [await inner.submit(make), x, y, echoed, mapped, caught, given]
+    return made.map((each) => each instanceof Money && each.constructor === given.constructor)
+  }
+  // A process of its own: no task has used a client there.
+  await using fresh = await Client.local({ workers: 1 })
+  for (const name of ['first', 'second']) {
+    const future = fresh.with({ name }).submit(parent, new Money())
+    assert.deepEqual(await future, Array<boolean>(7).fill(true), name)
+  }
 })
 
 test('a class that a task has created is a different one in its children', async () => {

@@ -54,6 +54,8 @@ interface FutureCircumstances {
   readonly context?: SubmitContext | undefined
   /** Of the targets of a graph. */
   readonly names?: TargetNames | undefined
+  /** The task that submits them, where that is not in `context`. */
+  readonly scope?: TaskScope | undefined
 }
 
 /** The most names of workers to remember. */
@@ -65,6 +67,8 @@ export class FutureHome {
   readonly failures: FailureCount
   readonly context: SubmitContext | undefined
   readonly names: TargetNames | undefined
+  /** The task that has submitted them, for which their values are created. */
+  readonly scope: TaskScope | undefined
   /** Their home once they have settled, without circumstances. */
   readonly after: FutureHome
   /** Each message brings the name of a worker as a new string: futures share one. */
@@ -74,13 +78,14 @@ export class FutureHome {
   constructor(
     connection: ClientConnection,
     failures: FailureCount,
-    { context, names }: FutureCircumstances = {},
+    { context, names, scope }: FutureCircumstances = {},
     after?: FutureHome,
   ) {
     this.connection = connection
     this.failures = failures
     this.context = context
     this.names = names
+    this.scope = context?.scope ?? scope
     this.after = after ?? this
     this.#workers = after === undefined ? new Map<Identity, string>() : after.#workers
   }

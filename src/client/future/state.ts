@@ -79,7 +79,7 @@ export class FutureState implements TaskOwner, Cancellable {
   }
 
   get scope(): TaskScope | undefined {
-    return this.#home.context?.scope
+    return this.#home.scope
   }
 
   get state(): TaskWhereabouts | EndState {
@@ -280,9 +280,9 @@ export class FutureState implements TaskOwner, Cancellable {
 
   /** For the listeners that are called now, this is final. */
   #leave(): void {
-    const { connection, context, after } = this.#home
-    // Its value, if it is fetched later, is for the task that has submitted it.
-    if (this.#status !== 'stored' || context?.scope === undefined) this.#home = after
+    const { connection, context, scope, after } = this.#home
+    // Its value, if it is fetched later, is made for the task that has submitted it.
+    if (this.#status !== 'stored' || scope === undefined) this.#home = after
     this.#site = undefined
     connection.release()
     context?.end(this)

@@ -86,12 +86,16 @@ export class GraphFutures {
   readonly given: Map<string, Future<unknown>> = new Map()
   readonly #parts: GraphParts
   readonly #call: GraphCall
-  /** The home of the futures of calls. A graph is watched as a whole, not future by future. */
+  /** The home of the futures. A graph is watched as a whole, not future by future. */
+  readonly #home: FutureHome
+  /** The same for the futures of calls. */
   #named: FutureHome | undefined
 
   constructor(parts: GraphParts, call: GraphCall) {
     this.#parts = parts
     this.#call = call
+    const { scope } = call.context
+    this.#home = scope === undefined ? parts.home : parts.home.with({ scope })
   }
 
   /** The future of a call. */
@@ -140,9 +144,9 @@ export class GraphFutures {
   }
 
   #add(key: string, taskId: TaskId = this.#parts.ids.next(), names?: NodeNames): FutureState {
-    const { home } = this.#parts
-    if (names !== undefined) this.#named ??= home.with({ names })
-    const place = names === undefined ? home : (this.#named ?? home)
+    const { scope } = this.#call.context
+    if (names !== undefined) this.#named ??= this.#parts.home.with({ names, scope })
+    const place = names === undefined ? this.#home : (this.#named ?? this.#home)
     const site = this.targets.length < MAX_TARGETS_WITH_SITE ? this.#call.site : undefined
     const state = new FutureState(taskId, place, site)
     this.states.set(key, state)

@@ -293,12 +293,14 @@ export class TaskRunner implements RunHandler, Stage {
 
   #succeed(run: TaskRun, value: unknown): true {
     if (run.isGivenUp) return this.#finish(run, 'success', NO_BYTES)
-    return this.#finish(run, 'success', serializeResult(run.call as TaskCall, value))
+    // The classes in it are those of this task, also while its parent waits in this process.
+    const payload = this.#scopes.within(run, () => serializeResult(run.call as TaskCall, value))
+    return this.#finish(run, 'success', payload)
   }
 
   #fail(run: TaskRun, error: unknown): true {
     if (run.isGivenUp) return this.#finish(run, 'failed', NO_BYTES)
-    const payload = serializeFailure(error)
+    const payload = this.#scopes.within(run, () => serializeFailure(error))
     return this.#finish(run, 'failed', payload, [errorTextOf(error)])
   }
 
