@@ -85,6 +85,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         break
       case 'statisticsSampled':
         publishScheduler(this.#state, now, event.scheduler, event.rssFree)
+        this.#state.rates.sample(this.#state)
         this.#state.monitors.sendStates(this.#state, (first) => stateFor(this.#state, event, first))
         break
       case 'tick':

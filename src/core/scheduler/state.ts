@@ -13,7 +13,7 @@ import { EarlyResults } from './client/early-results.js'
 import { EventBudget } from './monitor/budget.js'
 import { Monitors } from './monitor/monitors.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
-import { FunctionTable } from './monitor/report.js'
+import { FunctionTable, TaskRates } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { ObjectTable } from './object/table.js'
 import type { SchedulerCoreOptions } from './events.js'
@@ -49,6 +49,7 @@ export class SchedulerState {
   readonly functions: FunctionTable = new FunctionTable()
   readonly earlyResults: EarlyResults = new EarlyResults()
   readonly monitors: Monitors = new Monitors()
+  readonly rates: TaskRates = new TaskRates()
   /** Limits the task events that are sent to subscribers. */
   readonly eventBudget: EventBudget = new EventBudget()
   readonly pools: Readonly<Record<Runtime, WorkerPool>>
@@ -59,7 +60,7 @@ export class SchedulerState {
   nextWorkerSequence = 0
   /** The time of the event that is being handled. */
   now: InstantMs = 0
-  #oldAt: InstantMs | undefined
+  #startedAt: InstantMs | undefined
 
   constructor(options: SchedulerCoreOptions) {
     this.options = options
@@ -76,21 +77,27 @@ export class SchedulerState {
     return this.pools.javascript.waiting + this.pools.python.waiting
   }
 
+  /** For how long the scheduler has run. */
+  get uptimeMs(): number {
+    return this.now - (this.#startedAt ?? this.now)
+  }
+
   /** Whether workers of the previous scheduler may still be reconnecting. */
   get isNew(): boolean {
-    return this.#oldAt !== undefined && this.now < this.#oldAt
+    return this.#startedAt !== undefined && this.uptimeMs < NEW_MS
   }
 
   /** When the tasks that are held for those workers are released; undefined if none are. */
   get releaseAt(): InstantMs | undefined {
     const { javascript, python } = this.pools
-    return javascript.held.size + python.held.size === 0 ? undefined : this.#oldAt
+    if (javascript.held.size + python.held.size === 0) return undefined
+    return this.#startedAt === undefined ? undefined : this.#startedAt + NEW_MS
   }
 
   /** Sets the time of the event that is about to be handled. */
   moveTo(now: InstantMs): void {
     this.now = now
-    this.#oldAt ??= now + NEW_MS
+    this.#startedAt ??= now
   }
 
   /** Throws if the tables disagree. */

@@ -59,6 +59,15 @@ export class GraphWork {
     return count
   }
 
+  /** The number of nodes of all graphs that wait or are ready, and are no tasks yet. */
+  get unstarted(): number {
+    let count = 0
+    for (const { kinds } of this.graphs) {
+      for (const { waiting, ready } of kinds) count += waiting + ready
+    }
+    return count
+  }
+
   /** Whether a tick is due immediately. */
   get isDue(): boolean {
     return this.#waiting.size > 0 || this.left < this.#perTurn / 2
