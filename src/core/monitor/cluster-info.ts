@@ -156,10 +156,17 @@ export interface FunctionInfo {
   /** How many have finished, with any status. */
   readonly count: number
   readonly failed: number
-  /** How long the function took on average, in milliseconds; undefined if it was never measured. */
+  /**
+   * How long the function took, in milliseconds: on average, half, 90 and 99 percent of the times
+   * at most (within five percent), and the longest. Undefined if it was never measured.
+   */
   readonly meanMs: number | undefined
-  /** The longest time that it took, in milliseconds. */
+  readonly p50Ms: number | undefined
+  readonly p90Ms: number | undefined
+  readonly p99Ms: number | undefined
   readonly maxMs: number | undefined
+  /** The largest memory that one of them used; undefined unless tasks are profiled. */
+  readonly peakBytes: number | undefined
 }
 
 /** A task that has failed. */

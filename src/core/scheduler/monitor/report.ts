@@ -179,18 +179,7 @@ export class FunctionTable {
   reports(most: number): readonly FunctionReport[] {
     const busiest = [...this.#byName.values()].filter(({ ended }) => ended > 0)
     busiest.sort((a, b) => b.ended - a.ended)
-    return busiest.slice(0, most).map(({ name, ended, failed, durations, ...most }) => ({
-      name,
-      ended,
-      failed,
-      measured: durations?.count ?? 0,
-      totalMS: most.totalMs,
-      longestMS: most.longestMs,
-      p50MS: durations?.quantile(0.5) ?? 0,
-      p90MS: durations?.quantile(0.9) ?? 0,
-      p99MS: durations?.quantile(0.99) ?? 0,
-      peakBytes: most.peakBytes,
-    }))
+    return busiest.slice(0, most).map(functionReport)
   }
 
   #named(name: string): FunctionCounts {
@@ -201,6 +190,23 @@ export class FunctionTable {
     const counts: FunctionCounts = { name, ...none, durations: undefined }
     this.#byName.set(name, counts)
     return counts
+  }
+}
+
+function functionReport({ durations, longestMs, ...counts }: FunctionCounts): FunctionReport {
+  // Quantiles are not exact, but none exceeds the longest.
+  const quantile = (share: number): number => Math.min(durations?.quantile(share) ?? 0, longestMs)
+  return {
+    name: counts.name,
+    ended: counts.ended,
+    failed: counts.failed,
+    measured: durations?.count ?? 0,
+    totalMS: counts.totalMs,
+    longestMS: longestMs,
+    p50MS: quantile(0.5),
+    p90MS: quantile(0.9),
+    p99MS: quantile(0.99),
+    peakBytes: counts.peakBytes,
   }
 }
 
