@@ -24,7 +24,7 @@ export type { ClusterOptions, ClusterStartOptions } from './cluster/cluster-opti
 export { SchedulerClusterCombo } from './cluster/combo.js'
 export type { ComboOptions } from './cluster/combo-options.js'
 export type {
-  ClientInfo,
+  ConnectedClient,
   ClusterEvent,
   ClusterInfo,
   FailureInfo,

@@ -19,7 +19,7 @@ export interface ClusterInfo {
   /** The machines that have workers, in the order in which their first workers joined. */
   readonly hosts: readonly HostInfo[]
   /** In the order in which they connected. */
-  readonly clients: readonly ClientInfo[]
+  readonly clients: readonly ConnectedClient[]
   /** By name, those with the most finished tasks first; at most 200. */
   readonly functions: readonly FunctionInfo[]
   /** The last failures that the scheduler keeps, the oldest first; at most 1,000. */
@@ -136,7 +136,7 @@ export interface RunningInfo {
 }
 
 /** A client. */
-export interface ClientInfo {
+export interface ConnectedClient {
   /** Its identity, as in logs. */
   readonly id: string
   /** Its name for people; empty if it has none. */
@@ -200,7 +200,11 @@ export interface ObjectTotals {
 export type ClusterEvent =
   | TaskEnded
   | { readonly type: 'worker'; readonly change: 'joined' | 'left'; readonly worker: WorkerInfo }
-  | { readonly type: 'client'; readonly change: 'joined' | 'left'; readonly client: ClientInfo }
+  | {
+      readonly type: 'client'
+      readonly change: 'joined' | 'left'
+      readonly client: ConnectedClient
+    }
   /** About once per second. */
   | { readonly type: 'sample'; readonly info: ClusterInfo }
   /** So many tasks have ended here of which no event is sent: they were read too slowly. */

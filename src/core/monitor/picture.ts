@@ -15,7 +15,7 @@ import type {
 } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
 import type {
-  ClientInfo,
+  ConnectedClient,
   ClusterEvent,
   ClusterInfo,
   FailureInfo,
@@ -95,7 +95,7 @@ class Rows<Report, Info> {
 export class ClusterPicture {
   readonly #address: string
   readonly #workers = new Rows<WorkerReport, WorkerInfo>(workerInfo)
-  readonly #clients = new Rows<ClientReport, ClientInfo>(clientInfo)
+  readonly #clients = new Rows<ClientReport, ConnectedClient>(clientInfo)
   readonly #failures: FailureInfo[] = []
   #report: SchedulerReport | undefined
   #state: MonitorState | undefined
@@ -267,7 +267,7 @@ function stateOf({ worker, isLeaving }: WorkerReport): WorkerState {
   return worker.sent === 0 ? 'idle' : 'busy'
 }
 
-function clientInfo({ client, info: [info], tasks, worker }: ClientReport): ClientInfo {
+function clientInfo({ client, info: [info], tasks, worker }: ClientReport): ConnectedClient {
   return {
     id: client,
     name: info?.name ?? '',
