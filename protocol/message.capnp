@@ -787,6 +787,22 @@ struct MonitorState $extension {
 
   objectBytes @14 :UInt64;
   # Their total size in bytes.
+
+  uptimeMS @15 :Float64;
+  # For how long the scheduler has run, in milliseconds.
+
+  submittedPerS @16 :Float64;
+  # Tasks that arrived, including nodes of graphs, per second since the state before.
+
+  endedPerS @17 :Float64;
+  # Tasks that finished, with any status, likewise.
+
+  failedPerS @18 :Float64;
+  # Of these, those that failed (`failed`, `workerDied`), likewise.
+
+  turnP99MS @19 :Float64;
+  # The 99th percentile of how long the scheduler's event loop worked without a pause, in
+  # milliseconds, over about the last ten seconds; 0: not measured.
 }
 
 struct EndedCount $extension {
@@ -819,6 +835,18 @@ struct FunctionReport $extension {
 
   longestMS @5 :Float64;
   # The duration of the longest of them.
+
+  p50MS @6 :Float64;
+  # Half of the measured tasks took at most this long; within 5 percent. 0: none was measured.
+
+  p90MS @7 :Float64;
+  # The same for 90 percent of them.
+
+  p99MS @8 :Float64;
+  # The same for 99 percent of them.
+
+  peakBytes @9 :UInt64;
+  # The largest memory that one of them used, for tasks that were profiled; 0: none.
 }
 
 struct TaskEvent $extension {

@@ -3,6 +3,7 @@
 export { Client, type Lift } from './client/client.js'
 export { currentClient } from './client/client.js'
 export type { ClientOptions } from './client/options.js'
+export type { LookOptions } from './client/monitor.js'
 export { Future } from './client/future/future.js'
 export { GraphFuture } from './client/graph/run.js'
 export type { Graph, NodeValue } from './client/graph/reading.js'
@@ -22,6 +23,24 @@ export { Cluster } from './cluster/cluster.js'
 export type { ClusterOptions, ClusterStartOptions } from './cluster/cluster-options.js'
 export { SchedulerClusterCombo } from './cluster/combo.js'
 export type { ComboOptions } from './cluster/combo-options.js'
+export type {
+  ConnectedClient,
+  ClusterEvent,
+  ClusterInfo,
+  FailureInfo,
+  FunctionInfo,
+  HostInfo,
+  ObjectTotals,
+  RunningInfo,
+  SchedulerInfo,
+  TaskCounts,
+  TaskEnd,
+  TaskEnded,
+  TaskRates,
+  WaitingInfo,
+  WorkerInfo,
+  WorkerState,
+} from './core/monitor/cluster-info.js'
 export { currentTask, type TaskContext } from './runtime/task-scope.js'
 export { Scheduler, type SchedulerEnd } from './scheduler/scheduler.js'
 export type { SchedulerOptions, SchedulerStartOptions } from './scheduler/scheduler-options.js'

@@ -1,14 +1,17 @@
 // The client: users submit functions with it. A facade; other files do the work.
 
 import type { ComboOptions } from '../cluster/combo-options.js'
+import { ClientClosedError } from '../base/errors.js'
+import type { ClusterEvent, ClusterInfo } from '../core/monitor/cluster-info.js'
 import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
 import { defaultSerializer, ownCopies } from '../serializer/serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'
 import { firstAnswer } from './connect/attempt.js'
-import type { ConnectionSetup } from './connection.js'
+import type { ClientConnection, ConnectionSetup } from './connection.js'
 import type { Future } from './future/future.js'
 import type { GraphHint, NodeValue } from './graph/reading.js'
 import type { GraphFuture } from './graph/run.js'
+import type { LookOptions, MonitorSetup } from './monitor.js'
 import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map/future.js'
 import {
   addressOrDefault,
@@ -246,6 +249,40 @@ export class Client implements AsyncDisposable {
   }
 
   /**
+   * What the cluster is like now: its scheduler, workers, clients, functions, why tasks wait and
+   * what has failed. Takes up to a second, until the scheduler's next report. Rejects with
+   * `TimeoutError` if there is none within the client's `timeoutMs`, with the reason of `signal`,
+   * with `ClientClosedError`, and with `ConfigError` for a bad option.
+   */
+  info(options: LookOptions = {}): Promise<ClusterInfo> {
+    return asCalled(captureSite(1), async () => {
+      const { connection } = this.#session
+      if (connection.isClosed) throw new ClientClosedError()
+      const { timeoutMs } = connection.settings
+      const { lookAtCluster } = await import('./monitor.js')
+      return lookAtCluster(monitorSetup(connection), { ...options, timeoutMs })
+    })
+  }
+
+  /**
+   * What happens in the whole cluster from the first `next()` on: each task that ends, workers and
+   * clients that join and leave, and a sample of everything about once a second. Events that are
+   * read too slowly are left out, and counted in an event of the type `lost`. Goes on after a lost
+   * connection and with the next scheduler; ends when this client is closed, by leaving the loop,
+   * and by `signal`, whose reason it throws. Throws `ClientClosedError`, `ConfigError` for a bad
+   * option, and `ConnectError` if the scheduler serves no such monitors (one of Python Scaler).
+   */
+  async *events(options: LookOptions = {}): AsyncGenerator<ClusterEvent, void, undefined> {
+    const { connection } = this.#session
+    if (connection.isClosed) throw new ClientClosedError()
+    const { watchCluster } = await import('./monitor.js')
+    const closed = new Promise<void>((resolve) => {
+      connection.watch({ onOpen: () => {}, onFailure: () => {}, onEnd: resolve })
+    })
+    yield* watchCluster(monitorSetup(connection), { ...options, closed })
+  }
+
+  /**
    * Cancels all unfinished work of this client, with `TaskCancelledError`, and deletes all objects
    * that it has stored: references become invalid, as do results that have not been fetched. The
    * client remains usable. Resolves when the scheduler has been notified, or immediately if there
@@ -284,6 +321,11 @@ export class Client implements AsyncDisposable {
   shutdown(): Promise<void> {
     return asCalled(captureSite(1), () => this.#session.shutdown())
   }
+}
+
+function monitorSetup({ address, settings }: ClientConnection): MonitorSetup {
+  const { heartbeatIntervalMs, logger } = settings
+  return { address, heartbeatIntervalMs, logger }
 }
 
 function openView(given: string | undefined, options: ClientOptions): ClientView {

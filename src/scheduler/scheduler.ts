@@ -25,6 +25,7 @@ import {
   checkSchedulerOptions,
   type SchedulerStartOptions,
 } from './scheduler-options.js'
+import { TurnMeter } from './turn-meter.js'
 
 // The default address for monitors: two ports above the scheduler's own.
 
@@ -141,6 +142,7 @@ export class Scheduler implements AsyncDisposable {
     send: (client, frame) => this.#router?.send(client, frame),
     queuedBytes: (client) => this.#router?.queuedBytes(client) ?? 0,
   })
+  readonly #turns = new TurnMeter()
   #router: RouterSocket | undefined
   #monitor: PubSocket | undefined
   #statusTimer: NodeJS.Timeout | undefined
@@ -235,6 +237,7 @@ export class Scheduler implements AsyncDisposable {
   #handler(): Parameters<typeof RouterSocket.bind>[1] {
     return {
       onMessages: (from, messages) => {
+        this.#turns.begin()
         for (const message of messages) this.#onMessage(from, message)
       },
       onConnect: (peer, remote) => this.#places.onConnected(peer, remote),
@@ -320,7 +323,8 @@ export class Scheduler implements AsyncDisposable {
   #startStatus(): void {
     this.#statusTimer = setInterval(() => {
       const { resource, rssFree } = this.#sampler.sample()
-      this.#driver.handle({ type: 'statisticsSampled', scheduler: resource, rssFree })
+      const turnP99Ms = this.#turns.sample()
+      this.#driver.handle({ type: 'statisticsSampled', scheduler: resource, rssFree, turnP99Ms })
     }, STATUS_INTERVAL_MS)
   }
 

@@ -53,6 +53,13 @@ export function durationMsOf(metadata: Uint8Array): number | undefined {
     : undefined
 }
 
+/** The peak memory in bytes; 0 without a profile, or if it was not measured. */
+export function peakBytesOf(metadata: Uint8Array): number {
+  if (metadata.byteLength !== PROFILE_BYTES) return 0
+  const bytes = asBuffer(metadata)
+  return Math.min(bytes.readUInt32BE(4) * TWO_32 + bytes.readUInt32BE(8), Number.MAX_SAFE_INTEGER)
+}
+
 function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0
 }

@@ -229,11 +229,20 @@ const monitorState: fc.Arbitrary<MonitorState> = fc.record({
       measured: uint64,
       totalMS: float64,
       longestMS: float64,
+      p50MS: float64,
+      p90MS: float64,
+      p99MS: float64,
+      peakBytes: uint64,
     }),
   ),
   waitingCounts: list(waitingCount, 2),
   objects: uint32,
   objectBytes: uint64,
+  uptimeMS: float64,
+  submittedPerS: float64,
+  endedPerS: float64,
+  failedPerS: float64,
+  turnP99MS: float64,
 })
 
 const report: fc.Arbitrary<SchedulerReport> = fc.record({

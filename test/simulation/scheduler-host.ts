@@ -81,7 +81,7 @@ export class SchedulerHost {
     this.#driver.handle({ type: 'subscribersChanged', count: 1 })
     const sample = (): void => {
       const scheduler = { cpu: 0, rss: 0 }
-      this.#driver.handle({ type: 'statisticsSampled', scheduler, rssFree: 0 })
+      this.#driver.handle({ type: 'statisticsSampled', scheduler, rssFree: 0, turnP99Ms: 0 })
       this.process.after(STATUS_INTERVAL_MS, sample)
     }
     this.process.after(STATUS_INTERVAL_MS, sample)

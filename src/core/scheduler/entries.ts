@@ -2,6 +2,7 @@
 // modules that change them maintain.
 
 import type { Fifo, FifoNode } from '../../base/fifo.js'
+import type { Histogram } from '../../base/histogram.js'
 import type { HeapItem } from '../../base/indexed-heap.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { SpreadSet } from '../../base/spread.js'
@@ -250,10 +251,12 @@ export interface FunctionCounts {
   ended: number
   /** Tasks that failed. */
   failed: number
-  /** Tasks with a known duration. */
-  measured: number
   totalMs: number
   longestMs: number
+  /** The known durations in milliseconds; undefined if there are none. */
+  durations: Histogram | undefined
+  /** The largest memory that a profiled task used; 0 if none was profiled. */
+  peakBytes: number
 }
 
 /** A stored object. It is kept while it has users, and for some time after if retained. */

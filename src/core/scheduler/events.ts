@@ -33,6 +33,8 @@ export type SchedulerEvent =
       readonly scheduler: Resource
       /** Available memory of the machine, in bytes. */
       readonly rssFree: number
+      /** See `MonitorState.turnP99MS`; 0 if it is not measured. */
+      readonly turnP99Ms: number
     }
   | { readonly type: 'tick' }
 

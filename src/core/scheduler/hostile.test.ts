@@ -148,7 +148,7 @@ test('property: a peer may send anything at any time, under any name, and nothin
         } else scheduler.receiveAsIs(step.from, step.message)
       }
       const resource = { cpu: 0, rss: 0 }
-      scheduler.handle({ type: 'statisticsSampled', scheduler: resource, rssFree: 0 })
+      scheduler.handle({ type: 'statisticsSampled', scheduler: resource, rssFree: 0, turnP99Ms: 0 })
     }),
     { numRuns: sized(1_500, 300) },
   )

@@ -492,7 +492,12 @@ test('monitors receive the state of everything on each sample', () => {
   scheduler.handle({ type: 'subscribersChanged', count: 1 })
   for (const id of ['a', 'b', 'c']) scheduler.receive('C', task(id, 'C'))
   scheduler.receive('W', result('a')).actions()
-  scheduler.handle({ type: 'statisticsSampled', scheduler: { cpu: 5, rss: 6 }, rssFree: 7 })
+  scheduler.handle({
+    type: 'statisticsSampled',
+    scheduler: { cpu: 5, rss: 6 },
+    rssFree: 7,
+    turnP99Ms: 0,
+  })
   const [action] = scheduler.actions()
   assert.ok(action?.type === 'publish' && action.message.kind === 'stateScheduler')
   const { taskManager, clientManager, workerManager, binder, ...rest } = action.message

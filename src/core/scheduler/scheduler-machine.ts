@@ -86,6 +86,7 @@ export class SchedulerMachine implements Machine<SchedulerEvent, SchedulerAction
         break
       case 'statisticsSampled':
         publishScheduler(this.#state, event.scheduler, event.rssFree)
+        this.#state.rates.sample(this.#state)
         this.#state.monitors.sendStates((first) => stateFor(this.#state, event, first))
         break
       case 'tick':

@@ -13,7 +13,7 @@ import { EarlyResults } from './graph/outcome.js'
 import { EventBudget } from './publication.js'
 import { Monitors } from './monitor/monitors.js'
 import { checkFamily, OwnerlessTasks } from './task/family.js'
-import { FunctionTable } from './monitor/report.js'
+import { FunctionTable, TaskRates } from './monitor/report.js'
 import { GraphWork } from './graph/work.js'
 import { ObjectTable } from './object/table.js'
 import type { Act, SchedulerAction, SchedulerCoreOptions } from './events.js'
@@ -57,6 +57,7 @@ export class SchedulerState {
   readonly requirements: Requirements = new Requirements()
   readonly supplies: Supplies = new Supplies()
   readonly functions: FunctionTable = new FunctionTable()
+  readonly rates: TaskRates = new TaskRates()
   /** Messages per kind since the start. */
   readonly received: Map<Message['kind'], number> = new Map()
   /** Tasks that ended, per status, since the start. */
@@ -84,6 +85,11 @@ export class SchedulerState {
   /** How many tasks wait for a worker. */
   get waitingCount(): number {
     return this.pools.javascript.waiting + this.pools.python.waiting
+  }
+
+  /** For how long the scheduler has run. */
+  get uptimeMs(): number {
+    return this.turn.now - (this.#startedAt ?? this.turn.now)
   }
 
   /** When the workers of the previous scheduler, if there was one, should have reconnected. */

@@ -3016,6 +3016,16 @@ export interface MonitorState {
   readonly objects: number
   /** Their total size in bytes. */
   readonly objectBytes: number
+  /** For how long the scheduler has run, in milliseconds. */
+  readonly uptimeMS: number
+  /** Tasks that arrived, including nodes of graphs, per second since the state before. */
+  readonly submittedPerS: number
+  /** Tasks that finished, with any status, likewise. */
+  readonly endedPerS: number
+  /** Of these, those that failed (`failed`, `workerDied`), likewise. */
+  readonly failedPerS: number
+  /** The 99th percentile of how long the scheduler's event loop worked without a pause, in milliseconds, over about the last ten seconds; 0: not measured. */
+  readonly turnP99MS: number
 }
 
 /** Reads the struct that was entered last. */
@@ -3037,6 +3047,11 @@ export function readMonitorState(reader: Reader): MonitorState {
     waitingCounts: readWaitingCountList(reader, pointersAt + 40, structEnd),
     objects: reader.uint32(structAt + 40, pointersAt),
     objectBytes: reader.uint64(structAt + 48, pointersAt),
+    uptimeMS: reader.float64(structAt + 56, pointersAt),
+    submittedPerS: reader.float64(structAt + 64, pointersAt),
+    endedPerS: reader.float64(structAt + 72, pointersAt),
+    failedPerS: reader.float64(structAt + 80, pointersAt),
+    turnP99MS: reader.float64(structAt + 88, pointersAt),
   }
 }
 
@@ -3074,14 +3089,14 @@ export function measureMonitorStateList(
   values: readonly MonitorState[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 13)
+  let words = structListWords(values.length, 18)
   for (const value of values) words += measureMonitorState(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeMonitorState(writer: Writer, at: number, value: MonitorState): void {
-  const pointersAt = at + 56
+  const pointersAt = at + 96
   addResource(writer, pointersAt, value.scheduler)
   writer.uint64(at, value.rssFree)
   writer.uint64(at + 8, value.waiting)
@@ -3097,6 +3112,11 @@ function writeMonitorState(writer: Writer, at: number, value: MonitorState): voi
   addWaitingCountList(writer, pointersAt + 40, value.waitingCounts)
   writer.uint32(at + 40, value.objects)
   writer.uint64(at + 48, value.objectBytes)
+  writer.float64(at + 56, value.uptimeMS)
+  writer.float64(at + 64, value.submittedPerS)
+  writer.float64(at + 72, value.endedPerS)
+  writer.float64(at + 80, value.failedPerS)
+  writer.float64(at + 88, value.turnP99MS)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3105,11 +3125,11 @@ export function addMonitorStateList(
   pointerAt: number,
   values: readonly MonitorState[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 7, 6)
+  let at = writer.structList(pointerAt, values.length, 12, 6)
   for (const value of values) {
-    writer.zero(at, 7)
+    writer.zero(at, 12)
     writeMonitorState(writer, at, value)
-    at += 104
+    at += 144
   }
 }
 
@@ -3196,6 +3216,14 @@ export interface FunctionReport {
   readonly totalMS: number
   /** The duration of the longest of them. */
   readonly longestMS: number
+  /** Half of the measured tasks took at most this long; within 5 percent. 0: none was measured. */
+  readonly p50MS: number
+  /** The same for 90 percent of them. */
+  readonly p90MS: number
+  /** The same for 99 percent of them. */
+  readonly p99MS: number
+  /** The largest memory that one of them used, for tasks that were profiled; 0: none. */
+  readonly peakBytes: number
 }
 
 /** Reads the struct that was entered last. */
@@ -3208,6 +3236,10 @@ export function readFunctionReport(reader: Reader): FunctionReport {
     measured: reader.uint64(structAt + 16, pointersAt),
     totalMS: reader.float64(structAt + 24, pointersAt),
     longestMS: reader.float64(structAt + 32, pointersAt),
+    p50MS: reader.float64(structAt + 40, pointersAt),
+    p90MS: reader.float64(structAt + 48, pointersAt),
+    p99MS: reader.float64(structAt + 56, pointersAt),
+    peakBytes: reader.uint64(structAt + 64, pointersAt),
   }
 }
 
@@ -3238,20 +3270,24 @@ export function measureFunctionReportList(
   values: readonly FunctionReport[],
   referenceFrom: number,
 ): number {
-  let words = structListWords(values.length, 6)
+  let words = structListWords(values.length, 10)
   for (const value of values) words += measureFunctionReport(value, referenceFrom)
   return words
 }
 
 /** Fills in the struct at `at`; its data section is zero. */
 function writeFunctionReport(writer: Writer, at: number, value: FunctionReport): void {
-  const pointersAt = at + 40
+  const pointersAt = at + 72
   writer.text(pointersAt, value.name)
   writer.uint64(at, value.ended)
   writer.uint64(at + 8, value.failed)
   writer.uint64(at + 16, value.measured)
   writer.float64(at + 24, value.totalMS)
   writer.float64(at + 32, value.longestMS)
+  writer.float64(at + 40, value.p50MS)
+  writer.float64(at + 48, value.p90MS)
+  writer.float64(at + 56, value.p99MS)
+  writer.uint64(at + 64, value.peakBytes)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */
@@ -3260,11 +3296,11 @@ export function addFunctionReportList(
   pointerAt: number,
   values: readonly FunctionReport[],
 ): void {
-  let at = writer.structList(pointerAt, values.length, 5, 1)
+  let at = writer.structList(pointerAt, values.length, 9, 1)
   for (const value of values) {
-    writer.zero(at, 5)
+    writer.zero(at, 9)
     writeFunctionReport(writer, at, value)
-    at += 48
+    at += 80
   }
 }
 

@@ -632,7 +632,12 @@ test('monitors count a graph as unfinished work of its client, and ready nodes a
   scheduler.handle({ type: 'subscribersChanged', count: 1 })
   const nodes = ['a', 'b', 'c', 'd'].map((id) => node(id))
   scheduler.receive('C', graph('g', ['d'], [...nodes, node('e', ['d'])])).actions()
-  scheduler.handle({ type: 'statisticsSampled', scheduler: { cpu: 0, rss: 0 }, rssFree: 0 })
+  scheduler.handle({
+    type: 'statisticsSampled',
+    scheduler: { cpu: 0, rss: 0 },
+    rssFree: 0,
+    turnP99Ms: 0,
+  })
   const [action] = scheduler.actions()
   assert.ok(action?.type === 'publish' && action.message.kind === 'stateScheduler')
   const { taskManager, clientManager } = action.message

@@ -52,6 +52,15 @@ export class GraphWork {
     return count
   }
 
+  /** The number of nodes of all graphs that wait or are ready, and are not tasks yet. */
+  get unstarted(): number {
+    let count = 0
+    for (const { kinds } of this.graphs) {
+      for (const { waiting, ready } of kinds) count += waiting + ready
+    }
+    return count
+  }
+
   /** Works now as far as the budget allows, and continues in the next ticks. */
   begin(work: Worklist): void {
     if (this.#waiting.has(work)) return

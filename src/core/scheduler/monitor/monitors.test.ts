@@ -44,6 +44,7 @@ function sample(scheduler: TestScheduler): TestScheduler {
     type: 'statisticsSampled',
     scheduler: { cpu: 5, rss: 1_000 },
     rssFree: 2_000,
+    turnP99Ms: 3,
   })
 }
 
@@ -283,9 +284,19 @@ test('the state counts current and ended tasks, by function as well', () => {
     { status: 'success', tasks: 2 },
     { status: 'failed', tasks: 1 },
   ])
-  assert.deepEqual(state.functions, [
+  const counts = state.functions.map(({ p50MS, p90MS, p99MS, ...rest }) => {
+    for (const quantile of [p50MS, p90MS, p99MS]) {
+      assert.ok(Math.abs(quantile / rest.longestMS - 1) < 0.05, `${quantile}`)
+    }
+    return rest
+  })
+  const [f, g] = [
     { name: 'name of f', ended: 2, failed: 0, measured: 2, totalMS: 2_000, longestMS: 1_000 },
     { name: 'name of g', ended: 1, failed: 1, measured: 1, totalMS: 2_000, longestMS: 2_000 },
+  ]
+  assert.deepEqual(counts, [
+    { ...f, peakBytes: 0 },
+    { ...g, peakBytes: 0 },
   ])
   const sorted = state.waitingCounts.toSorted((a, b) => a.needs.localeCompare(b.needs))
   assert.deepEqual(sorted, [
@@ -300,6 +311,24 @@ test('the state counts current and ended tasks, by function as well', () => {
   )
   const bytes = ['content of f', 'content of g', 'content of r-t0'].map(({ length }) => length)
   assert.ok(state.objects >= 2 && state.objectBytes >= (bytes[0] ?? 0) + (bytes[1] ?? 0))
+})
+
+test('the state has the rates of the last second, and how long the scheduler runs', () => {
+  const scheduler = withPeers({ clients: ['C'], workers: ['W'] })
+  connect(scheduler)
+  run(scheduler, 5)
+  scheduler.moveTo(1_000)
+  stateOf(scheduler)
+  scheduler.receive('C', { ...task('odd', 'C') }).receive('W', result('odd', 'failed', 1))
+  scheduler.receive('C', task('running', 'C'))
+  scheduler.receive('C', { ...task('needy', 'C'), capabilities: [{ name: 'tpu', value: 1 }] })
+  scheduler.moveTo(1_500)
+  const state = stateOf(scheduler)
+  assert.deepEqual([state.submittedPerS, state.endedPerS, state.failedPerS], [6, 2, 2])
+  assert.deepEqual([state.uptimeMS, state.turnP99MS], [1_500, 3])
+  scheduler.moveTo(2_500)
+  const { submittedPerS, endedPerS, failedPerS } = stateOf(scheduler)
+  assert.deepEqual([submittedPerS, endedPerS, failedPerS], [0, 0, 0])
 })
 
 test('each state lists some of many workers and clients, in turn', () => {

@@ -1,5 +1,6 @@
 // The scheduler's report about itself for a client that requests it: docs/protocol.md#report.
 
+import { Histogram } from '../../../base/histogram.js'
 import { identity, type Identity } from '../../../base/ids.js'
 import type {
   ClientHeartbeat,
@@ -134,6 +135,17 @@ const OTHERS = '(others)'
 /** Longer names are truncated. */
 const MAX_NAME_BYTES = 256
 
+/** The bounds of measured durations, in milliseconds: a microsecond to two weeks. */
+const [SHORTEST_MS, LONGEST_MS] = [0.001, 1_209_600_000]
+
+/** What a finished task has cost. */
+interface TaskCost {
+  /** How long its function took. */
+  readonly durationMs: number
+  /** The memory that it used; 0 if it was not profiled. */
+  readonly peakBytes: number
+}
+
 /** The functions of all tasks since the start. */
 export class FunctionTable {
   readonly #byName = new Map<string, FunctionCounts>()
@@ -144,33 +156,52 @@ export class FunctionTable {
     return (fn.counts ??= this.#named(spokenName(fn.name, MAX_NAME_BYTES)))
   }
 
-  /** Counts a finished task. `durationMs`: how long its function took; undefined if unknown. */
-  count(fn: ObjectEntry | undefined, status: TaskStatus, durationMs: number | undefined): void {
+  /** Counts a finished task. `cost`: its profile, if its worker measured it. */
+  count(fn: ObjectEntry | undefined, status: TaskStatus, cost: TaskCost | undefined): void {
     const counts = this.of(fn)
     counts.ended += 1
     if (hasFailed(status)) counts.failed += 1
-    if (durationMs === undefined) return
-    counts.measured += 1
+    if (cost === undefined) return
+    const { durationMs, peakBytes } = cost
+    counts.durations ??= new Histogram(SHORTEST_MS, LONGEST_MS)
+    counts.durations.add(durationMs)
     counts.totalMs += durationMs
     if (durationMs > counts.longestMs) counts.longestMs = durationMs
+    if (peakBytes > counts.peakBytes) counts.peakBytes = peakBytes
   }
 
   /** At most `most` functions, those with the most finished tasks first. */
   reports(most: number): readonly FunctionReport[] {
     const busiest = [...this.#byName.values()].filter(({ ended }) => ended > 0)
     busiest.sort((a, b) => b.ended - a.ended)
-    return busiest.slice(0, most).map(({ name, ended, failed, measured, ...times }) => {
-      return { name, ended, failed, measured, totalMS: times.totalMs, longestMS: times.longestMs }
-    })
+    return busiest.slice(0, most).map(functionReport)
   }
 
   #named(name: string): FunctionCounts {
     const known = this.#byName.get(name)
     if (known !== undefined) return known
     if (this.#byName.size >= MAX_NAMES && name !== OTHERS) return this.#named(OTHERS)
-    const counts = { name, ended: 0, failed: 0, measured: 0, totalMs: 0, longestMs: 0 }
+    const none = { ended: 0, failed: 0, totalMs: 0, longestMs: 0, peakBytes: 0 }
+    const counts: FunctionCounts = { name, ...none, durations: undefined }
     this.#byName.set(name, counts)
     return counts
+  }
+}
+
+function functionReport({ durations, longestMs, ...counts }: FunctionCounts): FunctionReport {
+  // Quantiles are not exact, but none exceeds the longest.
+  const quantile = (share: number): number => Math.min(durations?.quantile(share) ?? 0, longestMs)
+  return {
+    name: counts.name,
+    ended: counts.ended,
+    failed: counts.failed,
+    measured: durations?.count ?? 0,
+    totalMS: counts.totalMs,
+    longestMS: longestMs,
+    p50MS: quantile(0.5),
+    p90MS: quantile(0.9),
+    p99MS: quantile(0.99),
+    peakBytes: counts.peakBytes,
   }
 }
 
@@ -188,12 +219,52 @@ const MAX_FUNCTIONS = 200
 interface OwnUse {
   readonly scheduler: Resource
   readonly rssFree: number
+  readonly turnP99Ms: number
+}
+
+/** How many tasks there have been. */
+interface Totals {
+  readonly submitted: number
+  readonly ended: number
+  readonly failed: number
+}
+
+/** How fast tasks come and go, per second. Sampled once a second. */
+export class TaskRates {
+  #at: InstantMs | undefined
+  #totals: Totals = { submitted: 0, ended: 0, failed: 0 }
+  #perSecond: Totals = { submitted: 0, ended: 0, failed: 0 }
+
+  /** Between the last two samples; 0 before the second. */
+  get perSecond(): Totals {
+    return this.#perSecond
+  }
+
+  /** Counts are derived from the tables, so that no task costs anything. */
+  sample(state: SchedulerState): void {
+    const totals = totalsOf(state)
+    const seconds = this.#at === undefined ? 0 : (state.turn.now - this.#at) / 1_000
+    const before = this.#totals
+    const rate = (key: keyof Totals): number => {
+      return seconds === 0 ? 0 : Math.max(0, totals[key] - before[key]) / seconds
+    }
+    this.#perSecond = { submitted: rate('submitted'), ended: rate('ended'), failed: rate('failed') }
+    this.#at = state.turn.now
+    this.#totals = totals
+  }
+}
+
+function totalsOf({ ended, tasks, graphWork }: SchedulerState): Totals {
+  let allEnded = 0
+  for (const count of ended.values()) allEnded += count
+  const failed = (ended.get('failed') ?? 0) + (ended.get('workerDied') ?? 0)
+  return { submitted: allEnded + tasks.size + graphWork.unstarted, ended: allEnded, failed }
 }
 
 /** The state for a monitor. Takes at most a few milliseconds, whatever its size. */
 export function stateFor(
   state: SchedulerState,
-  { scheduler, rssFree }: OwnUse,
+  { scheduler, rssFree, turnP99Ms }: OwnUse,
   first: FirstRows,
 ): MonitorState {
   const { workers, objects, graphWork } = state
@@ -221,5 +292,10 @@ export function stateFor(
     waitingCounts: waitingCounts(state),
     objects: objects.size,
     objectBytes: objects.bytes,
+    uptimeMS: state.uptimeMs,
+    submittedPerS: state.rates.perSecond.submitted,
+    endedPerS: state.rates.perSecond.ended,
+    failedPerS: state.rates.perSecond.failed,
+    turnP99MS: turnP99Ms,
   }
 }

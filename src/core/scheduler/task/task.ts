@@ -5,7 +5,7 @@ import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { FEATURE_PEERS, hasFeature } from '../../../base/features.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
-import { decodeTaskFlags, durationMsOf } from '../../../wire/metadata.js'
+import { decodeTaskFlags, durationMsOf, peakBytesOf } from '../../../wire/metadata.js'
 import {
   PLAIN_RESULT,
   type Task,
@@ -317,7 +317,9 @@ export function endTask(
 ): void {
   const durationMs = worker === undefined ? undefined : durationMsOf(result.metadata)
   count(state, result.status)
-  state.functions.count(task.function, result.status, durationMs)
+  const cost =
+    durationMs === undefined ? undefined : { durationMs, peakBytes: peakBytesOf(result.metadata) }
+  state.functions.count(task.function, result.status, cost)
   if (state.monitors.wants(result.status)) {
     state.monitors.onEnded(task, { result, worker, durationMs })
   }

@@ -1,0 +1,58 @@
+// How positive numbers are distributed, in constant space: counts in buckets that are each ten
+// percent wider than the one before, so that quantiles are within five percent.
+
+const GROWTH = 1.1
+const LOG_GROWTH = Math.log(GROWTH)
+
+/** A histogram. Values may have any unit. */
+export class Histogram {
+  readonly #min: number
+  readonly #counts: Uint32Array
+  #count = 0
+
+  /** Smaller values count as `min`, larger ones as `max`. */
+  constructor(min: number, max: number) {
+    this.#min = min
+    this.#counts = new Uint32Array(Math.ceil(Math.log(max / min) / LOG_GROWTH) + 1)
+  }
+
+  /** How many values it has. */
+  get count(): number {
+    return this.#count
+  }
+
+  add(value: number): void {
+    const bucket = value > this.#min ? Math.ceil(Math.log(value / this.#min) / LOG_GROWTH) : 0
+    const last = this.#counts.length - 1
+    const at = bucket < last ? bucket : last
+    this.#counts[at] = (this.#counts[at] ?? 0) + 1
+    this.#count += 1
+  }
+
+  /** Adds all values of another one with the same bounds. */
+  addAll(other: Histogram): void {
+    for (const [at, count] of other.#counts.entries()) {
+      this.#counts[at] = (this.#counts[at] ?? 0) + count
+    }
+    this.#count += other.#count
+  }
+
+  /** The value that `share` (0 to 1) of all values do not exceed; 0 if there are none. */
+  quantile(share: number): number {
+    if (this.#count === 0) return 0
+    const rank = Math.max(1, Math.ceil(share * this.#count))
+    let seen = 0
+    for (const [at, count] of this.#counts.entries()) {
+      seen += count
+      // The geometric middle of the bucket.
+      if (seen >= rank) return this.#min * GROWTH ** (at === 0 ? 0 : at - 0.5)
+    }
+    return 0
+  }
+
+  /** Forgets all values. */
+  clear(): void {
+    this.#counts.fill(0)
+    this.#count = 0
+  }
+}

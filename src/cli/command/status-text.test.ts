@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ClusterInfo, WorkerInfo } from '../../core/monitor/cluster-info.js'
+import { textWidth } from '../../runtime/progress/line.js'
+import { problemsOf, statusText } from './status-text.js'
+
+const TIME = new Date(Date.UTC(2026, 0, 2, 3, 4, 5))
+
+function worker(id: string, more: Partial<WorkerInfo> = {}): WorkerInfo {
+  return {
+    id,
+    name: '',
+    state: 'idle',
+    capabilities: {},
+    running: [],
+    queued: 0,
+    cpu: 3.5,
+    rssBytes: 66_000_000,
+    lagMs: 0.4,
+    version: '0.1.0',
+    endsAt: undefined,
+    ...more,
+  }
+}
+
+function info(more: Partial<ClusterInfo> = {}): ClusterInfo {
+  return {
+    time: TIME,
+    scheduler: {
+      address: 'tcp://10.0.0.1:2345',
+      monitorAddress: 'tcp://10.0.0.1:2347',
+      version: '0.1.0',
+      uptimeS: 7_300,
+      cpu: 12.5,
+      rssBytes: 57_000_000,
+      turnP99Ms: 4.5,
+    },
+    tasks: { waiting: 0, running: 1, success: 12_345, failed: 2, canceled: 0, notFound: 0 },
+    rates: { submitted: 1_200.4, ended: 1_100, failed: 0 },
+    waiting: [],
+    hosts: [
+      { host: 'one', address: undefined, cpu: 20, freeBytes: 4e9, workers: [worker('7|one|a')] },
+    ],
+    clients: [],
+    functions: [],
+    failures: [],
+    objects: { count: 3, bytes: 1_500 },
+    ...more,
+  }
+}
+
+const BUSY = info({
+  hosts: [
+    {
+      host: 'a-host-with-a-name-that-is-rather-long.example.com',
+      address: undefined,
+      cpu: 200,
+      freeBytes: 4e9,
+      workers: [
+        worker('4711|a-host-with-a-name-that-is-rather-long|0123456789abcdef0123456789abcdef', {
+          state: 'busy',
+          queued: 1_234,
+          running: [{ task: '00ff00ff00ff00ff', name: 'price-of-an-option', sinceMs: 65_000 }],
+        }),
+      ],
+    },
+  ],
+  waiting: [{ reason: 'all-busy', requirement: '', function: 'price', count: 4_000, seconds: 12 }],
+  clients: [
+    { id: '12|Client|00', name: 'shop.mjs', host: 'two', unfinished: 4_001, worker: undefined },
+  ],
+  functions: [
+    {
+      name: 'price',
+      count: 12_345,
+      failed: 2,
+      meanMs: 1.5,
+      p50Ms: 1.234,
+      p90Ms: 12.34,
+      p99Ms: 1_234.5,
+      maxMs: 2_000,
+      peakBytes: 12_000_000,
+    },
+  ],
+  failures: [
+    {
+      time: new Date(TIME.getTime() - 90_000),
+      task: 'abcdef0123456789',
+      name: '',
+      function: 'price',
+      client: undefined,
+      worker: undefined,
+      errorName: 'RangeError',
+      message: `no price for ${'x'.repeat(200)}\nand more`,
+      stack: '',
+      attempts: 1,
+    },
+  ],
+})
+
+const PLAIN = { width: 80, color: false }
+
+test('a cluster that works is well, in one line', () => {
+  const [first] = statusText(info(), PLAIN).split('\n')
+  assert.equal(first, 'well: 1 worker on 1 host; 1 running, 0 waiting')
+  assert.match(statusText(info(), PLAIN), /12,345 succeeded, 2 failed, 0 cancelled\n/)
+  assert.match(statusText(info(), PLAIN), /1,200\/s submitted, 1,100\/s ended, 0\/s failed/)
+})
+
+test('no line is longer than the terminal, however long names are', () => {
+  for (const width of [40, 80, 100, 200]) {
+    const lines = statusText(BUSY, { width, color: false }).split('\n')
+    const tables = lines.slice(lines.findIndex((line) => line.startsWith('waiting')))
+    for (const line of width < 80 ? tables : lines) assert.ok(textWidth(line) <= width, line)
+  }
+})
+
+test('in 80 columns the tables have what matters most', () => {
+  const text = statusText(BUSY, PLAIN)
+  assert.match(text, /^price\(\) +all-busy +4,000 +12 s$/mu)
+  assert.match(text, /^4711\|a-host.*… +busy +1,234 +3\.5 +66\.0 MB +0\.4$/mu)
+  assert.match(text, /^price\(\) +12,345 +2 +1\.23 +12\.3 +1235 +12\.0 MB$/mu)
+  assert.match(text, /^price\(\) RangeError: no price for x+… +90 s +abcdef01$/mu)
+  assert.match(text, /^shop\.mjs \(12\) +two +4,001$/mu)
+  const wide = statusText(BUSY, { width: 160, color: false })
+  assert.match(wide, /price-of-an-option 65 s$/mu)
+})
+
+test('what is wrong comes first, with what to do', () => {
+  const waiting = { requirement: 'gpu=1', function: 'price', count: 4_000, seconds: 9 }
+  const [problem] = problemsOf(info({ waiting: [{ ...waiting, reason: 'no-capability' }] }))
+  assert.equal(problem?.what, '4,000 tasks of price() wait: no worker offers gpu=1')
+  assert.match(problem?.advice ?? '', /--capabilities/)
+  const one = { reason: 'no-runtime', requirement: '', function: '', count: 1, seconds: 9 } as const
+  assert.equal(
+    problemsOf(info({ waiting: [one] }))[0]?.what,
+    '1 task waits: no worker runs their language',
+  )
+  const text = statusText(info({ hosts: [] }), PLAIN)
+  assert.match(text, /^attention: there are no workers; start some: scaler_cluster tcp:/)
+  assert.deepEqual(problemsOf(BUSY), [])
+  const { scheduler } = info()
+  const slow = problemsOf(info({ scheduler: { ...scheduler, turnP99Ms: 250 } }))
+  assert.match(slow[0]?.what ?? '', /overloaded \(turns of 250 ms\)/)
+})
+
+test('names cannot control the terminal', () => {
+  const clients = [
+    {
+      id: '1|Client|0',
+      name: '\u001b[2Jowned\u202e',
+      host: '\r',
+      unfinished: 1,
+      worker: undefined,
+    },
+  ]
+  const text = statusText(info({ clients }), PLAIN)
+  assert.doesNotMatch(text, /[\u001b\r\u202e]/u)
+  assert.match(text, /\?\[2Jowned\?/)
+})
+
+test('what a scheduler does not tell is a dash', () => {
+  const { scheduler, objects } = info()
+  const unknown = { ...scheduler, version: undefined, uptimeS: undefined, turnP99Ms: undefined }
+  const text = statusText(
+    info({ scheduler: unknown, rates: undefined, objects: { ...objects, bytes: undefined } }),
+    PLAIN,
+  )
+  assert.match(text, /scaler –, up –, cpu 12\.5 %, 57\.0 MB, turns –\n/)
+  assert.match(text, /rates +–\nobjects +3\n/)
+})
+
+test('long tables are cut, and say so; titles are bold on a terminal', () => {
+  const clients = Array.from({ length: 1_030 }, (_, index) => ({
+    id: `${index}|Client|0`,
+    name: '',
+    host: '',
+    unfinished: 0,
+    worker: undefined,
+  }))
+  const text = statusText(info({ clients }), { width: 80, color: true })
+  assert.match(text, /… 1,010 more \(--json has all\)/)
+  assert.match(text, /\u001b\[1mclients/)
+})

@@ -1,0 +1,246 @@
+// Looks at a cluster as a monitor: a connection of its own beside that of the client, so that what
+// it receives holds up no task. docs/protocol.md#monitors
+
+import { unreachable } from '../base/assert.js'
+import { ConfigError, ConnectError, ProtocolError, TimeoutError } from '../base/errors.js'
+import { OUR_FEATURES } from '../base/features.js'
+import { identity, type Identity } from '../base/ids.js'
+import type { Logger } from '../base/logger.js'
+import { checkNames } from '../base/option.js'
+import type { ClusterEvent, ClusterInfo } from '../core/monitor/cluster-info.js'
+import {
+  type MonitorAction,
+  type MonitorEvent,
+  MonitorMachine,
+  type MonitorWishes,
+} from '../core/monitor/monitor-machine.js'
+import { ClusterPicture } from '../core/monitor/picture.js'
+import { Driver } from '../runtime/driver.js'
+import { peerInfo } from '../runtime/peer-info.js'
+import { ProcessSampler } from '../runtime/process-statistics.js'
+import { DealerSocket } from '../transport/dealer.js'
+import type { IncomingMessage } from '../transport/options.js'
+import { decode, encodeFrame, type MonitorReport } from '../wire/message.js'
+import { newClientIdentity } from './ids.js'
+
+/** What a look may end with. */
+export interface LookOptions {
+  /** Aborting it ends the look; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What is looked at, and how. */
+export interface MonitorSetup {
+  readonly address: string
+  readonly heartbeatIntervalMs: number
+  readonly logger: Logger
+}
+
+/** How a link tells what it sees. */
+interface MonitorHandler {
+  /** One report. `events` is empty if there is nothing to tell. */
+  onReport(events: readonly ClusterEvent[], picture: ClusterPicture): void
+  /** The scheduler serves no monitors of this kind. */
+  onRefused(): void
+  /** A bug of ours. */
+  onFault(error: unknown): void
+}
+
+/** The connection of one monitor. Keeps the process alive until it is closed. */
+export class MonitorLink {
+  readonly #identity: Identity = newClientIdentity()
+  readonly #handler: MonitorHandler
+  readonly #logger: Logger
+  readonly #sampler = new ProcessSampler()
+  readonly #driver: Driver<MonitorEvent, MonitorAction>
+  readonly #socket: DealerSocket
+  #picture: ClusterPicture
+
+  constructor(setup: MonitorSetup, wishes: MonitorWishes, handler: MonitorHandler) {
+    const { address, heartbeatIntervalMs, logger } = setup
+    this.#handler = handler
+    this.#logger = logger
+    this.#picture = new ClusterPicture(address)
+    this.#driver = new Driver({
+      machine: new MonitorMachine({ wishes, heartbeatIntervalMs }),
+      tick: { type: 'tick' },
+      perform: (action) => this.#perform(action),
+      onFault: (error) => handler.onFault(error),
+    })
+    const dealer = {
+      onConnect: () => this.#driver.handle({ type: 'connected' }),
+      onDisconnect: () => this.#driver.handle({ type: 'disconnected' }),
+      onConnectFailed: () => {},
+      onDrain: () => {},
+      onMessages: (messages: readonly IncomingMessage[]) => {
+        for (const message of messages) this.#onMessage(message)
+      },
+    }
+    const options = { queueWhileDisconnected: false, logger }
+    this.#socket = new DealerSocket(address, this.#identity, dealer, options)
+  }
+
+  /** The reader has taken all of one report: the scheduler may send another one. */
+  read(): void {
+    this.#driver.handle({ type: 'reportRead' })
+  }
+
+  /** Leaves. */
+  async close(): Promise<void> {
+    this.#driver.stop()
+    this.#socket.send(encodeFrame({ kind: 'clientDisconnect', disconnectType: 'disconnect' }))
+    await this.#socket.close()
+  }
+
+  #onMessage(frames: IncomingMessage): void {
+    try {
+      if (!(frames instanceof Uint8Array)) throw new ProtocolError('more than one frame')
+      this.#driver.handle({ type: 'messageReceived', message: decode(frames) })
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      this.#logger.warn('dropped a malformed message', { error: error.message })
+    }
+  }
+
+  #perform(action: MonitorAction): void {
+    switch (action.type) {
+      case 'send':
+        this.#socket.send(encodeFrame(action.message))
+        return
+      case 'sendHeartbeat':
+        return this.#sendHeartbeat()
+      case 'greet':
+        return this.#picture.onEcho(action.report)
+      case 'report':
+        return this.#onReport(action.report, action.isFirst)
+      case 'refuse':
+        return this.#handler.onRefused()
+      case 'log':
+        return this.#logger[action.level](action.text, action.fields)
+      default:
+        unreachable(action)
+    }
+  }
+
+  #onReport(report: MonitorReport, isFirst: boolean): void {
+    if (isFirst) this.#picture = this.#picture.ofNextScheduler()
+    const events: ClusterEvent[] = []
+    this.#picture.onReport(report, Date.now(), (event) => events.push(event))
+    this.#handler.onReport(events, this.#picture)
+  }
+
+  #sendHeartbeat(): void {
+    const heartbeat = {
+      kind: 'clientHeartbeat',
+      resource: this.#sampler.sample().resource,
+      latencyUS: 0,
+      features: OUR_FEATURES,
+      runtime: `node/${process.versions.node}`,
+      worker: identity(''),
+      wantsReport: true,
+      wantsPeers: false,
+      info: [peerInfo({ name: '' })],
+    } as const
+    this.#socket.send(encodeFrame(heartbeat))
+  }
+}
+
+/** What a cluster is like now. See `Client.info`. */
+export function lookAtCluster(
+  setup: MonitorSetup,
+  { timeoutMs, ...options }: LookOptions & { readonly timeoutMs: number },
+): Promise<ClusterInfo> {
+  return new Promise<ClusterInfo>((resolve, reject) => {
+    const signal = checkedSignal('info', options)
+    signal?.throwIfAborted()
+    const finish = (settle: () => void): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      void link.close().then(settle)
+    }
+    const onAbort = (): void => finish(() => reject(signal?.reason as Error))
+    const onTimeout = (): void => {
+      const text = `no report from the scheduler at ${setup.address} within ${timeoutMs} ms`
+      finish(() => reject(new TimeoutError(text, { reason: 'no-scheduler' })))
+    }
+    const timer = setTimeout(onTimeout, timeoutMs)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const link: MonitorLink = new MonitorLink(
+      setup,
+      { events: false, failures: true },
+      {
+        onReport: (_, picture) => {
+          const info = picture.isComplete ? picture.info(Date.now()) : undefined
+          if (info !== undefined) finish(() => resolve(info))
+          else link.read()
+        },
+        onRefused: () => finish(() => reject(refusal(setup.address))),
+        onFault: (error) => finish(() => reject(error as Error)),
+      },
+    )
+  })
+}
+
+/** What happens in a cluster from now on. See `Client.events`. */
+export async function* watchCluster(
+  setup: MonitorSetup,
+  { closed, ...options }: LookOptions & { readonly closed: Promise<void> },
+): AsyncGenerator<ClusterEvent, void, undefined> {
+  const signal = checkedSignal('events', options)
+  signal?.throwIfAborted()
+  /** Reports that have come and were not taken; the scheduler sends no more than a few. */
+  const reports: (readonly ClusterEvent[])[] = []
+  let wake = (): void => {}
+  let end: (() => void) | undefined
+  const finish = (how: () => void): void => {
+    end ??= how
+    wake()
+  }
+  const onAbort = (): void => finish(() => signal?.throwIfAborted())
+  signal?.addEventListener('abort', onAbort, { once: true })
+  void closed.then(() => finish(() => {}))
+  const link = new MonitorLink(
+    setup,
+    { events: true, failures: false },
+    {
+      onReport: (events) => {
+        reports.push(events)
+        wake()
+      },
+      onRefused: () => finish(() => thrown(refusal(setup.address))),
+      onFault: (error) => finish(() => thrown(error)),
+    },
+  )
+  try {
+    while (end === undefined) {
+      const report = reports.shift()
+      if (report === undefined) {
+        await new Promise<void>((resolve) => (wake = resolve))
+        continue
+      }
+      yield* report
+      link.read()
+    }
+    end()
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+    await link.close()
+  }
+}
+
+function checkedSignal(call: string, options: LookOptions): AbortSignal | undefined {
+  checkNames(call, { signal: true }, options)
+  const { signal } = options
+  if (signal === undefined || signal instanceof AbortSignal) return signal
+  throw new ConfigError('option signal: expected an AbortSignal')
+}
+
+function thrown(error: unknown): never {
+  throw error
+}
+
+function refusal(address: string): ConnectError {
+  return new ConnectError(
+    `the scheduler at ${address} serves no monitors: it is one of Python Scaler`,
+  )
+}

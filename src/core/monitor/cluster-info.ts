@@ -1,0 +1,235 @@
+// What is known of a cluster, in the words of its users: `Client.info()`, `Client.events()`,
+// `scaler status` and the screens all use these.
+
+import type { WaitingReason } from '../../base/waiting-reason.js'
+
+/**
+ * A cluster at one moment. Something that its scheduler does not report (one of Python Scaler
+ * reports less) is undefined.
+ */
+export interface ClusterInfo {
+  /** When this was received, by the clock of this machine. */
+  readonly time: Date
+  readonly scheduler: SchedulerInfo
+  readonly tasks: TaskCounts
+  /** Undefined until two reports of the scheduler have been received. */
+  readonly rates: TaskRates | undefined
+  /** Why tasks wait, the largest count first; at most 200. */
+  readonly waiting: readonly WaitingInfo[]
+  /** The machines that have workers, in the order in which their first workers joined. */
+  readonly hosts: readonly HostInfo[]
+  /** In the order in which they connected. */
+  readonly clients: readonly ConnectedClient[]
+  /** By name, those with the most finished tasks first; at most 200. */
+  readonly functions: readonly FunctionInfo[]
+  /** The last failures that the scheduler keeps, the oldest first; at most 1,000. */
+  readonly failures: readonly FailureInfo[]
+  readonly objects: ObjectTotals
+}
+
+/** The scheduler. */
+export interface SchedulerInfo {
+  /** Where its clients and workers connect, as this client does. */
+  readonly address: string
+  /** Where 1.9.9 monitors connect, as bound: `tcp://0.0.0.0:2347`. */
+  readonly monitorAddress: string | undefined
+  /** The version of its package: `0.1.0`. */
+  readonly version: string | undefined
+  /** For how long it has run, in seconds. */
+  readonly uptimeS: number | undefined
+  /** Percent of one core. */
+  readonly cpu: number
+  /** Resident memory in bytes. */
+  readonly rssBytes: number
+  /** The 99th percentile of the time for which its event loop worked in one turn, in milliseconds. */
+  readonly turnP99Ms: number | undefined
+}
+
+/** How many tasks there are, and how they have ended since the scheduler started. */
+export interface TaskCounts {
+  /** Without a worker, including nodes of graphs that are ready to run. */
+  readonly waiting: number
+  /** Assigned to workers. */
+  readonly running: number
+  readonly success: number
+  /** They threw, took down too many workers, or were refused because no worker could take them. */
+  readonly failed: number
+  readonly canceled: number
+  /** Cancelled when the scheduler did not have them (any more). */
+  readonly notFound: number
+}
+
+/** Tasks per second, over about the last second. */
+export interface TaskRates {
+  readonly submitted: number
+  readonly ended: number
+  readonly failed: number
+}
+
+/** Tasks of one function that wait for the same reason. */
+export interface WaitingInfo {
+  readonly reason: WaitingReason
+  /** What they require: `gpu=1, linux`; empty if they require nothing. */
+  readonly requirement: string
+  /** Empty: their function has no name. */
+  readonly function: string
+  readonly count: number
+  /** For how long the first of them has waited, in seconds; 0 if that is not measured. */
+  readonly seconds: number
+}
+
+/** A machine with workers. */
+export interface HostInfo {
+  /** Its host name; empty if its workers do not report it. */
+  readonly host: string
+  /** Its IP address as seen by the scheduler. */
+  readonly address: string | undefined
+  /** Percent of one core, for all workers and agents of this cluster on it together. */
+  readonly cpu: number
+  /** Available memory in bytes. */
+  readonly freeBytes: number
+  /** In the order in which they joined. */
+  readonly workers: readonly WorkerInfo[]
+}
+
+/**
+ * - `starting`: it has no process that could run a task yet.
+ * - `idle`: it has no task.
+ * - `busy`: it has tasks.
+ * - `leaving`: it takes no further tasks.
+ */
+export type WorkerState = 'starting' | 'idle' | 'busy' | 'leaving'
+
+/** A worker. */
+export interface WorkerInfo {
+  /** Its identity, as in logs, profiles and explanations. */
+  readonly id: string
+  /** Its name for people; empty if it has none. */
+  readonly name: string
+  readonly state: WorkerState
+  /** What it offers, by name; -1 for a capability without a quantity. */
+  readonly capabilities: Readonly<Record<string, number>>
+  /** What it runs, as of its last heartbeat. */
+  readonly running: readonly RunningInfo[]
+  /** How many tasks the scheduler has assigned to it that it does not run. */
+  readonly queued: number
+  /** Percent of one core, of the process in which tasks run. */
+  readonly cpu: number
+  /** Resident memory of that process in bytes. */
+  readonly rssBytes: number
+  /** Half of the round trip of its last heartbeat, in milliseconds. */
+  readonly lagMs: number
+  /** The version of its package; undefined for workers of Python Scaler. */
+  readonly version: string | undefined
+  /** When its time limit ends, if it is known to have one. */
+  readonly endsAt: Date | undefined
+}
+
+/** A task that runs. */
+export interface RunningInfo {
+  /** Its id, in hex. */
+  readonly task: string
+  /** Its name, or that of its function; empty if neither has one. */
+  readonly name: string
+  /** Since when it runs: milliseconds before `time`. */
+  readonly sinceMs: number
+}
+
+/** A client. */
+export interface ConnectedClient {
+  /** Its identity, as in logs. */
+  readonly id: string
+  /** Its name for people; empty if it has none. */
+  readonly name: string
+  /** Its host name; empty if it does not report it. */
+  readonly host: string
+  /** Its unfinished tasks and graphs. */
+  readonly unfinished: number
+  /** The worker in whose task it was created. */
+  readonly worker: string | undefined
+}
+
+/** All tasks whose functions have one name, since the scheduler started. */
+export interface FunctionInfo {
+  /** Empty: those without a name. `(others)`: those beyond the first 1,000 names. */
+  readonly name: string
+  /** How many have finished, with any status. */
+  readonly count: number
+  readonly failed: number
+  /**
+   * How long the function took, in milliseconds: on average, half, 90 and 99 percent of the times
+   * at most (within five percent), and the longest. Undefined if it was never measured.
+   */
+  readonly meanMs: number | undefined
+  readonly p50Ms: number | undefined
+  readonly p90Ms: number | undefined
+  readonly p99Ms: number | undefined
+  readonly maxMs: number | undefined
+  /** The largest memory that one of them used; undefined unless tasks are profiled. */
+  readonly peakBytes: number | undefined
+}
+
+/** A task that has failed. */
+export interface FailureInfo {
+  readonly time: Date
+  /** Its id, in hex. */
+  readonly task: string
+  /** Its name; empty if it has none. */
+  readonly name: string
+  readonly function: string
+  /** Undefined if the client has left. */
+  readonly client: string | undefined
+  /** The last worker that had it. */
+  readonly worker: string | undefined
+  /** Empty if unknown: the worker is a 1.9.9 worker, or sends no texts of errors. */
+  readonly errorName: string
+  readonly message: string
+  /** At most 4 KiB of it. */
+  readonly stack: string
+  /** How many workers had it. */
+  readonly attempts: number
+}
+
+/** What the scheduler stores. */
+export interface ObjectTotals {
+  readonly count: number
+  readonly bytes: number | undefined
+}
+
+/** Something that has happened in the cluster, or a sample of its state. */
+export type ClusterEvent =
+  | TaskEnded
+  | { readonly type: 'worker'; readonly change: 'joined' | 'left'; readonly worker: WorkerInfo }
+  | {
+      readonly type: 'client'
+      readonly change: 'joined' | 'left'
+      readonly client: ConnectedClient
+    }
+  /** About once per second. */
+  | { readonly type: 'sample'; readonly info: ClusterInfo }
+  /** So many tasks have ended here of which no event is sent: they were read too slowly. */
+  | { readonly type: 'lost'; readonly count: number }
+
+/** How a task ended. */
+export type TaskEnd = 'success' | 'failed' | 'canceled' | 'notFound' | 'workerDied' | 'noWorker'
+
+/** A task has ended. */
+export interface TaskEnded {
+  readonly type: 'task'
+  /** When it ended. */
+  readonly time: Date
+  /** Its id, in hex. */
+  readonly task: string
+  readonly name: string
+  readonly function: string
+  readonly client: string | undefined
+  readonly worker: string | undefined
+  readonly status: TaskEnd
+  /** How long it waited before its last attempt, in milliseconds; undefined if unknown. */
+  readonly queuedMs: number | undefined
+  /** How long its function took, in milliseconds; undefined if unknown. */
+  readonly durationMs: number | undefined
+  /** failed: the name of the error, if it is known. */
+  readonly errorName: string
+  readonly attempts: number
+}

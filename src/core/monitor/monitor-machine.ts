@@ -1,0 +1,157 @@
+// One monitor's side of the conversation with a scheduler: it introduces itself, stays alive by
+// heartbeats, and gives credit for as many reports as its reader takes. docs/protocol.md#monitors
+
+import { unreachable } from '../../base/assert.js'
+import { FEATURE_MONITORS, hasFeature } from '../../base/features.js'
+import type { SchedulerId } from '../../base/ids.js'
+import {
+  type Alarm,
+  type InstantMs,
+  type LogAction,
+  type Machine,
+  Turn,
+} from '../../base/machine.js'
+import type {
+  ClientHeartbeatEcho,
+  Message,
+  MonitorReport,
+  SchedulerReport,
+} from '../../wire/message.js'
+
+/** What a monitor receives. */
+export interface MonitorWishes {
+  /** Each task that ends. */
+  readonly events: boolean
+  /** Failures with their texts: those that the scheduler keeps, and further ones. */
+  readonly failures: boolean
+}
+
+/** Settings of one monitor. */
+export interface MonitorCoreOptions {
+  readonly wishes: MonitorWishes
+  readonly heartbeatIntervalMs: number
+}
+
+/** Facts. */
+export type MonitorEvent =
+  | { readonly type: 'connected' }
+  | { readonly type: 'disconnected' }
+  | { readonly type: 'messageReceived'; readonly message: Message }
+  /** The reader has taken all of one report. */
+  | { readonly type: 'reportRead' }
+  | { readonly type: 'tick' }
+
+/** What the shell carries out. */
+export type MonitorAction =
+  | { readonly type: 'send'; readonly message: Message }
+  /** The shell adds what the process uses. */
+  | { readonly type: 'sendHeartbeat' }
+  /** The scheduler has said what it is. */
+  | { readonly type: 'greet'; readonly report: SchedulerReport }
+  /** `isFirst`: it is the first of another scheduler, so that nothing from before holds. */
+  | { readonly type: 'report'; readonly report: MonitorReport; readonly isFirst: boolean }
+  /** The scheduler cannot serve monitors of this kind: it is one of Python Scaler. */
+  | { readonly type: 'refuse' }
+  | LogAction
+
+/** Reports that may be on their way or unread. */
+const CREDIT = 4
+
+/** One monitor. It goes on after a lost connection, and with the next scheduler. */
+export class MonitorMachine implements Machine<MonitorEvent, MonitorAction> {
+  readonly #options: MonitorCoreOptions
+  readonly #turn = new Turn<MonitorAction>()
+  readonly #heartbeat: Alarm
+  #schedulerId: SchedulerId | undefined
+  /** The number of the last failure that was received from this scheduler. */
+  #lastFailure = 0
+  /** Reports that the scheduler may still send on this connection. */
+  #credit = 0
+  /** Reports that were received and have not been read. */
+  #unread = 0
+  /** Whether the next report is the first of this scheduler. */
+  #isFirst = true
+
+  constructor(options: MonitorCoreOptions) {
+    this.#options = options
+    this.#heartbeat = this.#turn.alarm(() => this.#beat())
+  }
+
+  get deadline(): InstantMs | undefined {
+    return this.#turn.deadline
+  }
+
+  handle(event: MonitorEvent, now: InstantMs, act: (action: MonitorAction) => void): void {
+    this.#turn.begin(now, act)
+    switch (event.type) {
+      case 'connected':
+        this.#credit = 0
+        return this.#beat()
+      case 'disconnected':
+        this.#credit = 0
+        return this.#heartbeat.clear()
+      case 'messageReceived':
+        return this.#onMessage(event.message)
+      case 'reportRead':
+        this.#unread -= 1
+        return this.#giveCredit()
+      case 'tick':
+        return this.#turn.ring()
+      default:
+        return unreachable(event)
+    }
+  }
+
+  checkInvariants(): void {
+    this.#turn.checkInvariants()
+  }
+
+  #beat(): void {
+    this.#turn.act({ type: 'sendHeartbeat' })
+    this.#heartbeat.set(this.#turn.now + this.#options.heartbeatIntervalMs)
+  }
+
+  #onMessage(message: Message): void {
+    if (message.kind === 'clientHeartbeatEcho') return this.#onEcho(message)
+    if (message.kind === 'monitorReport') return this.#onReport(message)
+    this.#turn.log('warn', 'ignored a message that is not for monitors', { kind: message.kind })
+  }
+
+  #onEcho({ schedulerId, features, reports }: ClientHeartbeatEcho): void {
+    const [report] = reports
+    if (report !== undefined) this.#turn.act({ type: 'greet', report })
+    if (!hasFeature(features, FEATURE_MONITORS)) return this.#turn.act({ type: 'refuse' })
+    if (schedulerId !== this.#schedulerId) {
+      this.#schedulerId = schedulerId
+      this.#lastFailure = 0
+      this.#isFirst = true
+    }
+    this.#giveCredit()
+  }
+
+  #onReport(report: MonitorReport): void {
+    this.#credit -= 1
+    this.#unread += 1
+    this.#lastFailure = report.failures.at(-1)?.number ?? this.#lastFailure
+    const isFirst = this.#isFirst
+    this.#isFirst = false
+    this.#turn.act({ type: 'report', report, isFirst })
+  }
+
+  #giveCredit(): void {
+    const credit = CREDIT - this.#credit - this.#unread
+    if (this.#schedulerId === undefined || !this.#heartbeat.isSet || credit <= 0) return
+    this.#credit += credit
+    const { events, failures } = this.#options.wishes
+    this.#turn.act({
+      type: 'send',
+      message: {
+        kind: 'monitorRequest',
+        credit,
+        wantsEvents: events,
+        wantsFailures: failures,
+        failuresAfter: this.#lastFailure,
+      },
+    })
+  }
+}

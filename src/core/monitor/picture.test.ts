@@ -1,0 +1,345 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { identity, taskId } from '../../base/ids.js'
+import type {
+  ClientReport,
+  MonitorReport,
+  MonitorState,
+  PeerInfo,
+  WorkerReport,
+} from '../../wire/message.js'
+import type { ClusterEvent } from './cluster-info.js'
+import { ClusterPicture } from './picture.js'
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
+
+const INFO: PeerInfo = {
+  name: 'left',
+  host: 'one',
+  machineId: 'm1',
+  pid: 7,
+  version: '1.2.3',
+  startedMS: 0,
+  endsMS: 0,
+  allocation: '',
+}
+
+/** What a scheduler says of a worker. */
+function worker(
+  id: string,
+  more: Partial<WorkerReport> & { readonly sent?: number } = {},
+): WorkerReport {
+  const { sent = 0, ...report } = more
+  return {
+    worker: {
+      workerId: identity(id),
+      agent: { cpu: 20, rss: 5 },
+      rssFree: 9_000,
+      free: 1,
+      sent,
+      queued: 0,
+      suspended: 0,
+      lagUS: 1_234,
+      lastS: 0,
+      itl: '101',
+      processorStatuses: [
+        {
+          pid: 8,
+          initialized: true,
+          hasTask: sent > 0,
+          suspended: false,
+          resource: { cpu: 500, rss: 70 },
+        },
+      ],
+    },
+    runtime: 'node/20.0.0',
+    agentId: 'a1',
+    capabilities: [{ name: 'gpu', value: 2 }],
+    isLeaving: false,
+    info: [INFO],
+    running: [],
+    ...report,
+  }
+}
+
+function client(id: string): ClientReport {
+  const info = { ...INFO, name: 'shop' }
+  return { client: identity(id), runtime: 'node', info: [info], tasks: 3, worker: identity('') }
+}
+
+function state(more: Partial<MonitorState> = {}): MonitorState {
+  return {
+    scheduler: { cpu: 15, rss: 1_000 },
+    rssFree: 2_000,
+    waiting: 4,
+    running: 5,
+    ended: [
+      { status: 'success', tasks: 10 },
+      { status: 'failed', tasks: 1 },
+      { status: 'workerDied', tasks: 2 },
+      { status: 'canceled', tasks: 3 },
+    ],
+    workers: more.workerReports?.length ?? 0,
+    firstWorker: 0,
+    workerReports: [],
+    clients: more.clientReports?.length ?? 0,
+    firstClient: 0,
+    clientReports: [],
+    functions: [],
+    waitingCounts: [],
+    objects: 6,
+    objectBytes: 66,
+    uptimeMS: 61_250,
+    submittedPerS: 100,
+    endedPerS: 90,
+    failedPerS: 1,
+    turnP99MS: 1.234,
+    ...more,
+  }
+}
+
+function report(more: Partial<MonitorReport> = {}): MonitorReport {
+  const none = { states: [], events: [], lostEvents: 0, failures: [], lostFailures: 0 }
+  return { kind: 'monitorReport', ...none, ...more }
+}
+
+/** The events of a report, without samples. */
+function told(picture: ClusterPicture, message: MonitorReport): readonly ClusterEvent[] {
+  const events: ClusterEvent[] = []
+  picture.onReport(message, NOW, (event) => events.push(event))
+  return events.filter(({ type }) => type !== 'sample')
+}
+
+test('a state is translated into the words and units of users', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  assert.deepEqual([picture.isComplete, picture.info(NOW)], [false, undefined])
+  const running = [{ taskId: taskId('\u0001'), forMS: 40, name: 'price' }]
+  const waiting = { reason: 'noCapability', needs: 'tpu=1', function: 'f', tasks: 7 } as const
+  const counts = { name: 'f', ended: 9, failed: 1, measured: 8, totalMS: 80, longestMS: 20 }
+  const quantiles = { p50MS: 9, p90MS: 18, p99MS: 19.5, peakBytes: 0 }
+  told(
+    picture,
+    report({
+      states: [
+        state({
+          workerReports: [worker('A', { running, sent: 3 })],
+          clientReports: [client('C')],
+          waitingCounts: [{ ...waiting, forMS: 2_500 }],
+          functions: [{ ...counts, ...quantiles }],
+        }),
+      ],
+    }),
+  )
+  assert.ok(picture.isComplete)
+  const info = picture.info(NOW)
+  assert.deepEqual(info, {
+    time: new Date(NOW),
+    scheduler: {
+      address: 'tcp://h:1',
+      monitorAddress: undefined,
+      version: undefined,
+      uptimeS: 61.3,
+      cpu: 1.5,
+      rssBytes: 1_000,
+      turnP99Ms: 1.23,
+    },
+    tasks: { waiting: 4, running: 5, success: 10, failed: 3, canceled: 3, notFound: 0 },
+    rates: { submitted: 100, ended: 90, failed: 1 },
+    waiting: [
+      { reason: 'no-capability', requirement: 'tpu=1', function: 'f', count: 7, seconds: 2.5 },
+    ],
+    hosts: [
+      {
+        host: 'one',
+        address: undefined,
+        cpu: 52,
+        freeBytes: 9_000,
+        workers: [
+          {
+            id: 'A',
+            name: 'left',
+            state: 'busy',
+            capabilities: { gpu: 2 },
+            running: [{ task: '01', name: 'price', sinceMs: 40 }],
+            queued: 2,
+            cpu: 50,
+            rssBytes: 70,
+            lagMs: 1.23,
+            version: '1.2.3',
+            endsAt: undefined,
+          },
+        ],
+      },
+    ],
+    clients: [{ id: 'C', name: 'shop', host: 'one', unfinished: 3, worker: undefined }],
+    functions: [
+      {
+        name: 'f',
+        count: 9,
+        failed: 1,
+        meanMs: 10,
+        p50Ms: 9,
+        p90Ms: 18,
+        p99Ms: 19.5,
+        maxMs: 20,
+        peakBytes: undefined,
+      },
+    ],
+    failures: [],
+    objects: { count: 6, bytes: 66 },
+  })
+})
+
+test('workers are grouped by machine, and an agent counts once', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const other = [{ ...INFO, machineId: 'm2', host: 'two' }]
+  const workerReports = [
+    worker('A'),
+    worker('B', { info: other, agentId: 'a2' }),
+    worker('D'),
+    worker('P', { info: [], agentId: '' }),
+  ]
+  told(picture, report({ states: [state({ workerReports })] }))
+  const hosts = picture.info(NOW)?.hosts ?? []
+  assert.deepEqual(
+    hosts.map(({ host, cpu, workers }) => [host, cpu, workers.map(({ id }) => id).join()]),
+    [
+      ['one', 102, 'A,D'],
+      ['two', 52, 'B'],
+      ['', 52, 'P'],
+    ],
+  )
+})
+
+test('the state of a worker is one word', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const starting = worker('S')
+  const workerReports = [
+    { ...starting, worker: { ...starting.worker, itl: '001' } },
+    worker('I'),
+    worker('B', { sent: 1 }),
+    worker('L', { isLeaving: true }),
+  ]
+  told(picture, report({ states: [state({ workerReports })] }))
+  const states = picture.info(NOW)?.hosts[0]?.workers.map(({ state: word }) => word)
+  assert.deepEqual(states, ['starting', 'idle', 'busy', 'leaving'])
+})
+
+test('a table that comes in parts is complete once all have come', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const part = (first: number, ...ids: readonly string[]): MonitorReport => {
+    const workerReports = ids.map((id) => worker(id))
+    return report({ states: [state({ workers: 3, firstWorker: first, workerReports })] })
+  }
+  assert.deepEqual(told(picture, part(0, 'A', 'B')), [])
+  assert.equal(picture.isComplete, false)
+  assert.deepEqual(told(picture, part(2, 'D')), [])
+  assert.equal(picture.isComplete, true)
+  // B has left, E has joined.
+  const joined = told(picture, part(0, 'A', 'D'))
+  const left = told(picture, part(2, 'E'))
+  const outline = [...joined, ...left].map((event) =>
+    event.type === 'worker' ? `${event.worker.id} ${event.change}` : event.type,
+  )
+  assert.deepEqual(outline, ['E joined', 'B left'])
+  const workers = picture.info(NOW)?.hosts[0]?.workers.map(({ id }) => id)
+  assert.deepEqual(workers, ['A', 'D', 'E'])
+})
+
+test('clients that come and go are told, those of the beginning are not', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const withClients = (...ids: readonly string[]): readonly string[] => {
+    const events = told(picture, report({ states: [state({ clientReports: ids.map(client) })] }))
+    return events.map((event) => {
+      return event.type === 'client' ? `${event.client.id} ${event.change}` : event.type
+    })
+  }
+  assert.deepEqual(withClients('C'), [])
+  assert.deepEqual(withClients('C', 'D'), ['D joined'])
+  assert.deepEqual(withClients('D'), ['C left'])
+  assert.deepEqual(withClients(), ['D left'])
+})
+
+test('ended tasks are told with their times, after those that were lost', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const event = {
+    taskId: taskId('\u0002'),
+    name: '',
+    function: 'f',
+    client: identity('C'),
+    worker: identity(''),
+    status: 'canceled',
+    queuedAgoMS: 1_500,
+    startAgoMS: 0,
+    endAgoMS: 500,
+    durationMS: 0,
+    errorName: '',
+    attempts: 0,
+  } as const
+  const ran = { ...event, worker: identity('W'), status: 'success', startAgoMS: 700 } as const
+  const events = told(
+    picture,
+    report({ lostEvents: 4, events: [event, { ...ran, durationMS: 200 }] }),
+  )
+  const known = {
+    type: 'task',
+    time: new Date(NOW - 500),
+    task: '02',
+    name: '',
+    function: 'f',
+    client: 'C',
+    errorName: '',
+  }
+  assert.deepEqual(events, [
+    { type: 'lost', count: 4 },
+    {
+      ...known,
+      worker: undefined,
+      status: 'canceled',
+      queuedMs: 1_000,
+      durationMs: undefined,
+      attempts: 0,
+    },
+    { ...known, worker: 'W', status: 'success', queuedMs: 800, durationMs: 200, attempts: 0 },
+  ])
+})
+
+test('the last thousand failures are kept', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  const failure = (number: number): MonitorReport['failures'][number] => ({
+    number,
+    taskId: taskId('\u0003'),
+    name: `n${number}`,
+    function: 'f',
+    client: identity(''),
+    worker: identity('W'),
+    status: number === 1_200 ? 'workerDied' : 'failed',
+    agoMS: 5,
+    error: number === 1_200 ? [] : [{ name: 'RangeError', message: 'far', stack: 'at f' }],
+    attempts: 2,
+  })
+  const failures = Array.from({ length: 1_200 }, (_, index) => failure(index + 1))
+  told(picture, report({ failures, states: [state()] }))
+  const kept = picture.info(NOW)?.failures ?? []
+  assert.deepEqual([kept.length, kept[0]?.name], [1_000, 'n201'])
+  assert.deepEqual(kept.at(-2), {
+    time: new Date(NOW - 5),
+    task: '03',
+    name: 'n1199',
+    function: 'f',
+    client: undefined,
+    worker: 'W',
+    errorName: 'RangeError',
+    message: 'far',
+    stack: 'at f',
+    attempts: 2,
+  })
+  assert.equal(kept.at(-1)?.errorName, 'WorkerDiedError')
+})
+
+test('with the next scheduler nothing of the last one remains', () => {
+  const picture = new ClusterPicture('tcp://h:1')
+  told(picture, report({ states: [state({ workerReports: [worker('A')] })] }))
+  const next = picture.ofNextScheduler()
+  assert.deepEqual([next.isComplete, next.info(NOW)], [false, undefined])
+})

@@ -1,0 +1,339 @@
+// What a monitor knows: puts the reports of a scheduler together, and says in users' words what
+// has changed. docs/protocol.md#monitors
+
+import { idToHex, type Identity } from '../../base/ids.js'
+import type {
+  ClientReport,
+  FunctionReport,
+  MonitorReport,
+  MonitorState,
+  SchedulerReport,
+  TaskEvent,
+  TaskFailure,
+  TaskStatus,
+  WorkerReport,
+} from '../../wire/message.js'
+import { waitingReasonOf } from '../../wire/wait-reason.js'
+import type {
+  ConnectedClient,
+  ClusterEvent,
+  ClusterInfo,
+  FailureInfo,
+  FunctionInfo,
+  HostInfo,
+  TaskCounts,
+  TaskEnd,
+  TaskEnded,
+  WorkerInfo,
+  WorkerState,
+} from './cluster-info.js'
+
+/** As many failures as a scheduler keeps. */
+const MAX_FAILURES = 1_000
+
+/** A row of a table that comes in parts, and the round in which it was listed last. */
+interface Row<Report, Info> {
+  readonly report: Report
+  readonly info: Info
+  round: number
+}
+
+/** A table of the scheduler that is listed in parts: once all parts have come, it is complete. */
+class Rows<Report, Info> {
+  readonly #rows = new Map<Identity, Row<Report, Info>>()
+  readonly #read: (report: Report) => Info
+  #round = 0
+  #isComplete = false
+
+  constructor(read: (report: Report) => Info) {
+    this.#read = read
+  }
+
+  /** Whether each row has been listed since the beginning. */
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  get reports(): readonly Report[] {
+    return [...this.#rows.values()].map(({ report }) => report)
+  }
+
+  get infos(): readonly Info[] {
+    return [...this.#rows.values()].map(({ info }) => info)
+  }
+
+  /** One part, which starts with row `first` of `total`. Returns who has come, and who has left. */
+  update(
+    part: readonly (readonly [Identity, Report])[],
+    { first, total }: { readonly first: number; readonly total: number },
+  ): { readonly joined: readonly Info[]; readonly left: readonly Info[] } {
+    if (first === 0) this.#round += 1
+    const joined: Info[] = []
+    for (const [id, report] of part) {
+      const isKnown = this.#rows.has(id)
+      const row = { report, info: this.#read(report), round: this.#round }
+      this.#rows.set(id, row)
+      if (!isKnown) joined.push(row.info)
+    }
+    if (first + part.length < total) return { joined, left: [] }
+    this.#isComplete = true
+    return { joined, left: this.#dropOld() }
+  }
+
+  #dropOld(): readonly Info[] {
+    const left: Info[] = []
+    for (const [id, { info, round }] of this.#rows) {
+      if (round === this.#round) continue
+      this.#rows.delete(id)
+      left.push(info)
+    }
+    return left
+  }
+}
+
+/** What one scheduler has reported so far. Times are milliseconds since 1970, by this machine. */
+export class ClusterPicture {
+  readonly #address: string
+  readonly #workers = new Rows<WorkerReport, WorkerInfo>(workerInfo)
+  readonly #clients = new Rows<ClientReport, ConnectedClient>(clientInfo)
+  readonly #failures: FailureInfo[] = []
+  #report: SchedulerReport | undefined
+  #state: MonitorState | undefined
+
+  /** `address`: where clients connect, as its user knows it. */
+  constructor(address: string) {
+    this.#address = address
+  }
+
+  /** The scheduler was replaced by another one, which has already said what it is. */
+  ofNextScheduler(): ClusterPicture {
+    const next = new ClusterPicture(this.#address)
+    next.#report = this.#report
+    return next
+  }
+
+  /** Whether there is a report about everything: all workers and clients have been listed. */
+  get isComplete(): boolean {
+    return this.#state !== undefined && this.#workers.isComplete && this.#clients.isComplete
+  }
+
+  /** The scheduler has said what it is. */
+  onEcho(report: SchedulerReport): void {
+    this.#report = report
+  }
+
+  /** Adds a report, and passes on what has happened since the last one. */
+  onReport(report: MonitorReport, time: number, emit: (event: ClusterEvent) => void): void {
+    for (const failure of report.failures) {
+      this.#failures.push(failureInfo(failure, time))
+      if (this.#failures.length > MAX_FAILURES) this.#failures.shift()
+    }
+    if (report.lostEvents > 0) emit({ type: 'lost', count: report.lostEvents })
+    for (const event of report.events) emit(taskEnded(event, time))
+    for (const state of report.states) this.#onState(state, time, emit)
+  }
+
+  /** Everything that is known. Call it only once there is a state. */
+  info(time: number): ClusterInfo | undefined {
+    const state = this.#state
+    if (state === undefined) return undefined
+    const report = this.#report
+    return {
+      time: new Date(time),
+      scheduler: {
+        address: this.#address,
+        monitorAddress: report?.monitorAddress,
+        version: report?.version,
+        uptimeS: round(state.uptimeMS / 1_000, 1),
+        cpu: percent(state.scheduler.cpu),
+        rssBytes: state.scheduler.rss,
+        turnP99Ms: round(state.turnP99MS, 2),
+      },
+      tasks: taskCounts(state),
+      rates: {
+        submitted: round(state.submittedPerS, 1),
+        ended: round(state.endedPerS, 1),
+        failed: round(state.failedPerS, 1),
+      },
+      waiting: state.waitingCounts.map(({ reason, needs, function: name, tasks, forMS }) => ({
+        reason: waitingReasonOf(reason),
+        requirement: needs,
+        function: name,
+        count: tasks,
+        seconds: round(forMS / 1_000, 1),
+      })),
+      hosts: hostsOf(this.#workers.reports),
+      clients: this.#clients.infos,
+      functions: state.functions.map(functionInfo),
+      failures: [...this.#failures],
+      objects: { count: state.objects, bytes: state.objectBytes },
+    }
+  }
+
+  #onState(state: MonitorState, time: number, emit: (event: ClusterEvent) => void): void {
+    const wasComplete = this.isComplete
+    this.#state = state
+    const { workerReports, clientReports } = state
+    const workers = this.#workers.update(
+      workerReports.map((report) => [report.worker.workerId, report]),
+      { first: state.firstWorker, total: state.workers },
+    )
+    const clients = this.#clients.update(
+      clientReports.map((report) => [report.client, report]),
+      { first: state.firstClient, total: state.clients },
+    )
+    // Those that are there at the beginning have not joined now.
+    if (wasComplete) {
+      for (const worker of workers.joined) emit({ type: 'worker', change: 'joined', worker })
+      for (const client of clients.joined) emit({ type: 'client', change: 'joined', client })
+    }
+    for (const worker of workers.left) emit({ type: 'worker', change: 'left', worker })
+    for (const client of clients.left) emit({ type: 'client', change: 'left', client })
+    const info = this.isComplete ? this.info(time) : undefined
+    if (info !== undefined) emit({ type: 'sample', info })
+  }
+}
+
+function taskCounts({ waiting, running, ended }: MonitorState): TaskCounts {
+  const counts = new Map<TaskStatus, number>(ended.map(({ status, tasks }) => [status, tasks]))
+  const of = (...statuses: readonly TaskStatus[]): number => {
+    return statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0)
+  }
+  return {
+    waiting,
+    running,
+    success: of('success'),
+    failed: of('failed', 'workerDied', 'noWorker'),
+    canceled: of('canceled'),
+    notFound: of('notFound'),
+  }
+}
+
+/** Workers on one machine have the same machine id; those of Python Scaler stand for themselves. */
+function hostsOf(reports: readonly WorkerReport[]): readonly HostInfo[] {
+  const hosts = new Map<string, WorkerReport[]>()
+  for (const report of reports) {
+    const [info] = report.info
+    const key = info?.machineId || info?.host || ''
+    const known = hosts.get(key)
+    if (known === undefined) hosts.set(key, [report])
+    else known.push(report)
+  }
+  return [...hosts.values()].map(hostInfo)
+}
+
+function hostInfo(reports: readonly WorkerReport[]): HostInfo {
+  const agents = new Map(reports.map((report) => [agentKey(report), report.worker.agent.cpu]))
+  const processors = reports.flatMap(({ worker }) => worker.processorStatuses)
+  const cpus = [...agents.values(), ...processors.map(({ resource }) => resource.cpu)]
+  return {
+    host: reports[0]?.info[0]?.host ?? '',
+    address: undefined,
+    cpu: percent(cpus.reduce((sum, cpu) => sum + cpu, 0)),
+    freeBytes: reports.at(-1)?.worker.rssFree ?? 0,
+    workers: reports.map(workerInfo),
+  }
+}
+
+/** The workers of one agent all report its process. */
+function agentKey({ agentId, worker }: WorkerReport): string {
+  return agentId === '' ? worker.workerId : agentId
+}
+
+function workerInfo(report: WorkerReport): WorkerInfo {
+  const { worker, capabilities, running } = report
+  const [info] = report.info
+  const resources = worker.processorStatuses.map(({ resource }) => resource)
+  return {
+    id: worker.workerId,
+    name: info?.name ?? '',
+    state: stateOf(report),
+    capabilities: Object.fromEntries(capabilities.map(({ name, value }) => [name, value])),
+    running: running.map(({ taskId, forMS, name }) => {
+      return { task: idToHex(taskId), name, sinceMs: forMS }
+    }),
+    queued: Math.max(0, worker.sent - running.length),
+    cpu: percent(resources.reduce((sum, { cpu }) => sum + cpu, 0)),
+    rssBytes: resources.reduce((sum, { rss }) => sum + rss, 0),
+    lagMs: round(worker.lagUS / 1_000, 2),
+    version: info?.version,
+    endsAt: info === undefined || info.endsMS === 0 ? undefined : new Date(info.endsMS),
+  }
+}
+
+function stateOf({ worker, isLeaving }: WorkerReport): WorkerState {
+  if (isLeaving) return 'leaving'
+  if (!worker.itl.startsWith('1')) return 'starting'
+  return worker.sent === 0 ? 'idle' : 'busy'
+}
+
+function clientInfo({ client, info: [info], tasks, worker }: ClientReport): ConnectedClient {
+  return {
+    id: client,
+    name: info?.name ?? '',
+    host: info?.host ?? '',
+    unfinished: tasks,
+    worker: worker === '' ? undefined : worker,
+  }
+}
+
+function functionInfo(report: FunctionReport): FunctionInfo {
+  const { name, ended, failed, measured, peakBytes } = report
+  const known = (ms: number): number | undefined => (measured === 0 ? undefined : round(ms, 3))
+  return {
+    name,
+    count: ended,
+    failed,
+    meanMs: known(report.totalMS / measured),
+    p50Ms: known(report.p50MS),
+    p90Ms: known(report.p90MS),
+    p99Ms: known(report.p99MS),
+    maxMs: known(report.longestMS),
+    peakBytes: peakBytes === 0 ? undefined : peakBytes,
+  }
+}
+
+function failureInfo(failure: TaskFailure, time: number): FailureInfo {
+  const [error] = failure.error
+  return {
+    time: new Date(time - failure.agoMS),
+    task: idToHex(failure.taskId),
+    name: failure.name,
+    function: failure.function,
+    client: failure.client === '' ? undefined : failure.client,
+    worker: failure.worker === '' ? undefined : failure.worker,
+    errorName: error?.name ?? (failure.status === 'workerDied' ? 'WorkerDiedError' : ''),
+    message: error?.message ?? '',
+    stack: error?.stack ?? '',
+    attempts: failure.attempts,
+  }
+}
+
+function taskEnded(event: TaskEvent, time: number): TaskEnded {
+  const { queuedAgoMS, startAgoMS, endAgoMS, durationMS } = event
+  const waitedUntil = startAgoMS === 0 ? endAgoMS : startAgoMS
+  return {
+    type: 'task',
+    time: new Date(time - endAgoMS),
+    task: idToHex(event.taskId),
+    name: event.name,
+    function: event.function,
+    client: event.client === '' ? undefined : event.client,
+    worker: event.worker === '' ? undefined : event.worker,
+    status: event.status as TaskEnd,
+    queuedMs: queuedAgoMS === 0 ? undefined : round(Math.max(0, queuedAgoMS - waitedUntil), 3),
+    durationMs: durationMS === 0 ? undefined : round(durationMS, 3),
+    errorName: event.errorName,
+    attempts: event.attempts,
+  }
+}
+
+/** Messages count a thousandth of a core. */
+function percent(cpu: number): number {
+  return round(cpu / 10, 1)
+}
+
+function round(value: number, digits: number): number {
+  const factor = 10 ** digits
+  return Math.round(value * factor) / factor
+}

@@ -1,0 +1,223 @@
+// `client.info()` and `client.events()` on real schedulers and workers.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  Client,
+  Cluster,
+  ConfigError,
+  type ClusterEvent,
+  type ClusterInfo,
+  Scheduler,
+  TimeoutError,
+} from 'scaler-ts'
+import { until as untilBy } from './condition.js'
+
+const DEADLINE_MS = 60_000
+
+/** The first information for which `isTrue`. */
+async function infoWhere(
+  client: Client,
+  what: string,
+  isTrue: (info: ClusterInfo) => boolean,
+): Promise<ClusterInfo> {
+  let info: ClusterInfo | undefined
+  const holds = async (): Promise<boolean> => isTrue((info = await client.info()))
+  await untilBy(what, holds, DEADLINE_MS)
+  assert.ok(info !== undefined)
+  return info
+}
+
+test('info() tells of workers, clients, functions, what waits and what has failed', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = scheduler
+  await using _cluster = await Cluster.start({ address, workers: 2, capabilities: { gpu: 1 } })
+  await using client = new Client(address, { name: 'teller' })
+  const price = (x: number): number => {
+    if (x < 0) throw new RangeError('no price below 0')
+    return x
+  }
+  assert.deepEqual(await client.map(price, [1, 2, 3]), [1, 2, 3])
+  await assert.rejects(client.with({ name: 'odd' }).submit(price, -1), RangeError)
+  const waiting = client.with({ capabilities: { tpu: 1 } }).submit(price, 4)
+  const info = await infoWhere(client, 'the task waits', ({ tasks }) => tasks.waiting === 1)
+
+  assert.ok(Math.abs(info.time.getTime() - Date.now()) < DEADLINE_MS)
+  assert.deepEqual(
+    [info.scheduler.address, info.scheduler.monitorAddress],
+    [address, scheduler.monitorAddress],
+  )
+  assert.match(info.scheduler.version ?? '', /^\d+\.\d+\.\d+/)
+  assert.ok((info.scheduler.uptimeS ?? 0) > 0 && info.scheduler.rssBytes > 1e6)
+  const { waiting: waitingCount, success, failed } = info.tasks
+  assert.deepEqual([waitingCount, success, failed], [1, 3, 1])
+  const [reason] = info.waiting
+  assert.deepEqual(
+    { ...reason, seconds: 0 },
+    { reason: 'no-capability', requirement: 'tpu=1', function: 'price', count: 1, seconds: 0 },
+  )
+  const [host, ...others] = info.hosts
+  assert.deepEqual(others, [])
+  assert.deepEqual(
+    host?.workers.map(({ state, capabilities }) => [state, capabilities]),
+    [
+      ['idle', { gpu: 1 }],
+      ['idle', { gpu: 1 }],
+    ],
+  )
+  const [teller] = info.clients
+  assert.deepEqual(
+    [teller?.id, teller?.name, teller?.unfinished, info.clients.length],
+    [client.identity, 'teller', 1, 1],
+  )
+  const [named] = info.functions
+  assert.deepEqual([named?.name, named?.count, named?.failed], ['price', 4, 1])
+  const { p50Ms = 0, p99Ms = 0, maxMs = 0 } = named ?? {}
+  assert.ok(p50Ms <= p99Ms && p99Ms <= maxMs && maxMs > 0, JSON.stringify(named))
+  const [failure] = info.failures
+  assert.deepEqual(
+    [failure?.name, failure?.function, failure?.errorName, failure?.message, failure?.client],
+    ['odd', 'price', 'RangeError', 'no price below 0', client.identity],
+  )
+  assert.match(failure?.stack ?? '', /RangeError: no price below 0\n +at price/)
+  // As `scaler status --json` prints it.
+  assert.equal((JSON.parse(JSON.stringify(info)) as { time: string }).time, info.time.toISOString())
+  waiting.cancel()
+})
+
+test('a task that runs is shown with its worker, also to another client', async () => {
+  await using client = await Client.local({ workers: 1 })
+  await using other = new Client(client.address)
+  const forever = client.submit(async function endless() {
+    await new Promise(() => setInterval(() => {}, 1_000))
+  })
+  const info = await infoWhere(other, 'it runs', ({ hosts }) => {
+    return hosts.some(({ workers }) => workers.some(({ running }) => running.length > 0))
+  })
+  const [worker] = info.hosts[0]?.workers ?? []
+  assert.deepEqual(
+    [worker?.state, worker?.queued, worker?.running[0]?.task, worker?.running[0]?.name],
+    ['busy', 0, forever.id, 'endless'],
+  )
+  forever.cancel()
+  await assert.rejects(forever)
+})
+
+/** Reads events in the background. */
+class Reader {
+  readonly events: ClusterEvent[] = []
+  readonly ended: Promise<void>
+  #isOpen = false
+
+  constructor(client: Client, signal?: AbortSignal) {
+    this.ended = this.#read(client, signal)
+  }
+
+  /** Resolves once it has read a sample: from then on, events are sent. */
+  opened(): Promise<void> {
+    return untilBy('a sample has come', () => this.#isOpen, DEADLINE_MS)
+  }
+
+  async #read(client: Client, signal: AbortSignal | undefined): Promise<void> {
+    for await (const event of client.events(signal === undefined ? {} : { signal })) {
+      this.events.push(event)
+      if (event.type === 'sample') this.#isOpen = true
+    }
+  }
+}
+
+test('events() tells of all tasks, and of workers and clients that come and go', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = scheduler
+  await using client = new Client(address)
+  const reader = new Reader(client)
+  await reader.opened()
+  const cluster = await Cluster.start({ address, workers: 1 })
+  const double = (x: number): number => 2 * x
+  await client.map(
+    double,
+    Array.from({ length: 2_000 }, (_, index) => index),
+  )
+  const seen = (isMeant: (event: ClusterEvent) => boolean): boolean => reader.events.some(isMeant)
+  const count = (): number => reader.events.filter(({ type }) => type === 'task').length
+  await untilBy('all tasks are told', () => count() === 2_000, DEADLINE_MS)
+  await untilBy(
+    'the worker is told',
+    () => seen((event) => event.type === 'worker' && event.change === 'joined'),
+    DEADLINE_MS,
+  )
+  await cluster.shutdown()
+  await untilBy(
+    'its end is told',
+    () => seen((event) => event.type === 'worker' && event.change === 'left'),
+    DEADLINE_MS,
+  )
+  const ids = new Set(reader.events.flatMap((event) => (event.type === 'task' ? event.task : [])))
+  assert.equal(ids.size, 2_000)
+  const event = reader.events.find(({ type }) => type === 'task')
+  assert.ok(event?.type === 'task')
+  assert.deepEqual(
+    [event.function, event.status, event.client, event.attempts],
+    ['double', 'success', client.identity, 1],
+  )
+  assert.ok(!seen(({ type }) => type === 'lost'))
+  await client.close()
+  await reader.ended
+})
+
+test('events go on with the next scheduler at the address', async () => {
+  const first = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const { address } = first
+  await using client = new Client(address)
+  const reader = new Reader(client)
+  await reader.opened()
+  await first.close()
+  await using _second = await Scheduler.start({ address })
+  const before = reader.events.length
+  await untilBy('a further sample', () => reader.events.length > before, DEADLINE_MS)
+  const last = reader.events.at(-1)
+  assert.ok(last?.type === 'sample' && last.info.hosts.length === 0)
+  await client.close()
+  await reader.ended
+})
+
+test('a signal ends info() and events() with its reason', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  await using client = new Client(scheduler.address)
+  const abort = new AbortController()
+  const reader = new Reader(client, abort.signal)
+  await reader.opened()
+  const reason = new Error('enough')
+  abort.abort(reason)
+  await assert.rejects(reader.ended, reason)
+  await assert.rejects(client.info({ signal: abort.signal }), reason)
+  const later = new AbortController()
+  await using nowhere = new Client('tcp://127.0.0.1:1')
+  const looking = nowhere.info({ signal: later.signal })
+  later.abort(reason)
+  await assert.rejects(looking, reason)
+})
+
+test('wrong options, closed clients and silent addresses are refused', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  const client = new Client(scheduler.address)
+  const wrong = { signal: 1 } as unknown as { signal: AbortSignal }
+  const unknown = { sginal: undefined } as unknown as { signal: AbortSignal }
+  for (const options of [wrong, unknown]) {
+    await assert.rejects(client.info(options), ConfigError)
+    await assert.rejects(client.events(options).next(), ConfigError)
+  }
+  await client.close()
+  await assert.rejects(client.info(), { code: 'ERR_SCALER_CLIENT_CLOSED' })
+  await assert.rejects(client.events().next(), { code: 'ERR_SCALER_CLIENT_CLOSED' })
+  await using nowhere = new Client('tcp://127.0.0.1:1', { timeoutMs: 1_000 })
+  await assert.rejects(nowhere.info(), TimeoutError)
+})
+
+test('a loop over events that is left closes its connection', async () => {
+  await using scheduler = await Scheduler.start({ address: 'tcp://127.0.0.1:0' })
+  await using client = await Client.connect(scheduler.address)
+  for await (const { type } of client.events()) if (type === 'sample') break
+  const [first] = [await client.info()]
+  assert.equal(first?.clients.length, 1)
+})
