@@ -2,6 +2,7 @@
 
 import { Histogram } from '../../../base/histogram.js'
 import { identity, type Identity } from '../../../base/ids.js'
+import type { InstantMs } from '../../../base/machine.js'
 import type {
   ClientHeartbeat,
   ClientReport,
