@@ -101,6 +101,9 @@ export class DefaultSerializer implements Serializer {
     this.#shipper = new FunctionShipper({
       write: (value, options) => this.#write(value, options),
       areCertain: (functions) => analyst.settle(functions) === 'certain',
+      get version() {
+        return analyst.version + codecs.version
+      },
     })
   }
 

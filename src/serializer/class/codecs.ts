@@ -43,6 +43,12 @@ export class ClassCodecs {
   /** Prototypes whose codecs came from elsewhere: a later one may replace them. */
   readonly #adopted = new WeakSet<object>()
   #isEmpty = true
+  #version = 0
+
+  /** Grows with each class that gets a codec, or another one. */
+  get version(): number {
+    return this.#version
+  }
 
   /**
    * From now on instances of the class itself travel this way; a class that extends it has to be
@@ -58,12 +64,11 @@ export class ClassCodecs {
     }
     const { serialize, deserialize } = checkedOptions(options)
     this.#adopted.delete(prototype)
-    this.#byPrototype.set(prototype, {
+    this.#set(prototype, {
       constructor: constructor as unknown as AnyFunction,
       serialize,
       deserialize,
     })
-    this.#isEmpty = false
   }
 
   /** Takes in a codec that came along with instances, unless the class has one already. */
@@ -72,8 +77,14 @@ export class ClassCodecs {
     if (prototype === undefined) return
     if (this.#byPrototype.has(prototype) && !this.#adopted.has(prototype)) return
     this.#adopted.add(prototype)
+    this.#set(prototype, codec)
+  }
+
+  #set(prototype: object, codec: ClassCodec): void {
+    if (this.#byPrototype.get(prototype) === codec) return
     this.#byPrototype.set(prototype, codec)
     this.#isEmpty = false
+    this.#version += 1
   }
 
   /** The codec for instances with this prototype. */

@@ -10,6 +10,7 @@ import { hasOwnPrototype } from '../class/member.js'
 import type { Identities, KnownThings } from '../class/registry.js'
 import type { FunctionParts, SourceParts } from '../function/parts.js'
 import { SteadyCheck } from '../function/steady.js'
+import { UnchangedCheck } from '../function/unchanged.js'
 import { isExtended } from '../function/writer.js'
 import { type AnyFunction, type NativeNames, ownValue } from '../module/native.js'
 import type { ExportReference } from '../module/policy.js'
@@ -242,6 +243,19 @@ export class MessageContext implements UnitContext {
     )
     this.sharing = { isSteady, attachments }
     return { main, shipment: { isSteady, attachments, anchors } }
+  }
+
+  /**
+   * How to find out whether the message would be the same again; undefined if only writing it can
+   * tell. `version`: of all registrations.
+   */
+  unchangedCheck(version: number): UnchangedCheck | undefined {
+    const hasObjects = !this.#anchors.isFresh || !this.#stores.isEmpty || !this.views.isEmpty
+    if (hasObjects || this.#toldCodecs.size > 0) return undefined
+    const { shipped, analyst } = this.#tools
+    const isConstant = (fn: AnyFunction): boolean =>
+      shipped.partsOf(fn) !== undefined || analyst.isConstant(fn)
+    return UnchangedCheck.of(this.#parts, version, isConstant)
   }
 
   /** The variable that holds a captured value, for people; undefined if there is none. */
