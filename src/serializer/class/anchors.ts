@@ -15,16 +15,10 @@ import { DeserializeError } from '../../base/errors.js'
 import { ANCHOR_CLASS, type AnchorBytes } from '../bytes/message.js'
 import { ByteReader } from '../bytes/reader.js'
 import type { AnyFunction } from '../module/native.js'
-import { UnitReader } from '../value/reader.js'
-import type {
-  Anchor,
-  AnchorOrigin,
-  NumberedObjects,
-  Place,
-  ReaderContext,
-  UnitContext,
-} from '../value/sink.js'
-import { type UnitBytes, UnitWriter } from '../value/writer.js'
+import type { MessageContext } from '../value/context.js'
+import type { Place } from '../value/place.js'
+import { type ReaderContext, UnitReader } from '../value/reader.js'
+import { Unit, type UnitBytes } from '../value/unit.js'
 import type { KnownThings } from './registry.js'
 
 // The anchors of one message, on the side that reads (anchors.ts tells what they are). An
@@ -161,6 +155,22 @@ export function readUses(reader: ByteReader): string[] {
   return uses
 }
 
+/** An anchor of a message that is being written. */
+export interface Anchor {
+  readonly id: string
+  readonly isClass: boolean
+}
+
+/** How an object became an anchor. */
+export interface AnchorOrigin {
+  readonly isClass: boolean
+  readonly place: Place
+  /** The unit that met it; undefined if none has. */
+  readonly unit: Unit | undefined
+  /** For a cell: what it holds. */
+  readonly cell?: { readonly value: unknown } | undefined
+}
+
 /** What must be an anchor from the beginning; a captured variable only once its value is known. */
 export type Seeds = ReadonlyMap<object, 'object' | 'cell'>
 
@@ -169,30 +179,30 @@ const NO_SEEDS: Seeds = new Map()
 /** An anchor with its unit. */
 interface AnchorUnit extends Anchor {
   readonly object: object
-  readonly unit: UnitWriter
+  readonly unit: Unit
   readonly cell: { readonly value: unknown } | undefined
 }
 
 /** The anchors of one round. */
 export class AnchorTable {
   readonly #known: () => KnownThings
-  readonly #main: UnitWriter
+  readonly #main: Unit
   readonly seeds: Seeds
   /** In the order in which they were made. */
   readonly #anchors = new Map<object, AnchorUnit>()
   readonly #pending: AnchorUnit[] = []
   readonly #byId = new Map<string, object>()
   /** Which anchor's unit has an object as its own. */
-  readonly #homes = new Map<object, NumberedObjects>()
+  readonly #homes = new Map<object, Unit>()
   /** What must be an anchor, and is a part of some unit. */
   readonly #conflicts = new Map<object, 'object' | 'cell'>()
   /** What is a part of two units. */
   readonly #overlaps = new Map<object, 'object' | 'cell'>()
   /** Units of anchors that have something of which another unit has a part. */
-  readonly #contested = new Set<NumberedObjects>()
+  readonly #contested = new Set<Unit>()
   readonly #cells = new Set<object>()
 
-  constructor(known: () => KnownThings, main: UnitWriter, seeds: Seeds = NO_SEEDS) {
+  constructor(known: () => KnownThings, main: Unit, seeds: Seeds = NO_SEEDS) {
     this.#known = known
     this.#main = main
     this.seeds = seeds
@@ -216,13 +226,13 @@ export class AnchorTable {
   }
 
   /** A new anchor, whose unit is written later. */
-  make(object: object, origin: AnchorOrigin, context: UnitContext): AnchorUnit {
+  make(object: object, origin: AnchorOrigin, message: MessageContext): AnchorUnit {
     const { isClass, place, cell } = origin
-    const unit = new UnitWriter(context, place)
+    const unit = new Unit(message, place)
     const anchor = { id: this.#idOf(object, origin.isClass), isClass, object, unit, cell }
     if (cell !== undefined) this.#cells.add(object)
     this.#anchors.set(object, anchor)
-    const isTaken = origin.unit !== this.#main && this.#main.has(object)
+    const isTaken = origin.unit !== this.#main && this.#main.numbers.has(object)
     // What it holds belongs to whoever has it: to look at that now would only show more of them.
     if (isTaken || this.#homes.has(object)) this.conflict(object)
     else this.#pending.push(anchor)
@@ -240,9 +250,9 @@ export class AnchorTable {
   }
 
   /** Says that a unit has an object as its own. Returns false if another one has it. */
-  claim(object: object, unit: NumberedObjects): boolean {
+  claim(object: object, unit: Unit): boolean {
     const home = this.#homes.get(object)
-    const isTaken = home !== undefined || (unit !== this.#main && this.#main.has(object))
+    const isTaken = home !== undefined || (unit !== this.#main && this.#main.numbers.has(object))
     if (home !== undefined) this.#contested.add(home)
     if (isTaken) this.#overlaps.set(object, this.#kindOf(object))
     else if (unit !== this.#main) this.#homes.set(object, unit)
@@ -251,7 +261,7 @@ export class AnchorTable {
 
   /** Whether some unit has it as its own. */
   isOwned(object: object): boolean {
-    return this.#homes.has(object) || this.#main.has(object)
+    return this.#homes.has(object) || this.#main.numbers.has(object)
   }
 
   /** The object must be an anchor, or another kind of anchor, in the next round. */

@@ -12,7 +12,7 @@ import {
   textOf,
   withPathPrefix,
 } from '../refusal.js'
-import type { EncodedInstance, Strictness } from '../value/sink.js'
+import type { Strictness } from '../value/place.js'
 import type { KnownThings } from './registry.js'
 
 // Classes whose instances travel as what their user makes of them: for what only the class itself
@@ -127,6 +127,12 @@ interface NestedMessages {
 const MAX_DEPTH = 100
 /** So many codecs that arrived are known by their bytes. The oldest goes first. */
 const MAX_CODECS = 100
+
+/** An instance of a registered class, as two messages. */
+export interface EncodedInstance {
+  readonly codec: Uint8Array
+  readonly value: Uint8Array
+}
 
 /** A codec as it travels. */
 interface TravellingCodec {

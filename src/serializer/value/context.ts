@@ -4,41 +4,66 @@
 import { types } from 'node:util'
 import type { CodeEncoder } from '../bytes/code.js'
 import type { MessageUnits, Shipment } from '../bytes/message.js'
-import { AnchorTable, type Seeds } from '../class/anchors.js'
-import type { ClassCodec } from '../class/codecs.js'
+import { type Anchor, type AnchorOrigin, AnchorTable, type Seeds } from '../class/anchors.js'
+import type { ClassCodec, ClassCodecs, EncodedInstance } from '../class/codecs.js'
 import { hasOwnPrototype } from '../class/member.js'
 import type { Identities, KnownThings } from '../class/registry.js'
-import type { FunctionParts, SourceParts } from '../function/parts.js'
+import type { FunctionAnalyst, FunctionParts, SourceParts } from '../function/parts.js'
+import type { ShippedFunctions } from '../function/reader.js'
 import { SteadyCheck } from '../function/steady.js'
 import { UnchangedCheck } from '../function/unchanged.js'
 import { isExtended } from '../function/writer.js'
 import { type AnyFunction, type NativeNames, ownValue } from '../module/native.js'
-import type { ExportReference } from '../module/policy.js'
 import { readText, Refusal } from '../refusal.js'
 import { ClassCheck, Lineages } from './lineage.js'
-import {
-  type Anchor,
-  type AnchorOrigin,
-  capturesOn,
-  type EncodedInstance,
-  type MessageOptions,
-  type NumberedObjects,
-  type Place,
-  type PrivateStore,
-  type Strictness,
-  type UnitContext,
-  type WriterTools,
-} from './sink.js'
+import { capturesOn, type Place, type Strictness } from './place.js'
 import { PrivateEntries } from './private-entries.js'
 import { ModuleViews } from './views.js'
-import { UnitWriter } from './writer.js'
+import { Unit } from './unit.js'
+
+// What all messages of a serializer are written with.
+
+/** Shared by all messages. */
+export interface WriterTools {
+  readonly analyst: FunctionAnalyst
+  readonly natives: NativeNames
+  readonly identities: Identities
+  /** What is known where a message is written. */
+  known(): KnownThings
+  readonly codes: CodeEncoder
+  readonly codecs: ClassCodecs
+  /** What was once found in the units of two anchors, and is an anchor since. */
+  readonly shared: WeakSet<object>
+  /** Functions that came from elsewhere: nobody needs to find out what they are made of. */
+  readonly shipped: ShippedFunctions
+  /** The bytes of an instance of a registered class. Throws `SerializeError`. */
+  encode(object: object, codec: ClassCodec, strictness: Strictness): EncodedInstance
+  /** The bytes of a codec; undefined for one that is being written, or cannot be. */
+  encodeCodec(codec: ClassCodec): Uint8Array | undefined
+}
+
+/** Captured values that are messages of their own. */
+export interface Attachments {
+  readonly size: number
+  /** In the order of their numbers. */
+  readonly values: readonly unknown[]
+  /** The number of the attachment that the value is, or undefined. */
+  of(value: unknown): number | undefined
+}
+
+/** How one message is written. */
+export interface MessageOptions {
+  readonly strictness: Strictness
+  /** Captured values that are messages of their own. */
+  readonly attachments?: Attachments
+}
 
 /** What a worker makes once for all tasks: the function, or some of its attachments. */
 export type Sharing = Pick<Shipment, 'isSteady' | 'attachments'>
 
 /** One message after the other. */
-export class MessageContext implements UnitContext {
-  readonly main: UnitWriter
+export class MessageContext {
+  readonly main: Unit
   /** A property, as it is asked for each object. */
   hasAnchors = false
   readonly views: ModuleViews = new ModuleViews()
@@ -46,7 +71,7 @@ export class MessageContext implements UnitContext {
   sharing: Sharing = { isSteady: false, attachments: [] }
   /** Why `remake` has made nothing again: the end of a reason. */
   notRemade = ''
-  readonly #tools: WriterTools
+  readonly tools: WriterTools
   #options: MessageOptions = { strictness: 'strict' }
   /** Functions of this message, for all its rounds. */
   #parts = new Map<AnyFunction, FunctionParts | Refusal>()
@@ -59,15 +84,15 @@ export class MessageContext implements UnitContext {
   #anchors: AnchorTable
   #known: KnownThings
   readonly #currentKnown = (): KnownThings => this.#known
-  #stores = new PrivateEntries()
+  stores: PrivateEntries = new PrivateEntries()
   #captured = new Set<unknown>()
   #toldCodecs = new Set<ClassCodec>()
   #lineages: Lineages | undefined
-  #active: UnitWriter
+  #active: Unit
 
   constructor(tools: WriterTools) {
-    this.#tools = tools
-    this.main = new UnitWriter(this)
+    this.tools = tools
+    this.main = new Unit(this)
     this.#active = this.main
     this.#known = tools.identities
     this.#anchors = new AnchorTable(this.#currentKnown, this.main)
@@ -77,24 +102,12 @@ export class MessageContext implements UnitContext {
     return this.#options.strictness
   }
 
-  get natives(): NativeNames {
-    return this.#tools.natives
-  }
-
-  get identities(): Identities {
-    return this.#tools.identities
-  }
-
   get known(): KnownThings {
     return this.#known
   }
 
-  get codes(): CodeEncoder {
-    return this.#tools.codes
-  }
-
   get lineages(): Lineages {
-    this.#lineages ??= new Lineages(this.#tools.natives, new ClassCheck(this), this.strictness)
+    this.#lineages ??= new Lineages(this.tools.natives, new ClassCheck(this), this.strictness)
     return this.#lineages
   }
 
@@ -116,7 +129,7 @@ export class MessageContext implements UnitContext {
   /** The objects of the main unit that nothing but the message makes known to the other side. */
   ownObjects(): Set<object> {
     const own = new Set<object>()
-    for (const object of this.main.objects) {
+    for (const object of this.main.numbers.all) {
       if (!this.#isOwn(object)) continue
       own.add(object)
       // Small buffers lie side by side in slabs, which are shared without meaning anything.
@@ -129,7 +142,7 @@ export class MessageContext implements UnitContext {
   /** Begins a message. */
   begin(options: MessageOptions, seeds: Seeds | undefined): void {
     this.#options = options
-    this.#known = this.#tools.known()
+    this.#known = this.tools.known()
     if (this.#parts.size > 0) this.#parts = new Map()
     if (this.#analyzed.size > 0) this.#analyzed = new Set()
     if (this.#leftOut.size > 0) this.#leftOut = new Map()
@@ -149,7 +162,7 @@ export class MessageContext implements UnitContext {
     if (!this.#anchors.isFresh || seeds !== undefined) {
       this.#anchors = new AnchorTable(this.#currentKnown, this.main, seeds)
     }
-    if (!this.#stores.isEmpty) this.#stores = new PrivateEntries()
+    if (!this.stores.isEmpty) this.stores = new PrivateEntries()
     if (this.#captured.size > 0) this.#captured = new Set()
     if (this.#toldCodecs.size > 0) this.#toldCodecs = new Set()
     this.#lineages = undefined
@@ -173,14 +186,14 @@ export class MessageContext implements UnitContext {
       this.#active = this.main
       isBusy = this.main.drain()
       if (this.#drainAnchors()) isBusy = true
-      if (!isBusy && !this.#stores.isEmpty) isBusy = this.#writeEntries()
+      if (!isBusy && !this.stores.isEmpty) isBusy = this.#writeEntries()
     }
   }
 
   /** The seeds of the next round, or undefined if this one was good. `isSlow`: there were many. */
   nextSeeds(isSlow: boolean): Seeds | undefined {
     if (isSlow) this.#anchors.takeApart()
-    for (const object of this.#anchors.shared) this.#tools.shared.add(object)
+    for (const object of this.#anchors.shared) this.tools.shared.add(object)
     return this.#anchors.nextSeeds()
   }
 
@@ -192,7 +205,7 @@ export class MessageContext implements UnitContext {
   /** Asks the analyst whether what it said was certain. */
   settle(): 'certain' | 'again' | Refusal {
     if (this.#analyzed.size === 0) return 'certain'
-    const answer = this.#tools.analyst.settle(this.#analyzed)
+    const answer = this.tools.analyst.settle(this.#analyzed)
     if (answer === 'again') {
       this.#parts.clear()
       this.#analyzed.clear()
@@ -213,7 +226,7 @@ export class MessageContext implements UnitContext {
   remake(): boolean {
     this.notRemade = ''
     for (const { fn, name, member } of capturesOn(this.place)) {
-      const answer = this.#tools.analyst.remake(fn, name, member)
+      const answer = this.tools.analyst.remake(fn, name, member)
       if (typeof answer === 'string') this.notRemade ||= `; ${answer}`
       if (answer !== true) continue
       this.#parts.clear()
@@ -226,7 +239,7 @@ export class MessageContext implements UnitContext {
 
   /** Whether the message needs nothing but its main unit. */
   get isPlain(): boolean {
-    if (this.main.hasCode || !this.#anchors.isFresh || !this.#stores.isEmpty) return false
+    if (this.main.hasCode || !this.#anchors.isFresh || !this.stores.isEmpty) return false
     return (this.#options.attachments?.size ?? 0) === 0
   }
 
@@ -235,7 +248,7 @@ export class MessageContext implements UnitContext {
     const main = this.main.finish()
     const anchors = this.#anchors.finish(main)
     const check = new SteadyCheck(this)
-    const isAlone = anchors.length === 0 && this.#stores.isEmpty && typeof value === 'function'
+    const isAlone = anchors.length === 0 && this.stores.isEmpty && typeof value === 'function'
     const isSteady = isAlone && check.isSteady(value as AnyFunction)
     const values = this.#options.attachments?.values ?? []
     const attachments = values.map(
@@ -250,9 +263,9 @@ export class MessageContext implements UnitContext {
    * tell. `version`: of all registrations.
    */
   unchangedCheck(version: number): UnchangedCheck | undefined {
-    const hasObjects = !this.#anchors.isFresh || !this.#stores.isEmpty || !this.views.isEmpty
+    const hasObjects = !this.#anchors.isFresh || !this.stores.isEmpty || !this.views.isEmpty
     if (hasObjects || this.#toldCodecs.size > 0) return undefined
-    const { shipped, analyst } = this.#tools
+    const { shipped, analyst } = this.tools
     const isConstant = (fn: AnyFunction): boolean =>
       shipped.partsOf(fn) !== undefined || analyst.isConstant(fn)
     return UnchangedCheck.of(this.#parts, version, isConstant)
@@ -275,29 +288,24 @@ export class MessageContext implements UnitContext {
   }
 
   isElsewhere(object: object): boolean {
-    return this.natives.objectNameOf(object) !== undefined || this.referenceOf(object) !== undefined
+    const { natives, analyst } = this.tools
+    return natives.objectNameOf(object) !== undefined || analyst.referenceOf(object) !== undefined
   }
 
   partsOf(fn: AnyFunction): FunctionParts | Refusal {
     const known = this.#leftOut.get(fn) ?? this.#parts.get(fn)
     if (known !== undefined) return known
-    const parts = this.#tools.shipped.partsOf(fn) ?? this.#analyze(fn)
+    const parts = this.tools.shipped.partsOf(fn) ?? this.#analyze(fn)
     this.#parts.set(fn, parts)
     return parts
   }
 
-  referenceOf(object: object): ExportReference | undefined {
-    return this.#tools.analyst.referenceOf(object)
-  }
-
-  gettersOf(namespace: object): ReadonlyMap<string, AnyFunction> {
-    return this.#tools.analyst.gettersOf(namespace)
-  }
-
+  /** Whether a function is to be one thing everywhere. */
   isClass(fn: AnyFunction, parts: SourceParts): boolean {
     return parts.classParts !== undefined || this.#classes.has(fn) || hasOwnPrototype(fn)
   }
 
+  /** From now on it is. */
   makeClass(fn: AnyFunction): void {
     const parts = this.partsOf(fn)
     if (parts instanceof Refusal || parts.kind !== 'source' || this.#classes.has(fn)) return
@@ -317,10 +325,14 @@ export class MessageContext implements UnitContext {
     return this.#anchors.make(object, origin, this)
   }
 
+  /** Whether an object that looks ordinary turned out to be more. */
   isSpecial(object: object): boolean {
     return this.#special.size > 0 && this.#special.has(object)
   }
 
+  /**
+   * It did: the message must be written again. To see that at once would cost all others too much.
+   */
   noteSpecial(object: object): void {
     this.#special.add(object)
     this.#isSurprised = true
@@ -331,22 +343,30 @@ export class MessageContext implements UnitContext {
     return this.#isSurprised || this.views.isSurprised
   }
 
+  /** Whether an object that is met for the first time must be an anchor. */
   isSeed(object: object): boolean {
     return this.#anchors.seeds.has(object)
   }
 
+  /** Whether an object is known to belong to more than one anchor. */
   isShared(object: object): boolean {
-    return this.#tools.shared.has(object)
+    return this.tools.shared.has(object)
   }
 
+  /** Says that an object stands for a captured variable. */
   noteCell(key: object): void {
     this.#anchors.noteCell(key)
   }
 
-  claim(object: object, unit: NumberedObjects): boolean {
+  /**
+   * Called for each object that a unit numbers as its own, if there are anchors. Returns false if
+   * another unit has it: then the message has to be written again.
+   */
+  claim(object: object, unit: Unit): boolean {
     return this.#anchors.claim(object, unit)
   }
 
+  /** The number of an attachment that stands for the value, or undefined. */
   attachmentOf(value: unknown): number | undefined {
     return this.#options.attachments?.of(value)
   }
@@ -357,35 +377,24 @@ export class MessageContext implements UnitContext {
     }
   }
 
-  noteStore(store: PrivateStore): void {
-    this.#stores.add(store)
-  }
-
-  codecOf(prototype: object): ClassCodec | undefined {
-    return this.#tools.codecs.of(prototype)
-  }
-
-  encode(object: object, codec: ClassCodec): EncodedInstance {
-    return this.#tools.encode(object, codec, this.strictness)
-  }
-
+  /** The bytes of the codec of a registered class that this message does not have yet. */
   newCodecOf(constructor: AnyFunction): Uint8Array | undefined {
-    const codec = this.#tools.codecs.ofClass(constructor)
+    const codec = this.tools.codecs.ofClass(constructor)
     if (codec === undefined || this.#toldCodecs.has(codec)) return undefined
     this.#toldCodecs.add(codec)
-    return this.#tools.encodeCodec(codec)
+    return this.tools.encodeCodec(codec)
   }
 
   #isOwn(object: object): boolean {
     if (this.#anchors.of(object) !== undefined || types.isWeakMap(object)) return false
     if (this.attachmentOf(object) !== undefined) return false
-    if (typeof object !== 'function') return this.natives.objectNameOf(object) === undefined
+    if (typeof object !== 'function') return this.tools.natives.objectNameOf(object) === undefined
     const parts = this.#parts.get(object as AnyFunction)
     return parts instanceof Refusal || parts?.kind === 'source' || parts?.kind === 'bound'
   }
 
   #analyze(fn: AnyFunction): FunctionParts | Refusal {
-    const parts = this.#tools.analyst.partsOf(fn)
+    const parts = this.tools.analyst.partsOf(fn)
     if (!(parts instanceof Refusal) && parts.kind === 'source') this.#analyzed.add(fn)
     return parts
   }
@@ -408,12 +417,12 @@ export class MessageContext implements UnitContext {
   }
 
   #writeEntries(): boolean {
-    let isBusy = this.#stores.write(this.main, (object) => this.#anchors.of(object) === undefined)
+    let isBusy = this.stores.write(this.main, (object) => this.#anchors.of(object) === undefined)
     for (const { unit, object } of this.#anchors.units) {
       this.#active = unit
       const isOwn = (other: object): boolean =>
         other === object || this.#anchors.of(other) === undefined
-      if (this.#stores.write(unit, isOwn)) isBusy = true
+      if (this.stores.write(unit, isOwn)) isBusy = true
     }
     return isBusy
   }

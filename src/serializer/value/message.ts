@@ -18,17 +18,9 @@ import { AnchorReader, readUses, type Seeds } from '../class/anchors.js'
 import type { KnownThings } from '../class/registry.js'
 import { type AnyFunction, ownValue } from '../module/native.js'
 import { reasonOf, Refusal, refuseUnsteady, serializeErrorAt, textOf } from '../refusal.js'
-import { MessageContext } from './context.js'
-import { UnitReader } from './reader.js'
-import {
-  Blame,
-  type MessageOptions,
-  pathTo,
-  type ReaderContext,
-  type ReaderTools,
-  Stop,
-  type WriterTools,
-} from './sink.js'
+import { MessageContext, type MessageOptions, type WriterTools } from './context.js'
+import { Blame, pathTo, Stop } from './place.js'
+import { type ReaderContext, type ReaderTools, UnitReader } from './reader.js'
 
 // Reads what message.ts wrote: one message.
 
