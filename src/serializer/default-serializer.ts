@@ -12,11 +12,13 @@ import type { FunctionAnalyst } from './function/parts.js'
 import { type FunctionMessages, FunctionShipper, type Written } from './function/shipper.js'
 import {
   GraphWriter,
+  type MessageOptions,
   readAttachmentCount,
   readGraph,
   type ReadOptions,
   type ReadShipment,
   readShipment,
+  type WriterTools,
 } from './value/message.js'
 import {
   memoryToBytes,
@@ -28,7 +30,6 @@ import {
 import { type ModuleLoader, PendingImport } from './module/policy.js'
 import type { AnyFunction, NativeNames } from './module/native.js'
 import { textOf } from './refusal.js'
-import type { MessageOptions, WriterTools } from './value/context.js'
 import type { Strictness } from './value/place.js'
 import type { ReaderTools } from './value/reader.js'
 import type { Serializer } from './serializer.js'

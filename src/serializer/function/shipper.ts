@@ -6,7 +6,8 @@
 import { types } from 'node:util'
 import { asBuffer, bytesToLatin1 } from '../../base/bytes.js'
 import type { AnyFunction } from '../module/native.js'
-import type { Attachments, MessageContext, MessageOptions, Sharing } from '../value/context.js'
+import type { MessageContext, Sharing } from '../value/context.js'
+import type { Attachments, MessageOptions } from '../value/message.js'
 import type { UnchangedCheck } from './unchanged.js'
 
 // Which of the values that a function captured become messages of their own: those that are large.

@@ -2,64 +2,35 @@
 // function, and what the message needs beside its units. A round is one attempt at writing it.
 
 import { types } from 'node:util'
-import type { CodeEncoder } from '../bytes/code.js'
-import type { MessageUnits, Shipment } from '../bytes/message.js'
-import { type Anchor, type AnchorOrigin, AnchorTable, type Seeds } from '../class/anchors.js'
-import type { ClassCodec, ClassCodecs, EncodedInstance } from '../class/codecs.js'
+import { type MessageUnits, PREFIX, type Shipment } from '../bytes/message.js'
+import { type Anchor, type AnchorOrigin, AnchorTable } from '../class/anchors.js'
+import type { ClassCodec } from '../class/codecs.js'
 import { hasOwnPrototype } from '../class/member.js'
-import type { Identities, KnownThings } from '../class/registry.js'
-import type { FunctionAnalyst, FunctionParts, SourceParts } from '../function/parts.js'
-import type { ShippedFunctions } from '../function/reader.js'
+import { Reach, type Seeds } from '../class/reach.js'
+import type { KnownThings } from '../class/registry.js'
+import type { FunctionParts, SourceParts } from '../function/parts.js'
 import { SteadyCheck } from '../function/steady.js'
 import { UnchangedCheck } from '../function/unchanged.js'
 import { isExtended } from '../function/writer.js'
-import { type AnyFunction, type NativeNames, ownValue } from '../module/native.js'
+import { type AnyFunction, ownValue } from '../module/native.js'
 import { readText, Refusal } from '../refusal.js'
 import { ClassCheck, Lineages } from './lineage.js'
+import type { MessageOptions, WriterTools } from './message.js'
 import { capturesOn, type Place, type Strictness } from './place.js'
 import { PrivateEntries } from './private-entries.js'
 import { ModuleViews } from './views.js'
 import { Unit } from './unit.js'
 
-// What all messages of a serializer are written with.
-
-/** Shared by all messages. */
-export interface WriterTools {
-  readonly analyst: FunctionAnalyst
-  readonly natives: NativeNames
-  readonly identities: Identities
-  /** What is known where a message is written. */
-  known(): KnownThings
-  readonly codes: CodeEncoder
-  readonly codecs: ClassCodecs
-  /** What was once found in the units of two anchors, and is an anchor since. */
-  readonly shared: WeakSet<object>
-  /** Functions that came from elsewhere: nobody needs to find out what they are made of. */
-  readonly shipped: ShippedFunctions
-  /** The bytes of an instance of a registered class. Throws `SerializeError`. */
-  encode(object: object, codec: ClassCodec, strictness: Strictness): EncodedInstance
-  /** The bytes of a codec; undefined for one that is being written, or cannot be. */
-  encodeCodec(codec: ClassCodec): Uint8Array | undefined
-}
-
-/** Captured values that are messages of their own. */
-export interface Attachments {
-  readonly size: number
-  /** In the order of their numbers. */
-  readonly values: readonly unknown[]
-  /** The number of the attachment that the value is, or undefined. */
-  of(value: unknown): number | undefined
-}
-
-/** How one message is written. */
-export interface MessageOptions {
-  readonly strictness: Strictness
-  /** Captured values that are messages of their own. */
-  readonly attachments?: Attachments
-}
-
 /** What a worker makes once for all tasks: the function, or some of its attachments. */
 export type Sharing = Pick<Shipment, 'isSteady' | 'attachments'>
+
+/** What the unit of an anchor begins with. */
+interface AnchorBegin {
+  readonly object: object
+  readonly isClass: boolean
+  /** For a captured variable: what it holds. */
+  readonly cell: { readonly value: unknown } | undefined
+}
 
 /** One message after the other. */
 export class MessageContext {
@@ -89,6 +60,8 @@ export class MessageContext {
   #toldCodecs = new Set<ClassCodec>()
   #lineages: Lineages | undefined
   #active: Unit
+  /** Anchors that the first pass has not looked into yet. */
+  #putOff: (AnchorBegin & { readonly place: Place })[] = []
 
   constructor(tools: WriterTools) {
     this.tools = tools
@@ -168,8 +141,16 @@ export class MessageContext {
     this.#lineages = undefined
   }
 
+  /** Writes the message, every unit of it. */
+  write(value: unknown): void {
+    if (this.seeds.size > 0) this.#writeSeeds()
+    this.main.bytes.raw(PREFIX)
+    this.main.value(value, '')
+    this.#drain()
+  }
+
   /** Writes what is known to be an anchor, before anything else can take it for its own. */
-  writeSeeds(): void {
+  #writeSeeds(): void {
     for (const [object, kind] of this.#anchors.seeds) {
       if (kind === 'cell') continue
       const isClass = typeof object === 'function' && this.#isClassFunction(object as AnyFunction)
@@ -179,7 +160,7 @@ export class MessageContext {
   }
 
   /** Writes all that is waiting, in every unit. */
-  drain(): void {
+  #drain(): void {
     this.main.drain()
     let isBusy = !this.isPlain
     while (isBusy) {
@@ -190,11 +171,49 @@ export class MessageContext {
     }
   }
 
-  /** The seeds of the next round, or undefined if this one was good. `isSlow`: there were many. */
-  nextSeeds(isSlow: boolean): Seeds | undefined {
-    if (isSlow) this.#anchors.takeApart()
-    for (const object of this.#anchors.shared) this.tools.shared.add(object)
-    return this.#anchors.nextSeeds()
+  /** Whether something in this round was written into the wrong unit. */
+  get hasWrongUnits(): boolean {
+    return this.#anchors.isWrong
+  }
+
+  /**
+   * Finds out which objects must be anchors: writes the message as one unit, which is good for
+   * nothing else. What was found to be shared by two anchors is one in later messages, too.
+   */
+  findAnchors(value: unknown): Seeds {
+    for (;;) {
+      const classCount = this.#classes.size
+      const reach = new Reach()
+      this.beginRound(undefined)
+      this.main.reach = reach
+      try {
+        this.#writeAsOne(value)
+      } finally {
+        this.main.reach = undefined
+      }
+      // What turned out to be a class was not looked into as one.
+      if (this.#classes.size > classCount) continue
+      return reach.anchors((object) => this.tools.shared.add(object))
+    }
+  }
+
+  #writeAsOne(value: unknown): void {
+    const { main } = this
+    this.#putOff = []
+    main.value(value, '')
+    for (let isBusy = true; isBusy;) {
+      isBusy = main.drain()
+      for (let next = this.#putOff.pop(); next !== undefined; next = this.#putOff.pop()) {
+        isBusy = true
+        main.rootAt(next.place, next.object, next.isClass, next.cell)
+      }
+      if (!isBusy) isBusy = this.stores.write(main, () => true)
+    }
+  }
+
+  /** The first pass has met an anchor: its content comes later. */
+  putOff(begin: AnchorBegin & { readonly place: Place }): void {
+    this.#putOff.push(begin)
   }
 
   /** What was an anchor from the beginning of this round. */
@@ -312,7 +331,7 @@ export class MessageContext {
     this.#classes.add(fn)
     const anchor = this.#anchors.of(fn)
     if (anchor === undefined ? this.#anchors.isOwned(fn) : !anchor.isClass) {
-      this.#anchors.conflict(fn)
+      this.#anchors.isWrong = true
     }
   }
 
@@ -351,11 +370,6 @@ export class MessageContext {
   /** Whether an object is known to belong to more than one anchor. */
   isShared(object: object): boolean {
     return this.tools.shared.has(object)
-  }
-
-  /** Says that an object stands for a captured variable. */
-  noteCell(key: object): void {
-    this.#anchors.noteCell(key)
   }
 
   /**

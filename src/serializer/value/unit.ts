@@ -21,6 +21,7 @@ import * as tag from '../bytes/tag.js'
 import { ByteWriter } from '../bytes/writer.js'
 import type { Anchor } from '../class/anchors.js'
 import type { ClassCodec } from '../class/codecs.js'
+import type { Reach } from '../class/reach.js'
 import type { CellKey, UsedModule } from '../function/parts.js'
 import {
   type FunctionPlan,
@@ -74,6 +75,8 @@ export class Unit {
   binaries: BinaryTableWriter | undefined
   /** Whether there is a function with its code. */
   hasCode = false
+  /** In the pass that only finds out what holds what. */
+  reach: Reach | undefined
   /** An object that was found to be nothing but its properties: most are like the last one. */
   lastBare: object | undefined
   /** The class of an instance that was written: most likely that of the next one. */
@@ -84,6 +87,8 @@ export class Unit {
   /** What is being written: what holds it, and the step from there. */
   #holder: QueueItem | undefined
   #step: Step = ''
+  /** What a private field belongs to that is being written. */
+  #privateOwner: object | undefined
   readonly #origin: Place | undefined
 
   /** `origin`: where the anchor was met whose unit this is; undefined for the main one. */
@@ -125,6 +130,7 @@ export class Unit {
    */
   root(object: object, isClass: boolean, cell: { readonly value: unknown } | undefined): void {
     this.numbers.add(object)
+    if (isClass) this.reach?.noteClass(object)
     if (cell !== undefined) return this.#cell(object, cell.value)
     if (typeof object !== 'function') return this.#inline(object)
     const fn = object as AnyFunction
@@ -132,6 +138,14 @@ export class Unit {
     if (parts instanceof Refusal) return this.#refuseHere(parts)
     if (isClass) this.#codecOf(fn)
     writeFunctionRoot(this, fn, parts, isClass)
+  }
+
+  /** The same in the first pass, where everything is in one unit. */
+  rootAt({ holder, step }: Place, ...about: Parameters<Unit['root']>): void {
+    this.#holder = holder
+    this.#step = step
+    this.root(...about)
+    this.#holder = undefined
   }
 
   /** Writes what is waiting. Returns false if nothing was. */
@@ -193,16 +207,20 @@ export class Unit {
   captured(value: unknown, step: Step): void {
     this.#step = step
     const attachment = this.isAnchor ? undefined : this.message.attachmentOf(value)
-    if (attachment !== undefined) return this.#attachment(value, attachment)
+    if (attachment !== undefined && this.reach === undefined) {
+      return this.#attachment(value, attachment)
+    }
     this.message.noteCaptured(value)
-    if (typeof value !== 'object' || value === null) this.value(value, step)
-    else this.#object(value, true)
+    if (typeof value !== 'object' || value === null) return this.value(value, step)
+    if (attachment !== undefined) this.reach?.attach(value)
+    this.#object(value, true)
   }
 
   /** Appends a captured variable that changes. */
   cell(key: CellKey, value: unknown, step: Step): void {
     this.#step = step
-    if (this.#isReference(key)) return
+    this.reach?.noteCell(key)
+    if (this.#isKnown(key, true)) return
     const anchor = this.message.anchorOf(key)
     if (anchor !== undefined) this.#anchor(anchor)
     else if (this.isAnchor || this.message.isSeed(key)) this.makeAnchor(key, false, { value })
@@ -214,7 +232,10 @@ export class Unit {
     this.#step = step
     const view = this.message.views.of(used, this.numbers)
     if (view === used.module) this.captured(view, step)
-    else if (!this.#isReference(view)) this.#inline(view)
+    else {
+      this.reach?.copy(view)
+      if (!this.#isKnown(view, false)) this.#inline(view)
+    }
   }
 
   /** Appends a private store. */
@@ -241,6 +262,7 @@ export class Unit {
   /** Appends an object that is a unit of its own from now on. `cell`: what a variable holds. */
   makeAnchor(object: object, isClass: boolean, cell?: { readonly value: unknown }): void {
     const { place } = this
+    if (this.reach !== undefined) return this.message.putOff({ object, isClass, cell, place })
     this.#anchor(this.message.makeAnchor(object, { isClass, place, unit: this, cell }))
   }
 
@@ -273,13 +295,16 @@ export class Unit {
   privateEntry(store: PrivateStore, object: object, value: unknown): void {
     this.bytes.byte(1)
     this.store(store)
+    this.#privateOwner = object
     this.value(object, '')
     this.value(value, new NamedStep('a private field'))
+    this.#privateOwner = undefined
     this.drain()
   }
 
   /** Says that an object with a new number is this unit's own. Returns false if it is not. */
   claim(object: object): boolean {
+    this.reach?.own(object)
     return !this.message.hasAnchors || this.message.claim(object, this)
   }
 
@@ -304,8 +329,8 @@ export class Unit {
   }
 
   #object(object: object, isCaptured: boolean): void {
-    if (this.#isReference(object)) return
     const { message } = this
+    if (this.#isKnown(object, isCaptured || message.isShared(object))) return
     if (types.isProxy(object)) return this.refuseObject(object, refuseClass('Proxy'))
     const name = message.tools.natives.objectNameOf(object)
     if (name !== undefined) return this.native(name)
@@ -315,7 +340,9 @@ export class Unit {
     if (isNamespace) {
       const getters = message.tools.analyst.gettersOf(object)
       const used = { module: object, names: Object.keys(object), getters }
-      return this.#inline(message.views.of(used, this.numbers))
+      const view = message.views.of(used, this.numbers)
+      this.#noteCopies(object, view)
+      return this.#inline(view)
     }
     if (!message.views.isEmpty) message.views.noteWhole(object)
     const anchor = message.hasAnchors ? message.anchorOf(object) : undefined
@@ -338,8 +365,14 @@ export class Unit {
     if (this.claim(object)) writeObject(this, object)
   }
 
+  #noteCopies(namespace: object, view: object): void {
+    this.reach?.copy(namespace)
+    this.reach?.copy(view)
+    this.reach?.meet(namespace, view, false)
+  }
+
   #function(fn: AnyFunction): void {
-    if (this.#isReference(fn)) return
+    if (this.#isKnown(fn, true)) return
     const anchor = this.message.hasAnchors ? this.message.anchorOf(fn) : undefined
     if (anchor !== undefined) return this.#anchor(anchor)
     const parts = types.isProxy(fn) ? refuseClass('Proxy') : this.message.partsOf(fn)
@@ -364,7 +397,6 @@ export class Unit {
   }
 
   #cell(key: CellKey, value: unknown): void {
-    this.message.noteCell(key)
     this.claim(key)
     this.bytes.byte(tag.VALUE_CELL)
     this.enqueueCell(key, value)
@@ -385,6 +417,12 @@ export class Unit {
     if (isObject && this.#isReference(value)) return
     this.bytes.byte(isObject ? tag.VALUE_ATTACHMENT : tag.VALUE_ATTACHED_PRIMITIVE)
     this.bytes.varint(number)
+  }
+
+  /** As `#isReference`. `isPart`: in the unit of an anchor the object must be one, too. */
+  #isKnown(object: object, isPart: boolean): boolean {
+    this.reach?.meet(this.#holder?.object ?? this.#privateOwner, object, isPart)
+    return this.#isReference(object)
   }
 
   /** Appends a reference to an object that was met before, or gives it the next number. */
