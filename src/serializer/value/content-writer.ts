@@ -167,16 +167,21 @@ function writeProperty(unit: Unit, object: object, key: string | symbol, integri
   } else if (found.writable === true && found.enumerable === true && isOpen(found, integrity)) {
     unit.value(found.value, key)
   } else {
-    writeOddProperty(unit, object, key, found, integrity)
+    writeOddProperty(unit, key, { object, found, integrity })
   }
+}
+
+/** A property that is more than an ordinary value. */
+interface OddProperty {
+  readonly object: object
+  readonly found: PropertyDescriptor
+  readonly integrity: number
 }
 
 function writeOddProperty(
   unit: Unit,
-  object: object,
   key: string | symbol,
-  found: PropertyDescriptor,
-  integrity: number,
+  { object, found, integrity }: OddProperty,
 ): void {
   const { bytes } = unit
   if ('value' in found) {

@@ -113,7 +113,8 @@ function writeSpecial(unit: Unit, object: object, prototype: object | null): voi
     unit.bytes.byte(tag.VALUE_WRAPPED)
     unit.bytes.byte(WRAPPED_CLASS)
     unit.classOf(object, plainClass)
-    writeContainer(unit, object, 'record', tag.VALUE_RECORD, PLAIN_INSTANCE)
+    unit.bytes.byte(tag.VALUE_RECORD)
+    unit.enqueue(object, 'record', PLAIN_INSTANCE)
     return
   }
   if (object instanceof Cell) {
@@ -183,27 +184,33 @@ function writeInside(
   const { bytes } = unit
   switch (kind) {
     case 'record':
-      writeContainer(unit, object, kind, tag.VALUE_RECORD, special)
+      unit.bytes.byte(tag.VALUE_RECORD)
+      unit.enqueue(object, kind, special)
       break
     case 'array':
       writeArray(unit, object as readonly unknown[], special)
       break
     case 'map':
-      writeContainer(unit, object, kind, tag.VALUE_MAP, special)
+      unit.bytes.byte(tag.VALUE_MAP)
+      unit.enqueue(object, kind, special)
       break
     case 'set':
-      writeContainer(unit, object, kind, tag.VALUE_SET, special)
+      unit.bytes.byte(tag.VALUE_SET)
+      unit.enqueue(object, kind, special)
       break
     case 'arguments':
-      writeContainer(unit, object, kind, tag.VALUE_ARGUMENTS, special)
+      unit.bytes.byte(tag.VALUE_ARGUMENTS)
+      unit.enqueue(object, kind, special)
       bytes.varint(argumentCount(object))
       break
     case 'error':
-      writeContainer(unit, object, kind, tag.VALUE_ERROR, special)
+      unit.bytes.byte(tag.VALUE_ERROR)
+      unit.enqueue(object, kind, special)
       bytes.text(errorClassName(object))
       break
     case 'domException':
-      writeContainer(unit, object, 'error', tag.VALUE_DOM_EXCEPTION, special)
+      unit.bytes.byte(tag.VALUE_DOM_EXCEPTION)
+      unit.enqueue(object, 'error', special)
       bytes.text((object as DOMException).message)
       bytes.text((object as DOMException).name)
       break
@@ -230,22 +237,13 @@ function writeArray(unit: Unit, array: readonly unknown[], special: SpecialPlan 
     writeNumbers(unit.bytes, array as readonly number[])
     writeAround(unit, array, special)
   } else if (form === 'dense') {
-    writeContainer(unit, array, 'array', tag.VALUE_ARRAY, special)
+    unit.bytes.byte(tag.VALUE_ARRAY)
+    unit.enqueue(array, 'array', special)
   } else {
-    writeContainer(unit, array, 'record', tag.VALUE_SPARSE_ARRAY, special)
+    unit.bytes.byte(tag.VALUE_SPARSE_ARRAY)
+    unit.enqueue(array, 'record', special)
     unit.bytes.varint(array.length)
   }
-}
-
-function writeContainer(
-  unit: Unit,
-  object: object,
-  kind: ContentKind,
-  valueTag: number,
-  special: SpecialPlan | undefined,
-): void {
-  unit.bytes.byte(valueTag)
-  unit.enqueue(object, kind, special)
 }
 
 /** Only what is around it can follow. */
