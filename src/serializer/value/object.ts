@@ -13,7 +13,6 @@ import { errorClassName } from './error.js'
 import { examine, isBare, type ObjectKind, type SpecialPlan, WRAPPED_CLASS } from './kind.js'
 import { constructorOf } from './prototype-chain.js'
 import { engineShapes, INTEGRITY_FROZEN } from './shape.js'
-import type { ContentKind } from './place.js'
 import type { Unit } from './unit.js'
 
 // Objects by the order in which they were met. Most are met once: so a set is kept, and numbers are
