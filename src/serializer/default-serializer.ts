@@ -12,11 +12,13 @@ import type { FunctionAnalyst } from './function/parts.js'
 import { type FunctionMessages, FunctionShipper, type Written } from './function/shipper.js'
 import {
   GraphWriter,
+  type MessageOptions,
   readAttachmentCount,
   readGraph,
   type ReadOptions,
   type ReadShipment,
   readShipment,
+  type WriterTools,
 } from './value/message.js'
 import {
   memoryToBytes,
@@ -28,7 +30,8 @@ import {
 import { type ModuleLoader, PendingImport } from './module/policy.js'
 import type { AnyFunction, NativeNames } from './module/native.js'
 import { textOf } from './refusal.js'
-import type { MessageOptions, ReaderTools, Strictness, WriterTools } from './value/sink.js'
+import type { Strictness } from './value/place.js'
+import type { ReaderTools } from './value/reader.js'
 import type { Serializer } from './serializer.js'
 import { ShippedFunctions } from './function/reader.js'
 import * as tag from './bytes/tag.js'
@@ -109,6 +112,9 @@ export class DefaultSerializer implements Serializer {
     this.#shipper = new FunctionShipper({
       write: (value, options) => this.#write(value, options),
       areCertain: (functions) => analyst.settle(functions) === 'certain',
+      get version() {
+        return analyst.version + codecs.version
+      },
     })
   }
 

@@ -21,6 +21,11 @@ export class FakeAnalyst implements FunctionAnalyst {
   readonly answers: ('certain' | 'again' | Refusal)[] = ['certain']
   /** How often it was asked for parts. */
   asked = 0
+  readonly version: number = 0
+
+  isConstant(): boolean {
+    return false
+  }
 
   /** From now on these are the parts of the function, a new copy each time. */
   know(fn: AnyFunction, parts: () => FunctionParts | Refusal): void {

@@ -7,24 +7,18 @@
 // are anchors again. Who reads compares the bytes with those of last time. If they are the same,
 // what is there stays as it is; if not, a class is changed in place, anything else is made anew.
 //
-// An object belongs to one unit. Where two need the same, it becomes an anchor in the next round.
-// In a list that is linked both ways that shows one node more in each round: if there have been
-// many, everything in the unit becomes an anchor.
+// An object belongs to one unit. Where two need the same, it must be an anchor, which reach.ts
+// finds out.
 
 import { DeserializeError } from '../../base/errors.js'
 import { ANCHOR_CLASS, type AnchorBytes } from '../bytes/message.js'
 import { ByteReader } from '../bytes/reader.js'
 import type { AnyFunction } from '../module/native.js'
-import { UnitReader } from '../value/reader.js'
-import type {
-  Anchor,
-  AnchorOrigin,
-  NumberedObjects,
-  Place,
-  ReaderContext,
-  UnitContext,
-} from '../value/sink.js'
-import { type UnitBytes, UnitWriter } from '../value/writer.js'
+import type { MessageContext } from '../value/context.js'
+import type { Place } from '../value/place.js'
+import { type ReaderContext, UnitReader } from '../value/reader.js'
+import { Unit, type UnitBytes } from '../value/unit.js'
+import type { Seeds } from './reach.js'
 import type { KnownThings } from './registry.js'
 
 // The anchors of one message, on the side that reads (anchors.ts tells what they are). An
@@ -161,38 +155,46 @@ export function readUses(reader: ByteReader): string[] {
   return uses
 }
 
-/** What must be an anchor from the beginning; a captured variable only once its value is known. */
-export type Seeds = ReadonlyMap<object, 'object' | 'cell'>
+/** An anchor of a message that is being written. */
+export interface Anchor {
+  readonly id: string
+  readonly isClass: boolean
+}
+
+/** How an object became an anchor. */
+export interface AnchorOrigin {
+  readonly isClass: boolean
+  readonly place: Place
+  /** The unit that met it; undefined if none has. */
+  readonly unit: Unit | undefined
+  /** For a cell: what it holds. */
+  readonly cell?: { readonly value: unknown } | undefined
+}
 
 const NO_SEEDS: Seeds = new Map()
 
 /** An anchor with its unit. */
 interface AnchorUnit extends Anchor {
   readonly object: object
-  readonly unit: UnitWriter
+  readonly unit: Unit
   readonly cell: { readonly value: unknown } | undefined
 }
 
 /** The anchors of one round. */
 export class AnchorTable {
   readonly #known: () => KnownThings
-  readonly #main: UnitWriter
+  readonly #main: Unit
   readonly seeds: Seeds
   /** In the order in which they were made. */
   readonly #anchors = new Map<object, AnchorUnit>()
   readonly #pending: AnchorUnit[] = []
   readonly #byId = new Map<string, object>()
   /** Which anchor's unit has an object as its own. */
-  readonly #homes = new Map<object, NumberedObjects>()
-  /** What must be an anchor, and is a part of some unit. */
-  readonly #conflicts = new Map<object, 'object' | 'cell'>()
-  /** What is a part of two units. */
-  readonly #overlaps = new Map<object, 'object' | 'cell'>()
-  /** Units of anchors that have something of which another unit has a part. */
-  readonly #contested = new Set<NumberedObjects>()
-  readonly #cells = new Set<object>()
+  readonly #homes = new Map<object, Unit>()
+  /** Something is a part of two units, or of one although it must be an anchor. */
+  isWrong = false
 
-  constructor(known: () => KnownThings, main: UnitWriter, seeds: Seeds = NO_SEEDS) {
+  constructor(known: () => KnownThings, main: Unit, seeds: Seeds = NO_SEEDS) {
     this.#known = known
     this.#main = main
     this.seeds = seeds
@@ -200,7 +202,7 @@ export class AnchorTable {
 
   /** Whether it was never used and has no seeds. */
   get isFresh(): boolean {
-    return this.isEmpty && this.seeds.size === 0 && this.#conflicts.size + this.#overlaps.size === 0
+    return this.isEmpty && this.seeds.size === 0 && !this.isWrong
   }
 
   get isEmpty(): boolean {
@@ -216,15 +218,13 @@ export class AnchorTable {
   }
 
   /** A new anchor, whose unit is written later. */
-  make(object: object, origin: AnchorOrigin, context: UnitContext): AnchorUnit {
+  make(object: object, origin: AnchorOrigin, message: MessageContext): AnchorUnit {
     const { isClass, place, cell } = origin
-    const unit = new UnitWriter(context, place)
+    const unit = new Unit(message, place)
     const anchor = { id: this.#idOf(object, origin.isClass), isClass, object, unit, cell }
-    if (cell !== undefined) this.#cells.add(object)
     this.#anchors.set(object, anchor)
-    const isTaken = origin.unit !== this.#main && this.#main.has(object)
-    // What it holds belongs to whoever has it: to look at that now would only show more of them.
-    if (isTaken || this.#homes.has(object)) this.conflict(object)
+    const isTaken = origin.unit !== this.#main && this.#main.numbers.has(object)
+    if (isTaken || this.#homes.has(object)) this.isWrong = true
     else this.#pending.push(anchor)
     return anchor
   }
@@ -234,61 +234,18 @@ export class AnchorTable {
     return this.#pending.shift()
   }
 
-  /** Says that an object is a captured variable. */
-  noteCell(key: object): void {
-    this.#cells.add(key)
-  }
-
   /** Says that a unit has an object as its own. Returns false if another one has it. */
-  claim(object: object, unit: NumberedObjects): boolean {
-    const home = this.#homes.get(object)
-    const isTaken = home !== undefined || (unit !== this.#main && this.#main.has(object))
-    if (home !== undefined) this.#contested.add(home)
-    if (isTaken) this.#overlaps.set(object, this.#kindOf(object))
+  claim(object: object, unit: Unit): boolean {
+    const isTaken =
+      this.#homes.has(object) || (unit !== this.#main && this.#main.numbers.has(object))
+    if (isTaken) this.isWrong = true
     else if (unit !== this.#main) this.#homes.set(object, unit)
     return !isTaken
   }
 
   /** Whether some unit has it as its own. */
   isOwned(object: object): boolean {
-    return this.#homes.has(object) || this.#main.has(object)
-  }
-
-  /** The object must be an anchor, or another kind of anchor, in the next round. */
-  conflict(object: object): void {
-    this.#conflicts.set(object, this.#kindOf(object))
-  }
-
-  /**
-   * From now on all that contested units have counts as a part of two. Of what only the message
-   * itself has nothing does: an anchor is the same thing in the next message.
-   */
-  takeApart(): void {
-    for (const [object, home] of this.#homes) {
-      if (this.#contested.has(home)) this.#overlaps.set(object, this.#kindOf(object))
-    }
-  }
-
-  /** What is a part of two units, as far as that is certain. */
-  get shared(): Iterable<object> {
-    return this.#conflicts.size > 0 ? [] : this.#overlaps.keys()
-  }
-
-  /** The seeds of the next round, or undefined if this one is good. */
-  nextSeeds(): Seeds | undefined {
-    // As long as something belongs to the wrong unit, so does what it holds.
-    const added = this.#conflicts.size > 0 ? this.#conflicts : this.#overlaps
-    if (added.size === 0) return undefined
-    const seeds = new Map(this.seeds)
-    for (const { object, cell } of this.units) {
-      seeds.set(object, cell === undefined ? 'object' : 'cell')
-    }
-    for (const [object, kind] of added) seeds.set(object, kind)
-    return seeds
-  }
-
-  #kindOf(object: object): 'object' | 'cell' {
-    return this.#cells.has(object) ? 'cell' : 'object'
+    return this.#homes.has(object) || this.#main.numbers.has(object)
   }
 
   /** The units of all anchors that the main unit needs, directly or not. */

@@ -12,7 +12,7 @@ import {
   textOf,
   withPathPrefix,
 } from '../refusal.js'
-import type { EncodedInstance, Strictness } from '../value/sink.js'
+import type { Strictness } from '../value/place.js'
 import type { KnownThings } from './registry.js'
 
 // Classes whose instances travel as what their user makes of them: for what only the class itself
@@ -43,6 +43,12 @@ export class ClassCodecs {
   /** Prototypes whose codecs came from elsewhere: a later one may replace them. */
   readonly #adopted = new WeakSet<object>()
   #isEmpty = true
+  #version = 0
+
+  /** Grows with each class that gets a codec, or another one. */
+  get version(): number {
+    return this.#version
+  }
 
   /**
    * From now on instances of the class itself travel this way; a class that extends it has to be
@@ -58,12 +64,11 @@ export class ClassCodecs {
     }
     const { serialize, deserialize } = checkedOptions(options)
     this.#adopted.delete(prototype)
-    this.#byPrototype.set(prototype, {
+    this.#set(prototype, {
       constructor: constructor as unknown as AnyFunction,
       serialize,
       deserialize,
     })
-    this.#isEmpty = false
   }
 
   /** Takes in a codec that came along with instances, unless the class has one already. */
@@ -72,8 +77,14 @@ export class ClassCodecs {
     if (prototype === undefined) return
     if (this.#byPrototype.has(prototype) && !this.#adopted.has(prototype)) return
     this.#adopted.add(prototype)
+    this.#set(prototype, codec)
+  }
+
+  #set(prototype: object, codec: ClassCodec): void {
+    if (this.#byPrototype.get(prototype) === codec) return
     this.#byPrototype.set(prototype, codec)
     this.#isEmpty = false
+    this.#version += 1
   }
 
   /** The codec for instances with this prototype. */
@@ -116,6 +127,12 @@ interface NestedMessages {
 const MAX_DEPTH = 100
 /** So many codecs that arrived are known by their bytes. The oldest goes first. */
 const MAX_CODECS = 100
+
+/** An instance of a registered class, as two messages. */
+export interface EncodedInstance {
+  readonly codec: Uint8Array
+  readonly value: Uint8Array
+}
 
 /** A codec as it travels. */
 interface TravellingCodec {

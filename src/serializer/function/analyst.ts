@@ -100,6 +100,16 @@ export class SourceAnalyst implements FunctionAnalyst {
     return this.#namedParts(fn) ?? this.#inspectedParts(fn)
   }
 
+  isConstant(fn: AnyFunction): boolean {
+    if (this.#options.explicit.capturesOf(fn) !== undefined) return false
+    return this.#constantOf(fn) !== undefined
+  }
+
+  get version(): number {
+    const { explicit, modules } = this.#options
+    return explicit.version + modules.version + this.#remade.version
+  }
+
   remake(fn: AnyFunction, name: string, member?: string): boolean | string {
     const tools = this.#tools
     const owner = this.#remade.makerOf(fn) ?? (tools && this.#ownerOf(fn, tools))

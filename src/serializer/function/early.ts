@@ -5,8 +5,8 @@
 import { types } from 'node:util'
 import { DeserializeError } from '../../base/errors.js'
 import type { ByteReader } from '../bytes/reader.js'
-import type { ByteWriter } from '../bytes/writer.js'
 import { prototypesFrom } from '../value/prototype-chain.js'
+import type { Unit } from '../value/unit.js'
 
 /** So far down does the copy lead: `A.B.C.D`. */
 const MAX_DEPTH = 4
@@ -16,15 +16,9 @@ const MAX_PROPERTIES = 10_000
 const KIND_VALUE = 0
 const KIND_OBJECT = 1
 
-/** What writes and reads primitives of every kind. */
-export interface PrimitiveWriter {
-  readonly bytes: ByteWriter
-  primitive(value: unknown): void
-}
-
 /** Appends a copy of the value. Properties that are not data are left out. */
-export function writeEarly(writer: PrimitiveWriter, value: unknown): void {
-  writeNode(writer, value, { depth: 0, left: MAX_PROPERTIES })
+export function writeEarly(unit: Unit, value: unknown): void {
+  writeNode(unit, value, { depth: 0, left: MAX_PROPERTIES })
 }
 
 interface Budget {
@@ -32,19 +26,19 @@ interface Budget {
   left: number
 }
 
-function writeNode(writer: PrimitiveWriter, value: unknown, budget: Budget): void {
+function writeNode(unit: Unit, value: unknown, budget: Budget): void {
   if (!isObject(value)) {
-    writer.bytes.byte(KIND_VALUE)
-    writer.primitive(value)
+    unit.bytes.byte(KIND_VALUE)
+    unit.tables.primitive(value)
     return
   }
-  writer.bytes.byte(KIND_OBJECT)
+  unit.bytes.byte(KIND_OBJECT)
   const properties = budget.depth < MAX_DEPTH ? propertiesOf(value, budget) : []
-  writer.bytes.varint(properties.length)
+  unit.bytes.varint(properties.length)
   budget.depth += 1
   for (const [key, content] of properties) {
-    writer.bytes.text(key)
-    writeNode(writer, content, budget)
+    unit.bytes.text(key)
+    writeNode(unit, content, budget)
   }
   budget.depth -= 1
 }

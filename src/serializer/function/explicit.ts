@@ -25,6 +25,12 @@ export interface TaskCaptures {
 export class ExplicitFunctions {
   readonly #captures = new WeakMap<AnyFunction, Readonly<Record<string, unknown>>>()
   readonly #references = new WeakMap<AnyFunction, ExportReference>()
+  #version = 0
+
+  /** Grows with each function of which something is said. */
+  get version(): number {
+    return this.#version
+  }
 
   /** The captures given for a function. */
   capturesOf(fn: AnyFunction): Readonly<Record<string, unknown>> | undefined {
@@ -43,6 +49,7 @@ export class ExplicitFunctions {
       throw new ConfigError('task: option captures must be an object of the variables by name')
     }
     this.#captures.set(fn, { ...captures })
+    this.#version += 1
     return fn
   }
 

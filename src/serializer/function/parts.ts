@@ -84,6 +84,10 @@ export interface FunctionAnalyst {
    * what it holds that cannot travel, which is a variable of its own if that is a module.
    */
   remake(fn: AnyFunction, name: string, member?: string): boolean | string
+  /** Whether `partsOf` gives the same for the function as long as `version` stays as it is. */
+  isConstant(fn: AnyFunction): boolean
+  /** Grows with each registration that may change the parts of functions. */
+  readonly version: number
   /** What can be imported instead of sending an object: a module as a whole. Never throws. */
   referenceOf(object: object): ExportReference | undefined
   /** How the exports are read that a module changes, by name, for its namespace. */

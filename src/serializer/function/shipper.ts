@@ -7,7 +7,8 @@ import { types } from 'node:util'
 import { asBuffer, bytesToLatin1 } from '../../base/bytes.js'
 import type { AnyFunction } from '../module/native.js'
 import type { MessageContext, Sharing } from '../value/context.js'
-import type { Attachments, MessageOptions } from '../value/sink.js'
+import type { Attachments, MessageOptions } from '../value/message.js'
+import type { UnchangedCheck } from './unchanged.js'
 
 // Which of the values that a function captured become messages of their own: those that are large.
 
@@ -85,6 +86,8 @@ interface MessageWriter {
   write(value: unknown, options: MessageOptions): Written
   /** Whether it is certain what these functions share. */
   areCertain(functions: ReadonlySet<AnyFunction>): boolean
+  /** Grows with each registration that may change how a function is written. */
+  readonly version: number
 }
 
 /** A message. `context`: undefined for one that needs none. */
@@ -101,8 +104,21 @@ interface Piece {
   readonly hasCode: boolean
 }
 
+/**
+ * How to find out whether a function has changed. `first`: it was written once, which most
+ * functions are; `write`: by writing it again.
+ */
+type ChangeTest = UnchangedCheck | 'first' | 'write'
+
+/** A function as one message. */
+interface KnownWhole {
+  readonly bytes: Uint8Array
+  readonly test: ChangeTest
+}
+
 interface Known {
   readonly messages: FunctionMessages
+  readonly test: ChangeTest
   readonly values: readonly unknown[]
   readonly excluded: ReadonlySet<unknown>
   /** So long was the main message when no other captured value was found to be large. */
@@ -123,7 +139,7 @@ const MAX_ATTEMPTS = 10
 export class FunctionShipper {
   readonly #writer: MessageWriter
   readonly #known = new WeakMap<AnyFunction, Known>()
-  readonly #whole = new WeakMap<AnyFunction, Uint8Array>()
+  readonly #whole = new WeakMap<AnyFunction, KnownWhole>()
   /** Short messages by their content. The oldest goes first. */
   readonly #alike = new Map<string, Uint8Array>()
   /** The bytes of attachments by the value that they stand for. */
@@ -137,22 +153,26 @@ export class FunctionShipper {
    * The function as one message, the same array as long as it is the same. Throws `SerializeError`.
    */
   whole(fn: AnyFunction): Uint8Array {
-    const { bytes } = this.#writer.write(fn, { strictness: 'strict' })
-    const same = this.#same(bytes, this.#whole.get(fn))
-    this.#whole.set(fn, same)
+    const { version } = this.#writer
+    const known = this.#whole.get(fn)
+    if (known !== undefined && isUnchanged(known.test, version)) return known.bytes
+    const { bytes, context } = this.#writer.write(fn, { strictness: 'strict' })
+    const same = this.#same(bytes, known?.bytes)
+    this.#whole.set(fn, { bytes: same, test: nextTest(known?.test, context, version) })
     return same
   }
 
   /** The function and its attachments. Throws `SerializeError`. */
   ship(fn: AnyFunction): FunctionMessages {
     const known = this.#known.get(fn)
+    if (known !== undefined && isUnchanged(known.test, this.#writer.version)) return known.messages
     const shipment = new Shipment(this.#writer, fn, known)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const found = shipment.attempt()
       if (found === undefined) continue
       const messages = this.#messages(found, shipment.values, known?.messages)
       const { values, excluded, checkedBytes } = shipment
-      this.#known.set(fn, { messages, values, excluded, checkedBytes })
+      this.#known.set(fn, { messages, test: found.test, values, excluded, checkedBytes })
       return messages
     }
     return { bytes: this.whole(fn), attachments: NO_ATTACHMENTS }
@@ -205,12 +225,28 @@ interface Found {
   readonly bytes: Uint8Array
   readonly pieces: readonly Uint8Array[]
   readonly costly: CostlyCapture | undefined
+  readonly test: ChangeTest
+}
+
+function isUnchanged(test: ChangeTest, version: number): boolean {
+  return typeof test === 'object' && test.passes(version)
+}
+
+/** `version`: of the registrations before the message was written. */
+function nextTest(
+  last: ChangeTest | undefined,
+  context: MessageContext | undefined,
+  version: number,
+): ChangeTest {
+  if (last === undefined) return 'first'
+  return last === 'write' ? last : (context?.unchangedCheck(version) ?? 'write')
 }
 
 /** Finds out, attempt by attempt, which captured values can be attachments. */
 class Shipment {
   readonly #writer: MessageWriter
   readonly #fn: AnyFunction
+  readonly #test: ChangeTest | undefined
   readonly #pieces = new Map<unknown, Piece>()
   /** What is written as attachments. */
   values: readonly unknown[]
@@ -220,6 +256,7 @@ class Shipment {
   constructor(writer: MessageWriter, fn: AnyFunction, known: Known | undefined) {
     this.#writer = writer
     this.#fn = fn
+    this.#test = known?.test
     this.values = known?.values ?? []
     this.excluded = new Set(known?.excluded)
     this.checkedBytes = known?.checkedBytes ?? 0
@@ -229,7 +266,9 @@ class Shipment {
   attempt(): Found | undefined {
     const table = new AttachmentTable(this.values, this.excluded)
     const options = { strictness: 'strict', attachments: table } as const
+    const { version } = this.#writer
     const { bytes, context } = this.#writer.write(this.#fn, options)
+    const test = nextTest(this.#test, context, version)
     this.values = table.values.filter((value) => table.used.has(value))
     if (this.values.length < table.size) return undefined
     const isGrown = bytes.byteLength > MAX_INLINE_BYTES + this.checkedBytes
@@ -239,7 +278,7 @@ class Shipment {
     let costly: CostlyCapture | undefined = isLarge
       ? { variable: undefined, byteLength: bytes.byteLength }
       : undefined
-    if (this.values.length === 0 && !isGrown) return { bytes, pieces: [], costly }
+    if (this.values.length === 0 && !isGrown) return { bytes, pieces: [], costly, test }
     const main = pieceOf(bytes, context)
     if (isGrown && this.#findLarge(context, bytes.byteLength)) return undefined
     const pieces = this.values.map((value) => this.#piece(value))
@@ -247,7 +286,7 @@ class Shipment {
     if (unfit.length === 0 && this.#areCertain(main, pieces)) {
       const pieceBytes = pieces.map((piece) => piece.bytes)
       costly = this.#costly(pieceBytes, sharing, variables) ?? costly
-      return { bytes, pieces: pieceBytes, costly }
+      return { bytes, pieces: pieceBytes, costly, test }
     }
     for (const value of unfit.length === 0 ? this.values : unfit) this.excluded.add(value)
     this.values = this.values.filter((value) => !this.excluded.has(value))

@@ -14,7 +14,6 @@
 // are late, for any of them may capture this one; so is all in an anchor that may be another object
 // in the next message.
 
-import type { CodeEncoder } from '../bytes/code.js'
 import { writeReference } from '../bytes/leaf.js'
 import * as tag from '../bytes/tag.js'
 import { functionKeys, hasOwnPrototype, hasPlainName, prototypeKeys } from '../class/member.js'
@@ -23,7 +22,8 @@ import { NamedStep, Refusal } from '../refusal.js'
 import type { CodeName } from '../source/sites.js'
 import { type SpecialPlan, WRAPPED_INTEGRITY, WRAPPED_PROPERTIES } from '../value/kind.js'
 import { integrityOf, ownKeysOf } from '../value/shape.js'
-import type { ContentKind, QueueItem, UnitContext, ValueSink } from '../value/sink.js'
+import type { Unit } from '../value/unit.js'
+import { writeRecord } from '../value/content-writer.js'
 import { writeEarly } from './early.js'
 import type { Capture, FunctionParts, SourceParts } from './parts.js'
 
@@ -65,20 +65,13 @@ export interface FunctionPlan {
   readonly late: readonly Capture[]
 }
 
-/** What a writer asks about functions that were captured. */
-type PartsOf = (fn: AnyFunction) => FunctionParts | Refusal
-
 /** Appends what stands where the function is met, behind its tag. */
-function writeHeader(
-  sink: ValueSink,
-  { fn, parts, isClass }: Omit<FunctionPlan, 'late'>,
-  { codes, partsOf }: { readonly codes: CodeEncoder; readonly partsOf: PartsOf },
-): FunctionPlan {
-  const { bytes } = sink
+function writeHeader(unit: Unit, { fn, parts, isClass }: Omit<FunctionPlan, 'late'>): FunctionPlan {
+  const { bytes } = unit
   const { code, classParts } = parts
-  const number = sink.codeNumber(code)
+  const number = unit.tables.codeNumber(code)
   bytes.varint(number === undefined ? 0 : number + 1)
-  if (number === undefined) bytes.raw(codes.bytesOf(parts))
+  if (number === undefined) bytes.raw(unit.message.tools.codes.bytesOf(parts))
   const hasName = hasPlainName(fn)
   bytes.byte(hasName ? 1 : 0)
   if (hasName) bytes.text(String(ownValue(fn, 'name')))
@@ -88,12 +81,12 @@ function writeHeader(
   for (const [index, name] of code.names.entries()) {
     const capture = captureOf(parts, name, index)
     if (capture === undefined) bytes.byte(CAPTURE_ABSENT)
-    else if (!writeCapture(sink, name, capture, { isClass, partsOf })) late.push(capture)
+    else if (!writeCapture(unit, name, capture, isClass)) late.push(capture)
   }
   const parent = classParts?.parent
   if (code.parentName !== undefined) {
     bytes.byte(parent === null || parent === undefined ? 0 : 1)
-    if (parent !== null && parent !== undefined) sink.classValue(parent, new NamedStep('extends'))
+    if (parent !== null && parent !== undefined) unit.classValue(parent, new NamedStep('extends'))
   }
   return { fn, parts, isClass, late }
 }
@@ -109,40 +102,35 @@ function captureOf(
 }
 
 /** Returns false if the variable has to be written later. */
-function writeCapture(
-  sink: ValueSink,
-  name: CodeName,
-  capture: Capture,
-  how: { readonly isClass: boolean; readonly partsOf: PartsOf },
-): boolean {
-  const isConstant = sink.isAnchor
-    ? isSteady(capture, how.partsOf) && (!how.isClass || name.free.binding?.isConstant === true)
-    : isIndependent(capture, how.partsOf)
+function writeCapture(unit: Unit, name: CodeName, capture: Capture, isClass: boolean): boolean {
+  const isConstant = unit.isAnchor
+    ? isSteady(unit, capture) && (!isClass || name.free.binding?.isConstant === true)
+    : isIndependent(unit, capture)
   if (isConstant) {
-    sink.bytes.byte(CAPTURE_CONSTANT)
-    writeContent(sink, capture)
+    unit.bytes.byte(CAPTURE_CONSTANT)
+    writeContent(unit, capture)
     return true
   }
-  sink.bytes.byte(name.isEarly ? CAPTURE_EARLY : CAPTURE_LATE)
-  if (name.isEarly) writeEarly(sink, earlyValue(capture))
+  unit.bytes.byte(name.isEarly ? CAPTURE_EARLY : CAPTURE_LATE)
+  if (name.isEarly) writeEarly(unit, earlyValue(capture))
   return false
 }
 
 /** Whether what the variable holds exists before any function of the unit does. */
-function isIndependent({ content }: Capture, partsOf: PartsOf): boolean {
+function isIndependent(unit: Unit, { content }: Capture): boolean {
   if (content.kind !== 'value' || typeof content.value !== 'function') return true
-  const parts = partsOf(content.value as AnyFunction)
+  const parts = unit.message.partsOf(content.value as AnyFunction)
   if (parts instanceof Refusal || parts.kind === 'bound') return false
   return parts.kind !== 'source' || parts.classParts !== undefined
 }
 
 /** Whether it is the same thing in every message, too. */
-function isSteady({ content }: Capture, partsOf: PartsOf): boolean {
+function isSteady(unit: Unit, { content }: Capture): boolean {
   if (content.kind === 'reference' || content.kind === 'privateStore') return true
   if (content.kind !== 'value') return false
   const { value } = content
   if (typeof value !== 'function') return typeof value !== 'object' || value === null
-  const parts = partsOf(value as AnyFunction)
+  const parts = unit.message.partsOf(value as AnyFunction)
   return !(parts instanceof Refusal) && parts.kind !== 'source' && parts.kind !== 'bound'
 }
 
@@ -159,34 +147,34 @@ function earlyValue({ content }: Capture): unknown {
   }
 }
 
-function writeContent(sink: ValueSink, { name, step: text, content }: Capture): void {
+function writeContent(unit: Unit, { name, step: text, content }: Capture): void {
   const step = new NamedStep(name, text)
   switch (content.kind) {
     case 'value':
-      sink.captured(content.value, step)
+      unit.captured(content.value, step)
       break
     case 'reference':
-      sink.reference(content.reference)
+      unit.reference(content.reference)
       break
     case 'members':
-      sink.members(content, step)
+      unit.members(content, step)
       break
     case 'cell':
-      sink.cell(content.key, content.value, step)
+      unit.cell(content.key, content.value, step)
       break
     case 'privateStore':
-      sink.store(content.store)
+      unit.store(content.store)
       break
     default:
-      sink.refuse(content.refusal, step)
+      unit.refuse(content.refusal, step)
   }
 }
 
 /** Appends the content. */
-export function writeFunctionContent(sink: ValueSink, plan: FunctionPlan): void {
+export function writeFunctionContent(unit: Unit, plan: FunctionPlan): void {
   const { fn, parts, late, isClass } = plan
-  for (const capture of late) writeContent(sink, capture)
-  if (parts.code.adoptName !== undefined) writeStaticPrivates(sink, parts)
+  for (const capture of late) writeContent(unit, capture)
+  if (parts.code.adoptName !== undefined) writeStaticPrivates(unit, parts)
   const text = parts.classParts === undefined ? undefined : Function.prototype.toString.call(fn)
   const prototype = ownValue(fn, 'prototype')
   const members =
@@ -202,17 +190,17 @@ export function writeFunctionContent(sink: ValueSink, plan: FunctionPlan): void 
     (hasStandardParentMembers(plan) ? 0 : FUNCTION_PARENT_MEMBERS) |
     (hasOtherPrototype(plan) ? FUNCTION_OTHER_PROTOTYPE : 0) |
     (integrity === 0 ? 0 : FUNCTION_INTEGRITY)
-  sink.bytes.byte(flags)
+  unit.bytes.byte(flags)
   if ((flags & FUNCTION_PROTOTYPE) !== 0) {
-    sink.value(Object.getPrototypeOf(fn), new NamedStep('[[Prototype]]'))
+    unit.value(Object.getPrototypeOf(fn), new NamedStep('[[Prototype]]'))
   }
-  if (keys.length > 0) sink.record(fn, keys, integrity)
-  if (members.length > 0) sink.record(prototype as object, members, 0)
+  if (keys.length > 0) writeRecord(unit, fn, keys, integrity)
+  if (members.length > 0) writeRecord(unit, prototype as object, members, 0)
   if ((flags & FUNCTION_PARENT_MEMBERS) !== 0) {
-    sink.value(Object.getPrototypeOf(prototype), new NamedStep('[[Prototype]]'))
+    unit.value(Object.getPrototypeOf(prototype), new NamedStep('[[Prototype]]'))
   }
-  if ((flags & FUNCTION_OTHER_PROTOTYPE) !== 0) sink.value(prototype, 'prototype')
-  if (integrity !== 0) sink.bytes.byte(integrity)
+  if ((flags & FUNCTION_OTHER_PROTOTYPE) !== 0) unit.value(prototype, 'prototype')
+  if (integrity !== 0) unit.bytes.byte(integrity)
 }
 
 /** Whether a function that is not a class has anything that its text does not say. */
@@ -231,12 +219,12 @@ function boundPlan(fn: AnyFunction, target: AnyFunction): SpecialPlan {
   return { flags, prototype: undefined, keys, integrity, isFlat: true }
 }
 
-function writeStaticPrivates(sink: ValueSink, { classParts }: SourceParts): void {
+function writeStaticPrivates(unit: Unit, { classParts }: SourceParts): void {
   const privates = classParts?.staticPrivates ?? []
-  sink.bytes.varint(privates.length)
+  unit.bytes.varint(privates.length)
   for (const { name, value } of privates) {
-    sink.bytes.text(name)
-    sink.value(value, new NamedStep(name))
+    unit.bytes.text(name)
+    unit.value(value, new NamedStep(name))
   }
 }
 
@@ -279,102 +267,72 @@ const GENERATOR_PROTOTYPES: ReadonlySet<object> = new Set(
 
 // A function where it is met: by its name, by where it can be imported, or with its code.
 
-/** What is needed of the unit. */
-export interface FunctionSink extends ValueSink {
-  readonly context: UnitContext
-  /** Appends what every process has. */
-  native(name: string): void
-  /** Appends a function that is a unit of its own. */
-  makeAnchor(object: object, isClass: boolean): void
-  /** Says that a function is this unit's own. */
-  claim(object: object): boolean
-  /** A place in the queue for what is being written. */
-  item(object: object, kind: ContentKind, special: SpecialPlan | undefined): QueueItem
-  /** Writes what comes before an item can be waiting, and then lets it wait. */
-  within(item: QueueItem, write: () => void): void
+/** Appends a function that has its number. */
+export function writeFunction(unit: Unit, fn: AnyFunction, parts: FunctionParts): void {
+  const { bytes, message, isAnchor } = unit
+  switch (parts.kind) {
+    case 'native':
+      unit.native(parts.name)
+      break
+    case 'reference':
+      bytes.byte(tag.VALUE_EXPORT_FUNCTION)
+      writeReference(bytes, parts.reference)
+      break
+    case 'runtime':
+      bytes.byte(tag.VALUE_RUNTIME)
+      bytes.byte(parts.role === 'require' ? 1 : 0)
+      bytes.text(parts.url)
+      break
+    case 'bound':
+      if (isAnchor) unit.makeAnchor(fn, false)
+      else writeBound(unit, fn, parts)
+      break
+    default:
+      if (message.isClass(fn, parts)) unit.makeAnchor(fn, true)
+      else if (isAnchor) unit.makeAnchor(fn, false)
+      else writeClosure(unit, { fn, parts, isClass: false })
+  }
 }
 
-/** Writes the functions of one unit. */
-export class FunctionValues {
-  readonly #sink: FunctionSink
-  #hasCode = false
+/** Appends the function that is the anchor of the unit. */
+export function writeFunctionRoot(
+  unit: Unit,
+  fn: AnyFunction,
+  parts: FunctionParts,
+  isClass: boolean,
+): void {
+  if (parts.kind === 'source') writeClosure(unit, { fn, parts, isClass })
+  else if (parts.kind === 'bound') writeBound(unit, fn, parts)
+  else writeFunction(unit, fn, parts)
+}
 
-  constructor(sink: FunctionSink) {
-    this.#sink = sink
-  }
+function writeClosure(unit: Unit, about: Omit<FunctionPlan, 'late'>): void {
+  const { fn } = about
+  unit.claim(fn)
+  unit.bytes.byte(tag.VALUE_CLOSURE)
+  unit.hasCode = true
+  const item = unit.item(fn, 'function', undefined)
+  unit.within(item, () => {
+    item.about = writeHeader(unit, about)
+  })
+}
 
-  /** Whether any was written with its code. */
-  get hasCode(): boolean {
-    return this.#hasCode
-  }
-
-  /** Forgets all. */
-  clear(): void {
-    this.#hasCode = false
-  }
-
-  /** Appends a function that has its number. */
-  write(fn: AnyFunction, parts: FunctionParts): void {
-    const { bytes, context, isAnchor } = this.#sink
-    switch (parts.kind) {
-      case 'native':
-        this.#sink.native(parts.name)
-        break
-      case 'reference':
-        bytes.byte(tag.VALUE_EXPORT_FUNCTION)
-        writeReference(bytes, parts.reference)
-        break
-      case 'runtime':
-        bytes.byte(tag.VALUE_RUNTIME)
-        bytes.byte(parts.role === 'require' ? 1 : 0)
-        bytes.text(parts.url)
-        break
-      case 'bound':
-        if (isAnchor) this.#sink.makeAnchor(fn, false)
-        else this.#bound(fn, parts)
-        break
-      default:
-        if (context.isClass(fn, parts)) this.#sink.makeAnchor(fn, true)
-        else if (isAnchor) this.#sink.makeAnchor(fn, false)
-        else this.#closure(fn, parts, false)
+function writeBound(
+  unit: Unit,
+  fn: AnyFunction,
+  { target, self, parameters }: FunctionParts & { readonly kind: 'bound' },
+): void {
+  const { bytes } = unit
+  unit.claim(fn)
+  bytes.byte(tag.VALUE_BOUND)
+  const special = boundPlan(fn, target)
+  unit.within(unit.item(fn, 'bound', special), () => {
+    bytes.byte(special.flags)
+    unit.value(target, new NamedStep('bound function'))
+    unit.captured(self, new NamedStep('bound this'))
+    bytes.varint(parameters.length)
+    for (const [index, value] of parameters.entries()) {
+      unit.captured(value, new NamedStep(`bound argument ${index + 1}`))
     }
-  }
-
-  /** Appends the function that is the anchor of the unit. */
-  writeRoot(fn: AnyFunction, parts: FunctionParts, isClass: boolean): void {
-    if (parts.kind === 'source') this.#closure(fn, parts, isClass)
-    else if (parts.kind === 'bound') this.#bound(fn, parts)
-    else this.write(fn, parts)
-  }
-
-  #closure(fn: AnyFunction, parts: SourceParts, isClass: boolean): void {
-    const { bytes, context } = this.#sink
-    this.#sink.claim(fn)
-    bytes.byte(tag.VALUE_CLOSURE)
-    this.#hasCode = true
-    const item = this.#sink.item(fn, 'function', undefined)
-    this.#sink.within(item, () => {
-      const { codes } = context
-      item.about = writeHeader(this.#sink, { fn, parts, isClass }, { codes, partsOf })
-    })
-    function partsOf(other: AnyFunction): ReturnType<UnitContext['partsOf']> {
-      return context.partsOf(other)
-    }
-  }
-
-  #bound(fn: AnyFunction, parts: FunctionParts & { readonly kind: 'bound' }): void {
-    const { bytes } = this.#sink
-    this.#sink.claim(fn)
-    bytes.byte(tag.VALUE_BOUND)
-    const special = boundPlan(fn, parts.target)
-    this.#sink.within(this.#sink.item(fn, 'bound', special), () => {
-      bytes.byte(special.flags)
-      this.#sink.value(parts.target, new NamedStep('bound function'))
-      this.#sink.captured(parts.self, new NamedStep('bound this'))
-      bytes.varint(parts.parameters.length)
-      for (const [index, value] of parts.parameters.entries()) {
-        this.#sink.captured(value, new NamedStep(`bound argument ${index + 1}`))
-      }
-    })
-  }
+  })
 }

@@ -20,7 +20,7 @@ import {
 } from './shape.js'
 import { NamedStep, textOf } from '../refusal.js'
 import { constructorOf } from './prototype-chain.js'
-import type { CellValue, QueueItem, ValueSink } from './sink.js'
+import type { CellValue, QueueItem } from './place.js'
 import {
   type SpecialPlan,
   WRAPPED_INTEGRITY,
@@ -28,193 +28,197 @@ import {
   WRAPPED_PROTOTYPE,
 } from './kind.js'
 import * as tag from '../bytes/tag.js'
-import type { UnitTables } from './tables.js'
+import type { Unit } from './unit.js'
 
 type Fields = Readonly<Record<string | symbol | number, unknown>>
 
-/** Writes the content of the objects of one unit. */
-export class ContentWriter {
-  readonly #sink: ValueSink
-  readonly #tables: UnitTables
-
-  constructor(sink: ValueSink, tables: UnitTables) {
-    this.#sink = sink
-    this.#tables = tables
+/** Appends what an object of a kind other than `function` holds. */
+export function writeContent(unit: Unit, { object, kind, about }: QueueItem): void {
+  if (kind === 'cell') {
+    unit.captured((about as CellValue).value, 'v')
+    return
   }
+  const special = about as SpecialPlan | undefined
+  switch (kind) {
+    case 'ordinary':
+      writeOrdinary(unit, object)
+      break
+    case 'array':
+      writeElements(unit, object as readonly unknown[])
+      break
+    case 'record':
+      writeProperties(unit, object, special?.integrity ?? 0)
+      break
+    case 'arguments':
+      writeRecord(unit, object, argumentKeys(object), special?.integrity ?? 0)
+      break
+    case 'map':
+      writeEntries(unit, object as ReadonlyMap<unknown, unknown>)
+      break
+    case 'set':
+      writeMembers(unit, object as ReadonlySet<unknown>)
+      break
+    case 'error':
+      writeErrorProperties(unit, object, special?.isFlat !== false)
+      break
+    default:
+      // What is around it is all.
+      break
+  }
+  if (special !== undefined && special.flags > 0) writeAround(unit, object, special)
+}
 
-  /** Appends what an object of a kind other than `function` holds. */
-  write({ object, kind, about }: QueueItem): void {
-    if (kind === 'cell') {
-      this.#sink.captured((about as CellValue).value, 'v')
+/** Appends these properties. */
+export function writeRecord(unit: Unit, object: object, keys: RecordKeys, integrity: number): void {
+  unit.tables.shape(keys)
+  for (let index = 0; index < keys.length; index += 1) {
+    writeProperty(unit, object, keys[index] as string, integrity)
+  }
+}
+
+function writeOrdinary(unit: Unit, object: object): void {
+  const keys = ownKeysOf(object)
+  if (unit.tables.shape(keys) && isMore(object)) {
+    unit.message.noteSpecial(object)
+    return
+  }
+  for (let index = 0; index < keys.length; index += 1) {
+    writeProperty(unit, object, keys[index] as string, 0)
+  }
+}
+
+function writeProperties(unit: Unit, object: object, integrity: number): void {
+  const keys = ownKeysOf(object)
+  writeRecord(unit, object, Array.isArray(object) ? elementKeys(object, keys) : keys, integrity)
+}
+
+function writeElements(unit: Unit, array: readonly unknown[]): void {
+  const { length } = array
+  unit.bytes.varint(length)
+  const isStrict = unit.isStrict
+  for (let index = 0; index < length; index += 1) {
+    unit.value(isStrict ? array[index] : tryRead(array, index), index)
+  }
+}
+
+function writeEntries(unit: Unit, map: ReadonlyMap<unknown, unknown>): void {
+  // Not the methods of the object: a subclass may have others.
+  unit.bytes.varint(Number(Reflect.get(Map.prototype, 'size', map)))
+  let step = 0
+  Map.prototype.forEach.call(map, (value, key) => {
+    unit.value(key, step)
+    unit.value(value, step + 1)
+    step += 2
+  })
+}
+
+function writeMembers(unit: Unit, set: ReadonlySet<unknown>): void {
+  unit.bytes.varint(Number(Reflect.get(Set.prototype, 'size', set)))
+  let step = 0
+  Set.prototype.forEach.call(set, (value) => {
+    unit.value(value, step)
+    step += 1
+  })
+}
+
+function writeErrorProperties(unit: Unit, error: object, isFlat: boolean): void {
+  const properties = errorProperties(error, isFlat)
+  unit.bytes.varint(properties.length)
+  for (const { key, own } of properties) {
+    unit.tables.key(key)
+    if (own === undefined || (isFlat && key === 'name')) {
+      unit.bytes.byte(own?.enumerable === true ? ERROR_ENUMERABLE : 0)
+      unit.at(key)
+      if (key === 'name' && isFlat) unit.value(errorName(error), key)
+      else unit.value(read(unit, error, key), key)
+    } else writeOwnErrorProperty(unit, error, key, own)
+  }
+}
+
+function writeOwnErrorProperty(
+  unit: Unit,
+  error: object,
+  key: string | symbol,
+  own: PropertyDescriptor,
+): void {
+  const isAccessor = !('value' in own)
+  const isKept = isAccessor && unit.isStrict
+  const bits =
+    (own.enumerable === true ? ERROR_ENUMERABLE : 0) |
+    (own.configurable === true ? 0 : ERROR_NOT_CONFIGURABLE) |
+    (isAccessor || own.writable === true ? 0 : ERROR_NOT_WRITABLE) |
+    (isKept ? ERROR_ACCESSOR : 0)
+  unit.bytes.byte(bits)
+  if (isKept) writeHalves(unit, key, own)
+  else unit.value(isAccessor ? read(unit, error, key) : own.value, key)
+}
+
+/** What a property shows now; of errors that are thrown, reading it must not fail. */
+function read(unit: Unit, object: object, key: string | symbol): unknown {
+  unit.at(key)
+  return unit.isStrict ? (object as Fields)[key] : tryRead(object, key)
+}
+
+function writeProperty(unit: Unit, object: object, key: string | symbol, integrity: number): void {
+  const found = Object.getOwnPropertyDescriptor(object, key)
+  if (found === undefined) {
+    // It went away meanwhile.
+    unit.value(undefined, key)
+  } else if (found.writable === true && found.enumerable === true && isOpen(found, integrity)) {
+    unit.value(found.value, key)
+  } else {
+    writeOddProperty(unit, key, { object, found, integrity })
+  }
+}
+
+/** A property that is more than an ordinary value. */
+interface OddProperty {
+  readonly object: object
+  readonly found: PropertyDescriptor
+  readonly integrity: number
+}
+
+function writeOddProperty(
+  unit: Unit,
+  key: string | symbol,
+  { object, found, integrity }: OddProperty,
+): void {
+  const { bytes } = unit
+  if ('value' in found) {
+    if (integrity === INTEGRITY_FROZEN && found.enumerable === true) {
+      unit.value(found.value, key)
       return
     }
-    const special = about as SpecialPlan | undefined
-    switch (kind) {
-      case 'ordinary':
-        this.#ordinary(object)
-        break
-      case 'array':
-        this.#elements(object as readonly unknown[])
-        break
-      case 'record':
-        this.#record(object, special?.integrity ?? 0)
-        break
-      case 'arguments':
-        this.record(object, argumentKeys(object), special?.integrity ?? 0)
-        break
-      case 'map':
-        this.#entries(object as ReadonlyMap<unknown, unknown>)
-        break
-      case 'set':
-        this.#values(object as ReadonlySet<unknown>)
-        break
-      case 'error':
-        this.#errorProperties(object, special?.isFlat !== false)
-        break
-      default:
-        // What is around it is all.
-        break
-    }
-    if (special !== undefined && special.flags > 0) this.#around(object, special)
+    bytes.byte(tag.PROPERTY_ATTRIBUTES)
+    bytes.byte(attributesOf(found))
+    unit.value(found.value, key)
+  } else if (!unit.isStrict) {
+    // What is said about an error is what it shows now; its code would only be more to fail.
+    unit.value(tryRead(object, key), key)
+  } else {
+    bytes.byte(tag.PROPERTY_ACCESSOR)
+    bytes.byte(attributesOf(found))
+    writeHalves(unit, key, found)
   }
+}
 
-  /** Appends these properties. */
-  record(object: object, keys: RecordKeys, integrity: number): void {
-    this.#tables.shape(keys)
-    for (let index = 0; index < keys.length; index += 1) {
-      this.#property(object, keys[index] as string, integrity)
-    }
+function writeHalves(unit: Unit, key: string | symbol, found: PropertyDescriptor): void {
+  for (const half of ['get', 'set'] as const) {
+    unit.value(found[half], new NamedStep(`${half} ${String(key)}`))
   }
+}
 
-  #ordinary(object: object): void {
-    const keys = ownKeysOf(object)
-    if (this.#tables.shape(keys) && isMore(object)) {
-      this.#sink.context.noteSpecial(object)
-      return
-    }
-    for (let index = 0; index < keys.length; index += 1) {
-      this.#property(object, keys[index] as string, 0)
-    }
+/** What is special about an object, in the order of the flags. */
+function writeAround(
+  unit: Unit,
+  object: object,
+  { flags, prototype, keys, integrity }: SpecialPlan,
+): void {
+  if ((flags & WRAPPED_PROTOTYPE) !== 0) {
+    unit.value(prototype, new NamedStep('[[Prototype]]'))
   }
-
-  #record(object: object, integrity: number): void {
-    const keys = ownKeysOf(object)
-    this.record(object, Array.isArray(object) ? elementKeys(object, keys) : keys, integrity)
-  }
-
-  #elements(array: readonly unknown[]): void {
-    const { length } = array
-    this.#sink.bytes.varint(length)
-    const isStrict = this.#sink.strictness === 'strict'
-    for (let index = 0; index < length; index += 1) {
-      this.#sink.value(isStrict ? array[index] : tryRead(array, index), index)
-    }
-  }
-
-  #entries(map: ReadonlyMap<unknown, unknown>): void {
-    // Not the methods of the object: a subclass may have others.
-    this.#sink.bytes.varint(Number(Reflect.get(Map.prototype, 'size', map)))
-    let step = 0
-    Map.prototype.forEach.call(map, (value, key) => {
-      this.#sink.value(key, step)
-      this.#sink.value(value, step + 1)
-      step += 2
-    })
-  }
-
-  #values(set: ReadonlySet<unknown>): void {
-    this.#sink.bytes.varint(Number(Reflect.get(Set.prototype, 'size', set)))
-    let step = 0
-    Set.prototype.forEach.call(set, (value) => {
-      this.#sink.value(value, step)
-      step += 1
-    })
-  }
-
-  #errorProperties(error: object, isFlat: boolean): void {
-    const properties = errorProperties(error, isFlat)
-    this.#sink.bytes.varint(properties.length)
-    for (const { key, own } of properties) {
-      this.#tables.key(key)
-      if (own === undefined || (isFlat && key === 'name')) {
-        this.#sink.bytes.byte(own?.enumerable === true ? ERROR_ENUMERABLE : 0)
-        this.#sink.at(key)
-        if (key === 'name' && isFlat) this.#sink.value(errorName(error), key)
-        else this.#sink.value(this.#read(error, key), key)
-      } else this.#ownErrorProperty(error, key, own)
-    }
-  }
-
-  #ownErrorProperty(error: object, key: string | symbol, own: PropertyDescriptor): void {
-    const isAccessor = !('value' in own)
-    const isKept = isAccessor && this.#sink.strictness === 'strict'
-    const bits =
-      (own.enumerable === true ? ERROR_ENUMERABLE : 0) |
-      (own.configurable === true ? 0 : ERROR_NOT_CONFIGURABLE) |
-      (isAccessor || own.writable === true ? 0 : ERROR_NOT_WRITABLE) |
-      (isKept ? ERROR_ACCESSOR : 0)
-    this.#sink.bytes.byte(bits)
-    if (isKept) this.#halves(key, own)
-    else this.#sink.value(isAccessor ? this.#read(error, key) : own.value, key)
-  }
-
-  /** What a property shows now; of errors that are thrown, reading it must not fail. */
-  #read(object: object, key: string | symbol): unknown {
-    this.#sink.at(key)
-    return this.#sink.strictness === 'strict' ? (object as Fields)[key] : tryRead(object, key)
-  }
-
-  #property(object: object, key: string | symbol, integrity: number): void {
-    const found = Object.getOwnPropertyDescriptor(object, key)
-    if (found === undefined) {
-      // It went away meanwhile.
-      this.#sink.value(undefined, key)
-    } else if (found.writable === true && found.enumerable === true && isOpen(found, integrity)) {
-      this.#sink.value(found.value, key)
-    } else {
-      this.#oddProperty(object, key, found, integrity)
-    }
-  }
-
-  #oddProperty(
-    object: object,
-    key: string | symbol,
-    found: PropertyDescriptor,
-    integrity: number,
-  ): void {
-    const { bytes, strictness } = this.#sink
-    if ('value' in found) {
-      if (integrity === INTEGRITY_FROZEN && found.enumerable === true) {
-        this.#sink.value(found.value, key)
-        return
-      }
-      bytes.byte(tag.PROPERTY_ATTRIBUTES)
-      bytes.byte(attributesOf(found))
-      this.#sink.value(found.value, key)
-    } else if (strictness === 'lenient') {
-      // What is said about an error is what it shows now; its code would only be more to fail.
-      this.#sink.value(tryRead(object, key), key)
-    } else {
-      bytes.byte(tag.PROPERTY_ACCESSOR)
-      bytes.byte(attributesOf(found))
-      this.#halves(key, found)
-    }
-  }
-
-  #halves(key: string | symbol, found: PropertyDescriptor): void {
-    for (const half of ['get', 'set'] as const) {
-      this.#sink.value(found[half], new NamedStep(`${half} ${String(key)}`))
-    }
-  }
-
-  /** What is special about an object, in the order of the flags. */
-  #around(object: object, { flags, prototype, keys, integrity }: SpecialPlan): void {
-    if ((flags & WRAPPED_PROTOTYPE) !== 0) {
-      this.#sink.value(prototype, new NamedStep('[[Prototype]]'))
-    }
-    if ((flags & WRAPPED_PROPERTIES) !== 0) this.record(object, keys, integrity)
-    if ((flags & WRAPPED_INTEGRITY) !== 0) this.#sink.bytes.byte(integrity)
-  }
+  if ((flags & WRAPPED_PROPERTIES) !== 0) writeRecord(unit, object, keys, integrity)
+  if ((flags & WRAPPED_INTEGRITY) !== 0) unit.bytes.byte(integrity)
 }
 
 /** Whether an object that inherits from `Object.prototype` is not just that. */

@@ -9,7 +9,7 @@ import { argumentsIssue, hasExtraKeys } from './array-form.js'
 import type { Lineage, Lineages } from './lineage.js'
 import { remadeOf } from './remade-native.js'
 import { integrityOf, ownKeysOf, type RecordKeys } from './shape.js'
-import type { Strictness } from './sink.js'
+import type { Strictness } from './place.js'
 
 // What an object is inside: by what only built-in classes can make, not by its prototype, which
 // anybody can change. What it inherits from is the business of lineage.ts.

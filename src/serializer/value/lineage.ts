@@ -14,7 +14,7 @@ import { isKnownError } from './error.js'
 import type { ObjectKind } from './kind.js'
 import { constructorOf, prototypeOf, prototypesFrom } from './prototype-chain.js'
 import { REMADE_CLASSES } from './remade-native.js'
-import type { Strictness } from './sink.js'
+import type { Strictness } from './place.js'
 
 // Whether the instances of a class can be made again without running its constructor.
 

@@ -1,6 +1,6 @@
-// One message: a main unit, and a unit for each anchor. Which objects must be anchors shows only
-// while they are written, so a message is written again if something that an anchor needs was
-// written as a part of another unit, and once more if the analyst has learned something meanwhile.
+// One message: a main unit, and a unit for each anchor. If something that an anchor needs was
+// written as a part of another unit, a pass over the message finds out which objects must be
+// anchors, and the message is written again; once more if the analyst has learned something.
 //
 //   MESSAGE_GRAPH: the binary table, the body and the memories of the main unit
 //   MESSAGE_SHIPMENT: Node's major version, count of attachments, for each whether it is only read,
@@ -12,23 +12,20 @@
 //       the memories
 
 import { DeserializeError, SerializeError } from '../../base/errors.js'
-import { messageBytes, nodeMajor, PREFIX } from '../bytes/message.js'
+import { messageBytes, nodeMajor } from '../bytes/message.js'
+import type { CodeEncoder } from '../bytes/code.js'
 import type { ByteReader } from '../bytes/reader.js'
-import { AnchorReader, readUses, type Seeds } from '../class/anchors.js'
-import type { KnownThings } from '../class/registry.js'
-import { type AnyFunction, ownValue } from '../module/native.js'
+import { AnchorReader, readUses } from '../class/anchors.js'
+import type { ClassCodec, ClassCodecs, EncodedInstance } from '../class/codecs.js'
+import type { Seeds } from '../class/reach.js'
+import type { Identities, KnownThings } from '../class/registry.js'
+import type { FunctionAnalyst } from '../function/parts.js'
+import type { ShippedFunctions } from '../function/reader.js'
+import { type AnyFunction, type NativeNames, ownValue } from '../module/native.js'
 import { reasonOf, Refusal, refuseUnsteady, serializeErrorAt, textOf } from '../refusal.js'
 import { MessageContext } from './context.js'
-import { UnitReader } from './reader.js'
-import {
-  Blame,
-  type MessageOptions,
-  pathTo,
-  type ReaderContext,
-  type ReaderTools,
-  Stop,
-  type WriterTools,
-} from './sink.js'
+import { Blame, pathTo, Stop, type Strictness } from './place.js'
+import { type ReaderContext, type ReaderTools, UnitReader } from './reader.js'
 
 // Reads what message.ts wrote: one message.
 
@@ -108,8 +105,43 @@ function attachment(): never {
   throw new DeserializeError('the value refers to an attachment that it does not have')
 }
 
-/** So many rounds are taken to find out which objects must be anchors, and no others. */
-const PATIENT_ROUNDS = 8
+// What all messages of a serializer are written with.
+
+/** Shared by all messages. */
+export interface WriterTools {
+  readonly analyst: FunctionAnalyst
+  readonly natives: NativeNames
+  readonly identities: Identities
+  /** What is known where a message is written. */
+  known(): KnownThings
+  readonly codes: CodeEncoder
+  readonly codecs: ClassCodecs
+  /** What was once found in the units of two anchors, and is an anchor since. */
+  readonly shared: WeakSet<object>
+  /** Functions that came from elsewhere: nobody needs to find out what they are made of. */
+  readonly shipped: ShippedFunctions
+  /** The bytes of an instance of a registered class. Throws `SerializeError`. */
+  encode(object: object, codec: ClassCodec, strictness: Strictness): EncodedInstance
+  /** The bytes of a codec; undefined for one that is being written, or cannot be. */
+  encodeCodec(codec: ClassCodec): Uint8Array | undefined
+}
+
+/** Captured values that are messages of their own. */
+export interface Attachments {
+  readonly size: number
+  /** In the order of their numbers. */
+  readonly values: readonly unknown[]
+  /** The number of the attachment that the value is, or undefined. */
+  of(value: unknown): number | undefined
+}
+
+/** How one message is written. */
+export interface MessageOptions {
+  readonly strictness: Strictness
+  /** Captured values that are messages of their own. */
+  readonly attachments?: Attachments
+}
+
 /** A message that needs more rounds than this changes while it is read. */
 const MAX_ROUNDS = 200
 
@@ -149,10 +181,13 @@ export class GraphWriter {
     context.begin(options, seeds)
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       if (round > 0) context.beginRound(seeds)
-      if (!this.#round(value)) continue
+      if (!this.#attempt(value, () => context.write(value))) continue
       if (context.isPlain) return messageBytes({ main: context.main.finish() })
-      seeds = context.nextSeeds(round >= PATIENT_ROUNDS)
-      if (seeds !== undefined) continue
+      if (context.hasWrongUnits) {
+        let found: Seeds | undefined
+        if (this.#attempt(value, () => (found = context.findAnchors(value)))) seeds = found
+        continue
+      }
       seeds = context.seeds
       const settled = context.settle()
       if (settled instanceof Refusal) throw serializeErrorAt(rootPath(value), settled.reason)
@@ -164,14 +199,10 @@ export class GraphWriter {
   }
 
   /** Returns false if something has to be left out, or is not what it looked like. */
-  #round(value: unknown): boolean {
+  #attempt(value: unknown, pass: () => void): boolean {
     const context = this.#context
     try {
-      if (context.seeds.size > 0) context.writeSeeds()
-      const { main } = context
-      main.bytes.raw(PREFIX)
-      main.value(value, '')
-      context.drain()
+      pass()
       return !context.isSurprised
     } catch (error) {
       if (error instanceof Blame && error.fn !== value) {

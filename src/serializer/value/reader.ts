@@ -1,4 +1,4 @@
-// Reads what writer.ts wrote. Objects are made empty when they are met, and filled in that
+// Reads what was written into a unit. Objects are made empty when they are met, and filled in that
 // order, so that cycles are no trouble.
 
 import { types } from 'node:util'
@@ -6,15 +6,45 @@ import { DeserializeError } from '../../base/errors.js'
 import { readBinaryTable } from '../bytes/binary.js'
 import type { ByteReader } from '../bytes/reader.js'
 import { Cell, MadeCell } from './cell.js'
-import { type ClassCodec, deserialized } from '../class/codecs.js'
+import { type ClassCodec, type ClassCodecs, deserialized } from '../class/codecs.js'
+import type { KnownThings } from '../class/registry.js'
+import type { FunctionFactories } from '../function/factory.js'
 import { ContentReader } from './content-reader.js'
 import { createError } from './error.js'
-import { FunctionReader, type PendingFunction } from '../function/reader.js'
+import { FunctionReader, type PendingFunction, type ShippedFunctions } from '../function/reader.js'
 import { readLeaf, readPrimitive, readReference, readSymbol } from '../bytes/leaf.js'
-import { ownValue, type AnyFunction } from '../module/native.js'
-import type { ReaderContext } from './sink.js'
+import { ownValue, type AnyFunction, type NativeNames } from '../module/native.js'
+import type { ModuleLoader } from '../module/policy.js'
 import { WRAPPED_CLASS } from './kind.js'
 import * as tag from '../bytes/tag.js'
+
+// What all messages of a serializer are read with, and what the units of one message share.
+
+/** Shared by all messages. */
+export interface ReaderTools {
+  readonly natives: NativeNames
+  readonly factories: FunctionFactories
+  readonly shipped: ShippedFunctions
+  readonly codecs: ClassCodecs
+  readonly loader: ModuleLoader
+  /** The codec of a registered class, from its message. Throws `DeserializeError`. */
+  readCodec(bytes: Uint8Array, known: KnownThings): ClassCodec
+  /** A message inside this one. Throws `DeserializeError`. */
+  readNested(bytes: Uint8Array): unknown
+}
+
+/** Shared by the units of a message. */
+export interface ReaderContext {
+  readonly tools: ReaderTools
+  /** Classes and the like that have arrived where this message is read: in a task, or a process. */
+  readonly known: KnownThings
+  /** The Node that wrote it. */
+  readonly senderMajor: number
+  /** The anchor with this identity. Throws `DeserializeError`. */
+  anchor(id: string): object
+  /** The value of an attachment. Throws `DeserializeError`. */
+  attachment(number: number): unknown
+}
 
 /** An arguments object has no more elements than a call can have. */
 const MAX_ARGUMENTS = 65_535

@@ -5,14 +5,10 @@
 import { types } from 'node:util'
 import type { UsedModule } from '../function/parts.js'
 import type { AnyFunction } from '../module/native.js'
+import type { ObjectNumbers } from './object.js'
 
 /** Names of exports, with getters for those that change. */
 type Used = Map<string, AnyFunction | undefined>
-
-/** A unit, as far as it tells what it has met. */
-interface MeetingUnit {
-  has(object: object): boolean
-}
 
 /** The views of one message. */
 export class ModuleViews {
@@ -45,8 +41,8 @@ export class ModuleViews {
     this.#isSurprised = false
   }
 
-  /** What stands for the module in the unit. Throws what reading an export throws. */
-  of({ module, names, getters }: UsedModule, unit: MeetingUnit): object {
+  /** What stands for the module in the unit with these numbers. Throws what an export throws. */
+  of({ module, names, getters }: UsedModule, unit: ObjectNumbers): object {
     const used = this.#names.get(module) ?? new Map<string, AnyFunction | undefined>()
     this.#names.set(module, used)
     for (const name of names) used.set(name, getters?.get(name))
