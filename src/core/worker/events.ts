@@ -3,6 +3,7 @@
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
+import type { LogAction, Turn } from '../../base/machine.js'
 import type {
   Message,
   OutputStream,
@@ -166,17 +167,22 @@ export type WorkerAction =
   | { readonly type: 'endProcessor' }
   /** The scheduler has answered for the first time. */
   | { readonly type: 'registered' }
-  | {
-      readonly type: 'log'
-      readonly level: 'debug' | 'info' | 'warn' | 'error'
-      readonly text: string
-      readonly fields: LogFields
-    }
+  | LogAction
   /** The last action: close the connection, end the processor. */
   | { readonly type: 'end'; readonly reason: string; readonly isFailure: boolean }
 
-/** Takes one action; the machine calls it any number of times per event. */
-export type Act = (action: WorkerAction) => void
+/** What the parts of a worker's core share while an event is handled. */
+export type WorkerTurn = Turn<WorkerAction>
+
+/** Sends a message to the scheduler. */
+export function send(turn: WorkerTurn, message: Message): void {
+  turn.act({ type: 'send', message })
+}
+
+/** Passes the processor an ObjectResponse or ObjectInstruction. */
+export function tellProcessor(turn: WorkerTurn, message: Message): void {
+  turn.act({ type: 'tellProcessor', message })
+}
 
 // What a worker's core is given when it is made: settings, and the few functions of the outside
 // that are pure or come from the outside's luck.

@@ -2,7 +2,6 @@
 // it had run again.
 
 import { type ProcessorDeath, ProcessorDiedError } from '../../../base/errors.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type { LastRun } from '../events.js'
 import type { Answers } from '../task/ends.js'
 import { describeTask, type TaskTable, type WorkerTask } from '../task/task.js'
@@ -177,7 +176,6 @@ interface Aftermath extends Attribution {
   readonly death: ProcessorDeath
   /** It was ended by us, so it counts for nobody. */
   readonly isOnPurpose: boolean
-  readonly now: InstantMs
 }
 
 /** Sorts out the tasks of processors that have ended. */
@@ -245,11 +243,11 @@ export class RequeuedTasks {
     }
   }
 
-  #blame(task: WorkerTask, text: string, { death, now }: Aftermath): void {
+  #blame(task: WorkerTask, text: string, { death }: Aftermath): void {
     const { state } = task
     this.#tasks.change(task, 'blamed')
     if (state === 'canceling') return
-    const ending = { isAwaited: state !== 'abandoned', durationMs: now - task.dispatchedAt }
+    const ending = { isAwaited: state !== 'abandoned', durationMs: this.#answers.runningMs(task) }
     this.#answers.fail(task, new ProcessorDiedError(text, death), ending)
   }
 }

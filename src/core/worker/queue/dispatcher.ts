@@ -167,12 +167,12 @@ export class Dispatcher {
     this.#heapOf(task).remove(task)
   }
 
-  /** When `next` may have another answer, though nothing happens. */
-  get deadline(): InstantMs | undefined {
+  /** When time alone may change what `nextAt` returns; undefined: never. */
+  turnAt(now: InstantMs): InstantMs | undefined {
     const candidate = this.#candidates.first
     if (candidate === undefined || !this.hasRoomFor(candidate, true)) return undefined
     const turnAt = this.#candidatesTurnAt
-    return turnAt === -Infinity ? undefined : turnAt
+    return turnAt > now ? turnAt : undefined
   }
 
   /**

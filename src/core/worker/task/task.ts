@@ -17,7 +17,7 @@ import type { LogFields } from '../../../base/logger.js'
 import type { InstantMs } from '../../../base/machine.js'
 import { encode, type OutputPlace, type Task, type TaskCapability } from '../../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../../wire/metadata.js'
-import type { Output } from '../output.js'
+import type { WorkerTurn } from '../events.js'
 import type { Grant } from '../queue/units.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './state.js'
 
@@ -258,12 +258,12 @@ export class TaskTable {
   /** Invariant: state is `fetching`, `queued`, `dispatched` or `abandoned`. */
   readonly #tasks = new Map<TaskId, WorkerTask>()
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   readonly #tellsTasks: boolean
   #candidateCount = 0
 
-  constructor(output: Output, tellsTasks: boolean) {
-    this.#output = output
+  constructor(turn: WorkerTurn, tellsTasks: boolean) {
+    this.#turn = turn
     this.#tellsTasks = tellsTasks
   }
 
@@ -322,7 +322,7 @@ export class TaskTable {
   }
 
   #tell(task: WorkerTask, text: string): void {
-    this.#output.log('debug', text, fieldsOf(task))
+    this.#turn.log('debug', text, fieldsOf(task))
   }
 
   /** A cancelled task has left already when its processor is done with it. */
