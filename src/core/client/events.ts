@@ -1,7 +1,7 @@
 // What the client's core is told, what it answers, and what it is configured with.
 
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
-import type { LogFields } from '../../base/logger.js'
+import type { LogAction, Turn } from '../../base/machine.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type {
   Message,
@@ -186,12 +186,7 @@ export type ClientAction<Owner> =
       readonly answer: 'accepted' | 'refused' | 'unreachable' | 'closed'
       readonly detail: string
     }
-  | {
-      readonly type: 'log'
-      readonly level: 'debug' | 'info' | 'warn'
-      readonly text: string
-      readonly fields: LogFields
-    }
+  | LogAction
   /** Write what has been sent, close the connection, answer with `linkClosed`. */
   | { readonly type: 'closeLink' }
 
@@ -283,4 +278,33 @@ export interface TaskSubmission<Owner> {
   /** The arguments in order. */
   readonly args: readonly ArgumentSource[]
   readonly options: TaskOptions
+}
+
+/** What the parts of a client's core share while an event is handled. */
+export type ClientTurn<Owner> = Turn<ClientAction<Owner>>
+
+/** Sends a message now, whatever waits. */
+export function send<Owner>(turn: ClientTurn<Owner>, message: Message): void {
+  turn.act({ type: 'send', message })
+}
+
+/** Reports to an owner what its task returned or threw. */
+export function finishTask<Owner>(turn: ClientTurn<Owner>, owner: Owner, outcome: Outcome): void {
+  const { isSuccess, payload, metadata, worker, failedTaskId } = outcome
+  const type = 'finishTask'
+  turn.act({ type, owner, isSuccess, payload, metadata, worker, failedTaskId })
+}
+
+/** Why a task ended without a result. */
+export interface TaskEnd {
+  readonly reason: TaskEndReason
+  readonly detail: string
+  /** The task that caused it, if that is another one. */
+  readonly failedTaskId?: TaskId | undefined
+}
+
+/** Reports to an owner that its task ended without a result. */
+export function endTask<Owner>(turn: ClientTurn<Owner>, owner: Owner, end: TaskEnd): void {
+  const { reason, detail, failedTaskId } = end
+  turn.act({ type: 'endTask', owner, reason, detail, failedTaskId })
 }

@@ -6,13 +6,12 @@ import { FEATURE_INLINE, FEATURE_TASK_UPDATES, hasFeature } from '../../base/fea
 import { Fifo } from '../../base/fifo.js'
 import type { SchedulerId } from '../../base/ids.js'
 import type { Message } from '../../wire/message.js'
-import type { ClientCoreOptions } from './events.js'
+import { type ClientCoreOptions, type ClientTurn, send } from './events.js'
 import type { SchedulerMemory } from './link.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
 import type { ClientObject, ObjectTable } from './objects.js'
 import { TASK_BYTES, type TaskInputs } from './task/inputs.js'
 import { ResultInput, type StoredResult, type TaskRecord, type TaskTable } from './task/task.js'
-import type { Turn } from './turn.js'
 
 // What waits to be sent, in order. The core keeps it, not the transport: a task that was not sent
 // can be cancelled without a trace, sent over another connection, or sent to another kind of
@@ -197,7 +196,7 @@ export class Sender<Owner> {
   readonly #tasks: TaskTable<Owner>
   readonly #objects: ObjectTable
   readonly #inputs: TaskInputs<Owner>
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   readonly #outbox = new Outbox<Owner>()
   #source: MessageSource | undefined
   #features = 0
@@ -205,7 +204,7 @@ export class Sender<Owner> {
   #mayInline = false
   #isExtended = false
 
-  constructor(options: ClientCoreOptions, parts: SenderParts<Owner>, turn: Turn<Owner>) {
+  constructor(options: ClientCoreOptions, parts: SenderParts<Owner>, turn: ClientTurn<Owner>) {
     this.#options = options
     this.#tasks = parts.tasks
     this.#objects = parts.objects
@@ -291,7 +290,7 @@ export class Sender<Owner> {
 
   /** Sends a message now, which has about so many bytes. Only while `hasCredit`. */
   send(message: Message, bytes: number): void {
-    this.#turn.send(message)
+    send(this.#turn, message)
     this.#outbox.spend(bytes)
   }
 
@@ -325,7 +324,7 @@ export class Sender<Owner> {
     this.#mayInline = hasFeature(features, FEATURE_INLINE)
     this.#isExtended = hasFeature(features, FEATURE_TASK_UPDATES)
     this.#objects.forgetSent()
-    this.#turn.send(createMessage(identity, 'serializer', [serializer]))
+    send(this.#turn, createMessage(identity, 'serializer', [serializer]))
   }
 
   /**
@@ -419,7 +418,7 @@ export class Sender<Owner> {
 
   #sendCreate(objects: readonly ClientObject[]): void {
     const values = objects.map((object) => object.value)
-    this.#turn.send(createMessage(this.#options.identity, 'object', values))
+    send(this.#turn, createMessage(this.#options.identity, 'object', values))
     for (const value of values) this.#outbox.spend(value.content.byteLength)
   }
 

@@ -4,7 +4,6 @@
 import { assert } from '../../../base/assert.js'
 import { latin1ToBytes } from '../../../base/bytes.js'
 import type { Identity, ObjectId, TaskId } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type { GraphTask, Task, TaskArgument } from '../../../wire/message.js'
 import { argumentName } from '../../../wire/object-content.js'
 import type { ClientCoreOptions, GraphSubmission, TaskOptions } from '../events.js'
@@ -99,8 +98,8 @@ export class GraphContents<Owner> {
   }
 
   /** Lets go of all objects. */
-  release(now: InstantMs): void {
-    for (const object of this.#used) this.#objects.release(object, now)
+  release(): void {
+    for (const object of this.#used) this.#objects.release(object)
     this.#used.length = 0
   }
 

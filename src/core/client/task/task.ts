@@ -12,9 +12,8 @@ import {
 } from '../../../base/ids.js'
 import { Lifecycle } from '../../../base/lifecycle.js'
 import { spokenName } from '../../../wire/object-content.js'
-import type { TaskOptions } from '../events.js'
+import type { TaskOptions, ClientTurn } from '../events.js'
 import type { ClientObject } from '../objects.js'
-import type { Turn } from '../turn.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './state.js'
 
 // What a client knows of one task that is not over and done with.
@@ -132,10 +131,10 @@ export class TaskTable<Owner> {
   /** How many are stored, and not being fetched. */
   #restingCount = 0
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   readonly #tellsTasks: boolean
 
-  constructor(turn: Turn<Owner>, tellsTasks: boolean) {
+  constructor(turn: ClientTurn<Owner>, tellsTasks: boolean) {
     this.#turn = turn
     this.#tellsTasks = tellsTasks
   }
