@@ -8,8 +8,8 @@ const MAX_LATENCY_US = 2 ** 32 - 1
 
 /**
  * The heartbeats of one peer. A scheduler of ours gets one per interval: echoes may be delayed by a
- * long message, and the scheduler must see that the peer is alive. A 1.9.9 scheduler gets none while
- * an echo is outstanding.
+ * long message, and the scheduler must see that the peer is alive. A 1.9.9 scheduler gets none
+ * while an echo is outstanding.
  */
 export class Heartbeat {
   readonly #turn: Timing

@@ -1,6 +1,6 @@
 // How long a peer has been silent, and whether it must be considered lost. Separate because of one
-// trap: while this process itself was suspended or busy, nothing that arrived was read, so that time
-// must not count as the peer's silence.
+// trap: while this process itself was suspended or busy, nothing that arrived was read, so that
+// time must not count as the peer's silence.
 
 import type { Alarm, InstantMs, Timing } from './machine.js'
 
@@ -70,8 +70,8 @@ export class Silence {
   }
 
   /**
-   * A thread that user code keeps busy may reach the deadline before it reads what arrived long ago.
-   * So the first look never gives the peer up.
+   * A thread that user code keeps busy may reach the deadline before it reads what arrived long
+   * ago. So the first look never gives the peer up.
    */
   #look(): void {
     const { now } = this.#turn

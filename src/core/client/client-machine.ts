@@ -56,7 +56,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   readonly #silence: Silence
   readonly #waiting: Waiting<Owner>
   readonly #inquiries: Inquiries<Owner>
-  /** Somebody waits for the first answer of the scheduler. */
+  /** Whether the first answer of the scheduler is awaited. */
   #isAnswerWanted = false
   /** How tasks end that are submitted once the link is closing. */
   #endReason: TaskEndReason = 'closed'
@@ -99,7 +99,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return this.#flow.inputs.heldBytes
   }
 
-  /** Whether the scheduler was told all that it has to be told beside tasks, if it can be. */
+  /** Whether everything other than tasks has been sent, as far as that is possible. */
   get isQuiet(): boolean {
     return !this.#link.isOpen || this.#flow.sender.isQuiet
   }
@@ -135,13 +135,13 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return this.#link.reason
   }
 
-  /** Why a task waits; undefined if it does not, or nobody knows. */
+  /** Why a task waits; undefined if it does not, or if that is unknown. */
   waitingReasonOf(id: TaskId): WaitingReason | undefined {
     const task = this.#flow.tasks.get(id)
     return task === undefined ? undefined : this.#waiting.reasonOf(task)
   }
 
-  /** All tasks that somebody wants to know about, oldest first. */
+  /** All tasks whose ends are reported, oldest first. */
   unfinished(): UnfinishedTask<Owner>[] {
     const unfinished: UnfinishedTask<Owner>[] = []
     for (const { taskId, owner } of this.#flow.tasks.values()) {
@@ -172,7 +172,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#graphs.checkInvariants()
   }
 
-  /** Whether somebody waits for the scheduler. */
+  /** Whether anything waits for the scheduler. */
   get #isWaiting(): boolean {
     return this.#flow.tasks.openCount > 0 || this.#shutdown.isPending
   }

@@ -28,7 +28,7 @@ export type LinkFact =
   | 'echoedAfterGap'
   /** The scheduler has said what it still has. */
   | 'answered'
-  /** So long without an echo that the scheduler may have forgotten this client. */
+  /** There was no echo for so long that the scheduler may have forgotten this client. */
   | 'grewStale'
   /** The connection ended; there will be another one. */
   | 'disconnected'
@@ -112,7 +112,7 @@ export function nextLinkState(state: LinkState, fact: LinkFact): LinkState {
 
 /** What a 1.9.9 scheduler's echo has for an id. */
 const NO_SCHEDULER_ID = schedulerId('')
-/** After so long without a heartbeat a scheduler may have dropped this client: 60 s in 1.9.9. */
+/** After this time without a heartbeat, a scheduler may have dropped the client: 60 s in 1.9.9. */
 const FORGETFUL_MS = 50_000
 
 /**
@@ -170,13 +170,13 @@ export class Link<Owner> {
     return this.#schedulerId ?? NO_SCHEDULER_ID
   }
 
-  /** Whether a heartbeat was sent so long ago, and its echo has not come. */
+  /** Whether the oldest heartbeat without an echo was sent at least `ms` ago. */
   isUnanswered(ms: number): boolean {
     const since = this.#heartbeat.unansweredSince
     return since !== undefined && this.#turn.now - since >= ms
   }
 
-  /** When the oldest heartbeat without an echo will have been sent so long ago. */
+  /** When the oldest heartbeat without an echo will have been sent `ms` ago. */
   echoDueAt(ms: number): InstantMs | undefined {
     const since = this.#heartbeat.unansweredSince
     return since === undefined ? undefined : since + ms

@@ -93,7 +93,7 @@ export class ObjectTable {
     this.#alarm = turn.alarm(() => this.#sweep())
   }
 
-  /** Content of the objects that unfinished tasks use and nobody has pinned, in bytes. */
+  /** Content of the objects that unfinished tasks use and that are not pinned, in bytes. */
   get usedBytes(): number {
     return this.#usedBytes
   }

@@ -17,9 +17,9 @@ import { ResultInput, type StoredResult, type TaskRecord, type TaskTable } from 
 // can be cancelled without a trace, sent over another connection, or sent to another kind of
 // scheduler.
 
-/** So much may be sent before the transport has to be asked again whether it has room, in bytes. */
+/** How much may be sent before the transport must be asked again whether it has room, in bytes. */
 const SLICE_BYTES = 1024 ** 2
-/** Tasks wait for the end of the turn, but not when there are so many, in bytes. */
+/** Tasks wait for the end of the turn, unless there are this many bytes of them. */
 const BATCH_BYTES = 64 * 1024
 /** Roughly what a message takes beside its contents. */
 const MESSAGE_BYTES = 64
@@ -82,7 +82,7 @@ export class Outbox<Owner> {
     this.#room = 0
   }
 
-  /** The scheduler has room for so many tasks; undefined: for any number, as far as is known. */
+  /** How many tasks the scheduler has room for; undefined: any number, as far as is known. */
   setRoom(tasks: number | undefined): void {
     this.#room = tasks
   }
@@ -100,7 +100,7 @@ export class Outbox<Owner> {
     this.#taskBytes -= task.messageBytes
   }
 
-  /** The task that is to be sent next; it leaves. Undefined also while there is no room for it. */
+  /** Removes and returns the next task; undefined also while there is no room for it. */
   takeTask(): TaskRecord<Owner> | undefined {
     if (!this.hasRoom) return undefined
     const task = this.#returned.first ?? this.#tasks.first
@@ -114,7 +114,7 @@ export class Outbox<Owner> {
     this.#messages.push(message)
   }
 
-  /** The message that is to be sent next; it leaves. */
+  /** Removes and returns the next message. */
   takeMessage(): Message | undefined {
     return this.#messages.shift()
   }
@@ -273,7 +273,7 @@ export class Sender<Owner> {
     this.#outbox.returnTask(task)
   }
 
-  /** The scheduler has room for so many tasks, and then says so again. */
+  /** How many tasks the scheduler has room for, until it says so again. */
   setRoom(tasks: number): void {
     this.#outbox.setRoom(tasks)
   }
@@ -288,7 +288,7 @@ export class Sender<Owner> {
     this.#outbox.addMessage(message)
   }
 
-  /** Sends a message now, which has about so many bytes. Only while `hasCredit`. */
+  /** Sends a message of about this many bytes now. Only while `hasCredit`. */
   send(message: Message, bytes: number): void {
     send(this.#turn, message)
     this.#outbox.spend(bytes)

@@ -14,12 +14,12 @@ import type { Sender } from './sender.js'
 import type { TaskRecord, TaskTable } from './task/task.js'
 import { type ClientTurn, send } from './events.js'
 
-/** A message names so many needs that nobody meets. */
+/** A message names at most this many unmet needs. */
 const MAX_NEEDS = 3
 
-/** So long tasks wait before the user is told why. */
+/** How long tasks wait before the user is warned. */
 const PATIENCE_MS = 5_000
-/** So soon after there is something to wait for the scheduler is asked why it takes so long. */
+/** How soon the scheduler is first asked why tasks wait. */
 const FIRST_LOOK_MS = 250
 /** An echo that takes longer is missing. */
 const ECHO_MS = 1_000
@@ -28,7 +28,7 @@ const ECHO_MS = 1_000
 export interface WaitingCause {
   readonly reason: WaitingReason
   readonly since: InstantMs
-  /** What the tasks ask for that nobody offers, with `no-capability`. */
+  /** What the tasks require and no worker offers, with `no-capability`. */
   readonly needs?: string
 }
 
@@ -38,7 +38,7 @@ interface WaitingParts<Owner> {
   readonly link: Link<Owner>
   readonly silence: Silence
   readonly sender: Sender<Owner>
-  /** Whether somebody waits for the scheduler. */
+  /** Whether anything waits for the scheduler. */
   readonly isWaiting: () => boolean
 }
 
@@ -56,7 +56,7 @@ export class Waiting<Owner> {
   #askAt: InstantMs = 0
   /** When it is asked for the first time about what waits now. */
   #firstLookAt: InstantMs = 0
-  /** Reasons of which the user was told, until they hold no longer. */
+  /** Reasons that the user was warned of and that still hold. */
   readonly #warned = new Set<WaitingReason>()
 
   constructor(turn: ClientTurn<Owner>, parts: WaitingParts<Owner>) {
@@ -169,7 +169,7 @@ export class Waiting<Owner> {
     return this.#heldSince === undefined ? undefined : { reason: 'limit', since: this.#heldSince }
   }
 
-  /** Why one task waits; undefined if it does not, or nobody knows. */
+  /** Why one task waits; undefined if it does not, or if that is unknown. */
   reasonOf(task: TaskRecord<Owner>): WaitingReason | undefined {
     if (this.#isSilent) return 'no-scheduler'
     const { state, hasBegun } = task
@@ -234,7 +234,7 @@ function isBlocking(reason: WaitingReason): boolean {
 // answered ends without: the client then tells what it knows by itself.
 // docs/protocol.md#explanation
 
-/** So long an answer is waited for. */
+/** How long to wait for an answer. */
 const ANSWER_MS = 5_000
 
 /** The questions that are under way. */

@@ -21,7 +21,7 @@ const OBJECT_OVERHEAD_BYTES = 512
 /** What is left of the limit when room is made: not for each object anew. */
 const KEPT_SHARE = 7 / 8
 
-/** What is told of an object that has come. */
+/** What is known of an object that has arrived. */
 interface ArrivedObject {
   readonly bytes: number
   readonly name: string
@@ -88,7 +88,7 @@ export class ObjectTable {
     this.arrive(id, { bytes, name: '' }, onComplete)
   }
 
-  /** The scheduler does not have an object: forgets that it was asked for. Returns who waited. */
+  /** The scheduler does not have an object: forgets the request. Returns the waiting tasks. */
   miss(id: ObjectId): readonly WorkerTask[] {
     const entry = this.#entries.get(id)
     if (entry === undefined || entry.isPresent) return NOBODY

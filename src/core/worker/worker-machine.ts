@@ -38,18 +38,18 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #idleCollection: IdleCollection
   #hasEnded = false
   #isConnected = false
-  /** Whether the scheduler of this connection was told which tasks it can recover, */
+  /** Whether the scheduler of this connection has the list of recoverable tasks, */
   #hasTold = false
   /** and has answered. */
   #isGreeted = false
-  /** The scheduler hears of this worker once it can do something. */
+  /** The worker registers only once a processor is ready. */
   #isPresentable = false
   #isRegistered = false
   /** Whether the scheduler of this connection understands what is said of leaving and returning. */
   #canRecover = false
-  /** Whether it wants to know what runs. */
+  /** Whether it accepts lists of running tasks. */
   #tellsRuns = false
-  /** Whether the scheduler was told that this worker leaves. Invariant: false unless it does. */
+  /** Whether the goodbye was sent. Invariant: false unless the worker is leaving. */
   #hasSaidGoodbye = false
 
   constructor(options: WorkerCoreOptions) {
@@ -72,7 +72,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     return this.#isLeaving ? this.#departure.deadline : this.#turn.deadline
   }
 
-  /** How many tasks a worker still runs that was told to leave. */
+  /** How many tasks still run while the worker drains. */
   get drainingCount(): number {
     return this.#departure.phase === 'draining' ? this.#flow.running.length : 0
   }
@@ -211,7 +211,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     if (disconnectType === 'shutdown') this.#end('the scheduler shuts the cluster down', false)
   }
 
-  /** What is printed when nobody waits for it any more is for the log. */
+  /** Output that no client waits for any more goes to the log. */
   #onOutput(event: OutputEvent): void {
     const isHeard = this.#isWorking || (this.#isLeaving && !this.#hasSaidGoodbye)
     const isWanted = isHeard && this.#slot.isCurrent(event.processor)
@@ -251,7 +251,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   #onProcessorExited(event: ProcessorExited): void {
     const { exitCode, signal, stderr } = event.death
     if (!this.#isPresentable && exitCode === BAD_OPTION_EXIT_CODE) {
-      // The next one would fare no better.
+      // The next one would fail in the same way.
       return this.#end(`Node starts no processor: ${stderr.trim().split('\n', 1)[0]}`, true)
     }
     const wasKilled = this.#slot.state === 'dying'
@@ -274,7 +274,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     else this.#leave({ isPatient: false, isUrgent })
   }
 
-  /** The scheduler hears of it first, or it would send what is given back here again. */
+  /** The scheduler is notified first, or it would send what is given back here again. */
   #drain(): void {
     this.#departure.drain(this.#options.drainMs)
     this.#heartbeat.sendNow()
@@ -381,7 +381,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 interface Leaving {
   /** Whether results may still be on their way. */
   readonly isPatient?: boolean
-  /** Whether nobody waits for anything. */
+  /** Whether results and output are not awaited any more. */
   readonly isUrgent?: boolean
 }
 

@@ -86,7 +86,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     }
   }
 
-  /** All graphs are given up: the scheduler is told of each, instead of every target. */
+  /** All graphs are given up: the scheduler is notified of each graph, not of every target. */
   recallAll(): void {
     for (const graph of this.#graphs.values()) {
       this.#withdraw(graph)

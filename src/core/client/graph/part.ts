@@ -114,7 +114,7 @@ export class GraphContents<Owner> {
   }
 }
 
-/** A part is sent when it has so many calls, or so many bytes. */
+/** A part is sent when it has this many calls, or this many bytes. */
 const MAX_PART_NODES = 200
 const MAX_PART_BYTES = 64 * 1024
 /** Roughly what a call takes beside its arguments, and what an argument takes, in bytes. */

@@ -78,7 +78,7 @@ export class TaskEnds<Owner> {
   readonly #parts: TaskParts<Owner>
   /** Tasks that have to end because of others. Empty between events, like `#unneeded`. */
   #failedByDependency: (readonly [task: TaskRecord<Owner>, end: SharedEnd])[] = []
-  /** Tasks that nobody needs, it seems. */
+  /** Tasks that are probably not needed any more. */
   #unneeded: TaskRecord<Owner>[] = []
   /** Whether cancelling may kill what runs: not done to a 1.9.9 worker, which is slow at it. */
   mayForce = true
@@ -128,7 +128,7 @@ export class TaskEnds<Owner> {
     this.end(task, reason, detail)
   }
 
-  /** The owner of a task does not want to know any more how it ends. */
+  /** The end of a task is not reported any more. */
   disown(task: TaskRecord<Owner>): void {
     task.owner = undefined
     this.#unneeded.push(task)
@@ -222,7 +222,7 @@ export class TaskEnds<Owner> {
     else finishTask(this.#turn, owner, { ...NOT_RUN, payload: end.payload, failedTaskId })
   }
 
-  /** Ends a task of which nobody wants to know. */
+  /** Ends a task whose end is not reported, if nothing else needs it. */
   #release(task: TaskRecord<Owner>): void {
     const { tasks } = this.#parts
     if (!tasks.has(task) || task.owner !== undefined || isNeeded(task)) return

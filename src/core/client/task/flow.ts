@@ -75,7 +75,7 @@ const REFUSALS = {
   noWorker: 'noWorker',
 } as const
 
-/** The tasks of one client, from submission until nobody needs their result. */
+/** The tasks of one client, from submission until their results are not needed any more. */
 export class TaskFlow<Owner> {
   readonly tasks: TaskTable<Owner>
   readonly objects: ObjectTable
@@ -161,13 +161,13 @@ export class TaskFlow<Owner> {
     if (task.state === 'stored') this.#fetch(task)
   }
 
-  /** From now on `owner` is told what becomes of a task. */
+  /** From now on, the end of a task is reported to `owner`. */
   leave(id: TaskId, owner: Owner): void {
     const task = this.tasks.get(id)
     if (task?.owner !== undefined) task.owner = owner
   }
 
-  /** Nobody will ask for a result that was offered. */
+  /** A result that was offered will not be requested. */
   drop(id: TaskId): void {
     const task = this.tasks.get(id)
     if (task !== undefined) this.ends.disown(task)
@@ -194,7 +194,7 @@ export class TaskFlow<Owner> {
     }
   }
 
-  /** The result of a cancelled task, or of a second run, or of a task that nobody needs. */
+  /** The result of a cancelled task, of a second run, or of a task that is not needed. */
   onUnknownResult(message: TaskResult): void {
     for (const id of message.results) {
       if (this.tasks.storedIn(id) === undefined) this.objects.removeResult(id)
@@ -213,7 +213,7 @@ export class TaskFlow<Owner> {
 
   onObjectResponse(message: ObjectResponse): void {
     const { objectIds, objectBytes } = message.objectContent
-    // Lists of unequal length: something is missing, and nobody can tell what.
+    // Lists of unequal length: something is missing, and it is unknown what.
     const isComplete = message.responseType === 'content' && objectIds.length === objectBytes.length
     for (const [index, id] of objectIds.entries()) {
       const task = this.tasks.waitingFor(id)
@@ -243,7 +243,7 @@ export class TaskFlow<Owner> {
     task.graph?.onBlocked()
   }
 
-  /** Throws if the tables disagree. Graphs use objects, too: so many times. */
+  /** Throws if the tables disagree. `otherUses`: how many uses graphs make of objects. */
   checkInvariants(otherUses = 0): void {
     this.tasks.checkInvariants()
     this.objects.checkInvariants()

@@ -11,13 +11,13 @@ const MIN_PAUSE_MS = 100
 /** The pause doubles each time, up to this. */
 const MAX_PAUSE_MS = 10_000
 
-/** One that has not reported in for so long never will: the next one is tried, in milliseconds. */
+/** A processor that has not reported in by then is replaced, in milliseconds. */
 const START_TIMEOUT_MS = 60_000
 
-/** That processors cannot be had is said once in so long, in milliseconds. */
+/** How often it is logged that no processor can be started, in milliseconds. */
 const TELL_INTERVAL_MS = 60_000
 
-/** More deaths of processors than this within this time, in milliseconds, are said to be many. */
+/** More deaths of processors than this within this time, in milliseconds, are an error. */
 const MAX_DEATHS = 5
 const DEATHS_WITHIN_MS = 10_000
 

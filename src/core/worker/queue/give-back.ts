@@ -83,7 +83,7 @@ class Retractions {
   }
 }
 
-/** A processor that says nothing for so long is taken to have begun, in milliseconds. */
+/** A task counts as begun if the processor does not answer within this time, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 2_000
 
 /** The parts of the worker that this needs. */
@@ -130,7 +130,7 @@ export class GiveBack {
     return this.#isLeaving
   }
 
-  /** The scheduler wants a task back. What may have ended a processor stays where that is known. */
+  /** The scheduler recalls a task. One that may have ended a processor stays here. */
   recall(task: WorkerTask): void {
     const isHere = task.state === 'queued' || task.state === 'fetching'
     if (isHere && task.deaths === 0 && !task.isCandidate) this.#giveBack(task)
@@ -207,12 +207,12 @@ export class GiveBack {
     for (const task of this.#recalls.keys()) this.#answerRecalls(task, 'notFound')
   }
 
-  /** Nobody waits for answers any more. */
+  /** No answers are awaited any more. */
   onDisconnected(): void {
     this.#recalls.clear()
   }
 
-  /** Throws if somebody waits for what nobody asks for. */
+  /** Throws if an answer is awaited that was not requested. */
   checkInvariants(unanswered: ReadonlySet<WorkerTask>): void {
     this.#retractions.checkInvariants(unanswered)
     for (const task of this.#recalls.keys()) {

@@ -123,7 +123,7 @@ export class Answers {
     return true
   }
 
-  /** Nobody will ask for the result of a task. False if it was not kept. */
+  /** The result of a task will not be requested. False if it was not kept. */
   dropKept(id: TaskId): boolean {
     return this.#kept.drop(id)
   }
@@ -143,7 +143,7 @@ export class Answers {
     this.update({ kind: 'taskUpdate', taskId: id, update: 'resumed', done: 0, total: 0 })
   }
 
-  /** Whether the scheduler wants to know when tasks begin. */
+  /** Whether the scheduler asks to be notified when tasks begin. */
   get areBeginningsWanted(): boolean {
     return this.#has(FEATURE_WAITING)
   }
@@ -160,7 +160,7 @@ export class Answers {
     task.isTold = false
   }
 
-  /** Passes on that a task waits, goes on, or how far it is, to a scheduler that wants to know. */
+  /** Passes on that a task waits or goes on, or its progress, to a scheduler that supports it. */
   update(update: TaskUpdate): void {
     if (this.#has(FEATURE_TASK_UPDATES)) send(this.#turn, update)
   }
@@ -195,7 +195,7 @@ export class Answers {
     return undefined
   }
 
-  /** What the scheduler may know of the error, if it is one and the scheduler wants to. */
+  /** What the scheduler may know of the error, if there is one and the scheduler supports it. */
   #errorIn({ error }: TaskResult): readonly TaskError[] {
     const isTold = this.#options.tellsErrors !== false && this.#has(FEATURE_MONITORS)
     return isTold ? error : PLAIN_RESULT.error
@@ -244,7 +244,7 @@ export class Answers {
 /** Between two looks; a task that the processor has had for less is not looked at. */
 const INTERVAL_MS = 250
 
-/** The guardian is asked about so many tasks at a time: mostly it is the first one that runs. */
+/** The guardian is asked about this many tasks at a time: usually, the first one runs. */
 const MAX_QUESTIONS = 8
 
 /** What looking needs. */
@@ -333,7 +333,7 @@ interface TaskEndsParts {
   readonly answers: Answers
 }
 
-/** Ends tasks, each with an answer or a result that is kept, unless nobody wants that. */
+/** Ends tasks, each with an answer or a result that is kept, unless it is not needed. */
 export class TaskEnds {
   readonly #tasks: TaskTable
   readonly #dispatcher: Dispatcher
@@ -359,12 +359,12 @@ export class TaskEnds {
     const objectId = isWanted ? this.#answers.end(result, task, ending) : undefined
     const [keptId] = result.results
     if (keptId === undefined) return
-    // A busy processor may have kept it before it was told to forget all, or after.
+    // A busy processor may have kept it before the order to forget everything, or after it.
     if (objectId !== keptId || task.isCutOff) this.#fetcher.drop(keptId)
     else this.#fetcher.onKept(keptId, totalBytes(result.inlineResults))
   }
 
-  /** It has run for so long, which is longer than it may. It still has to be stopped. */
+  /** It has exceeded its time limit after `runningMs`. It still has to be stopped. */
   onTimeout(task: WorkerTask, runningMs: number): void {
     const isAwaited = task.state === 'dispatched'
     this.#tasks.change(task, 'timedOut')

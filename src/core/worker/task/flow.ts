@@ -32,7 +32,7 @@ import { TaskWatch } from './watch.js'
  */
 const ABANDONED_MS = 10_000
 
-/** The scheduler is told of so many tasks that run. */
+/** A heartbeat lists at most this many running tasks. */
 const MAX_RUNS = 32
 
 /** Why a processor was ended by us, for logs. */
@@ -72,7 +72,7 @@ export class TaskFlow {
   #isCongested = false
   /** Why the processor was ended by us. */
   #killed: { readonly task: WorkerTask; readonly reason: StopReason } | undefined
-  /** Whether the processor may have tasks that nobody waits for. */
+  /** Whether the processor may have tasks that no scheduler waits for. */
   #mayHaveAbandoned = false
   /** Until then such tasks may still be recovered. Undefined: they may not. */
   #recoverableUntil: InstantMs | undefined
@@ -93,11 +93,14 @@ export class TaskFlow {
     // Its tick is an event like any other, after which tasks are handed over.
     this.#turnAlarm = turn.alarm(() => {})
     const limitBytes = options.objectCacheBytes
-    this.#fetcher = new Fetcher({ turn, slot, limitBytes }, {
-      tasks: () => this.#tasks.values(),
-      onComplete: (task) => this.#enqueue(task),
-      onMissing: (task, ids) => this.#ends.onMissing(task, ids),
-    })
+    this.#fetcher = new Fetcher(
+      { turn, slot, limitBytes },
+      {
+        tasks: () => this.#tasks.values(),
+        onComplete: (task) => this.#enqueue(task),
+        onMissing: (task, ids) => this.#ends.onMissing(task, ids),
+      },
+    )
     const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.#fetcher]
     this.#ends = new TaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
@@ -118,17 +121,17 @@ export class TaskFlow {
     return this.#dispatcher.activeCount > 0
   }
 
-  /** Whether nothing runs, waits or is kept that anybody may want. */
+  /** Whether nothing runs, waits or is kept that may still be needed. */
   get isIdle(): boolean {
     return this.#tasks.size === 0 && !this.#answers.hasKept
   }
 
-  /** Whether there is no task here, and none in the processor. */
+  /** Whether neither the worker nor its processor has a task. */
   get hasNoTasks(): boolean {
     return this.#tasks.size === 0 && this.#dispatcher.isEmpty
   }
 
-  /** The tasks that the processor has and that somebody may want. */
+  /** The tasks that the processor has and that may still be needed. */
   get running(): readonly WorkerTask[] {
     return [...this.#tasks.values()].filter(
       ({ state }) => state === 'dispatched' || state === 'abandoned',
@@ -147,7 +150,7 @@ export class TaskFlow {
     return runs
   }
 
-  /** What a scheduler that has not sent it yet may want: what runs, and results. */
+  /** What a scheduler can recover from this worker: running tasks, and results. */
   get recoverableIds(): readonly TaskId[] {
     const ids = [...this.#answers.keptIds]
     for (const { id, state } of this.#tasks.values()) if (state === 'abandoned') ids.push(id)
@@ -212,7 +215,7 @@ export class TaskFlow {
     this.#isCongested = isCongested
   }
 
-  /** The scheduler that sent the tasks is gone. What the processor has goes on, for nobody. */
+  /** The scheduler that sent the tasks is gone. What the processor has continues, unawaited. */
   onDisconnected(): void {
     this.#isCongested = false
     this.#mayHaveAbandoned = true
@@ -395,7 +398,7 @@ export class TaskFlow {
     this.#giveBack.retractOne(task)
   }
 
-  /** What runs for nobody is ended when it is in the way of what somebody waits for. */
+  /** Ends running tasks that are not awaited when they block tasks that are. */
   #cancelAbandoned(): void {
     if (this.#recoverableUntil !== undefined && this.#turn.now < this.#recoverableUntil) return
     this.#mayHaveAbandoned = false

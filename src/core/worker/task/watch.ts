@@ -22,7 +22,7 @@ const ASK_INTERVAL_MS = 50
 /** A processor that gives up a task does so within this time, or user code keeps it from it. */
 const REACTION_MS = 100
 
-/** A processor that does not even tell how far a task is for so long is killed. */
+/** A processor that does not answer a question about a task for this long is killed. */
 const ANSWER_TIMEOUT_MS = 2_000
 
 /** One task that is watched. */
@@ -49,7 +49,7 @@ const NEW_STOP = { isGivenUp: false, stuckSince: undefined }
 
 /** What a watch tells. */
 export interface TaskWatchHandler {
-  /** The task has run for so long, which is longer than it may. `stop` must follow. */
+  /** The task has exceeded its time limit after `runningMs`. `stop` must follow. */
   onTimeout(task: WorkerTask, runningMs: number): void
   /** Only the end of the processor ends a task that must end. */
   onKill(task: WorkerTask, reason: StopReason): void
