@@ -11,7 +11,7 @@ const OTHER = false
 class Rhythm {
   readonly turn = new Turn<never>()
   readonly heartbeat: Heartbeat
-  #sent: number[] = []
+  readonly #sent: number[] = []
 
   constructor(intervalMs: number) {
     this.heartbeat = new Heartbeat(this.turn, intervalMs, () => this.#sent.push(this.turn.now))
