@@ -2,18 +2,22 @@
 // happens to tasks is in task/flow.ts, to graphs in graph/flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
-import { earliest, type InstantMs, type Machine } from '../../base/machine.js'
+import { type InstantMs, type Machine, Turn } from '../../base/machine.js'
+import { Silence } from '../../base/silence.js'
 import type { ObjectId, TaskId } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { Message, TaskResult } from '../../wire/message.js'
-import type {
-  ClientAction,
-  ClientCoreOptions,
-  ClientEvent,
-  GraphSubmission,
-  TaskEndReason,
-  TaskSubmission,
-  UnfinishedTask,
+import {
+  type ClientAction,
+  type ClientCoreOptions,
+  type ClientEvent,
+  type GraphSubmission,
+  type TaskEndReason,
+  type TaskSubmission,
+  type UnfinishedTask,
+  type ClientTurn,
+  endTask,
+  send,
 } from './events.js'
 import { GraphFlow } from './graph/flow.js'
 import { Inquiries, Waiting, type WaitingCause } from './waiting.js'
@@ -21,9 +25,7 @@ import { Link, type SchedulerMemory } from './link.js'
 import { taskCancelMessage } from './messages.js'
 import { ResultInput } from './task/task.js'
 import { Shutdown } from './shutdown.js'
-import { Silence } from './liveness.js'
 import { TaskFlow } from './task/flow.js'
-import { Turn, type Act } from './turn.js'
 
 /** Events that have nothing to do with what users ask for, and the most frequent one. */
 type DispatchedType =
@@ -46,7 +48,7 @@ export type TaskWhereabouts = 'pending' | 'queued' | 'running'
 /** One client. Every submitted task ends with exactly one `finishTask` or `endTask`. */
 export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientAction<Owner>> {
   readonly #options: ClientCoreOptions
-  readonly #turn = new Turn<Owner>()
+  readonly #turn: ClientTurn<Owner> = new Turn()
   readonly #flow: TaskFlow<Owner>
   readonly #graphs: GraphFlow<Owner>
   readonly #shutdown: Shutdown<Owner>
@@ -54,7 +56,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   readonly #silence: Silence
   readonly #waiting: Waiting<Owner>
   readonly #inquiries: Inquiries<Owner>
-  /** Somebody waits for the first answer of the scheduler. */
+  /** Whether the first answer of the scheduler is awaited. */
   #isAnswerWanted = false
   /** How tasks end that are submitted once the link is closing. */
   #endReason: TaskEndReason = 'closed'
@@ -63,11 +65,11 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     this.#options = options
     this.#flow = new TaskFlow(options, this.#turn)
     const { tasks, objects, sender } = this.#flow
-    this.#graphs = new GraphFlow(options, this.#turn, { tasks, objects, flow: this.#flow })
+    this.#graphs = new GraphFlow(options, { tasks, objects, flow: this.#flow })
     sender.addSource(this.#graphs)
     this.#shutdown = new Shutdown(this.#turn)
     this.#link = new Link(options, this.#turn)
-    this.#silence = new Silence(options.timeoutMs)
+    this.#silence = new Silence(this.#turn, options.timeoutMs)
     this.#inquiries = new Inquiries(this.#turn)
     this.#waiting = new Waiting(this.#turn, {
       tasks,
@@ -79,11 +81,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   get deadline(): InstantMs | undefined {
-    if (this.#link.isEnding) return undefined
-    const silence = this.#isWaiting ? this.#silence.nextLook : undefined
-    const waitedAt = earliest(silence, this.#waiting.deadline)
-    const askedAt = earliest(waitedAt, this.#inquiries.deadline)
-    return earliest(earliest(this.#link.deadline, askedAt), this.#flow.deadline)
+    return this.#link.isEnding ? undefined : this.#turn.deadline
   }
 
   /** Tasks that have not ended. */
@@ -101,7 +99,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return this.#flow.inputs.heldBytes
   }
 
-  /** Whether the scheduler was told all that it has to be told beside tasks, if it can be. */
+  /** Whether everything other than tasks has been sent, as far as that is possible. */
   get isQuiet(): boolean {
     return !this.#link.isOpen || this.#flow.sender.isQuiet
   }
@@ -137,13 +135,13 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return this.#link.reason
   }
 
-  /** Why a task waits; undefined if it does not, or nobody knows. */
+  /** Why a task waits; undefined if it does not, or if that is unknown. */
   waitingReasonOf(id: TaskId): WaitingReason | undefined {
     const task = this.#flow.tasks.get(id)
     return task === undefined ? undefined : this.#waiting.reasonOf(task)
   }
 
-  /** All tasks that somebody wants to know about, oldest first. */
+  /** All tasks whose ends are reported, oldest first. */
   unfinished(): UnfinishedTask<Owner>[] {
     const unfinished: UnfinishedTask<Owner>[] = []
     for (const { taskId, owner } of this.#flow.tasks.values()) {
@@ -157,7 +155,11 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     return this.#flow.objects.pinned(id)?.value.content
   }
 
-  handle(event: ClientEvent<Owner>, now: InstantMs, act: Act<Owner>): void {
+  handle(
+    event: ClientEvent<Owner>,
+    now: InstantMs,
+    act: (action: ClientAction<Owner>) => void,
+  ): void {
     this.#turn.begin(now, act)
     this.#dispatch(event)
     if (this.#link.isOpen) this.#flow.sender.flush(event.type === 'writable')
@@ -165,11 +167,12 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   checkInvariants(): void {
+    this.#turn.checkInvariants()
     this.#flow.checkInvariants(this.#graphs.objectUses)
     this.#graphs.checkInvariants()
   }
 
-  /** Whether somebody waits for the scheduler. */
+  /** Whether anything waits for the scheduler. */
   get #isWaiting(): boolean {
     return this.#flow.tasks.openCount > 0 || this.#shutdown.isPending
   }
@@ -179,7 +182,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       case 'taskSubmitted':
         return this.#onTaskSubmitted(event.task)
       case 'messageReceived':
-        this.#silence.heard(this.#turn.now)
+        this.#silence.heard()
         this.#waiting.onHeard()
         return this.#onMessage(event.message)
       case 'writable':
@@ -192,7 +195,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
       case 'disconnected':
         return this.#onDisconnected(event.reason)
       case 'progressed':
-        return this.#silence.heard(this.#turn.now)
+        return this.#silence.heard()
       case 'linkClosed':
         return this.#link.closed()
       case 'tick':
@@ -241,7 +244,6 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   #onConnected(): void {
     if (!this.#link.connected()) return
     this.#flow.sender.onConnected()
-    this.#link.poll()
   }
 
   #onDisconnected(reason: string): void {
@@ -254,13 +256,10 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #onTick(): void {
-    const { now } = this.#turn
-    this.#silence.tick(now, this.deadline ?? now)
-    this.#flow.sweep()
-    this.#link.poll()
-    this.#waiting.onTick()
-    this.#inquiries.onTick()
-    if (this.#isWaiting && this.#silence.isTooLong(now)) this.#giveUp()
+    if (this.#link.isEnding) return
+    this.#silence.onTick()
+    this.#turn.ring()
+    if (this.#isWaiting && this.#silence.isTooLong) this.#giveUp()
   }
 
   #onMessage(message: Message): void {
@@ -334,13 +333,13 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
   }
 
   #refuse(owner: Owner): void {
-    this.#turn.endTask(owner, this.#endReason, this.#link.reason)
+    endTask(this.#turn, owner, { reason: this.#endReason, detail: this.#link.reason })
   }
 
   /** There is something to wait for, from now on if not before. */
   #beginWaiting(): void {
     if (this.#isWaiting) return
-    this.#silence.start(this.#turn.now)
+    this.#silence.watch()
     this.#waiting.start()
   }
 
@@ -412,10 +411,10 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     const { isOurs } = this.#link
     for (const task of isOurs ? [] : this.#flow.tasks.values()) {
       if (task.state !== 'sent') continue
-      this.#turn.send(taskCancelMessage(task.taskId, false))
+      send(this.#turn, taskCancelMessage(task.taskId, false))
     }
-    this.#turn.send({ kind: 'clientDisconnect', disconnectType: 'disconnect' })
-    if (!isOurs) this.#turn.send(this.#flow.sender.deleteEverything())
+    send(this.#turn, { kind: 'clientDisconnect', disconnectType: 'disconnect' })
+    if (!isOurs) send(this.#turn, this.#flow.sender.deleteEverything())
   }
 
   /** Ends every task and then the link. */

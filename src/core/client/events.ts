@@ -1,7 +1,7 @@
-// What the client's core is told, what it answers, and what it is configured with.
+// The events, actions and options of the client's core.
 
 import type { Identity, ObjectId, SchedulerId, TaskId } from '../../base/ids.js'
-import type { LogFields } from '../../base/logger.js'
+import type { LogAction, Turn } from '../../base/machine.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type {
   Message,
@@ -54,16 +54,16 @@ export type ClientEvent<Owner> =
   | { readonly type: 'graphSubmitted'; readonly graph: GraphSubmission<Owner> }
   | { readonly type: 'cancelRequested'; readonly taskId: TaskId }
   | { readonly type: 'graphCancelRequested'; readonly graphId: TaskId }
-  /** Somebody wants a result that is kept in the cluster: it is fetched for this owner. */
+  /** A result that is kept in the cluster is requested: it is fetched for this owner. */
   | { readonly type: 'resultWanted'; readonly taskId: TaskId; readonly owner: Owner }
-  /** Nobody asks for a result that is kept in the cluster, for now: this owner is told its fate. */
+  /** A result stays in the cluster for now: what happens to it is reported to this owner. */
   | { readonly type: 'resultLeft'; readonly taskId: TaskId; readonly owner: Owner }
-  /** Nobody will ever ask for a result that is kept in the cluster. */
+  /** A result that is kept in the cluster will never be requested. */
   | { readonly type: 'resultDropped'; readonly taskId: TaskId }
   /** An object is kept in the cluster, used or not, until it was unpinned as often. */
   | { readonly type: 'objectPinned'; readonly value: StoredValue }
   | { readonly type: 'objectUnpinned'; readonly id: ObjectId }
-  /** Somebody wants to know what is with a task: answered with `explainTask`. */
+  /** The state of a task is requested: answered with `explainTask`. */
   | { readonly type: 'explanationWanted'; readonly taskId: TaskId }
   /** Somebody waits for the scheduler to answer for the first time. */
   | { readonly type: 'answerWanted' }
@@ -127,7 +127,7 @@ export type ClientAction<Owner> =
       readonly metadata: Uint8Array
       /** Who ran it; '' = unknown. */
       readonly worker: Identity
-      /** The task that has failed, if it was another one, whose result this one needed. */
+      /** The task that failed, if this one needed its result. */
       readonly failedTaskId: TaskId | undefined
     }
   /** The task ended in another way. `detail` is for people, possibly ''. */
@@ -136,7 +136,7 @@ export type ClientAction<Owner> =
       readonly owner: Owner
       readonly reason: TaskEndReason
       readonly detail: string
-      /** The task that has ended so, if it was another one, whose result this one needed. */
+      /** The task that ended like this, if this one needed its result. */
       readonly failedTaskId: TaskId | undefined
     }
   /**
@@ -186,21 +186,16 @@ export type ClientAction<Owner> =
       readonly answer: 'accepted' | 'refused' | 'unreachable' | 'closed'
       readonly detail: string
     }
-  | {
-      readonly type: 'log'
-      readonly level: 'debug' | 'info' | 'warn'
-      readonly text: string
-      readonly fields: LogFields
-    }
+  | LogAction
   /** Write what has been sent, close the connection, answer with `linkClosed`. */
   | { readonly type: 'closeLink' }
 
-// A graph as it is submitted: its calls, and who wants which result.
+// A graph as it is submitted: its calls, and which results are requested by whom.
 
-/** A call whose result somebody wants. */
+/** A call whose result is requested. */
 export interface GraphTarget<Owner> {
   readonly position: number
-  /** Whatever the shell wants back with the outcome; the core does not look at it. */
+  /** Returned to the shell with the outcome; the core does not look at it. */
   readonly owner: Owner
 }
 
@@ -238,7 +233,7 @@ export interface StoredValue {
   readonly content: Uint8Array
 }
 
-/** How a task is run. Shared by many tasks: nobody changes it. */
+/** How a task is run. Shared by many tasks, so it must not be changed. */
 export interface TaskOptions {
   /** Task flags (docs/protocol.md#task-flags). */
   readonly flags: Uint8Array
@@ -283,4 +278,33 @@ export interface TaskSubmission<Owner> {
   /** The arguments in order. */
   readonly args: readonly ArgumentSource[]
   readonly options: TaskOptions
+}
+
+/** What the parts of a client's core share while an event is handled. */
+export type ClientTurn<Owner> = Turn<ClientAction<Owner>>
+
+/** Sends a message now, whatever waits. */
+export function send<Owner>(turn: ClientTurn<Owner>, message: Message): void {
+  turn.act({ type: 'send', message })
+}
+
+/** Reports to an owner what its task returned or threw. */
+export function finishTask<Owner>(turn: ClientTurn<Owner>, owner: Owner, outcome: Outcome): void {
+  const { isSuccess, payload, metadata, worker, failedTaskId } = outcome
+  const type = 'finishTask'
+  turn.act({ type, owner, isSuccess, payload, metadata, worker, failedTaskId })
+}
+
+/** Why a task ended without a result. */
+export interface TaskEnd {
+  readonly reason: TaskEndReason
+  readonly detail: string
+  /** The task that caused it, if that is another one. */
+  readonly failedTaskId?: TaskId | undefined
+}
+
+/** Reports to an owner that its task ended without a result. */
+export function endTask<Owner>(turn: ClientTurn<Owner>, owner: Owner, end: TaskEnd): void {
+  const { reason, detail, failedTaskId } = end
+  turn.act({ type: 'endTask', owner, reason, detail, failedTaskId })
 }

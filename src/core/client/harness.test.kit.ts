@@ -149,7 +149,7 @@ export class Harness {
     return this.handle({ type: 'resultWanted', taskId: taskId(owner), owner })
   }
 
-  /** Nobody will ever ask for a result that is kept in the cluster. */
+  /** A result that is kept in the cluster will never be requested. */
   drop(owner: string): ClientAction<string>[] {
     return this.handle({ type: 'resultDropped', taskId: taskId(owner) })
   }

@@ -2,12 +2,11 @@
 // and what a scheduler that answers can be expected to know. docs/protocol.md#heartbeat
 
 import { schedulerId, type SchedulerId } from '../../base/ids.js'
+import { Heartbeat } from '../../base/heartbeat.js'
 import type { InstantMs } from '../../base/machine.js'
 import type { ClientHeartbeatEcho, ObjectResponse } from '../../wire/message.js'
-import type { ClientCoreOptions } from './events.js'
-import { Heartbeat } from './liveness.js'
+import { type ClientCoreOptions, type ClientTurn, send } from './events.js'
 import { requestMessage } from './messages.js'
-import type { Turn } from './turn.js'
 
 // The states of the connection to the scheduler, as a table: from a state and a fact to the next
 // one.
@@ -29,7 +28,7 @@ export type LinkFact =
   | 'echoedAfterGap'
   /** The scheduler has said what it still has. */
   | 'answered'
-  /** So long without an echo that the scheduler may have forgotten this client. */
+  /** There was no echo for so long that the scheduler may have forgotten this client. */
   | 'grewStale'
   /** The connection ended; there will be another one. */
   | 'disconnected'
@@ -113,13 +112,21 @@ export function nextLinkState(state: LinkState, fact: LinkFact): LinkState {
 
 /** What a 1.9.9 scheduler's echo has for an id. */
 const NO_SCHEDULER_ID = schedulerId('')
-/** After so long without a heartbeat a scheduler may have dropped this client: 60 s in 1.9.9. */
+/** After this time without a heartbeat, a scheduler may have dropped the client: 60 s in 1.9.9. */
 const FORGETFUL_MS = 50_000
+
+/**
+ * Echoes of a 1.9.9 scheduler that are further apart than this many intervals, and than
+ * `MIN_STALE_MS`, show that one of the two processes was suspended. Such a scheduler silently drops
+ * a client that it has not heard from for long; one of ours closes the connection.
+ */
+const STALE_INTERVALS = 5
+const MIN_STALE_MS = 5_000
 
 /** The connection of one client. */
 export class Link<Owner> {
   readonly #options: ClientCoreOptions
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   readonly #heartbeat: Heartbeat
   #state: LinkState = 'connecting'
   /** The scheduler that answered last; undefined before the first answer. */
@@ -131,10 +138,11 @@ export class Link<Owner> {
   /** Why the last connection, or attempt to get one, ended; '' if there was none. */
   reason = ''
 
-  constructor(options: ClientCoreOptions, turn: Turn<Owner>) {
+  constructor(options: ClientCoreOptions, turn: ClientTurn<Owner>) {
     this.#options = options
     this.#turn = turn
-    this.#heartbeat = new Heartbeat(options.heartbeatIntervalMs)
+    const { heartbeatIntervalMs } = options
+    this.#heartbeat = new Heartbeat(turn, heartbeatIntervalMs, () => this.#sendHeartbeat())
   }
 
   /** Whether tasks can be sent. */
@@ -162,18 +170,13 @@ export class Link<Owner> {
     return this.#schedulerId ?? NO_SCHEDULER_ID
   }
 
-  /** When `poll` has something to do. */
-  get deadline(): InstantMs | undefined {
-    return this.#heartbeat.deadline
-  }
-
-  /** Whether a heartbeat was sent so long ago, and its echo has not come. */
+  /** Whether the oldest heartbeat without an echo was sent at least `ms` ago. */
   isUnanswered(ms: number): boolean {
     const since = this.#heartbeat.unansweredSince
     return since !== undefined && this.#turn.now - since >= ms
   }
 
-  /** When the oldest heartbeat without an echo will have been sent so long ago. */
+  /** When the oldest heartbeat without an echo will have been sent `ms` ago. */
   echoDueAt(ms: number): InstantMs | undefined {
     const since = this.#heartbeat.unansweredSince
     return since === undefined ? undefined : since + ms
@@ -181,15 +184,14 @@ export class Link<Owner> {
 
   /** Has the scheduler answer now, and not with the next heartbeat. */
   ask(): void {
-    this.#heartbeat.hasten(this.#turn.now)
-    this.poll()
+    this.#heartbeat.hasten()
   }
 
   /** The handshake is done. False if this client is leaving. */
   connected(): boolean {
     this.#state = nextLinkState(this.#state, 'connected')
     if (this.#state !== 'greeting') return false
-    this.#heartbeat.start(this.#turn.now)
+    this.#heartbeat.start()
     return true
   }
 
@@ -215,25 +217,20 @@ export class Link<Owner> {
     this.#state = nextLinkState(this.#state, 'linkClosed')
   }
 
-  /** Sends a heartbeat if that is due. */
-  poll(): void {
-    if (!this.#heartbeat.poll(this.#turn.now)) return
-    const { latencyUS } = this.#heartbeat
-    this.#turn.act({ type: 'sendHeartbeat', latencyUS })
-  }
-
   /**
    * A scheduler has answered a heartbeat. Returns what it can be expected to know if tasks can be
    * sent from now on. `hasStored`: there are results that it has to have.
    */
   onEcho(echo: ClientHeartbeatEcho, hasStored: boolean): SchedulerMemory | undefined {
-    const staleMs = this.#heartbeat.echoed(this.#turn.now, echo.schedulerId !== NO_SCHEDULER_ID)
-    if (staleMs > 0) {
+    const isOurs = echo.schedulerId !== NO_SCHEDULER_ID
+    const pauseMs = this.#heartbeat.onEcho(isOurs)
+    const staleMs = Math.max(STALE_INTERVALS * this.#options.heartbeatIntervalMs, MIN_STALE_MS)
+    if (!isOurs && pauseMs > staleMs) {
       // Only the echo of a new heartbeat shows that the scheduler knows this client (again).
-      this.#mayHaveLostResults ||= staleMs >= FORGETFUL_MS
+      this.#mayHaveLostResults ||= pauseMs >= FORGETFUL_MS
       this.#asked = undefined
       this.#state = nextLinkState(this.#state, 'grewStale')
-      this.poll()
+      this.#heartbeat.hasten()
       return undefined
     }
     const isSame = echo.schedulerId === this.#schedulerId
@@ -255,11 +252,15 @@ export class Link<Owner> {
     return this.#open(echo, responseType === 'content' && objectIds.length === objectBytes.length)
   }
 
+  #sendHeartbeat(): void {
+    this.#turn.act({ type: 'sendHeartbeat', latencyUS: this.#heartbeat.latencyUs })
+  }
+
   /** Asks for a small object that goes when the client is dropped, and was there from the start. */
   #ask(echo: ClientHeartbeatEcho): undefined {
     this.#asked = echo
     this.#state = nextLinkState(this.#state, 'echoedAfterGap')
-    this.#turn.send(requestMessage(this.#options.serializer.id))
+    send(this.#turn, requestMessage(this.#options.serializer.id))
   }
 
   #open({ schedulerId: id, features }: ClientHeartbeatEcho, isSame: boolean): SchedulerMemory {

@@ -3,18 +3,25 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { NO_BYTES } from '../../base/bytes.js'
 import { objectId } from '../../base/ids.js'
+import { Turn } from '../../base/machine.js'
 import type { StoredValue } from './events.js'
 import { ObjectTable, type ClientObject, type ObjectRole } from './objects.js'
 
 const MIB = 1024 ** 2
 const ROLES: readonly ObjectRole[] = ['function', 'attachment', 'argument']
 
+/** Lets time pass for a table. */
+function setTime(turn: Turn<never>, now: number): void {
+  turn.begin(now, () => assert.fail('a table emits no actions'))
+  turn.ring()
+}
+
 function value(id: string, bytes = 10): StoredValue {
   return { id: objectId(id), name: NO_BYTES, content: new Uint8Array(bytes) }
 }
 
-test('the same value is one object, whoever uses it', () => {
-  const table = new ObjectTable()
+test('equal values share one object', () => {
+  const table = new ObjectTable(new Turn())
   const first = table.use(value('a'), 'argument')
   assert.equal(table.use(value('a'), 'argument'), first)
   assert.equal(first.users, 2)
@@ -22,7 +29,7 @@ test('the same value is one object, whoever uses it', () => {
 })
 
 test('an object is sent once per connection', () => {
-  const table = new ObjectTable()
+  const table = new ObjectTable(new Turn())
   const object = table.use(value('a'), 'argument')
   assert.equal(table.isSent(object), false)
   table.markSent(object)
@@ -31,77 +38,86 @@ test('an object is sent once per connection', () => {
   assert.equal(table.isSent(object), false)
 })
 
-test('an argument that nobody uses goes after two seconds, and the scheduler is to be told', () => {
-  const table = new ObjectTable()
+test('an unused argument is deleted after two seconds, and the scheduler must be notified', () => {
+  const turn = new Turn<never>()
+  const table = new ObjectTable(turn)
   const object = table.use(value('a'), 'argument')
   table.markSent(object)
-  table.release(object, 1_000)
-  assert.equal(table.deadline, 3_000)
-  table.sweep(2_999)
+  setTime(turn, 1_000)
+  table.release(object)
+  assert.equal(turn.deadline, 3_000)
+  setTime(turn, 2_999)
   assert.equal(table.hasRemovals, false)
-  table.sweep(3_000)
+  setTime(turn, 3_000)
   assert.deepEqual(table.takeRemovals(), [objectId('a')])
   assert.equal(table.hasRemovals, false)
   table.checkInvariants()
 })
 
-test('an argument that is used again in time is neither sent nor deleted', () => {
-  const table = new ObjectTable()
+test('an argument that is used again in time is neither resent nor deleted', () => {
+  const turn = new Turn<never>()
+  const table = new ObjectTable(turn)
   const object = table.use(value('a'), 'argument')
   table.markSent(object)
-  table.release(object, 1_000)
+  setTime(turn, 1_000)
+  table.release(object)
   assert.equal(table.use(value('a'), 'argument'), object)
-  table.sweep(9_000)
+  setTime(turn, 9_000)
   assert.equal(table.isSent(object), true)
   assert.equal(table.hasRemovals, false)
 })
 
-test('an object that was never sent goes without a word', () => {
-  const table = new ObjectTable()
-  table.release(table.use(value('a'), 'argument'), 0)
-  table.sweep(2_000)
+test('an object that was never sent is removed without a message', () => {
+  const turn = new Turn<never>()
+  const table = new ObjectTable(turn)
+  table.release(table.use(value('a'), 'argument'))
+  setTime(turn, 2_000)
   assert.equal(table.hasRemovals, false)
   assert.deepEqual(table.takeAll(), [])
 })
 
-test('functions stay until there are too many, then the one unused for longest goes', () => {
-  const table = new ObjectTable()
+test('functions stay until there are too many, then the one unused for longest is deleted', () => {
+  const turn = new Turn<never>()
+  const table = new ObjectTable(turn)
   for (let i = 0; i <= 1_000; i += 1) {
     const object = table.use(value(`f${i}`), 'function')
     table.markSent(object)
-    table.release(object, i)
+    setTime(turn, i)
+    table.release(object)
   }
-  table.sweep(1_000_000)
+  setTime(turn, 1_000_000)
   assert.deepEqual(table.takeRemovals(), [objectId('f0')])
   assert.equal(table.takeAll().length, 1_000)
 })
 
-test('an attachment that nobody uses stays for a minute', () => {
-  const table = new ObjectTable()
+test('an unused attachment stays for a minute', () => {
+  const turn = new Turn<never>()
+  const table = new ObjectTable(turn)
   const attachment = table.use(value('a'), 'attachment')
   const argument = table.use(value('b'), 'argument')
   for (const object of [attachment, argument]) {
     table.markSent(object)
-    table.release(object, 1_000)
+    setTime(turn, 1_000)
+    table.release(object)
   }
-  assert.equal(table.deadline, 3_000)
-  table.sweep(3_000)
+  assert.equal(turn.deadline, 3_000)
+  setTime(turn, 3_000)
   assert.deepEqual(table.takeRemovals(), [objectId('b')])
-  assert.equal(table.deadline, 61_000)
-  table.sweep(60_999)
+  assert.equal(turn.deadline, 61_000)
+  setTime(turn, 60_999)
   assert.equal(table.hasRemovals, false)
-  table.sweep(61_000)
+  setTime(turn, 61_000)
   assert.deepEqual(table.takeRemovals(), [objectId('a')])
-  assert.equal(table.deadline, undefined)
+  assert.equal(turn.deadline, undefined)
   table.checkInvariants()
 })
 
-test('attachments push out neither functions nor arguments, but one another', () => {
-  const table = new ObjectTable()
+test('attachments displace each other, but neither functions nor arguments', () => {
+  const table = new ObjectTable(new Turn())
   const release = (id: string, role: ObjectRole, bytes: number): void => {
     const object = table.use(value(id, bytes), role)
     table.markSent(object)
-    table.release(object, 0)
+    table.release(object)
   }
   release('function', 'function', MIB)
   release('argument', 'argument', 200 * MIB)
@@ -112,43 +128,44 @@ test('attachments push out neither functions nor arguments, but one another', ()
   table.checkInvariants()
 })
 
-test('what has had several roles stays as long as the one that lasts longest', () => {
+test('an object with several roles stays as long as its longest-lasting role', () => {
   for (const roles of [ROLES, ROLES.toReversed()]) {
-    const table = new ObjectTable()
+    const table = new ObjectTable(new Turn())
     const [object] = roles.map((role) => table.use(value('a'), role)) as [ClientObject]
-    for (const _ of roles) table.release(object, 0)
+    for (const _ of roles) table.release(object)
     assert.equal(object.role, 'function')
     table.checkInvariants()
   }
-  const table = new ObjectTable()
+  const table = new ObjectTable(new Turn())
   const object = table.use(value('a'), 'attachment')
   table.use(value('a'), 'argument')
   assert.equal(object.role, 'attachment')
 })
 
-test('unused arguments beyond 256 MiB go at once', () => {
-  const table = new ObjectTable()
+test('unused arguments beyond 256 MiB are deleted at once', () => {
+  const table = new ObjectTable(new Turn())
   for (const id of ['a', 'b', 'c']) {
     const object = table.use(value(id, 100 * MIB), 'argument')
     table.markSent(object)
-    table.release(object, 0)
+    table.release(object)
   }
   assert.deepEqual(table.takeRemovals(), [objectId('a')])
 })
 
 test('a value used as an argument and as a function stays like a function', () => {
-  const table = new ObjectTable()
+  const turn = new Turn<never>()
+  const table = new ObjectTable(turn)
   const object = table.use(value('a'), 'argument')
   table.use(value('a'), 'function')
-  table.release(object, 0)
-  table.release(object, 0)
+  table.release(object)
+  table.release(object)
   table.checkInvariants()
-  table.sweep(100_000)
+  setTime(turn, 100_000)
   assert.equal(table.use(value('a'), 'argument'), object)
 })
 
-test('everything that may be in the scheduler: what was ever sent, and what is to be deleted', () => {
-  const table = new ObjectTable()
+test('the scheduler may hold everything that was ever sent or is still to be deleted', () => {
+  const table = new ObjectTable(new Turn())
   table.markSent(table.use(value('a'), 'function'))
   table.forgetSent()
   table.use(value('b'), 'function')
@@ -156,7 +173,7 @@ test('everything that may be in the scheduler: what was ever sent, and what is t
   assert.deepEqual(new Set(table.takeAll()), new Set([objectId('a'), objectId('r')]))
 })
 
-test('property: whatever is used and released, what is in use is there and the sums are right', () => {
+test('property: objects in use are kept and the sums are right, whatever is used and released', () => {
   const step = fc.oneof(
     fc.record({ use: fc.nat(8), role: fc.constantFrom<ObjectRole>(...ROLES) }),
     fc.record({ release: fc.nat(8) }),
@@ -164,15 +181,15 @@ test('property: whatever is used and released, what is in use is there and the s
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
-      const table = new ObjectTable()
+      const turn = new Turn<never>()
+      const table = new ObjectTable(turn)
       const uses: ClientObject[] = []
-      let now = 0
       for (const action of steps) {
         if ('use' in action) uses.push(table.use(value(`o${action.use}`, 5), action.role))
-        else if ('wait' in action) table.sweep((now += action.wait))
+        else if ('wait' in action) setTime(turn, turn.now + action.wait)
         else {
           const [object] = uses.splice(action.release % Math.max(uses.length, 1), 1)
-          if (object !== undefined) table.release(object, now)
+          if (object !== undefined) table.release(object)
         }
         table.checkInvariants()
         assert.equal(table.users, uses.length)

@@ -4,7 +4,7 @@
 // gone is sent again when a task needs it. What was pinned stays. docs/protocol.md#objects
 
 import { assert } from '../../base/assert.js'
-import { earliest, type InstantMs } from '../../base/machine.js'
+import type { Alarm, InstantMs, Timing } from '../../base/machine.js'
 import { Fifo, type FifoNode } from '../../base/fifo.js'
 import type { ObjectId } from '../../base/ids.js'
 import type { StoredValue } from './events.js'
@@ -64,10 +64,9 @@ class IdleObjects {
     return isOver ? this.queue.first : undefined
   }
 
-  /** When the oldest has lingered long enough. */
-  get expiry(): InstantMs | undefined {
-    const oldest = this.queue.first
-    return oldest === undefined ? undefined : oldest.idleSince + this.bounds.lingerMs
+  /** When the oldest has lingered long enough; Infinity if there is none. */
+  get expiry(): InstantMs {
+    return (this.queue.first?.idleSince ?? Infinity) + this.bounds.lingerMs
   }
 }
 
@@ -85,17 +84,18 @@ export class ObjectTable {
   readonly #fresh = new Fifo<ClientObject>()
   #connection = 1
   #usedBytes = 0
+  readonly #turn: Timing
+  readonly #alarm: Alarm
   #nextSweep: InstantMs = 0
 
-  /** Content of the objects that unfinished tasks use and nobody has pinned, in bytes. */
-  get usedBytes(): number {
-    return this.#usedBytes
+  constructor(turn: Timing) {
+    this.#turn = turn
+    this.#alarm = turn.alarm(() => this.#sweep())
   }
 
-  /** When `sweep` has something to do. */
-  get deadline(): InstantMs | undefined {
-    const expiry = earliest(this.#idle.attachment.expiry, this.#idle.argument.expiry)
-    return expiry === undefined ? undefined : Math.max(expiry, this.#nextSweep)
+  /** Content of the objects that unfinished tasks use and that are not pinned, in bytes. */
+  get usedBytes(): number {
+    return this.#usedBytes
   }
 
   /** An object that is pinned. */
@@ -114,11 +114,11 @@ export class ObjectTable {
   }
 
   /** One use less. */
-  release(object: ClientObject, now: InstantMs): void {
+  release(object: ClientObject): void {
     object.users -= 1
     if (object.users > 0 || object.pins > 0) return
     this.#usedBytes -= object.value.content.byteLength
-    this.#joinIdle(object, now)
+    this.#joinIdle(object)
   }
 
   /** It stays, used or not, until it was unpinned as often. */
@@ -173,20 +173,6 @@ export class ObjectTable {
   /** A new connection: what was sent over the last one may be gone. */
   forgetSent(): void {
     this.#connection += 1
-  }
-
-  /** Lets go of what nobody has used for a while. */
-  sweep(now: InstantMs): void {
-    const { deadline } = this
-    if (deadline === undefined || now < deadline) return
-    this.#nextSweep = now + SWEEP_INTERVAL_MS
-    for (const idle of [this.#idle.attachment, this.#idle.argument]) {
-      const { queue } = idle
-      for (let object = queue.first; object !== undefined; object = queue.first) {
-        if (object.idleSince + idle.bounds.lingerMs > now) break
-        this.#remove(object)
-      }
-    }
   }
 
   /** Notes that the scheduler can forget an object that is not in this table: a fetched result. */
@@ -260,11 +246,31 @@ export class ObjectTable {
     return object
   }
 
-  #joinIdle(object: ClientObject, now: InstantMs): void {
-    object.idleSince = now
+  /** Removes what has not been used for a while. */
+  #sweep(): void {
+    const { now } = this.#turn
+    const { attachment, argument } = this.#idle
+    this.#nextSweep = now + SWEEP_INTERVAL_MS
+    for (const idle of [attachment, argument]) {
+      const { queue } = idle
+      for (let object = queue.first; object !== undefined; object = queue.first) {
+        if (object.idleSince + idle.bounds.lingerMs > now) break
+        this.#remove(object)
+      }
+    }
+    this.#setAlarm(Math.min(attachment.expiry, argument.expiry))
+  }
+
+  #setAlarm(expiry: InstantMs): void {
+    this.#alarm.setBy(Math.max(expiry, this.#nextSweep))
+  }
+
+  #joinIdle(object: ClientObject): void {
+    object.idleSince = this.#turn.now
     const idle = this.#idle[object.role]
     object.place = idle.queue.push(object)
     idle.bytes += object.value.content.byteLength
+    if (idle.bounds.lingerMs < Infinity) this.#setAlarm(idle.expiry)
     for (let excess = idle.excess; excess !== undefined; excess = idle.excess) this.#remove(excess)
   }
 

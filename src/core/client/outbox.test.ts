@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectId, taskId } from '../../base/ids.js'
+import { Turn } from '../../base/machine.js'
 import { submission } from './harness.test.kit.js'
 import { taskCancelMessage, requestMessage } from './messages.js'
 import { ObjectTable } from './objects.js'
@@ -13,7 +14,7 @@ function record(owner: string, messageBytes = 100): TaskRecord<string> {
     taskId: task.taskId,
     owner,
     options: task.options,
-    function: new ObjectTable().use(task.function, 'function'),
+    function: new ObjectTable(new Turn()).use(task.function, 'function'),
     args: [],
     sharedArgs: undefined,
     inlineBytes: 0,

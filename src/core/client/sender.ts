@@ -6,21 +6,20 @@ import { FEATURE_INLINE, FEATURE_TASK_UPDATES, hasFeature } from '../../base/fea
 import { Fifo } from '../../base/fifo.js'
 import type { SchedulerId } from '../../base/ids.js'
 import type { Message } from '../../wire/message.js'
-import type { ClientCoreOptions } from './events.js'
+import { type ClientCoreOptions, type ClientTurn, send } from './events.js'
 import type { SchedulerMemory } from './link.js'
 import { createMessage, deleteMessage, requestMessage, taskMessage } from './messages.js'
 import type { ClientObject, ObjectTable } from './objects.js'
 import { TASK_BYTES, type TaskInputs } from './task/inputs.js'
 import { ResultInput, type StoredResult, type TaskRecord, type TaskTable } from './task/task.js'
-import type { Turn } from './turn.js'
 
 // What waits to be sent, in order. The core keeps it, not the transport: a task that was not sent
 // can be cancelled without a trace, sent over another connection, or sent to another kind of
 // scheduler.
 
-/** So much may be sent before the transport has to be asked again whether it has room, in bytes. */
+/** How much may be sent before the transport must be asked again whether it has room, in bytes. */
 const SLICE_BYTES = 1024 ** 2
-/** Tasks wait for the end of the turn, but not when there are so many, in bytes. */
+/** Tasks wait for the end of the turn, unless there are this many bytes of them. */
 const BATCH_BYTES = 64 * 1024
 /** Roughly what a message takes beside its contents. */
 const MESSAGE_BYTES = 64
@@ -83,7 +82,7 @@ export class Outbox<Owner> {
     this.#room = 0
   }
 
-  /** The scheduler has room for so many tasks; undefined: for any number, as far as is known. */
+  /** How many tasks the scheduler has room for; undefined: any number, as far as is known. */
   setRoom(tasks: number | undefined): void {
     this.#room = tasks
   }
@@ -101,7 +100,7 @@ export class Outbox<Owner> {
     this.#taskBytes -= task.messageBytes
   }
 
-  /** The task that is to be sent next; it leaves. Undefined also while there is no room for it. */
+  /** Removes and returns the next task; undefined also while there is no room for it. */
   takeTask(): TaskRecord<Owner> | undefined {
     if (!this.hasRoom) return undefined
     const task = this.#returned.first ?? this.#tasks.first
@@ -115,7 +114,7 @@ export class Outbox<Owner> {
     this.#messages.push(message)
   }
 
-  /** The message that is to be sent next; it leaves. */
+  /** Removes and returns the next message. */
   takeMessage(): Message | undefined {
     return this.#messages.shift()
   }
@@ -197,7 +196,7 @@ export class Sender<Owner> {
   readonly #tasks: TaskTable<Owner>
   readonly #objects: ObjectTable
   readonly #inputs: TaskInputs<Owner>
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   readonly #outbox = new Outbox<Owner>()
   #source: MessageSource | undefined
   #features = 0
@@ -205,7 +204,7 @@ export class Sender<Owner> {
   #mayInline = false
   #isExtended = false
 
-  constructor(options: ClientCoreOptions, parts: SenderParts<Owner>, turn: Turn<Owner>) {
+  constructor(options: ClientCoreOptions, parts: SenderParts<Owner>, turn: ClientTurn<Owner>) {
     this.#options = options
     this.#tasks = parts.tasks
     this.#objects = parts.objects
@@ -274,7 +273,7 @@ export class Sender<Owner> {
     this.#outbox.returnTask(task)
   }
 
-  /** The scheduler has room for so many tasks, and then says so again. */
+  /** How many tasks the scheduler has room for, until it says so again. */
   setRoom(tasks: number): void {
     this.#outbox.setRoom(tasks)
   }
@@ -289,9 +288,9 @@ export class Sender<Owner> {
     this.#outbox.addMessage(message)
   }
 
-  /** Sends a message now, which has about so many bytes. Only while `hasCredit`. */
+  /** Sends a message of about this many bytes now. Only while `hasCredit`. */
   send(message: Message, bytes: number): void {
-    this.#turn.send(message)
+    send(this.#turn, message)
     this.#outbox.spend(bytes)
   }
 
@@ -325,7 +324,7 @@ export class Sender<Owner> {
     this.#mayInline = hasFeature(features, FEATURE_INLINE)
     this.#isExtended = hasFeature(features, FEATURE_TASK_UPDATES)
     this.#objects.forgetSent()
-    this.#turn.send(createMessage(identity, 'serializer', [serializer]))
+    send(this.#turn, createMessage(identity, 'serializer', [serializer]))
   }
 
   /**
@@ -419,7 +418,7 @@ export class Sender<Owner> {
 
   #sendCreate(objects: readonly ClientObject[]): void {
     const values = objects.map((object) => object.value)
-    this.#turn.send(createMessage(this.#options.identity, 'object', values))
+    send(this.#turn, createMessage(this.#options.identity, 'object', values))
     for (const value of values) this.#outbox.spend(value.content.byteLength)
   }
 

@@ -1,7 +1,7 @@
 // The wish of this client to stop the whole cluster, from the wish to the answer.
 // docs/protocol.md#disconnect
 
-import type { Turn } from './turn.js'
+import { type ClientTurn, send } from './events.js'
 
 /**
  * `wanted`: not sent, or to be sent again. `asked`: the answer has not come.
@@ -10,10 +10,10 @@ type ShutdownState = 'none' | 'wanted' | 'asked'
 
 /** At most one wish at a time. */
 export class Shutdown<Owner> {
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   #state: ShutdownState = 'none'
 
-  constructor(turn: Turn<Owner>) {
+  constructor(turn: ClientTurn<Owner>) {
     this.#turn = turn
   }
 
@@ -36,7 +36,7 @@ export class Shutdown<Owner> {
   ask(): void {
     if (this.#state !== 'wanted') return
     this.#state = 'asked'
-    this.#turn.send({ kind: 'clientDisconnect', disconnectType: 'shutdown' })
+    send(this.#turn, { kind: 'clientDisconnect', disconnectType: 'shutdown' })
   }
 
   /** The wish is over and done with. Nothing happens if there was none. */

@@ -2,24 +2,24 @@
 // has no room, a client knows by itself; the rest is in the echoes of a scheduler that says it.
 // docs/protocol.md#waiting
 
-import { earliest, type InstantMs } from '../../base/machine.js'
+import type { Alarm, InstantMs } from '../../base/machine.js'
+import type { Silence } from '../../base/silence.js'
 import { FEATURE_PEERS, FEATURE_WAITING, hasFeature } from '../../base/features.js'
 import type { TaskId } from '../../base/ids.js'
 import type { WaitingReason } from '../../base/waiting-reason.js'
 import type { ClientHeartbeatEcho, TaskExplanation } from '../../wire/message.js'
 import { waitingReasonOf } from '../../wire/wait-reason.js'
 import type { Link } from './link.js'
-import type { Silence } from './liveness.js'
 import type { Sender } from './sender.js'
 import type { TaskRecord, TaskTable } from './task/task.js'
-import type { Turn } from './turn.js'
+import { type ClientTurn, send } from './events.js'
 
-/** A message names so many needs that nobody meets. */
+/** A message names at most this many unmet needs. */
 const MAX_NEEDS = 3
 
-/** So long tasks wait before the user is told why. */
+/** How long tasks wait before the user is warned. */
 const PATIENCE_MS = 5_000
-/** So soon after there is something to wait for the scheduler is asked why it takes so long. */
+/** How soon the scheduler is first asked why tasks wait. */
 const FIRST_LOOK_MS = 250
 /** An echo that takes longer is missing. */
 const ECHO_MS = 1_000
@@ -28,7 +28,7 @@ const ECHO_MS = 1_000
 export interface WaitingCause {
   readonly reason: WaitingReason
   readonly since: InstantMs
-  /** What the tasks ask for that nobody offers, with `no-capability`. */
+  /** What the tasks require and no worker offers, with `no-capability`. */
   readonly needs?: string
 }
 
@@ -38,14 +38,16 @@ interface WaitingParts<Owner> {
   readonly link: Link<Owner>
   readonly silence: Silence
   readonly sender: Sender<Owner>
-  /** Whether somebody waits for the scheduler. */
+  /** Whether anything waits for the scheduler. */
   readonly isWaiting: () => boolean
 }
 
 /** Follows why one client waits. */
 export class Waiting<Owner> {
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   readonly #parts: WaitingParts<Owner>
+  /** Rings when something may be due, or earlier. */
+  readonly #alarm: Alarm
   /** What the scheduler said last of the tasks that it has. */
   #told: (WaitingCause & { readonly tasks: number }) | undefined
   /** Since when tasks are held back. */
@@ -54,24 +56,13 @@ export class Waiting<Owner> {
   #askAt: InstantMs = 0
   /** When it is asked for the first time about what waits now. */
   #firstLookAt: InstantMs = 0
-  /** Reasons of which the user was told, until they hold no longer. */
+  /** Reasons that the user was warned of and that still hold. */
   readonly #warned = new Set<WaitingReason>()
 
-  constructor(turn: Turn<Owner>, parts: WaitingParts<Owner>) {
+  constructor(turn: ClientTurn<Owner>, parts: WaitingParts<Owner>) {
     this.#turn = turn
     this.#parts = parts
-  }
-
-  /** When `onTick` must be called next. */
-  get deadline(): InstantMs | undefined {
-    if (!this.#parts.isWaiting()) return undefined
-    const { silence } = this.#parts
-    const silentAt = this.#warned.has('no-scheduler') ? undefined : silence.since + PATIENCE_MS
-    const heldAt = this.#isLimitDue ? (this.#heldSince ?? 0) + PATIENCE_MS : undefined
-    const askAt = this.#canAsk ? this.#askAt : undefined
-    // Nobody can say more before the echo that was asked for.
-    const silenceAt = silentAt === undefined ? undefined : Math.max(silentAt, this.#silenceFloor)
-    return earliest(earliest(silenceAt, heldAt), askAt)
+    this.#alarm = turn.alarm(() => this.#onAlarm())
   }
 
   /** There was nothing to wait for, and now there is; or no scheduler, and now there is. */
@@ -127,17 +118,35 @@ export class Waiting<Owner> {
   update(): void {
     const { sender, link } = this.#parts
     if (this.#heldCount === 0 || !link.isOpen) {
-      if (this.#heldSince === undefined) return
-      this.#heldSince = undefined
-      this.#warned.delete('limit')
+      if (this.#heldSince !== undefined) {
+        this.#heldSince = undefined
+        this.#warned.delete('limit')
+      }
     } else if (!sender.hasRoom) this.#heldSince ??= this.#turn.now
+    this.#alarm.setBy(Math.max(this.#dueAt, this.#turn.now))
   }
 
-  /** Asks, or tells, what is due. */
-  onTick(): void {
+  /** When something is due; Infinity while nothing waits. */
+  get #dueAt(): InstantMs {
+    if (!this.#parts.isWaiting()) return Infinity
+    const heldAt = this.#isLimitDue ? (this.#heldSince ?? 0) + PATIENCE_MS : Infinity
+    const askAt = this.#canAsk ? this.#askAt : Infinity
+    return Math.min(this.#silentAt, heldAt, askAt)
+  }
+
+  /** When the user is warned that no scheduler answers. */
+  get #silentAt(): InstantMs {
+    if (this.#warned.has('no-scheduler')) return Infinity
+    const { link, silence } = this.#parts
+    // Only a missing echo distinguishes silence from a pause between heartbeats.
+    const echoDueAt = link.isOpen ? (link.echoDueAt(ECHO_MS) ?? 0) : 0
+    return Math.max(silence.since + PATIENCE_MS, echoDueAt)
+  }
+
+  /** Asks, or warns, if that is due. */
+  #onAlarm(): void {
     const { now } = this.#turn
-    const { deadline } = this
-    if (deadline === undefined || now < deadline) return
+    if (now < this.#dueAt) return
     const { silence, link, tasks } = this.#parts
     if (this.#canAsk && now >= this.#askAt) this.#ask()
     if (!this.#warned.has('no-scheduler') && now >= silence.since + PATIENCE_MS) {
@@ -160,7 +169,7 @@ export class Waiting<Owner> {
     return this.#heldSince === undefined ? undefined : { reason: 'limit', since: this.#heldSince }
   }
 
-  /** Why one task waits; undefined if it does not, or nobody knows. */
+  /** Why one task waits; undefined if it does not, or if that is unknown. */
   reasonOf(task: TaskRecord<Owner>): WaitingReason | undefined {
     if (this.#isSilent) return 'no-scheduler'
     const { state, hasBegun } = task
@@ -196,12 +205,6 @@ export class Waiting<Owner> {
     return link.isOpen && hasFeature(sender.features, FEATURE_WAITING)
   }
 
-  /** When silence can be told from a pause between heartbeats. */
-  get #silenceFloor(): InstantMs {
-    const { link } = this.#parts
-    return link.isOpen ? (link.echoDueAt(ECHO_MS) ?? 0) : 0
-  }
-
   #ask(): void {
     this.#askAt = this.#turn.now + ECHO_MS
     this.#parts.link.ask()
@@ -231,23 +234,19 @@ function isBlocking(reason: WaitingReason): boolean {
 // answered ends without: the client then tells what it knows by itself.
 // docs/protocol.md#explanation
 
-/** So long an answer is waited for. */
+/** How long to wait for an answer. */
 const ANSWER_MS = 5_000
 
 /** The questions that are under way. */
 export class Inquiries<Owner> {
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   /** When each was asked last, the oldest first. */
   readonly #asked = new Map<TaskId, InstantMs>()
+  readonly #alarm: Alarm
 
-  constructor(turn: Turn<Owner>) {
+  constructor(turn: ClientTurn<Owner>) {
     this.#turn = turn
-  }
-
-  /** When `onTick` must be called next. */
-  get deadline(): InstantMs | undefined {
-    for (const askedAt of this.#asked.values()) return askedAt + ANSWER_MS
-    return undefined
+    this.#alarm = turn.alarm(() => this.#onTimeout())
   }
 
   /** Asks a scheduler that has `features`; 0: none that could answer. */
@@ -255,7 +254,8 @@ export class Inquiries<Owner> {
     if (!hasFeature(features, FEATURE_PEERS)) return this.#end(taskId, undefined)
     this.#asked.delete(taskId)
     this.#asked.set(taskId, this.#turn.now)
-    this.#turn.send({ kind: 'taskInquiry', taskId })
+    this.#alarm.setBy(this.#turn.now + ANSWER_MS)
+    send(this.#turn, { kind: 'taskInquiry', taskId })
   }
 
   onAnswer(answer: TaskExplanation): void {
@@ -268,9 +268,12 @@ export class Inquiries<Owner> {
   }
 
   /** Some answers may have taken too long. */
-  onTick(): void {
+  #onTimeout(): void {
     for (const [taskId, askedAt] of this.#asked) {
-      if (this.#turn.now < askedAt + ANSWER_MS) return
+      if (this.#turn.now < askedAt + ANSWER_MS) {
+        this.#alarm.set(askedAt + ANSWER_MS)
+        return
+      }
       this.#end(taskId, undefined)
     }
   }

@@ -1,8 +1,9 @@
-// What a worker's core is told, and what it answers.
+// The events, actions and options of a worker's core.
 
 import type { ProcessorDeath } from '../../base/errors.js'
 import type { Identity, ObjectId, TaskId } from '../../base/ids.js'
 import type { LogFields } from '../../base/logger.js'
+import type { LogAction, Turn } from '../../base/machine.js'
 import type {
   Message,
   OutputStream,
@@ -86,7 +87,7 @@ export type WorkerEvent =
       readonly processor: ProcessorNumber
       readonly output: TaskOutput
     }
-  /** Something was written to the standard streams of the processor, and nobody says by whom. */
+  /** Something was written to the processor's standard streams, by an unknown task. */
   | {
       readonly type: 'outputRead'
       readonly processor: ProcessorNumber
@@ -140,7 +141,7 @@ export type WorkerAction =
       readonly content: Uint8Array
       readonly fields: LogFields
     }
-  /** Start the next processor; what is told to it may be written before it is ready. */
+  /** Start the next processor; messages for it may be written before it is ready. */
   | { readonly type: 'startProcessor'; readonly processor: ProcessorNumber }
   /** Hand a Task to the processor, in its bytes; `units`: what it was given, if it needs some. */
   | { readonly type: 'dispatch'; readonly bytes: Uint8Array; readonly units: Units | undefined }
@@ -166,17 +167,22 @@ export type WorkerAction =
   | { readonly type: 'endProcessor' }
   /** The scheduler has answered for the first time. */
   | { readonly type: 'registered' }
-  | {
-      readonly type: 'log'
-      readonly level: 'debug' | 'info' | 'warn' | 'error'
-      readonly text: string
-      readonly fields: LogFields
-    }
+  | LogAction
   /** The last action: close the connection, end the processor. */
   | { readonly type: 'end'; readonly reason: string; readonly isFailure: boolean }
 
-/** Takes one action; the machine calls it any number of times per event. */
-export type Act = (action: WorkerAction) => void
+/** What the parts of a worker's core share while an event is handled. */
+export type WorkerTurn = Turn<WorkerAction>
+
+/** Sends a message to the scheduler. */
+export function send(turn: WorkerTurn, message: Message): void {
+  turn.act({ type: 'send', message })
+}
+
+/** Passes the processor an ObjectResponse or ObjectInstruction. */
+export function tellProcessor(turn: WorkerTurn, message: Message): void {
+  turn.act({ type: 'tellProcessor', message })
+}
 
 // What a worker's core is given when it is made: settings, and the few functions of the outside
 // that are pure or come from the outside's luck.
@@ -202,17 +208,17 @@ export interface WorkerCoreOptions {
   readonly units?: HostUnits
   /** The same for all workers of the agent. Default: its units are its own. */
   readonly agentId?: string
-  /** What the scheduler is told of this worker. Default: nothing. */
+  /** What the scheduler learns about this worker. Default: nothing. */
   readonly info?: PeerInfo
-  /** Whether the scheduler is told errors as text, too, for its monitors. Default: true. */
+  /** Whether errors are also sent as text, for monitors. Default: true. */
   readonly tellsErrors?: boolean
   /** Longer results become objects. */
   readonly inlineLimitBytes: number
-  /** A task that listens to its abort signal may go on for so long before force is used. */
+  /** How long a task that listens to its abort signal may continue before force is used. */
   readonly cancelGraceMs: number
   /** Objects of more are forgotten that no task needs, those first that were not used for long. */
   readonly objectCacheBytes: number
-  /** So often an idle processor that has worked collects garbage. Default: 0, never. */
+  /** How often an idle processor that has worked collects garbage. Default: 0, never. */
   readonly garbageCollectIntervalMs?: number
   /**
    * An idle processor that has worked and holds more memory than this gives back what it can.

@@ -3,10 +3,11 @@
 import { assert } from '../../base/assert.js'
 import { totalBytes } from '../../base/bytes.js'
 import { identity, type Identity, type ObjectId } from '../../base/ids.js'
-import type { InstantMs } from '../../base/machine.js'
+import type { Alarm } from '../../base/machine.js'
 import type { ObjectInstruction, ObjectRequest, ObjectResponse } from '../../wire/message.js'
 import { isSerializerId, spokenName } from '../../wire/object-content.js'
-import type { Output } from './output.js'
+import { send, tellProcessor, type WorkerTurn } from './events.js'
+import type { ProcessorSlot } from './processor/slot.js'
 import type { ObjectEntry, WorkerTask } from './task/task.js'
 
 // Which objects the processor of this moment has or is about to get, which tasks wait for them, and
@@ -20,7 +21,7 @@ const OBJECT_OVERHEAD_BYTES = 512
 /** What is left of the limit when room is made: not for each object anew. */
 const KEPT_SHARE = 7 / 8
 
-/** What is told of an object that has come. */
+/** What is known of an object that has arrived. */
 interface ArrivedObject {
   readonly bytes: number
   readonly name: string
@@ -87,7 +88,7 @@ export class ObjectTable {
     this.arrive(id, { bytes, name: '' }, onComplete)
   }
 
-  /** The scheduler does not have an object: forgets that it was asked for. Returns who waited. */
+  /** The scheduler does not have an object: forgets the request. Returns the waiting tasks. */
   miss(id: ObjectId): readonly WorkerTask[] {
     const entry = this.#entries.get(id)
     if (entry === undefined || entry.isPresent) return NOBODY
@@ -201,26 +202,31 @@ interface FetcherHandler {
   onMissing(task: WorkerTask, ids: readonly ObjectId[]): void
 }
 
+/** What a fetcher is made of. */
+interface FetcherParts {
+  readonly turn: WorkerTurn
+  readonly slot: ProcessorSlot
+  /** More objects than this are kept only while tasks need them. */
+  readonly limitBytes: number
+}
+
 /** Requests objects, each once per processor, passes them on, and has old ones forgotten. */
 export class Fetcher {
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   readonly #handler: FetcherHandler
   readonly #table = new ObjectTable()
+  readonly #slot: ProcessorSlot
   readonly #limitBytes: number
   #request: ObjectId[] = []
-  /** When room is made next. Invariant: undefined unless there is too much. */
-  #makeRoomAt: InstantMs | undefined
+  /** When room is made next. Invariant: not set unless there is too much. */
+  readonly #alarm: Alarm
 
-  /** More objects than `limitBytes` are kept only while tasks need them. */
-  constructor(output: Output, limitBytes: number, handler: FetcherHandler) {
-    this.#output = output
+  constructor({ turn, slot, limitBytes }: FetcherParts, handler: FetcherHandler) {
+    this.#turn = turn
+    this.#slot = slot
     this.#limitBytes = limitBytes
     this.#handler = handler
-  }
-
-  /** When `makeRoom` must be called next. */
-  get deadline(): InstantMs | undefined {
-    return this.#makeRoomAt
+    this.#alarm = turn.alarm(() => this.#makeRoom())
   }
 
   /** Whether the processor still has what the task was found to have. */
@@ -232,68 +238,54 @@ export class Fetcher {
   fetch(task: WorkerTask): boolean {
     this.#table.lookUp(task, this.#request)
     if (this.#request.length > 0) {
-      this.#output.send(requestOf(this.#request))
+      send(this.#turn, requestOf(this.#request))
       this.#request = []
     }
     return task.missingCount === 0
   }
 
   /** Objects have come, or the scheduler says which ones it does not have. */
-  onObjectResponse(response: ObjectResponse, now: InstantMs): void {
+  onObjectResponse(response: ObjectResponse): void {
     const { objectIds, objectBytes } = response.objectContent
     const awaited = objectIds.filter((id) => this.#table.isAwaited(id))
     if (awaited.length === 0) return
     if (response.responseType === 'objectNotExist') this.#miss(awaited)
-    else if (objectIds.length === objectBytes.length) this.#arrive(response, now)
+    else if (objectIds.length === objectBytes.length) this.#arrive(response)
     // A 1.9.9 scheduler lists all ids but only the objects that it has. Which are missing shows
     // when each is asked for alone.
     else if (objectIds.length === 1) this.#miss(awaited)
-    else for (const id of awaited) this.#output.send(requestOf([id]))
+    else for (const id of awaited) send(this.#turn, requestOf([id]))
   }
 
   /** Objects were deleted: the processor forgets them, too. */
   onObjectInstruction(instruction: ObjectInstruction): void {
     if (instruction.instructionType !== 'delete') return
     const count = this.#table.delete(instruction.objectContent.objectIds)
-    if (count > 0) this.#output.tellProcessor(instruction)
+    if (count > 0) tellProcessor(this.#turn, instruction)
   }
 
   /** The processor keeps a result of its own, for tasks that will need it. */
-  onKept(id: ObjectId, bytes: number, now: InstantMs): void {
+  onKept(id: ObjectId, bytes: number): void {
     this.#table.keep(id, bytes, this.#onComplete)
-    this.makeRoom(now)
+    this.#makeRoom()
   }
 
   /** The processor keeps a result that became no object after all. */
   drop(id: ObjectId): void {
-    this.#output.tellProcessor(deletionOf([id]))
-  }
-
-  /** Has the processor forget what no task needs, if there is too much. */
-  makeRoom(now: InstantMs): void {
-    if (this.#table.bytes <= this.#limitBytes) {
-      this.#makeRoomAt = undefined
-      return
-    }
-    if (this.#makeRoomAt !== undefined && now < this.#makeRoomAt) return
-    this.#makeRoomAt = now + ROOM_INTERVAL_MS
-    const needed = this.#neededIds()
-    const ids = this.#table.evict(this.#limitBytes, (id) => needed.has(id))
-    if (ids.length > 0) this.#output.tellProcessor(deletionOf(ids))
-    if (this.#table.bytes <= this.#limitBytes) this.#makeRoomAt = undefined
+    tellProcessor(this.#turn, deletionOf([id]))
   }
 
   /** The processor and all that it had are gone. */
   onProcessorExited(): void {
     this.#table.clear()
-    this.#makeRoomAt = undefined
+    this.#alarm.clear()
   }
 
   /** The scheduler can no longer say what was deleted: the processor forgets everything. */
   onDisconnected(): void {
     this.#table.clear()
-    this.#makeRoomAt = undefined
-    this.#output.tellProcessor(CLEAR)
+    this.#alarm.clear()
+    tellProcessor(this.#turn, CLEAR)
   }
 
   /** Throws if the tasks that are fetching do not wait for what they count. */
@@ -302,14 +294,30 @@ export class Fetcher {
   }
 
   /** The bytes go to the processor before any task that needs them. */
-  #arrive(response: ObjectResponse, now: InstantMs): void {
-    this.#output.tellProcessor(response)
+  #arrive(response: ObjectResponse): void {
+    tellProcessor(this.#turn, response)
     const { objectIds, objectBytes, objectNames } = response.objectContent
     for (const [index, id] of objectIds.entries()) {
       const bytes = totalBytes(objectBytes[index] ?? [])
       this.#table.arrive(id, { bytes, name: nameFrom(objectNames[index]) }, this.#onComplete)
     }
-    this.makeRoom(now)
+    this.#makeRoom()
+  }
+
+  /**
+   * Has the processor forget what no task needs, if there is too much. While everything is needed,
+   * it is tried again at intervals only.
+   */
+  #makeRoom(): void {
+    if (this.#table.bytes <= this.#limitBytes) {
+      this.#alarm.clear()
+      return
+    }
+    if (this.#alarm.isSet || !this.#slot.isListening) return
+    const needed = this.#neededIds()
+    const ids = this.#table.evict(this.#limitBytes, (id) => needed.has(id))
+    if (ids.length > 0) tellProcessor(this.#turn, deletionOf(ids))
+    if (this.#table.bytes > this.#limitBytes) this.#alarm.set(this.#turn.now + ROOM_INTERVAL_MS)
   }
 
   #neededIds(): ReadonlySet<ObjectId> {

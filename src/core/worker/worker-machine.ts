@@ -2,7 +2,9 @@
 // that they concern, and owns the life of the worker itself: registering, leaving, ending.
 
 import { unreachable } from '../../base/assert.js'
-import { earliest, type InstantMs, type Machine } from '../../base/machine.js'
+import { Heartbeat } from '../../base/heartbeat.js'
+import { type InstantMs, type Machine, Turn } from '../../base/machine.js'
+import { Silence } from '../../base/silence.js'
 import { FEATURE_PEERS, FEATURE_RECOVERY, hasFeature, OUR_FEATURES } from '../../base/features.js'
 import {
   type ClientDisconnect,
@@ -11,9 +13,8 @@ import {
   type WorkerHeartbeatEcho,
 } from '../../wire/message.js'
 import { Answers } from './task/ends.js'
-import { Contact, Departure, Heartbeat } from './life.js'
-import type { Act, WorkerAction, WorkerCoreOptions, WorkerEvent } from './events.js'
-import { Output } from './output.js'
+import { Departure } from './life.js'
+import { send, type WorkerAction, type WorkerCoreOptions, type WorkerEvent } from './events.js'
 import { causeOf } from './processor/death.js'
 import { IdleCollection, ProcessorSlot } from './processor/slot.js'
 import { TaskFlow } from './task/flow.js'
@@ -27,72 +28,64 @@ const BAD_OPTION_EXIT_CODE = 9
 /** One worker. Its first event must be `started`; after `end` it ignores everything. */
 export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #options: WorkerCoreOptions
-  readonly #output = new Output()
+  readonly #turn = new Turn<WorkerAction>()
   readonly #heartbeat: Heartbeat
   readonly #slot: ProcessorSlot
   readonly #answers: Answers
   readonly #flow: TaskFlow
-  readonly #departure = new Departure()
-  readonly #contact: Contact
+  readonly #departure: Departure
+  readonly #silence: Silence
   readonly #idleCollection: IdleCollection
   #hasEnded = false
   #isConnected = false
-  /** Whether the scheduler of this connection was told which tasks it can recover, */
+  /** Whether the scheduler of this connection has the list of recoverable tasks, */
   #hasTold = false
   /** and has answered. */
   #isGreeted = false
-  /** The scheduler hears of this worker once it can do something. */
+  /** The worker registers only once a processor is ready. */
   #isPresentable = false
   #isRegistered = false
   /** Whether the scheduler of this connection understands what is said of leaving and returning. */
   #canRecover = false
-  /** Whether it wants to know what runs. */
+  /** Whether it accepts lists of running tasks. */
   #tellsRuns = false
-  /** Whether the scheduler was told that this worker leaves. Invariant: false unless it does. */
+  /** Whether the goodbye was sent. Invariant: false unless the worker is leaving. */
   #hasSaidGoodbye = false
 
   constructor(options: WorkerCoreOptions) {
     this.#options = options
-    this.#heartbeat = new Heartbeat(options.heartbeatIntervalMs)
-    this.#contact = new Contact(options.deathTimeoutMs)
-    this.#slot = new ProcessorSlot(this.#output)
-    this.#idleCollection = new IdleCollection(this.#output, {
+    const turn = this.#turn
+    this.#heartbeat = new Heartbeat(turn, options.heartbeatIntervalMs, () => this.#onHeartbeatDue())
+    this.#silence = new Silence(turn, options.deathTimeoutMs)
+    this.#departure = new Departure(turn)
+    this.#slot = new ProcessorSlot(turn)
+    this.#idleCollection = new IdleCollection(turn, {
       garbageCollectIntervalMs: options.garbageCollectIntervalMs ?? 0,
       trimMemoryThresholdBytes: options.trimMemoryThresholdBytes ?? 0,
     })
-    this.#answers = new Answers(options, this.#output)
-    this.#flow = new TaskFlow({
-      options,
-      output: this.#output,
-      answers: this.#answers,
-      slot: this.#slot,
-    })
+    this.#answers = new Answers(options, turn)
+    this.#flow = new TaskFlow({ options, turn, answers: this.#answers, slot: this.#slot })
   }
 
   get deadline(): InstantMs | undefined {
     if (this.#hasEnded) return undefined
-    const departAt = this.#departure.deadline
-    if (this.#isLeaving) return departAt
-    const heartbeatAt = this.#isPresentable ? this.#heartbeat.dueAt : undefined
-    const slotAt = earliest(this.#slot.deadline, this.#idleCollection.deadline)
-    const workAt = earliest(slotAt, this.#flow.deadline)
-    const goneAt = earliest(this.#contact.giveUpAt, departAt)
-    return earliest(earliest(heartbeatAt, goneAt), workAt)
+    return this.#isLeaving ? this.#departure.deadline : this.#turn.deadline
   }
 
-  /** How many tasks a worker still runs that was told to leave. */
+  /** How many tasks still run while the worker drains. */
   get drainingCount(): number {
     return this.#departure.phase === 'draining' ? this.#flow.running.length : 0
   }
 
-  handle(event: WorkerEvent, now: InstantMs, act: Act): void {
+  handle(event: WorkerEvent, now: InstantMs, act: (action: WorkerAction) => void): void {
     if (this.#hasEnded) return
-    this.#output.direct(act)
-    this.#route(event, now)
-    if (this.#departure.phase === 'draining') this.#checkDrained(now)
-    if (this.#isWorking) this.#runDue(now)
-    if (this.#isWorking) this.#flow.dispatch(now)
-    if (this.#isWorking) this.#collectIdle(now)
+    this.#turn.begin(now, act)
+    this.#route(event)
+    if (this.#departure.phase === 'draining' && this.#flow.isIdle) this.#finishDrain()
+    if (!this.#isWorking) return
+    if (this.#slot.isStartDue) this.#startProcessor()
+    this.#flow.dispatch()
+    this.#idleCollection.update(this.#slot.state === 'ready' && this.#flow.hasNoTasks)
   }
 
   /** The worker has ended and its processor is gone: others may have the units of its tasks. */
@@ -101,6 +94,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   }
 
   checkInvariants(): void {
+    this.#turn.checkInvariants()
     if (this.#isWorking) this.#flow.checkInvariants()
   }
 
@@ -112,28 +106,27 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     return !this.#hasEnded && !this.#isLeaving
   }
 
-  #route(event: WorkerEvent, now: InstantMs): void {
+  #route(event: WorkerEvent): void {
     switch (event.type) {
       case 'started':
-        this.#contact.heard(now)
-        return this.#startProcessor(now)
+        return this.#silence.watch()
       case 'connected':
-        return this.#onConnected(now)
+        return this.#onConnected()
       case 'disconnected':
-        return this.#onDisconnected(event.reason, now)
+        return this.#onDisconnected(event.reason)
       case 'messageReceived':
-        return this.#onMessage(event.message, now)
+        return this.#onMessage(event.message)
       case 'schedulerProgressed':
-        this.#contact.heard(now)
-        return this.#departure.onProgress(now)
+        this.#silence.heard()
+        return this.#departure.onProgress()
       case 'congested':
         return this.#flow.setCongested(this.#isConnected)
       case 'drained':
         return this.#flow.setCongested(false)
       case 'stopRequested':
-        return this.#onStopRequested(event.isUrgent === true, now)
+        return this.#onStopRequested(event.isUrgent === true)
       case 'tick':
-        return this.#onTick(now)
+        return this.#onTick()
       case 'outputTold':
       case 'outputRead':
         return this.#onOutput(event)
@@ -144,37 +137,37 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'tasksRetracted':
       case 'processorExited':
         if (!this.#slot.isCurrent(event.processor)) return undefined
-        if (this.#isWorking) return this.#onProcessorEvent(event, now)
+        if (this.#isWorking) return this.#onProcessorEvent(event)
         return event.type === 'processorExited' ? this.#sayGoodbye() : undefined
       default:
         return unreachable(event)
     }
   }
 
-  #onConnected(now: InstantMs): void {
+  #onConnected(): void {
     this.#isConnected = true
     this.#hasTold = false
     this.#isGreeted = false
     this.#departure.onConnected()
-    this.#heartbeat.onConnected(now)
-    this.#output.log('info', 'connected to the scheduler')
+    this.#turn.log('info', 'connected to the scheduler')
+    if (this.#isPresentable) this.#heartbeat.start()
   }
 
-  #onDisconnected(reason: string, now: InstantMs): void {
+  #onDisconnected(reason: string): void {
     if (this.#isLeaving) return this.#end('stopped', false)
     if (!this.#isConnected) return
     this.#isConnected = false
-    this.#heartbeat.onDisconnected()
+    this.#heartbeat.stop()
     this.#canRecover = false
     this.#tellsRuns = false
     this.#answers.onDisconnected()
     this.#flow.onDisconnected()
-    this.#departure.onDisconnected(now)
-    this.#output.log('warn', 'lost the connection to the scheduler', { reason })
+    this.#departure.onDisconnected()
+    this.#turn.log('warn', 'lost the connection to the scheduler', { reason })
   }
 
-  #onMessage(message: Message, now: InstantMs): void {
-    this.#contact.heard(now)
+  #onMessage(message: Message): void {
+    this.#silence.heard()
     if (this.#isLeaving) {
       if (message.kind === 'disconnectResponse') this.#end('stopped', false)
       return
@@ -183,42 +176,42 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       case 'task':
         return this.#flow.onTask(message)
       case 'taskCancel':
-        return this.#flow.onTaskCancel(message, now)
+        return this.#flow.onTaskCancel(message)
       case 'objectResponse':
-        return this.#flow.onObjectResponse(message, now)
+        return this.#flow.onObjectResponse(message)
       case 'objectInstruction':
         return this.#flow.onObjectInstruction(message)
       case 'workerHeartbeatEcho':
-        return this.#onWorkerHeartbeatEcho(message, now)
+        return this.#onWorkerHeartbeatEcho(message)
       case 'clientDisconnect':
         return this.#onClientDisconnect(message)
       default:
-        return this.#output.log('warn', 'ignored a message that is not for workers', {
+        return this.#turn.log('warn', 'ignored a message that is not for workers', {
           kind: message.kind,
         })
     }
   }
 
-  #onWorkerHeartbeatEcho({ features }: WorkerHeartbeatEcho, now: InstantMs): void {
-    this.#heartbeat.onEcho(now, features !== 0)
+  #onWorkerHeartbeatEcho({ features }: WorkerHeartbeatEcho): void {
+    this.#heartbeat.onEcho(features !== 0)
     this.#answers.onEcho(features)
     this.#canRecover = hasFeature(features, FEATURE_RECOVERY)
     this.#tellsRuns = hasFeature(features, FEATURE_PEERS)
     if (!this.#isGreeted) {
       this.#isGreeted = true
-      this.#flow.onTold(this.#canRecover, now)
+      this.#flow.onTold(this.#canRecover)
     }
-    if (this.#departure.phase === 'draining' && !this.#canRecover) this.#leave(now)
+    if (this.#departure.phase === 'draining' && !this.#canRecover) this.#leave()
     if (this.#isRegistered) return
     this.#isRegistered = true
-    this.#output.act({ type: 'registered' })
+    this.#turn.act({ type: 'registered' })
   }
 
   #onClientDisconnect({ disconnectType }: ClientDisconnect): void {
     if (disconnectType === 'shutdown') this.#end('the scheduler shuts the cluster down', false)
   }
 
-  /** What is printed when nobody waits for it any more is for the log. */
+  /** Output that no client waits for any more goes to the log. */
   #onOutput(event: OutputEvent): void {
     const isHeard = this.#isWorking || (this.#isLeaving && !this.#hasSaidGoodbye)
     const isWanted = isHeard && this.#slot.isCurrent(event.processor)
@@ -228,30 +221,37 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     else outputs.onTold(event.output)
   }
 
-  #onProcessorEvent(event: ProcessorEvent, now: InstantMs): void {
+  #onProcessorEvent(event: ProcessorEvent): void {
     switch (event.type) {
       case 'processorReady':
-        this.#isPresentable = true
-        return this.#slot.onReady(event.pid)
+        return this.#onProcessorReady(event.pid)
       case 'taskAnswered':
-        return this.#flow.onTaskAnswered(event.result, now)
+        return this.#flow.onTaskAnswered(event.result)
       case 'taskUpdated':
-        return this.#flow.onTaskUpdated(event.update, now)
+        return this.#flow.onTaskUpdated(event.update)
       case 'statusTold':
-        return this.#flow.onStatusTold(event.status, now)
+        return this.#flow.onStatusTold(event.status)
       case 'tasksRetracted':
         return this.#flow.onTasksRetracted(event.retracted)
       case 'processorExited':
-        return this.#onProcessorExited(event, now)
+        return this.#onProcessorExited(event)
       default:
         return unreachable(event)
     }
   }
 
-  #onProcessorExited(event: ProcessorExited, now: InstantMs): void {
+  /** With the first processor, the worker can do something, and registers. */
+  #onProcessorReady(pid: number): void {
+    this.#slot.onReady(pid)
+    if (this.#isPresentable) return
+    this.#isPresentable = true
+    if (this.#isConnected) this.#heartbeat.start()
+  }
+
+  #onProcessorExited(event: ProcessorExited): void {
     const { exitCode, signal, stderr } = event.death
     if (!this.#isPresentable && exitCode === BAD_OPTION_EXIT_CODE) {
-      // The next one would fare no better.
+      // The next one would fail in the same way.
       return this.#end(`Node starts no processor: ${stderr.trim().split('\n', 1)[0]}`, true)
     }
     const wasKilled = this.#slot.state === 'dying'
@@ -259,70 +259,71 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     const { pid } = this.#slot
     const fields = pid === 0 ? { stderr: event.death.stderr } : { processorId: pid }
     const isUnstarted = pid === 0 && exitCode === undefined && signal === undefined
-    this.#slot.onExited(now, isUnstarted ? stderr : undefined)
-    const because = this.#flow.onProcessorExited(event.death, event.lastRun, now)
+    this.#slot.onExited(isUnstarted ? stderr : undefined)
+    const because = this.#flow.onProcessorExited(event.death, event.lastRun)
     if (isUnstarted) return
-    this.#output.log(wasKilled ? 'info' : 'warn', text, { ...fields, ...because })
+    this.#turn.log(wasKilled ? 'info' : 'warn', text, { ...fields, ...because })
   }
 
-  #onStopRequested(isUrgent: boolean, now: InstantMs): void {
+  #onStopRequested(isUrgent: boolean): void {
     if (this.#isLeaving) return
     if (!this.#isConnected) return this.#end('stopped', false)
     const isFirst = this.#departure.phase === 'staying'
     const mayDrain = isFirst && !isUrgent && this.#canRecover && this.#options.drainMs > 0
-    if (mayDrain && !this.#flow.isIdle) this.#drain(now)
-    else this.#leave(now, { isPatient: false, isUrgent })
+    if (mayDrain && !this.#flow.isIdle) this.#drain()
+    else this.#leave({ isPatient: false, isUrgent })
   }
 
-  /** The scheduler hears of it first, or it would send what is given back here again. */
-  #drain(now: InstantMs): void {
-    this.#departure.drain(now, this.#options.drainMs)
-    this.#beat(now)
+  /** The scheduler is notified first, or it would send what is given back here again. */
+  #drain(): void {
+    this.#departure.drain(this.#options.drainMs)
+    this.#heartbeat.sendNow()
     this.#flow.leave()
   }
 
-  #checkDrained(now: InstantMs): void {
-    const { isIdle, running } = this.#flow
-    if (!isIdle && !this.#departure.isOver(now)) return
+  /** Nothing runs any more, or the time for that is over. */
+  #finishDrain(): void {
+    const { running } = this.#flow
     const [first] = running
     if (first !== undefined) {
       const fields = { tasks: running.length, afterMs: this.#options.drainMs, ...fieldsOf(first) }
-      this.#output.log('warn', 'leaves though tasks still run', fields)
+      this.#turn.log('warn', 'leaves though tasks still run', fields)
     }
-    if (this.#isConnected) this.#leave(now, { isPatient: true })
+    if (this.#isConnected) this.#leave({ isPatient: true })
     else this.#end('stopped', false)
   }
 
   /** What a processor prints at its end goes to the client that hears what it prints. */
-  #leave(now: InstantMs, { isPatient = false, isUrgent = false }: Leaving = {}): void {
-    this.#departure.leave(now, isPatient)
+  #leave({ isPatient = false, isUrgent = false }: Leaving = {}): void {
+    this.#departure.leave(isPatient)
     const isDone = this.#slot.state === 'ready' && this.#flow.isIdle
     const mayPrint = isDone && !isUrgent && this.#answers.outputs.isForwarding
     if (!mayPrint) this.#sayGoodbye()
-    this.#output.act({ type: 'endProcessor' })
+    this.#turn.act({ type: 'endProcessor' })
   }
 
   #sayGoodbye(): void {
     if (!this.#isLeaving || this.#hasSaidGoodbye) return
     this.#hasSaidGoodbye = true
-    this.#output.send({ kind: 'disconnectRequest', worker: this.#options.identity })
+    send(this.#turn, { kind: 'disconnectRequest', worker: this.#options.identity })
   }
 
-  #onTick(now: InstantMs): void {
-    if (!this.#isLeaving) return this.#flow.onTick(now)
-    if (!this.#departure.isOver(now)) return
+  /** A worker that is leaving waits for nothing but its departure. */
+  #onTick(): void {
+    this.#silence.onTick()
+    if (!this.#isLeaving) this.#turn.ring()
+    if (this.#departure.isOverdue) this.#hurry()
+    else if (this.#silence.isTooLong) this.#giveUp()
+  }
+
+  /** Draining or leaving has taken too long. */
+  #hurry(): void {
+    if (!this.#isLeaving) return this.#finishDrain()
     this.#sayGoodbye()
     this.#end('stopped', false)
   }
 
-  /** What time alone brings about. */
-  #runDue(now: InstantMs): void {
-    const { startAt } = this.#slot
-    if (startAt !== undefined && now >= startAt) this.#startProcessor(now)
-    this.#slot.giveUpStart(now)
-    const heartbeatAt = this.#heartbeat.dueAt
-    if (this.#isPresentable && heartbeatAt !== undefined && now >= heartbeatAt) this.#beat(now)
-    if (!this.#contact.isLost(now)) return
+  #giveUp(): void {
     const silence = `for ${this.#options.deathTimeoutMs} ms`
     const problem = this.#isPresentable
       ? 'the scheduler has not been heard of'
@@ -330,25 +331,20 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
     this.#end(`${problem} ${silence}`, true)
   }
 
-  #startProcessor(now: InstantMs): void {
-    this.#slot.start(now)
-    this.#idleCollection.onProcessorStarted(now)
+  #startProcessor(): void {
+    this.#slot.start()
+    this.#idleCollection.onProcessorStarted()
     this.#flow.onProcessorStarted()
   }
 
-  #collectIdle(now: InstantMs): void {
-    this.#idleCollection.run(this.#slot.state === 'ready' && this.#flow.hasNoTasks, now)
-  }
-
-  #beat(now: InstantMs): void {
-    this.#heartbeat.onSent(now)
+  #onHeartbeatDue(): void {
     this.#answers.onHeartbeat()
     const isFirst = !this.#hasTold
     this.#hasTold = true
     const { isBusy, queuedCount } = this.#flow
     const { info } = this.#options
     const { pid } = this.#slot
-    this.#output.act({
+    this.#turn.act({
       type: 'sendHeartbeat',
       heartbeat: {
         kind: 'workerHeartbeat',
@@ -369,7 +365,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
         agentId: this.#options.agentId ?? PLAIN_HEARTBEAT.agentId,
         tasks: isFirst ? this.#flow.recoverableIds : PLAIN_HEARTBEAT.tasks,
         info: isFirst && info !== undefined ? [info] : PLAIN_HEARTBEAT.info,
-        running: this.#tellsRuns ? this.#flow.runs(now) : PLAIN_HEARTBEAT.running,
+        running: this.#tellsRuns ? this.#flow.runs : PLAIN_HEARTBEAT.running,
         isLeaving: this.#departure.phase === 'draining',
       },
     })
@@ -377,7 +373,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 
   #end(reason: string, isFailure: boolean): void {
     this.#hasEnded = true
-    this.#output.act({ type: 'end', reason, isFailure })
+    this.#turn.act({ type: 'end', reason, isFailure })
   }
 }
 
@@ -385,7 +381,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
 interface Leaving {
   /** Whether results may still be on their way. */
   readonly isPatient?: boolean
-  /** Whether nobody waits for anything. */
+  /** Whether results and output are not awaited any more. */
   readonly isUrgent?: boolean
 }
 

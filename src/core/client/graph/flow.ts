@@ -16,7 +16,6 @@ import type { ObjectTable } from '../objects.js'
 import type { SchedulerMemory } from '../link.js'
 import type { TaskFlow } from '../task/flow.js'
 import { ResultInput, type TaskRecord, type TaskTable } from '../task/task.js'
-import type { Turn } from '../turn.js'
 
 /** While tasks wait, too, graphs leave them room, in bytes of one turn. */
 const MAX_TURN_BYTES = 512 * 1024
@@ -32,7 +31,6 @@ export interface GraphParts<Owner> {
 /** The graphs of one client. */
 export class GraphFlow<Owner> implements GraphWatcher<Owner> {
   readonly #options: ClientCoreOptions
-  readonly #turn: Turn<Owner>
   readonly #parts: GraphParts<Owner>
   readonly #graphs = new Map<TaskId, GraphRecord<Owner>>()
   /** Graphs that have something to send. Invariant: their phase is open. */
@@ -40,9 +38,8 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
   /** False: the scheduler that answered last takes no graphs in parts. */
   #mayGraph = true
 
-  constructor(options: ClientCoreOptions, turn: Turn<Owner>, parts: GraphParts<Owner>) {
+  constructor(options: ClientCoreOptions, parts: GraphParts<Owner>) {
     this.#options = options
-    this.#turn = turn
     this.#parts = parts
   }
 
@@ -69,7 +66,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     this.#linkResults(graph, inputs)
     // Not all calls can be sent now, or ever.
     if (nodes.sources.some(({ type }) => type !== 'value')) graph.onBlocked()
-    if (graph.targets.size === 0) return contents.release(this.#turn.now)
+    if (graph.targets.size === 0) return contents.release()
     this.#graphs.set(contents.graphId, graph)
     if (this.#mayGraph) this.#unsent.add(graph)
     else this.#dissolve(graph)
@@ -89,7 +86,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     }
   }
 
-  /** All graphs are given up: the scheduler is told of each, instead of every target. */
+  /** All graphs are given up: the scheduler is notified of each graph, not of every target. */
   recallAll(): void {
     for (const graph of this.#graphs.values()) {
       this.#withdraw(graph)
@@ -280,7 +277,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     this.#graphs.delete(graph.contents.graphId)
     this.#unsent.delete(graph)
     submitAsTasks(graph, flow)
-    graph.contents.release(this.#turn.now)
+    graph.contents.release()
   }
 
   /** The scheduler need not do anything more for it. */
@@ -296,7 +293,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
   #forget(graph: GraphRecord<Owner>): void {
     this.#graphs.delete(graph.contents.graphId)
     this.#unsent.delete(graph)
-    graph.contents.release(this.#turn.now)
+    graph.contents.release()
   }
 
   /** Returns roughly how many bytes it took. */

@@ -95,7 +95,7 @@ interface GraphFunction {
   readonly attachments: readonly StoredValue[]
 }
 
-/** An argument that is no other node: as for any task, or a value that is stored as an object. */
+/** An argument that is not another node: as for any task, or a value stored as an object. */
 type GraphSource = ArgumentSource | { readonly type: 'value'; readonly value: StoredValue }
 
 /** Small values share chunks of memory: from the first size, doubled up to the second, in bytes. */
@@ -107,7 +107,7 @@ const NO_CHUNK = -1
 /** Behind the bytes that the ids of all nodes share there are so many for the position. */
 const POSITION_BYTES = 4
 
-/** The id of the node at a position of the graph whose ids begin so. */
+/** The id of the node at a position of the graph whose ids have this prefix. */
 function nodeId(prefix: string, position: number): TaskId {
   const upper = String.fromCharCode(position >>> 24, (position >>> 16) & 0xff)
   return taskId(prefix + upper + String.fromCharCode((position >>> 8) & 0xff, position & 0xff))

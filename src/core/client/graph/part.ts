@@ -4,7 +4,6 @@
 import { assert } from '../../../base/assert.js'
 import { latin1ToBytes } from '../../../base/bytes.js'
 import type { Identity, ObjectId, TaskId } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type { GraphTask, Task, TaskArgument } from '../../../wire/message.js'
 import { argumentName } from '../../../wire/object-content.js'
 import type { ClientCoreOptions, GraphSubmission, TaskOptions } from '../events.js'
@@ -99,8 +98,8 @@ export class GraphContents<Owner> {
   }
 
   /** Lets go of all objects. */
-  release(now: InstantMs): void {
-    for (const object of this.#used) this.#objects.release(object, now)
+  release(): void {
+    for (const object of this.#used) this.#objects.release(object)
     this.#used.length = 0
   }
 
@@ -115,7 +114,7 @@ export class GraphContents<Owner> {
   }
 }
 
-/** A part is sent when it has so many calls, or so many bytes. */
+/** A part is sent when it has this many calls, or this many bytes. */
 const MAX_PART_NODES = 200
 const MAX_PART_BYTES = 64 * 1024
 /** Roughly what a call takes beside its arguments, and what an argument takes, in bytes. */

@@ -14,11 +14,11 @@ import type { TargetGraph, TaskRecord } from '../task/task.js'
  */
 export type GraphPhase = 'open' | 'sent' | 'over'
 
-/** What is told of what happens to targets. */
+/** Notified of what happens to targets. */
 export interface GraphWatcher<Owner> {
   /** A graph has something to send, it seems. */
   onUnsent(graph: GraphRecord<Owner>): void
-  /** Nobody wants anything of a graph any more. */
+  /** No result of a graph is needed any more. */
   onIdle(graph: GraphRecord<Owner>): void
   /** A target that the scheduler has is given up here. */
   onRecall(target: TaskRecord<Owner>): void
@@ -102,7 +102,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
 
   /**
    * The scheduler tells that it has ended, but has not got all of it: that was its first time, or
-   * it is refused. In both cases targets are told of one by one.
+   * it is refused. In both cases targets are reported one by one.
    */
   onEarlyEnd(): void {
     this.isRepeated = false

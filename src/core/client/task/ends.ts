@@ -5,11 +5,16 @@
 import { assert } from '../../../base/assert.js'
 import { copyOf, NO_BYTES } from '../../../base/bytes.js'
 import { identity, type TaskId } from '../../../base/ids.js'
-import type { Outcome, TaskEndReason } from '../events.js'
+import {
+  type Outcome,
+  type TaskEndReason,
+  type ClientTurn,
+  endTask,
+  finishTask,
+} from '../events.js'
 import { taskCancelMessage } from '../messages.js'
 import type { ObjectTable } from '../objects.js'
 import type { Sender } from '../sender.js'
-import type { Turn } from '../turn.js'
 import type { UnacknowledgedTasks } from './flow.js'
 import type { TaskInputs } from './inputs.js'
 import { isNeeded, ResultInput, type TaskRecord, type TaskTable } from './task.js'
@@ -69,16 +74,16 @@ const NOT_RUN = { isSuccess: false, metadata: NO_BYTES, worker: identity('') }
 
 /** Ends tasks. */
 export class TaskEnds<Owner> {
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   readonly #parts: TaskParts<Owner>
   /** Tasks that have to end because of others. Empty between events, like `#unneeded`. */
   #failedByDependency: (readonly [task: TaskRecord<Owner>, end: SharedEnd])[] = []
-  /** Tasks that nobody needs, it seems. */
+  /** Tasks that are probably not needed any more. */
   #unneeded: TaskRecord<Owner>[] = []
   /** Whether cancelling may kill what runs: not done to a 1.9.9 worker, which is slow at it. */
   mayForce = true
 
-  constructor(turn: Turn<Owner>, parts: TaskParts<Owner>) {
+  constructor(turn: ClientTurn<Owner>, parts: TaskParts<Owner>) {
     this.#turn = turn
     this.#parts = parts
   }
@@ -88,7 +93,7 @@ export class TaskEnds<Owner> {
     if (isNeeded(task)) this.#passOn(task, outcome)
     this.#leave(task)
     const { owner } = task
-    if (owner !== undefined) this.#turn.finishTask(owner, outcome)
+    if (owner !== undefined) finishTask(this.#turn, owner, outcome)
     this.#workOff()
   }
 
@@ -99,7 +104,7 @@ export class TaskEnds<Owner> {
     }
     this.#leave(task)
     const { owner } = task
-    if (owner !== undefined) this.#turn.endTask(owner, reason, detail, failedTaskId)
+    if (owner !== undefined) endTask(this.#turn, owner, { reason, detail, failedTaskId })
     this.#workOff()
   }
 
@@ -123,7 +128,7 @@ export class TaskEnds<Owner> {
     this.end(task, reason, detail)
   }
 
-  /** The owner of a task does not want to know any more how it ends. */
+  /** The end of a task is not reported any more. */
   disown(task: TaskRecord<Owner>): void {
     task.owner = undefined
     this.#unneeded.push(task)
@@ -136,14 +141,14 @@ export class TaskEnds<Owner> {
     unacknowledged.delete(task)
     sender.withdraw(task)
     task.unready = 0
-    inputs.letGo(task, this.#turn.now, this.#unneeded)
+    inputs.letGo(task, this.#unneeded)
     if (task.result?.isSuccess === true && task.asInput !== undefined) this.#onReady(task.asInput)
     this.#workOff()
   }
 
   /** What the task is made of can go. */
   letGo(task: TaskRecord<Owner>): void {
-    this.#parts.inputs.letGo(task, this.#turn.now, this.#unneeded)
+    this.#parts.inputs.letGo(task, this.#unneeded)
     this.#workOff()
   }
 
@@ -213,11 +218,11 @@ export class TaskEnds<Owner> {
     const { owner } = task
     if (owner === undefined) return
     const { failedTaskId } = end
-    if ('reason' in end) this.#turn.endTask(owner, end.reason, end.detail, failedTaskId)
-    else this.#turn.finishTask(owner, { ...NOT_RUN, payload: end.payload, failedTaskId })
+    if ('reason' in end) endTask(this.#turn, owner, end)
+    else finishTask(this.#turn, owner, { ...NOT_RUN, payload: end.payload, failedTaskId })
   }
 
-  /** Ends a task of which nobody wants to know. */
+  /** Ends a task whose end is not reported, if nothing else needs it. */
   #release(task: TaskRecord<Owner>): void {
     const { tasks } = this.#parts
     if (!tasks.has(task) || task.owner !== undefined || isNeeded(task)) return
@@ -235,7 +240,7 @@ export class TaskEnds<Owner> {
   #leave(task: TaskRecord<Owner>): void {
     const { inputs, sender, unacknowledged } = this.#parts
     sender.withdraw(task)
-    inputs.letGo(task, this.#turn.now, this.#unneeded)
+    inputs.letGo(task, this.#unneeded)
     unacknowledged.delete(task)
     task.graph?.onTargetEnded(task)
   }

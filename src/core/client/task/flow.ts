@@ -4,17 +4,24 @@
 
 import { assert, unreachable } from '../../../base/assert.js'
 import { copyOf } from '../../../base/bytes.js'
-import { earliest, type InstantMs } from '../../../base/machine.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { ProtocolError } from '../../../base/errors.js'
 import { FEATURE_WAITING, hasFeature } from '../../../base/features.js'
 import { idToHex, type ObjectId, type TaskId } from '../../../base/ids.js'
 import type { ObjectResponse, TaskResult, TaskUpdate } from '../../../wire/message.js'
 import { joinChunks } from '../../../wire/object-content.js'
-import type { ArgumentSource, ClientCoreOptions, TaskSubmission } from '../events.js'
+import {
+  type ArgumentSource,
+  type ClientCoreOptions,
+  type TaskEnd,
+  type TaskSubmission,
+  type ClientTurn,
+  endTask,
+  finishTask,
+} from '../events.js'
 import type { SchedulerMemory } from '../link.js'
 import { ObjectTable } from '../objects.js'
 import { Sender } from '../sender.js'
-import type { Turn } from '../turn.js'
 import { resubmit, TaskEnds } from './ends.js'
 import { TaskInputs } from './inputs.js'
 import { isNeeded, type StoredResult, type TaskRecord, TaskTable } from './task.js'
@@ -26,9 +33,8 @@ import { isNeeded, type StoredResult, type TaskRecord, TaskTable } from './task.
 export class UnacknowledgedTasks<Owner> {
   readonly #givenUpAt = new Map<TaskRecord<Owner>, InstantMs>()
 
-  /** When the first one is given up. */
-  get deadline(): InstantMs | undefined {
-    if (this.#givenUpAt.size === 0) return undefined
+  /** When the first one is given up; undefined if there is none. */
+  get nextAt(): InstantMs | undefined {
     const [first] = this.#givenUpAt.values()
     return first
   }
@@ -69,21 +75,24 @@ const REFUSALS = {
   noWorker: 'noWorker',
 } as const
 
-/** The tasks of one client, from submission until nobody needs their result. */
+/** The tasks of one client, from submission until their results are not needed any more. */
 export class TaskFlow<Owner> {
   readonly tasks: TaskTable<Owner>
-  readonly objects: ObjectTable = new ObjectTable()
+  readonly objects: ObjectTable
   readonly inputs: TaskInputs<Owner>
   readonly sender: Sender<Owner>
   readonly ends: TaskEnds<Owner>
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   readonly #unacknowledged = new UnacknowledgedTasks<Owner>()
+  readonly #unacknowledgedAlarm: Alarm
   readonly #timeoutMs: number
 
-  constructor(options: ClientCoreOptions, turn: Turn<Owner>) {
+  constructor(options: ClientCoreOptions, turn: ClientTurn<Owner>) {
     this.#turn = turn
     this.tasks = new TaskTable(turn, options.tellsTasks === true)
     this.#timeoutMs = options.timeoutMs
+    this.objects = new ObjectTable(turn)
+    this.#unacknowledgedAlarm = turn.alarm(() => this.#giveUpUnacknowledged())
     const { tasks, objects } = this
     this.inputs = new TaskInputs(options, tasks, objects)
     const { inputs } = this
@@ -96,11 +105,6 @@ export class TaskFlow<Owner> {
       sender,
       unacknowledged: this.#unacknowledged,
     })
-  }
-
-  /** When `sweep` has something to do. */
-  get deadline(): InstantMs | undefined {
-    return earliest(this.#unacknowledged.deadline, this.objects.deadline)
   }
 
   submit(submission: TaskSubmission<Owner>): void {
@@ -126,19 +130,11 @@ export class TaskFlow<Owner> {
   refuse(owner: Owner | undefined, missing: ArgumentSource): void {
     if (owner === undefined || missing instanceof Uint8Array) return
     // A task that has left the table meanwhile was cancelled: results come in other events.
-    if (missing.type === 'task') this.#turn.endTask(owner, 'cancelled', '', missing.taskId)
-    else this.#turn.endTask(owner, 'missingObject', idToHex(missing.id))
-  }
-
-  /** Lets go of what nobody has used, and of what nothing was heard of, for a while. */
-  sweep(): void {
-    const { now } = this.#turn
-    this.objects.sweep(now)
-    for (const task of this.#unacknowledged.due(now)) {
-      const detail = `no result ${this.#timeoutMs} ms after a lost connection`
-      this.ends.recall(task)
-      this.ends.abandon(task, 'disconnected', detail)
-    }
+    const end: TaskEnd =
+      missing.type === 'task'
+        ? { reason: 'cancelled', detail: '', failedTaskId: missing.taskId }
+        : { reason: 'missingObject', detail: idToHex(missing.id) }
+    endTask(this.#turn, owner, end)
   }
 
   /** A scheduler has answered on a new connection: all that it may not have is sent to it. */
@@ -158,20 +154,20 @@ export class TaskFlow<Owner> {
   want(id: TaskId, owner: Owner): void {
     const task = this.tasks.get(id)
     if (task === undefined) {
-      this.#turn.endTask(owner, 'missingObject', '')
+      endTask(this.#turn, owner, { reason: 'missingObject', detail: '' })
       return
     }
     task.owner = owner
     if (task.state === 'stored') this.#fetch(task)
   }
 
-  /** From now on `owner` is told what becomes of a task. */
+  /** From now on, the end of a task is reported to `owner`. */
   leave(id: TaskId, owner: Owner): void {
     const task = this.tasks.get(id)
     if (task?.owner !== undefined) task.owner = owner
   }
 
-  /** Nobody will ask for a result that was offered. */
+  /** A result that was offered will not be requested. */
   drop(id: TaskId): void {
     const task = this.tasks.get(id)
     if (task !== undefined) this.ends.disown(task)
@@ -198,7 +194,7 @@ export class TaskFlow<Owner> {
     }
   }
 
-  /** The result of a cancelled task, or of a second run, or of a task that nobody needs. */
+  /** The result of a cancelled task, of a second run, or of a task that is not needed. */
   onUnknownResult(message: TaskResult): void {
     for (const id of message.results) {
       if (this.tasks.storedIn(id) === undefined) this.objects.removeResult(id)
@@ -217,7 +213,7 @@ export class TaskFlow<Owner> {
 
   onObjectResponse(message: ObjectResponse): void {
     const { objectIds, objectBytes } = message.objectContent
-    // Lists of unequal length: something is missing, and nobody can tell what.
+    // Lists of unequal length: something is missing, and it is unknown what.
     const isComplete = message.responseType === 'content' && objectIds.length === objectBytes.length
     for (const [index, id] of objectIds.entries()) {
       const task = this.tasks.waitingFor(id)
@@ -247,7 +243,7 @@ export class TaskFlow<Owner> {
     task.graph?.onBlocked()
   }
 
-  /** Throws if the tables disagree. Graphs use objects, too: so many times. */
+  /** Throws if the tables disagree. `otherUses`: how many uses graphs make of objects. */
   checkInvariants(otherUses = 0): void {
     this.tasks.checkInvariants()
     this.objects.checkInvariants()
@@ -287,7 +283,18 @@ export class TaskFlow<Owner> {
     // A graph sends its targets again itself; a blocked task is sent when what it needs is there.
     if (task.graph !== undefined || state === 'blocked') return
     if (state !== 'sent' || memory.mayRepeat) return this.sendAgain(task, 'forgotten')
-    if (memory.mayHaveLostResults) this.#unacknowledged.add(task, this.#turn.now + this.#timeoutMs)
+    if (!memory.mayHaveLostResults) return
+    this.#unacknowledged.add(task, this.#turn.now + this.#timeoutMs)
+    this.#unacknowledgedAlarm.set(this.#unacknowledged.nextAt)
+  }
+
+  #giveUpUnacknowledged(): void {
+    for (const task of this.#unacknowledged.due(this.#turn.now)) {
+      const detail = `no result ${this.#timeoutMs} ms after a lost connection`
+      this.ends.recall(task)
+      this.ends.abandon(task, 'disconnected', detail)
+    }
+    this.#unacknowledgedAlarm.set(this.#unacknowledged.nextAt)
   }
 
   /** Tasks that had ended run again for one that needs their results. False if that is too late. */
@@ -363,8 +370,9 @@ export class TaskFlow<Owner> {
       this.tasks.change(task, 'contentShared')
       task.owner = undefined
       if (owner === undefined) return
-      if (payload instanceof ProtocolError) this.#turn.endTask(owner, 'malformed', payload.message)
-      else this.#turn.finishTask(owner, { ...result, payload })
+      if (payload instanceof ProtocolError)
+        endTask(this.#turn, owner, { reason: 'malformed', detail: payload.message })
+      else finishTask(this.#turn, owner, { ...result, payload })
       return
     }
     this.tasks.stopKeeping(task)

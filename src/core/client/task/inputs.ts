@@ -2,7 +2,6 @@
 // what they need for as long as they need it, and lets it go. docs/protocol.md#objects
 
 import { assert } from '../../../base/assert.js'
-import type { InstantMs } from '../../../base/machine.js'
 import { argumentName } from '../../../wire/object-content.js'
 import type { ArgumentSource, ClientCoreOptions, StoredValue, TaskSubmission } from '../events.js'
 import type { ObjectTable } from '../objects.js'
@@ -141,15 +140,15 @@ export class TaskInputs<Owner> {
    * The task has ended, or only its result is needed. What it is made of is still in its record,
    * but may be gone from the cluster. Adds tasks to `unneeded` that nobody needs any more.
    */
-  letGo(task: TaskRecord<Owner>, now: InstantMs, unneeded: TaskRecord<Owner>[]): void {
+  letGo(task: TaskRecord<Owner>, unneeded: TaskRecord<Owner>[]): void {
     if (!task.holdsInputs) return
     task.holdsInputs = false
     this.#inlineBytes -= task.inlineBytes
-    this.#objects.release(task.function, now)
+    this.#objects.release(task.function)
     for (const argument of task.args) {
       if (argument instanceof Uint8Array) continue
       if (argument instanceof ResultInput) this.#unlink(task, argument, unneeded)
-      else this.#objects.release(argument, now)
+      else this.#objects.release(argument)
     }
   }
 

@@ -36,7 +36,7 @@ export type TaskCause =
   | 'contentLost'
   /** The scheduler may not have the task, or its result, any more: it is sent again. */
   | 'forgotten'
-  /** The user cancelled, or the client ended or gave the scheduler up; or nobody needs it. */
+  /** The user cancelled, the client ended or gave up the scheduler, or it is not needed. */
   | 'givenUp'
 
 /** What comes after each state. */

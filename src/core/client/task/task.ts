@@ -12,14 +12,13 @@ import {
 } from '../../../base/ids.js'
 import { Lifecycle } from '../../../base/lifecycle.js'
 import { spokenName } from '../../../wire/object-content.js'
-import type { TaskOptions } from '../events.js'
+import type { TaskOptions, ClientTurn } from '../events.js'
 import type { ClientObject } from '../objects.js'
-import type { Turn } from '../turn.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './state.js'
 
 // What a client knows of one task that is not over and done with.
 
-/** What a TaskResult said whose result is an object. */
+/** What a TaskResult said about a result that is an object. */
 export interface StoredResult {
   readonly objectId: ObjectId
   readonly isSuccess: boolean
@@ -72,7 +71,7 @@ export interface TargetGraph<Owner> {
  */
 export interface TaskRecord<Owner> {
   readonly taskId: TaskId
-  /** Who is told how it ends. Undefined: only tasks that need its result want it. */
+  /** To whom its end is reported. Undefined: only other tasks need its result. */
   owner: Owner | undefined
   readonly options: TaskOptions
   function: ClientObject
@@ -91,7 +90,7 @@ export interface TaskRecord<Owner> {
   unready: number
   /** The first scheduler that it was sent to, as a task of its own; undefined = none was. */
   firstSentTo: SchedulerId | undefined
-  /** Invariant: set exactly when the state is waiting, and it is no target of a graph. */
+  /** Invariant: set exactly when the state is waiting and it is not a target of a graph. */
   place: FifoNode<TaskRecord<Owner>> | undefined
   /** Whether its inputs are kept for it. Not while its result is kept. */
   holdsInputs: boolean
@@ -132,10 +131,10 @@ export class TaskTable<Owner> {
   /** How many are stored, and not being fetched. */
   #restingCount = 0
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
-  readonly #turn: Turn<Owner>
+  readonly #turn: ClientTurn<Owner>
   readonly #tellsTasks: boolean
 
-  constructor(turn: Turn<Owner>, tellsTasks: boolean) {
+  constructor(turn: ClientTurn<Owner>, tellsTasks: boolean) {
     this.#turn = turn
     this.#tellsTasks = tellsTasks
   }

@@ -2,7 +2,6 @@
 // it had run again.
 
 import { type ProcessorDeath, ProcessorDiedError } from '../../../base/errors.js'
-import type { InstantMs } from '../../../base/machine.js'
 import type { LastRun } from '../events.js'
 import type { Answers } from '../task/ends.js'
 import { describeTask, type TaskTable, type WorkerTask } from '../task/task.js'
@@ -12,10 +11,10 @@ import { describeTask, type TaskTable, type WorkerTask } from '../task/task.js'
  */
 const MAX_UNATTRIBUTED_DEATHS = 3
 
-/** So often a task is tried again that each time may have been the cause, and never certainly. */
+/** How often a task that may have ended its processor, but not certainly, is tried again. */
 const MAX_UNCERTAIN_DEATHS = 6
 
-/** So often tasks may end the processor that waits for them in the task that has submitted them. */
+/** How often the children of a task may end the processor in which it waits for them. */
 const MAX_DEATHS_BY_CHILDREN = 3
 
 /**
@@ -25,7 +24,7 @@ const MAX_DEATHS_BY_CHILDREN = 3
  */
 const MAX_LOSSES = 6
 
-/** What of one line of stderr is told. */
+/** How much of one line of stderr is reported. */
 const MAX_LINE_LENGTH = 400
 
 /** The last line of what Node writes about an error that nobody has caught, */
@@ -62,7 +61,7 @@ export function attributeDeath(unanswered: readonly WorkerTask[], lastRun: LastR
   return taskIds.length === 1 ? certainly(noted[0]) : possibly(noted)
 }
 
-/** Whether a task is given up that may have ended so many processors. */
+/** Whether a task is given up because it may have ended several processors. */
 function retriesExhausted({ deaths }: WorkerTask): boolean {
   return deaths >= MAX_UNCERTAIN_DEATHS
 }
@@ -172,12 +171,11 @@ function onlyOf(tasks: readonly WorkerTask[]): WorkerTask | undefined {
 // What becomes of the tasks that a processor had when it ended: the one that has ended it fails,
 // the others run again in the next.
 
-/** How a processor ended, and who has done it. */
+/** How a processor ended, and which task is the cause. */
 interface Aftermath extends Attribution {
   readonly death: ProcessorDeath
-  /** It was ended by us, so it counts for nobody. */
+  /** It was ended by us, so it does not count against any task. */
   readonly isOnPurpose: boolean
-  readonly now: InstantMs
 }
 
 /** Sorts out the tasks of processors that have ended. */
@@ -245,11 +243,11 @@ export class RequeuedTasks {
     }
   }
 
-  #blame(task: WorkerTask, text: string, { death, now }: Aftermath): void {
+  #blame(task: WorkerTask, text: string, { death }: Aftermath): void {
     const { state } = task
     this.#tasks.change(task, 'blamed')
     if (state === 'canceling') return
-    const ending = { isAwaited: state !== 'abandoned', durationMs: now - task.dispatchedAt }
+    const ending = { isAwaited: state !== 'abandoned', durationMs: this.#answers.runningMs(task) }
     this.#answers.fail(task, new ProcessorDiedError(text, death), ending)
   }
 }

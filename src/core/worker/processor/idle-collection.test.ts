@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { WorkerCoreOptions } from '../events.js'
-import { Output } from '../output.js'
+import { Turn } from '../../../base/machine.js'
+import type { WorkerAction, WorkerCoreOptions } from '../events.js'
 import { ScriptedWorker, resultOf, taskOf } from '../scripted-worker.test.js'
 import { IdleCollection, type IdleCollectionOptions } from './slot.js'
 
@@ -16,40 +16,48 @@ const QUIET = { heartbeatIntervalMs: 3_600_000, deathTimeoutMs: 86_400_000 }
 /** An idle collection, its clock, and the thresholds in bytes of its requests. */
 class Fixture {
   readonly collection: IdleCollection
-  now = 0
+  readonly #turn = new Turn<WorkerAction>()
   readonly #asked: number[] = []
 
   constructor(options: Partial<IdleCollectionOptions>) {
-    const output = new Output()
-    output.direct((action) => {
-      if (action.type === 'collectGarbage') this.#asked.push(action.aboveBytes)
-    })
     const never = { garbageCollectIntervalMs: 0, trimMemoryThresholdBytes: 0 }
-    this.collection = new IdleCollection(output, { ...never, ...options })
-    this.collection.onProcessorStarted(0)
-    this.collection.run(true, 0)
+    this.collection = new IdleCollection(this.#turn, { ...never, ...options })
+    this.#setTime(0)
+    this.collection.onProcessorStarted()
+    this.collection.update(true)
   }
 
-  /** What is asked for while the processor rests for so long. */
+  /** When it is called next. */
+  get deadline(): number | undefined {
+    return this.#turn.deadline
+  }
+
+  /** What is requested while the processor rests for this long. */
   rest(ms: number): number[] {
-    const end = this.now + ms
-    this.collection.run(true, this.now)
-    for (
-      let at = this.collection.deadline;
-      at !== undefined && at <= end;
-      at = this.collection.deadline
-    ) {
-      this.now = Math.max(this.now, at)
-      this.collection.run(true, this.now)
-    }
-    this.now = end
+    const end = this.#turn.now + ms
+    this.collection.update(true)
+    this.#ringUntil(end)
     return this.#asked.splice(0)
   }
 
   work(ms: number): void {
-    this.collection.run(false, this.now)
-    assert.equal(this.collection.deadline, undefined, 'never while it works')
-    this.now += ms
+    this.collection.update(false)
+    this.#ringUntil(this.#turn.now + ms)
+    assert.deepEqual(this.#asked, [], 'never while it works')
+  }
+
+  #ringUntil(end: number): void {
+    for (let at = this.deadline; at !== undefined && at <= end; at = this.deadline) {
+      this.#setTime(Math.max(this.#turn.now, at))
+      this.#turn.ring()
+    }
+    this.#setTime(end)
+  }
+
+  #setTime(now: number): void {
+    this.#turn.begin(now, (action) => {
+      if (action.type === 'collectGarbage') this.#asked.push(action.aboveBytes)
+    })
   }
 }
 
@@ -71,7 +79,7 @@ test('the interval begins with the processor, which has nothing to collect befor
   assert.deepEqual(fixture.rest(9_998), [])
   assert.deepEqual(fixture.rest(1), [0])
   fixture.work(10)
-  fixture.collection.onProcessorStarted(fixture.now)
+  fixture.collection.onProcessorStarted()
   assert.deepEqual(fixture.rest(3_600_000), [], 'this one has not worked')
 })
 
@@ -97,7 +105,7 @@ test('what holds much memory may be asked sooner, but not all the time', () => {
 test('with 0 neither is ever done', () => {
   const fixture = new Fixture({})
   fixture.work(100)
-  assert.equal(fixture.collection.deadline, undefined)
+  assert.equal(fixture.deadline, undefined)
   assert.deepEqual(fixture.rest(3_600_000), [])
 })
 

@@ -1,10 +1,9 @@
 // The one processor of a worker: starting it, ending it by force, starting the next one. Apart from
 // its tasks, which are the matter of core/worker/task/flow.ts.
 
-import { earliest, type InstantMs } from '../../../base/machine.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
 import { Recurrence } from '../../../base/recurrence.js'
-import type { ProcessorNumber } from '../events.js'
-import type { Output } from '../output.js'
+import type { ProcessorNumber, WorkerTurn } from '../events.js'
 
 /** The first pause before a processor is started again that ended before it had done anything. */
 const MIN_PAUSE_MS = 100
@@ -12,13 +11,13 @@ const MIN_PAUSE_MS = 100
 /** The pause doubles each time, up to this. */
 const MAX_PAUSE_MS = 10_000
 
-/** One that has not reported in for so long never will: the next one is tried, in milliseconds. */
+/** A processor that has not reported in by then is replaced, in milliseconds. */
 const START_TIMEOUT_MS = 60_000
 
-/** That processors cannot be had is said once in so long, in milliseconds. */
+/** How often it is logged that no processor can be started, in milliseconds. */
 const TELL_INTERVAL_MS = 60_000
 
-/** More deaths of processors than this within this time, in milliseconds, are said to be many. */
+/** More deaths of processors than this within this time, in milliseconds, are an error. */
 const MAX_DEATHS = 5
 const DEATHS_WITHIN_MS = 10_000
 
@@ -27,21 +26,21 @@ type SlotState = 'none' | 'starting' | 'ready' | 'dying'
 
 /** Which processor lives, and when the next one starts. */
 export class ProcessorSlot {
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   #state: SlotState = 'none'
   #number: ProcessorNumber = 0
   #pid = 0
   #wasUseful = false
   #failures = 0
-  #startAt: InstantMs | undefined
+  /** `none`: the next one must not start before this. `starting`: when it must be ready. */
+  readonly #alarm: Alarm
   /** When processors ended that were not killed by us, those of the last seconds. */
   #deathsAt: InstantMs[] = []
   readonly #useless = new Recurrence(TELL_INTERVAL_MS)
-  /** Invariant: undefined unless `starting`. */
-  #readyBy: InstantMs | undefined
 
-  constructor(output: Output) {
-    this.#output = output
+  constructor(turn: WorkerTurn) {
+    this.#turn = turn
+    this.#alarm = turn.alarm(() => this.#giveUpStart())
   }
 
   get state(): SlotState {
@@ -53,14 +52,9 @@ export class ProcessorSlot {
     return this.#pid
   }
 
-  /** When the next one is to be started. Invariant: undefined unless `none`. */
-  get startAt(): InstantMs | undefined {
-    return this.#startAt
-  }
-
-  /** When `giveUpStart` or `start` is due. */
-  get deadline(): InstantMs | undefined {
-    return this.#startAt ?? this.#readyBy
+  /** Whether the next one must be started now. */
+  get isStartDue(): boolean {
+    return this.#state === 'none' && !this.#alarm.isSet
   }
 
   /** Whether it takes messages: it exists and will go on to. */
@@ -74,27 +68,19 @@ export class ProcessorSlot {
   }
 
   /** Starts the next processor. */
-  start(now: InstantMs): void {
+  start(): void {
     this.#state = 'starting'
-    this.#readyBy = now + START_TIMEOUT_MS
+    this.#alarm.set(this.#turn.now + START_TIMEOUT_MS)
     this.#number += 1
-    this.#startAt = undefined
     this.#wasUseful = false
-    this.#output.act({ type: 'startProcessor', processor: this.#number })
+    this.#turn.act({ type: 'startProcessor', processor: this.#number })
   }
 
   /** It has reported in. One that is being killed stays that. */
   onReady(pid: number): void {
     this.#pid = pid
-    this.#readyBy = undefined
+    this.#alarm.clear()
     if (this.#state === 'starting') this.#state = 'ready'
-  }
-
-  /** Ends one that hangs while it starts, once it is time. */
-  giveUpStart(now: InstantMs): void {
-    if (this.#readyBy === undefined || now < this.#readyBy) return
-    this.#output.log('warn', 'the processor has not reported in', { afterMs: START_TIMEOUT_MS })
-    this.kill()
   }
 
   /** It was given a task: if it ends, that is the task's doing and the next starts at once. */
@@ -107,29 +93,36 @@ export class ProcessorSlot {
   kill(): void {
     if (!this.isListening) return
     this.#state = 'dying'
-    this.#readyBy = undefined
+    this.#alarm.clear()
     this.#wasUseful = true
-    this.#output.act({ type: 'killProcessor' })
+    this.#turn.act({ type: 'killProcessor' })
   }
 
   /**
    * It is gone, or could not be started: the next one starts at once, or after a pause if this one
    * was good for nothing. `reason` says why, if that is known.
    */
-  onExited(now: InstantMs, reason?: string): void {
+  onExited(reason?: string): void {
+    const { now } = this.#turn
     if (this.#state !== 'dying' && reason === undefined) this.#countDeath(now)
     this.#state = 'none'
     this.#pid = 0
-    this.#readyBy = undefined
-    this.#startAt = now
+    this.#alarm.clear()
     if (this.#wasUseful) return
     const pauseMs = Math.min(MIN_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS)
     this.#failures += 1
-    this.#startAt = now + pauseMs
+    this.#alarm.set(now + pauseMs)
     const count = this.#useless.note(now)
     const what = reason ?? 'the processor ended before it had done anything'
     const fields = { pauseMs, ...(count > 1 ? { count } : {}) }
-    if (count > 0) this.#output.log('warn', `${what}; trying again`, fields)
+    if (count > 0) this.#turn.log('warn', `${what}; trying again`, fields)
+  }
+
+  /** Ends one that hangs while it starts. */
+  #giveUpStart(): void {
+    if (this.#state !== 'starting') return
+    this.#turn.log('warn', 'the processor has not reported in', { afterMs: START_TIMEOUT_MS })
+    this.kill()
   }
 
   /** Whose tasks end one processor after the other should see that at a glance. */
@@ -140,7 +133,7 @@ export class ProcessorSlot {
     if (deaths <= MAX_DEATHS) return
     this.#deathsAt = []
     const text = 'tasks end one processor after the other; each is replaced'
-    this.#output.log('error', text, { deaths, withinMs: DEATHS_WITHIN_MS })
+    this.#turn.log('error', text, { deaths, withinMs: DEATHS_WITHIN_MS })
   }
 }
 
@@ -173,34 +166,29 @@ interface IdleJob {
 
 /** Follows one worker's processor, one after the other. */
 export class IdleCollection {
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   readonly #thresholdBytes: number
   readonly #collection: IdleJob
   readonly #trim: IdleJob
+  readonly #alarm: Alarm
   /** Since when the processor has nothing to do; undefined while it has. */
   #restsSince: InstantMs | undefined
 
-  constructor(output: Output, options: IdleCollectionOptions) {
+  constructor(turn: WorkerTurn, options: IdleCollectionOptions) {
     const { garbageCollectIntervalMs, trimMemoryThresholdBytes } = options
     const newJob = (intervalMs: number): IdleJob => {
       return { intervalMs, lastAt: -Infinity, isWanted: false }
     }
-    this.#output = output
+    this.#turn = turn
     this.#thresholdBytes = trimMemoryThresholdBytes
     this.#collection = newJob(garbageCollectIntervalMs)
     this.#trim = newJob(trimMemoryThresholdBytes > 0 ? TRIM_INTERVAL_MS : 0)
-  }
-
-  /** When `run` must be called next. */
-  get deadline(): InstantMs | undefined {
-    if (this.#restsSince === undefined) return undefined
-    const dueAt = earliest(dueAtOf(this.#collection), dueAtOf(this.#trim))
-    return dueAt === undefined ? undefined : Math.max(dueAt, this.#restsSince + REST_MS)
+    this.#alarm = turn.alarm(() => this.#collect())
   }
 
   /** Another processor was started: it has nothing to collect, and its interval begins. */
-  onProcessorStarted(now: InstantMs): void {
-    this.#collection.lastAt = now
+  onProcessorStarted(): void {
+    this.#collection.lastAt = this.#turn.now
     for (const job of [this.#collection, this.#trim]) job.isWanted = false
   }
 
@@ -208,26 +196,44 @@ export class IdleCollection {
    * To be called after each event. `isResting`: the processor is there, and nothing runs in it,
    * waits in it or waits for it.
    */
-  run(isResting: boolean, now: InstantMs): void {
+  update(isResting: boolean): void {
     if (!isResting) {
       this.#restsSince = undefined
       this.#collection.isWanted = true
       this.#trim.isWanted = true
       return
     }
-    this.#restsSince ??= now
-    if (now < (this.deadline ?? Infinity)) return
-    const isCollection = now >= (dueAtOf(this.#collection) ?? Infinity)
+    if (this.#restsSince !== undefined) return
+    this.#restsSince = this.#turn.now
+    this.#alarm.setBy(this.#dueAt)
+  }
+
+  /** When the processor must collect; Infinity while it works, or has not worked since. */
+  get #dueAt(): InstantMs {
+    if (this.#restsSince === undefined) return Infinity
+    const jobsAt = Math.min(dueAtOf(this.#collection), dueAtOf(this.#trim))
+    return Math.max(jobsAt, this.#restsSince + REST_MS)
+  }
+
+  /** The alarm stays set while the processor works: it may ring too early. */
+  #collect(): void {
+    const { now } = this.#turn
+    if (now >= this.#dueAt) this.#request(now)
+    this.#alarm.set(this.#dueAt)
+  }
+
+  #request(now: InstantMs): void {
+    const isCollection = now >= dueAtOf(this.#collection)
     const aboveBytes = isCollection ? 0 : this.#thresholdBytes
     // A collection does all that a trim does.
     if (isCollection) finish(this.#collection, now)
     finish(this.#trim, now)
-    this.#output.act({ type: 'collectGarbage', aboveBytes })
+    this.#turn.act({ type: 'collectGarbage', aboveBytes })
   }
 }
 
-function dueAtOf({ intervalMs, lastAt, isWanted }: IdleJob): InstantMs | undefined {
-  return intervalMs > 0 && isWanted ? lastAt + intervalMs : undefined
+function dueAtOf({ intervalMs, lastAt, isWanted }: IdleJob): InstantMs {
+  return intervalMs > 0 && isWanted ? lastAt + intervalMs : Infinity
 }
 
 function finish(job: IdleJob, now: InstantMs): void {

@@ -67,7 +67,7 @@ class DispatchWindow {
     this.#topPriority = -Infinity
   }
 
-  /** A call took so long. Long ones shut the window at once, tiny ones open it step by step. */
+  /** Learns from the duration of a call. Long ones shut the window at once, tiny ones open it. */
   learn(entry: ObjectEntry | undefined, durationMs: number): void {
     this.#limit = durationMs > MAX_WORK_MS ? 1 : Math.min(this.#limit * 2, MAX_TASKS)
     if (entry === undefined) return
@@ -104,7 +104,7 @@ class DispatchWindow {
   }
 }
 
-/** So long a candidate that waits has the processor for itself and what it waits for. */
+/** How long a waiting candidate has the processor for itself and what it waits for. */
 const CANDIDATE_PATIENCE_MS = 2_000
 
 /** Orders tasks into the processor. It does not know why a task may not go: its owner does. */
@@ -167,12 +167,12 @@ export class Dispatcher {
     this.#heapOf(task).remove(task)
   }
 
-  /** When `next` may have another answer, though nothing happens. */
-  get deadline(): InstantMs | undefined {
+  /** When time alone may change what `nextAt` returns; undefined: never. */
+  turnAt(now: InstantMs): InstantMs | undefined {
     const candidate = this.#candidates.first
     if (candidate === undefined || !this.hasRoomFor(candidate, true)) return undefined
     const turnAt = this.#candidatesTurnAt
-    return turnAt === -Infinity ? undefined : turnAt
+    return turnAt > now ? turnAt : undefined
   }
 
   /**
@@ -259,7 +259,7 @@ export class Dispatcher {
     if (grant !== undefined) this.#units?.giveBack(this, grant)
   }
 
-  /** A call of the task's function took so long. */
+  /** Learns from the duration of a call of the task's function. */
   learn(task: WorkerTask, durationMs: number): void {
     this.#window.learn(task.functionEntry, durationMs)
   }

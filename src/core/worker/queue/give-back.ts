@@ -8,8 +8,8 @@
 // Each TaskCancel has one answer, whatever happens meanwhile.
 
 import { assert } from '../../../base/assert.js'
-import type { InstantMs } from '../../../base/machine.js'
-import type { Output } from '../output.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
+import type { WorkerTurn } from '../events.js'
 import type { ProcessorSlot } from '../processor/slot.js'
 import type { Answers } from '../task/ends.js'
 import type { TaskTable, WorkerTask } from '../task/task.js'
@@ -27,14 +27,14 @@ interface Retraction {
 
 /** The questions to the processor of this moment. */
 class Retractions {
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   /** What was asked, by dispatch number. Empty: nothing. */
   #asked = new Map<number, WorkerTask>()
   /** What will be asked next. */
   readonly #next = new Set<WorkerTask>()
 
-  constructor(output: Output) {
-    this.#output = output
+  constructor(turn: WorkerTurn) {
+    this.#turn = turn
   }
 
   /** Takes tasks back that have not begun. */
@@ -79,16 +79,16 @@ class Retractions {
     if (this.#asked.size > 0 || this.#next.size === 0) return
     for (const task of this.#next) this.#asked.set(task.dispatchNumber, task)
     this.#next.clear()
-    this.#output.act({ type: 'retractTasks', dispatchNumbers: [...this.#asked.keys()] })
+    this.#turn.act({ type: 'retractTasks', dispatchNumbers: [...this.#asked.keys()] })
   }
 }
 
-/** A processor that says nothing for so long is taken to have begun, in milliseconds. */
+/** A task counts as begun if the processor does not answer within this time, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 2_000
 
 /** The parts of the worker that this needs. */
 interface GiveBackParts {
-  readonly output: Output
+  readonly turn: WorkerTurn
   readonly answers: Answers
   readonly slot: ProcessorSlot
   readonly tasks: TaskTable
@@ -110,14 +110,19 @@ export class GiveBack {
   readonly #retractions: Retractions
   /** Those that the processor is asked for, in the order in which they were wanted. */
   readonly #recalls = new Map<WorkerTask, Recall>()
+  readonly #turn: WorkerTurn
+  /** When the oldest recall is answered, whatever the processor does. */
+  readonly #alarm: Alarm
   #isLeaving = false
 
-  constructor({ output, answers, slot, tasks, dispatcher }: GiveBackParts) {
+  constructor({ turn, answers, slot, tasks, dispatcher }: GiveBackParts) {
     this.#answers = answers
     this.#slot = slot
     this.#tasks = tasks
     this.#dispatcher = dispatcher
-    this.#retractions = new Retractions(output)
+    this.#turn = turn
+    this.#retractions = new Retractions(turn)
+    this.#alarm = turn.alarm(() => this.#onTimeout())
   }
 
   /** Whether the worker leaves: nothing that it has not begun stays here. */
@@ -125,20 +130,13 @@ export class GiveBack {
     return this.#isLeaving
   }
 
-  /** When `onTick` must be called next. */
-  get deadline(): InstantMs | undefined {
-    if (this.#recalls.size === 0) return undefined
-    const [oldest] = this.#recalls.values()
-    return oldest === undefined ? undefined : oldest.since + ANSWER_TIMEOUT_MS
-  }
-
-  /** The scheduler wants a task back. What may have ended a processor stays where that is known. */
-  recall(task: WorkerTask, now: InstantMs): void {
+  /** The scheduler recalls a task. One that may have ended a processor stays here. */
+  recall(task: WorkerTask): void {
     const isHere = task.state === 'queued' || task.state === 'fetching'
     if (isHere && task.deaths === 0 && !task.isCandidate) this.#giveBack(task)
     else if (task.state === 'dispatched' && this.#mayBeRetracted(task)) {
       const recall = this.#recalls.get(task)
-      if (recall === undefined) this.#recalls.set(task, { since: now, count: 1 })
+      if (recall === undefined) this.#addRecall(task)
       else recall.count += 1
       this.#retractions.ask([task])
     } else this.#answers.cancel(task.id, 'notFound')
@@ -209,20 +207,12 @@ export class GiveBack {
     for (const task of this.#recalls.keys()) this.#answerRecalls(task, 'notFound')
   }
 
-  /** Nobody waits for answers any more. */
+  /** No answers are awaited any more. */
   onDisconnected(): void {
     this.#recalls.clear()
   }
 
-  /** The processor may have been asked for too long. */
-  onTick(now: InstantMs): void {
-    for (const [task, { since }] of this.#recalls) {
-      if (now < since + ANSWER_TIMEOUT_MS) return
-      this.#answerRecalls(task, 'notFound')
-    }
-  }
-
-  /** Throws if somebody waits for what nobody asks for. */
+  /** Throws if an answer is awaited that was not requested. */
   checkInvariants(unanswered: ReadonlySet<WorkerTask>): void {
     this.#retractions.checkInvariants(unanswered)
     for (const task of this.#recalls.keys()) {
@@ -233,6 +223,23 @@ export class GiveBack {
   /** One that runs alone has begun, or is about to: the processor is not even asked. */
   #mayBeRetracted(task: WorkerTask): boolean {
     return !task.hasBegun && this.#dispatcher.activeCount > 1 && this.#slot.isListening
+  }
+
+  #addRecall(task: WorkerTask): void {
+    const since = this.#turn.now
+    this.#recalls.set(task, { since, count: 1 })
+    this.#alarm.setBy(since + ANSWER_TIMEOUT_MS)
+  }
+
+  /** The processor may have been asked for too long. */
+  #onTimeout(): void {
+    for (const [task, { since }] of this.#recalls) {
+      if (this.#turn.now < since + ANSWER_TIMEOUT_MS) {
+        this.#alarm.set(since + ANSWER_TIMEOUT_MS)
+        return
+      }
+      this.#answerRecalls(task, 'notFound')
+    }
   }
 
   #giveBack(task: WorkerTask): void {

@@ -23,13 +23,13 @@ interface SingleGrant extends Grant {
 
 /** The units of one capability. */
 interface Pool {
-  /** What nobody has: at first the lowest number last, then what came back last. */
+  /** Units that are not in use: at first the lowest number last, then the most recently freed. */
   readonly free: number[]
   /** Grants of single units, by number: no two tasks have the same at a time. */
   readonly single: SingleGrant[]
 }
 
-/** So many grants of names alone are remembered. */
+/** At most this many grants of names alone are remembered. */
 const MAX_NAMED = 1000
 
 /** What a task has that needs nothing. */

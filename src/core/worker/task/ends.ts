@@ -14,7 +14,7 @@ import {
   hasFeature,
 } from '../../../base/features.js'
 import { type Identity, idToHex, type ObjectId, type TaskId } from '../../../base/ids.js'
-import type { InstantMs } from '../../../base/machine.js'
+import type { Alarm } from '../../../base/machine.js'
 import {
   PLAIN_RESULT,
   type TaskError,
@@ -23,9 +23,9 @@ import {
 } from '../../../wire/message.js'
 import { resultName } from '../../../wire/object-content.js'
 import { decodeProfileResult } from '../../../wire/metadata.js'
-import type { RunStatus, WorkerCoreOptions } from '../events.js'
+import { type RunStatus, send, type WorkerCoreOptions, type WorkerTurn } from '../events.js'
 import type { Fetcher } from '../objects.js'
-import type { Output } from '../output.js'
+import type { ProcessorSlot } from '../processor/slot.js'
 import type { Dispatcher } from '../queue/dispatcher.js'
 import { KeptResults } from './kept-results.js'
 import { TaskOutputs } from './outputs.js'
@@ -42,17 +42,17 @@ interface Ending {
 /** Sends TaskResults and TaskUpdates, and the objects that belong to results. */
 export class Answers {
   readonly #options: WorkerCoreOptions
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   readonly #kept = new KeptResults()
   /** What tasks print. */
   readonly outputs: TaskOutputs
   /** What the scheduler of this connection understands; undefined until it has said so. */
   #features: number | undefined
 
-  constructor(options: WorkerCoreOptions, output: Output) {
+  constructor(options: WorkerCoreOptions, turn: WorkerTurn) {
     this.#options = options
-    this.#output = output
-    this.outputs = new TaskOutputs(output)
+    this.#turn = turn
+    this.outputs = new TaskOutputs(turn)
   }
 
   /** Results that may be asked for by a scheduler that has not sent their tasks yet. */
@@ -104,6 +104,11 @@ export class Answers {
     return this.#send(result, task.source, task.attempt)
   }
 
+  /** How long ago the task was handed over, in milliseconds. */
+  runningMs({ dispatchedAt }: WorkerTask): number {
+    return this.#turn.now - dispatchedAt
+  }
+
   /** The task failed without the processor having said so. */
   fail(task: WorkerTask, error: Error, ending: Ending): void {
     const told = { bytes: this.#options.encodeError(error), text: errorTextOf(error) }
@@ -118,14 +123,14 @@ export class Answers {
     return true
   }
 
-  /** Nobody will ask for the result of a task. False if it was not kept. */
+  /** The result of a task will not be requested. False if it was not kept. */
   dropKept(id: TaskId): boolean {
     return this.#kept.drop(id)
   }
 
   /** The answer to a TaskCancel: whether the task is dropped. */
   cancel(taskId: TaskId, status: 'canceled' | 'notFound'): void {
-    this.#output.send(statusOnly(taskId, status))
+    send(this.#turn, statusOnly(taskId, status))
   }
 
   /** A task waits for tasks of its own, and so often has lost its processor meanwhile before. */
@@ -138,7 +143,7 @@ export class Answers {
     this.update({ kind: 'taskUpdate', taskId: id, update: 'resumed', done: 0, total: 0 })
   }
 
-  /** Whether the scheduler wants to know when tasks begin. */
+  /** Whether the scheduler asks to be notified when tasks begin. */
   get areBeginningsWanted(): boolean {
     return this.#has(FEATURE_WAITING)
   }
@@ -155,9 +160,9 @@ export class Answers {
     task.isTold = false
   }
 
-  /** Passes on that a task waits, goes on, or how far it is, to a scheduler that wants to know. */
+  /** Passes on that a task waits or goes on, or its progress, to a scheduler that supports it. */
   update(update: TaskUpdate): void {
-    if (this.#has(FEATURE_TASK_UPDATES)) this.#output.send(update)
+    if (this.#has(FEATURE_TASK_UPDATES)) send(this.#turn, update)
   }
 
   /** Throws if what is kept is miscounted. */
@@ -171,7 +176,7 @@ export class Answers {
 
   #tellBeginning({ id }: WorkerTask, update: 'running' | 'queued'): void {
     if (!this.areBeginningsWanted) return
-    this.#output.send({ kind: 'taskUpdate', taskId: id, update, done: 0, total: 0 })
+    send(this.#turn, { kind: 'taskUpdate', taskId: id, update, done: 0, total: 0 })
   }
 
   #has(feature: number): boolean {
@@ -186,11 +191,11 @@ export class Answers {
     const error = this.#errorIn(result)
     const isSame = result.attempt === attempt && result.error.length === error.length
     const isAsItWas = result.results.length === 0 && isSame
-    this.#output.send(isAsItWas ? result : { ...withoutBytes(result, error), attempt })
+    send(this.#turn, isAsItWas ? result : { ...withoutBytes(result, error), attempt })
     return undefined
   }
 
-  /** What the scheduler may know of the error, if it is one and the scheduler wants to. */
+  /** What the scheduler may know of the error, if there is one and the scheduler supports it. */
   #errorIn({ error }: TaskResult): readonly TaskError[] {
     const isTold = this.#options.tellsErrors !== false && this.#has(FEATURE_MONITORS)
     return isTold ? error : PLAIN_RESULT.error
@@ -202,7 +207,7 @@ export class Answers {
 
   #sendObject(result: TaskResult, source: Identity, attempt: number): ObjectId {
     const id = result.results[0] ?? this.#options.newResultId(source)
-    this.#output.send({
+    send(this.#turn, {
       kind: 'objectInstruction',
       instructionType: 'create',
       objectUser: source,
@@ -218,7 +223,7 @@ export class Answers {
     const own = this.#has(FEATURE_INLINE) ? { worker: result.worker, attempt } : PLAIN_RESULT
     const { worker } = own
     const { taskId, status, metadata } = result
-    this.#output.send({
+    send(this.#turn, {
       kind: 'taskResult',
       taskId,
       status,
@@ -239,12 +244,13 @@ export class Answers {
 /** Between two looks; a task that the processor has had for less is not looked at. */
 const INTERVAL_MS = 250
 
-/** The guardian is asked about so many tasks at a time: mostly it is the first one that runs. */
+/** The guardian is asked about this many tasks at a time: usually, the first one runs. */
 const MAX_QUESTIONS = 8
 
 /** What looking needs. */
 interface BeginningParts {
-  readonly output: Output
+  readonly turn: WorkerTurn
+  readonly slot: ProcessorSlot
   readonly answers: Answers
   readonly dispatcher: Dispatcher
 }
@@ -254,61 +260,55 @@ export class Beginnings {
   readonly #parts: BeginningParts
   /** Those of which the guardian has not told yet, by their dispatch numbers. */
   readonly #asked = new Map<number, WorkerTask>()
-  #lookAt: InstantMs | undefined
+  readonly #alarm: Alarm
 
   constructor(parts: BeginningParts) {
     this.#parts = parts
-  }
-
-  /** When `onTick` must be called next; undefined while the processor has nothing. */
-  get deadline(): InstantMs | undefined {
-    return this.#lookAt
+    this.#alarm = parts.turn.alarm(() => this.#onDue())
   }
 
   /** The processor has got a task. */
-  onHandedOver(now: InstantMs): void {
-    this.#lookAt ??= now + INTERVAL_MS
-  }
-
-  /** Looks, if that is due. `canAsk`: the processor listens. */
-  onTick(now: InstantMs, canAsk: boolean): void {
-    if (this.#lookAt === undefined || now < this.#lookAt) return
-    const { answers, dispatcher } = this.#parts
-    this.#lookAt = dispatcher.isEmpty ? undefined : now + INTERVAL_MS
-    if (answers.areBeginningsWanted) this.#look(now, canAsk)
+  onHandedOver(): void {
+    if (!this.#alarm.isSet) this.#alarm.set(this.#parts.turn.now + INTERVAL_MS)
   }
 
   /** The processor's guardian has told how far a task is. */
-  onStatus({ dispatchNumber, isStarted, runningMs }: RunStatus, now: InstantMs): void {
+  onStatus({ dispatchNumber, isStarted, runningMs }: RunStatus): void {
     const task = this.#asked.get(dispatchNumber)
     if (task === undefined || !this.#asked.delete(dispatchNumber) || !isStarted) return
-    const { answers, dispatcher } = this.#parts
+    const { turn, answers, dispatcher } = this.#parts
     const isCurrent = dispatcher.get(task.id) === task && task.dispatchNumber === dispatchNumber
     if (!isCurrent || !isUntold(task)) return
     // Below 0 while it still reads what it needs.
-    task.begunAt ??= now - Math.max(0, runningMs)
+    task.begunAt ??= turn.now - Math.max(0, runningMs)
     answers.begins(task)
   }
 
   /** The processor is gone. */
   onProcessorExited(): void {
     this.#asked.clear()
-    this.#lookAt = undefined
+    this.#alarm.clear()
   }
 
-  #look(now: InstantMs, canAsk: boolean): void {
-    const { output, answers, dispatcher } = this.#parts
+  #onDue(): void {
+    const { turn, answers, dispatcher } = this.#parts
+    if (!dispatcher.isEmpty) this.#alarm.set(turn.now + INTERVAL_MS)
+    if (answers.areBeginningsWanted) this.#look()
+  }
+
+  #look(): void {
+    const { turn, slot, answers, dispatcher } = this.#parts
     for (const task of dispatcher.unanswered()) {
-      if (task.dispatchedAt > now - INTERVAL_MS) return
+      if (task.dispatchedAt > turn.now - INTERVAL_MS) return
       if (!isUntold(task)) continue
       if (task.hasBegun) answers.begins(task)
       else if (
-        canAsk &&
+        slot.isListening &&
         this.#asked.size < MAX_QUESTIONS &&
         !this.#asked.has(task.dispatchNumber)
       ) {
         this.#asked.set(task.dispatchNumber, task)
-        output.act({ type: 'askStatus', dispatchNumber: task.dispatchNumber })
+        turn.act({ type: 'askStatus', dispatchNumber: task.dispatchNumber })
       }
     }
   }
@@ -333,7 +333,7 @@ interface TaskEndsParts {
   readonly answers: Answers
 }
 
-/** Ends tasks, each with an answer or a result that is kept, unless nobody wants that. */
+/** Ends tasks, each with an answer or a result that is kept, unless it is not needed. */
 export class TaskEnds {
   readonly #tasks: TaskTable
   readonly #dispatcher: Dispatcher
@@ -348,23 +348,23 @@ export class TaskEnds {
   }
 
   /** The processor is done with a task: it has run, or was skipped. */
-  onAnswered(task: WorkerTask, result: TaskResult, now: InstantMs): void {
+  onAnswered(task: WorkerTask, result: TaskResult): void {
     const { state } = task
     this.#answers.outputs.onEnded(task)
     this.#tasks.change(task, 'answered')
     if (result.status === 'canceled') return
     if (!task.hasWaited) this.#learn(task, result)
-    const ending = { isAwaited: state === 'dispatched', durationMs: now - task.dispatchedAt }
+    const ending = { isAwaited: state === 'dispatched', durationMs: this.#answers.runningMs(task) }
     const isWanted = state !== 'canceling'
     const objectId = isWanted ? this.#answers.end(result, task, ending) : undefined
     const [keptId] = result.results
     if (keptId === undefined) return
-    // A busy processor may have kept it before it was told to forget all, or after.
+    // A busy processor may have kept it before the order to forget everything, or after it.
     if (objectId !== keptId || task.isCutOff) this.#fetcher.drop(keptId)
-    else this.#fetcher.onKept(keptId, totalBytes(result.inlineResults), now)
+    else this.#fetcher.onKept(keptId, totalBytes(result.inlineResults))
   }
 
-  /** It has run for so long, which is longer than it may. It still has to be stopped. */
+  /** It has exceeded its time limit after `runningMs`. It still has to be stopped. */
   onTimeout(task: WorkerTask, runningMs: number): void {
     const isAwaited = task.state === 'dispatched'
     this.#tasks.change(task, 'timedOut')

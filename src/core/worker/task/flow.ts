@@ -3,7 +3,7 @@
 // processor ends.
 
 import { assert } from '../../../base/assert.js'
-import { earliest, type InstantMs } from '../../../base/machine.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { ProcessorDeath } from '../../../base/errors.js'
 import { idToHex, type TaskId } from '../../../base/ids.js'
 import type { LogFields } from '../../../base/logger.js'
@@ -18,10 +18,9 @@ import type {
 } from '../../../wire/message.js'
 import { type Answers, Beginnings, isAnswerTo, TaskEnds } from './ends.js'
 import { Dispatcher } from '../queue/dispatcher.js'
-import type { LastRun, RunStatus, StopReason, WorkerCoreOptions } from '../events.js'
+import type { LastRun, RunStatus, StopReason, WorkerCoreOptions, WorkerTurn } from '../events.js'
 import { Fetcher, SerializerIds } from '../objects.js'
 import { GiveBack } from '../queue/give-back.js'
-import type { Output } from '../output.js'
 import { attributeDeath, kindOf, NO_CAUSE, RequeuedTasks } from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
 import { fieldsOf, renew, TaskTable, type WorkerTask, workerTaskOf } from './task.js'
@@ -33,7 +32,7 @@ import { TaskWatch } from './watch.js'
  */
 const ABANDONED_MS = 10_000
 
-/** The scheduler is told of so many tasks that run. */
+/** A heartbeat lists at most this many running tasks. */
 const MAX_RUNS = 32
 
 /** Why a processor was ended by us, for logs. */
@@ -46,14 +45,14 @@ const KILL_CAUSES: Readonly<Record<StopReason, string>> = {
 /** The parts of the worker that tasks need. */
 export interface TaskFlowParts {
   readonly options: WorkerCoreOptions
-  readonly output: Output
+  readonly turn: WorkerTurn
   readonly answers: Answers
   readonly slot: ProcessorSlot
 }
 
 /** All tasks of one worker. */
 export class TaskFlow {
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
   readonly #serializerIds: SerializerIds
@@ -66,39 +65,47 @@ export class TaskFlow {
   readonly #giveBack: GiveBack
   readonly #beginnings: Beginnings
   readonly #taskTimeoutMs: number
+  /** When a task that may have ended a processor gets its turn. */
+  readonly #turnAlarm: Alarm
   #arrivals = 0
   /** Nothing more is computed while results cannot leave. */
   #isCongested = false
   /** Why the processor was ended by us. */
   #killed: { readonly task: WorkerTask; readonly reason: StopReason } | undefined
-  /** Whether the processor may have tasks that nobody waits for. */
+  /** Whether the processor may have tasks that no scheduler waits for. */
   #mayHaveAbandoned = false
   /** Until then such tasks may still be recovered. Undefined: they may not. */
   #recoverableUntil: InstantMs | undefined
 
-  constructor({ options, output, answers, slot }: TaskFlowParts) {
-    this.#output = output
+  constructor({ options, turn, answers, slot }: TaskFlowParts) {
+    this.#turn = turn
     this.#answers = answers
     this.#slot = slot
-    this.#tasks = new TaskTable(output, options.tellsTasks === true)
+    this.#tasks = new TaskTable(turn, options.tellsTasks === true)
     this.#dispatcher = new Dispatcher(options.units)
     answers.outputs.listenTo(this.#dispatcher)
     this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
     this.#serializerIds = new SerializerIds((source) => options.serializerIdOf(source))
-    this.#watch = new TaskWatch(output, options.cancelGraceMs, {
-      onTimeout: (task, runningMs, now) => this.#onTimeout(task, runningMs, now),
+    this.#watch = new TaskWatch(turn, options.cancelGraceMs, {
+      onTimeout: (task, runningMs) => this.#onTimeout(task, runningMs),
       onKill: (task, reason) => this.#killOnPurpose({ task, reason }),
     })
-    this.#fetcher = new Fetcher(output, options.objectCacheBytes, {
-      tasks: () => this.#tasks.values(),
-      onComplete: (task) => this.#enqueue(task),
-      onMissing: (task, ids) => this.#ends.onMissing(task, ids),
-    })
+    // Its tick is an event like any other, after which tasks are handed over.
+    this.#turnAlarm = turn.alarm(() => {})
+    const limitBytes = options.objectCacheBytes
+    this.#fetcher = new Fetcher(
+      { turn, slot, limitBytes },
+      {
+        tasks: () => this.#tasks.values(),
+        onComplete: (task) => this.#enqueue(task),
+        onMissing: (task, ids) => this.#ends.onMissing(task, ids),
+      },
+    )
     const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.#fetcher]
     this.#ends = new TaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
-    this.#giveBack = new GiveBack({ output, answers, slot, tasks, dispatcher })
-    this.#beginnings = new Beginnings({ output, answers, dispatcher })
+    this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
+    this.#beginnings = new Beginnings({ turn, slot, answers, dispatcher })
   }
 
   /** Tasks of this worker that do not run, and do not wait for others either. */
@@ -114,17 +121,17 @@ export class TaskFlow {
     return this.#dispatcher.activeCount > 0
   }
 
-  /** Whether nothing runs, waits or is kept that anybody may want. */
+  /** Whether nothing runs, waits or is kept that may still be needed. */
   get isIdle(): boolean {
     return this.#tasks.size === 0 && !this.#answers.hasKept
   }
 
-  /** Whether there is no task here, and none in the processor. */
+  /** Whether neither the worker nor its processor has a task. */
   get hasNoTasks(): boolean {
     return this.#tasks.size === 0 && this.#dispatcher.isEmpty
   }
 
-  /** The tasks that the processor has and that somebody may want. */
+  /** The tasks that the processor has and that may still be needed. */
   get running(): readonly WorkerTask[] {
     return [...this.#tasks.values()].filter(
       ({ state }) => state === 'dispatched' || state === 'abandoned',
@@ -132,7 +139,8 @@ export class TaskFlow {
   }
 
   /** What runs and has for a while, in the order in which it was begun, for heartbeats. */
-  runs(now: InstantMs): readonly RunningTask[] {
+  get runs(): readonly RunningTask[] {
+    const { now } = this.#turn
     const runs: RunningTask[] = []
     for (const { id, state, begunAt } of this.#dispatcher.unanswered()) {
       if (state !== 'dispatched' || begunAt === undefined) continue
@@ -142,20 +150,11 @@ export class TaskFlow {
     return runs
   }
 
-  /** What a scheduler that has not sent it yet may want: what runs, and results. */
+  /** What a scheduler can recover from this worker: running tasks, and results. */
   get recoverableIds(): readonly TaskId[] {
     const ids = [...this.#answers.keptIds]
     for (const { id, state } of this.#tasks.values()) if (state === 'abandoned') ids.push(id)
     return ids
-  }
-
-  /** When `onTick` must be called next. */
-  get deadline(): InstantMs | undefined {
-    const stopAt = earliest(this.#watch.deadline, this.#giveBack.deadline)
-    const dispatchAt = this.#mayDispatch ? this.#dispatcher.deadline : undefined
-    const roomAt = this.#slot.isListening ? this.#fetcher.deadline : undefined
-    const lookAt = earliest(this.#beginnings.deadline, roomAt)
-    return earliest(earliest(stopAt, dispatchAt), lookAt)
   }
 
   /** A task that the worker has already is not taken again. */
@@ -182,13 +181,13 @@ export class TaskFlow {
   }
 
   /** docs/protocol.md#cancel: what has begun is only dropped by force. */
-  onTaskCancel({ taskId, flags }: TaskCancel, now: InstantMs): void {
+  onTaskCancel({ taskId, flags }: TaskCancel): void {
     const task = this.#tasks.get(taskId)
     if (task === undefined) {
       const wasKept = flags.force && this.#answers.dropKept(taskId)
       this.#answers.cancel(taskId, wasKept ? 'canceled' : 'notFound')
-    } else if (flags.force) this.#cancel(task, now)
-    else this.#giveBack.recall(task, now)
+    } else if (flags.force) this.#cancel(task)
+    else this.#giveBack.recall(task)
   }
 
   /** The worker leaves: what has not begun goes back to the scheduler, and so does what comes. */
@@ -197,13 +196,13 @@ export class TaskFlow {
   }
 
   /** The scheduler has the list of recoverable tasks. If it `canRecover`, it decides on each. */
-  onTold(canRecover: boolean, now: InstantMs): void {
-    this.#recoverableUntil = canRecover ? now + ABANDONED_MS : undefined
+  onTold(canRecover: boolean): void {
+    this.#recoverableUntil = canRecover ? this.#turn.now + ABANDONED_MS : undefined
   }
 
   /** Objects have come, or do not exist. */
-  onObjectResponse(message: ObjectResponse, now: InstantMs): void {
-    this.#fetcher.onObjectResponse(message, now)
+  onObjectResponse(message: ObjectResponse): void {
+    this.#fetcher.onObjectResponse(message)
   }
 
   /** Objects were deleted. */
@@ -216,7 +215,7 @@ export class TaskFlow {
     this.#isCongested = isCongested
   }
 
-  /** The scheduler that sent the tasks is gone. What the processor has goes on, for nobody. */
+  /** The scheduler that sent the tasks is gone. What the processor has continues, unawaited. */
   onDisconnected(): void {
     this.#isCongested = false
     this.#mayHaveAbandoned = true
@@ -239,23 +238,24 @@ export class TaskFlow {
   }
 
   /** The processor is done with a task. One that answers something else is ended. */
-  onTaskAnswered(result: TaskResult, now: InstantMs): void {
+  onTaskAnswered(result: TaskResult): void {
     const task = this.#dispatcher.get(result.taskId)
     if (task === undefined || !isAnswerTo(task, result)) {
       const about = task === undefined ? { task: idToHex(result.taskId) } : fieldsOf(task)
       const fields = { ...about, status: result.status }
-      this.#output.log('error', 'the processor answered what it was not asked', fields)
+      this.#turn.log('error', 'the processor answered what it was not asked', fields)
       this.#slot.kill()
       return
     }
     this.#dispatcher.take(task)
     this.#watch.onAnswered(task)
-    this.#ends.onAnswered(task, result, now)
+    this.#ends.onAnswered(task, result)
     this.#giveBack.onSettled(task)
   }
 
   /** A task waits for tasks of its own, goes on, or tells how far it is. */
-  onTaskUpdated(update: TaskUpdate, now: InstantMs): void {
+  onTaskUpdated(update: TaskUpdate): void {
+    const { now } = this.#turn
     const task = this.#dispatcher.get(update.taskId)
     if (task === undefined) return
     task.hasBegun = true
@@ -269,9 +269,9 @@ export class TaskFlow {
   }
 
   /** The processor's guardian has told how far a task is. */
-  onStatusTold(status: RunStatus, now: InstantMs): void {
-    this.#watch.onStatus(status, now)
-    this.#beginnings.onStatus(status, now)
+  onStatusTold(status: RunStatus): void {
+    this.#watch.onStatus(status)
+    this.#beginnings.onStatus(status)
   }
 
   /** The processor has given back some of those that it was asked for. */
@@ -287,7 +287,7 @@ export class TaskFlow {
   }
 
   /** The processor is gone, and its objects. Returns what a log says: which task, what cause. */
-  onProcessorExited(death: ProcessorDeath, lastRun: LastRun, now: InstantMs): LogFields {
+  onProcessorExited(death: ProcessorDeath, lastRun: LastRun): LogFields {
     this.#watch.clear()
     this.#beginnings.onProcessorExited()
     this.#giveBack.onProcessorExited()
@@ -300,32 +300,16 @@ export class TaskFlow {
     const [causingTask = killed?.task] = [attribution.cause, ...attribution.candidates]
     const cause = isOnPurpose ? KILL_CAUSES[killed?.reason ?? 'givenUp'] : kindOf(death)
     const fields = { ...(causingTask === undefined ? {} : fieldsOf(causingTask)), cause }
-    this.#requeued.sort(unanswered, { ...attribution, isOnPurpose, death, now })
+    this.#requeued.sort(unanswered, { ...attribution, isOnPurpose, death })
     this.#giveBack.giveBackWaiting()
     return fields
   }
 
-  /** A task may be due to be ended, or room may have to be made. */
-  onTick(now: InstantMs): void {
-    this.#watch.onTick(now)
-    this.#giveBack.onTick(now)
-    this.#beginnings.onTick(now, this.#slot.isListening)
-    if (this.#slot.isListening) this.#fetcher.makeRoom(now)
-  }
-
   /** Hands over what may go now. To be called after everything that may have changed that. */
-  dispatch(now: InstantMs): void {
-    if (!this.#mayDispatch) return
-    for (;;) {
-      const task = this.#dispatcher.nextAt(now)
-      if (task === undefined) return
-      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
-      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasCandidates)) {
-        if (this.#mayHaveAbandoned) this.#cancelAbandoned(now)
-        return
-      } else if (this.#dispatcher.takeUnits(task)) this.#handOver(task, now)
-      else return
-    }
+  dispatch(): void {
+    const mayDispatch = this.#slot.state === 'ready' && !this.#isCongested
+    if (mayDispatch) this.#dispatchAll()
+    this.#turnAlarm.set(mayDispatch ? this.#dispatcher.turnAt(this.#turn.now) : undefined)
   }
 
   /** The worker has ended, with its processor. */
@@ -353,8 +337,18 @@ export class TaskFlow {
     if (this.#slot.isListening) this.#fetcher.checkInvariants(fetching)
   }
 
-  get #mayDispatch(): boolean {
-    return this.#slot.state === 'ready' && !this.#isCongested
+  #dispatchAll(): void {
+    const { now } = this.#turn
+    for (;;) {
+      const task = this.#dispatcher.nextAt(now)
+      if (task === undefined) return
+      if (!this.#fetcher.isUpToDate(task) && !this.#fetcher.fetch(task)) this.#sendBack(task)
+      else if (!this.#dispatcher.hasRoomFor(task, this.#tasks.hasCandidates)) {
+        if (this.#mayHaveAbandoned) this.#cancelAbandoned()
+        return
+      } else if (this.#dispatcher.takeUnits(task)) this.#handOver(task)
+      else return
+    }
   }
 
   #fetch(task: WorkerTask): void {
@@ -372,13 +366,13 @@ export class TaskFlow {
     this.#tasks.change(task, 'objectsLost')
   }
 
-  #handOver(task: WorkerTask, now: InstantMs): void {
+  #handOver(task: WorkerTask): void {
     this.#tasks.change(task, 'handedOver')
-    this.#dispatcher.handOver(task, now)
+    this.#dispatcher.handOver(task, this.#turn.now)
     this.#slot.onUsed()
-    this.#output.act({ type: 'dispatch', bytes: task.bytes, units: task.grant?.units })
-    this.#watch.onHandedOver(task, now)
-    this.#beginnings.onHandedOver(now)
+    this.#turn.act({ type: 'dispatch', bytes: task.bytes, units: task.grant?.units })
+    this.#watch.onHandedOver(task)
+    this.#beginnings.onHandedOver()
   }
 
   /** A task that goes on from before the connection was lost is awaited again. */
@@ -388,36 +382,36 @@ export class TaskFlow {
   }
 
   /** By force: whether it has begun or not. */
-  #cancel(task: WorkerTask, now: InstantMs): void {
+  #cancel(task: WorkerTask): void {
     const isOut = task.state === 'dispatched' || task.state === 'abandoned'
     if (task.state === 'queued') this.#dispatcher.remove(task)
     this.#tasks.change(task, 'cancelled')
     this.#answers.cancel(task.id, 'canceled')
-    if (isOut) this.#stop(task, 'cancelled', now)
+    if (isOut) this.#stop(task, 'cancelled')
   }
 
   /** A task shall stop. Where it waits behind a busy one, it is taken back meanwhile. */
-  #stop(task: WorkerTask, reason: StopReason, now: InstantMs): void {
+  #stop(task: WorkerTask, reason: StopReason): void {
     this.#giveBack.onSettled(task)
     if (!this.#slot.isListening) return
-    this.#watch.stop(task, reason, now)
+    this.#watch.stop(task, reason)
     this.#giveBack.retractOne(task)
   }
 
-  /** What runs for nobody is ended when it is in the way of what somebody waits for. */
-  #cancelAbandoned(now: InstantMs): void {
-    if (this.#recoverableUntil !== undefined && now < this.#recoverableUntil) return
+  /** Ends running tasks that are not awaited when they block tasks that are. */
+  #cancelAbandoned(): void {
+    if (this.#recoverableUntil !== undefined && this.#turn.now < this.#recoverableUntil) return
     this.#mayHaveAbandoned = false
     for (const task of this.#dispatcher.unanswered()) {
       if (task.state !== 'abandoned') continue
       this.#tasks.change(task, 'cancelled')
-      this.#stop(task, 'cancelled', now)
+      this.#stop(task, 'cancelled')
     }
   }
 
-  #onTimeout(task: WorkerTask, runningMs: number, now: InstantMs): void {
+  #onTimeout(task: WorkerTask, runningMs: number): void {
     this.#ends.onTimeout(task, runningMs)
-    this.#stop(task, 'timedOut', now)
+    this.#stop(task, 'timedOut')
   }
 
   #loseObjects(): void {

@@ -12,10 +12,10 @@ import type { WorkerTask } from './task.js'
 /** A task that took less is sooner run again than its result is kept, in milliseconds. */
 const MIN_DURATION_MS = 50
 
-/** So many results are kept, */
+/** At most this many results are kept, */
 const MAX_RESULTS = 10_000
 
-/** and so much of them. */
+/** and at most this many bytes of them. */
 const MAX_BYTES = 64 * 1024 ** 2
 
 /** What is left of both when room is made: not for each result anew. */
@@ -60,7 +60,7 @@ export class KeptResults {
     return this.#kept.keys()
   }
 
-  /** A task has ended for which nobody waits now. */
+  /** A task has ended that the scheduler does not wait for at present. */
   keep(result: TaskResult, { id, source }: WorkerTask): void {
     this.#forget(id)
     this.#add(this.#kept, result, source)
@@ -103,7 +103,7 @@ export class KeptResults {
     return kept
   }
 
-  /** Nobody will ask for it. False: it was not kept, or was sent on this connection. */
+  /** It will not be requested. False: it was not kept, or was sent on this connection. */
   drop(id: TaskId): boolean {
     if (!this.#kept.has(id)) return false
     this.#forget(id)

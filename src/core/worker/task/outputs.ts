@@ -5,7 +5,7 @@ import { NO_BYTES } from '../../../base/bytes.js'
 import { FEATURE_OUTPUT, hasFeature } from '../../../base/features.js'
 import { taskId, taskLogFields, type Identity, type TaskId } from '../../../base/ids.js'
 import type { OutputPlace, OutputStream, TaskOutput } from '../../../wire/message.js'
-import type { Output } from '../output.js'
+import type { WorkerTurn } from '../events.js'
 import { fieldsOf, titleOf, type WorkerTask } from './task.js'
 
 /** A task, as far as its output is concerned. */
@@ -28,15 +28,15 @@ export interface RunningTasks {
 
 /** Passes on what a processor prints. */
 export class TaskOutputs {
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   #tasks: RunningTasks | undefined
   /** What the scheduler of this connection understands; undefined until it has said so. */
   #features: number | undefined
   /** The task that was answered last by the processor of now. */
   #last: Voice | undefined
 
-  constructor(output: Output) {
-    this.#output = output
+  constructor(turn: WorkerTurn) {
+    this.#turn = turn
   }
 
   /** Whether a client prints what the processor prints while it has no task. */
@@ -102,7 +102,7 @@ export class TaskOutputs {
     if (droppedBytes > 0) return
     const task = this.#tasks?.get(id)
     const fields = task === undefined ? taskLogFields(id, name) : fieldsOf(task)
-    this.#output.act({ type: 'logOutput', stream, content, fields: id === NO_TASK ? {} : fields })
+    this.#turn.act({ type: 'logOutput', stream, content, fields: id === NO_TASK ? {} : fields })
   }
 
   #voiceOf(unanswered: Iterable<WorkerTask>): Voice | undefined {
@@ -125,7 +125,7 @@ export class TaskOutputs {
     if (features !== undefined && !hasFeature(features, FEATURE_OUTPUT)) {
       return this.log(output)
     }
-    this.#output.act({ type: 'sendOutput', output, mayLeave: features !== undefined })
+    this.#turn.act({ type: 'sendOutput', output, mayLeave: features !== undefined })
   }
 }
 

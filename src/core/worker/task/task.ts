@@ -17,7 +17,7 @@ import type { LogFields } from '../../../base/logger.js'
 import type { InstantMs } from '../../../base/machine.js'
 import { encode, type OutputPlace, type Task, type TaskCapability } from '../../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../../wire/metadata.js'
-import type { Output } from '../output.js'
+import type { WorkerTurn } from '../events.js'
 import type { Grant } from '../queue/units.js'
 import { TASK_TRANSITIONS, type TaskCause, type TaskState } from './state.js'
 
@@ -63,7 +63,7 @@ export interface ObjectEntry {
   expectedMs: number
 }
 
-/** A task that a worker has not answered, or whose answer its processor still owes. */
+/** A task that a worker, or at least its processor, has not answered yet. */
 export interface WorkerTask extends HeapItem, TimeLimit {
   readonly id: TaskId
   readonly source: Identity
@@ -86,7 +86,7 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   readonly needs: readonly TaskCapability[]
   /** What it was given of that. Invariant: set while the processor has a task that needs some. */
   grant: Grant | undefined
-  /** So often the scheduler runs it again after it has failed. */
+  /** How often the scheduler runs it again after it has failed. */
   readonly retries: number
   /** Place among all arrivals at this worker. */
   readonly order: number
@@ -110,9 +110,9 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   hasBegun: boolean
   /** When it has begun, once that is known. */
   begunAt: InstantMs | undefined
-  /** The scheduler was told that it has begun. */
+  /** The scheduler was notified that it has begun. */
   isTold: boolean
-  /** The processor was told to forget all objects since it has the task. */
+  /** Since it got the task, the processor was ordered to forget all objects. */
   isCutOff: boolean
   /** It only waits for tasks of its own. Invariant: the processor has it. */
   isWaiting: boolean
@@ -187,7 +187,7 @@ export function renew(task: WorkerTask, message: Task): void {
   task.attempt = message.attempt
 }
 
-/** What a task is called, for people. Empty: nobody has said. */
+/** What a task is called, for people. Empty: unknown. */
 export function titleOf({ name, functionEntry }: WorkerTask): string {
   return name === '' ? (functionEntry?.name ?? '') : name
 }
@@ -258,12 +258,12 @@ export class TaskTable {
   /** Invariant: state is `fetching`, `queued`, `dispatched` or `abandoned`. */
   readonly #tasks = new Map<TaskId, WorkerTask>()
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   readonly #tellsTasks: boolean
   #candidateCount = 0
 
-  constructor(output: Output, tellsTasks: boolean) {
-    this.#output = output
+  constructor(turn: WorkerTurn, tellsTasks: boolean) {
+    this.#turn = turn
     this.#tellsTasks = tellsTasks
   }
 
@@ -322,7 +322,7 @@ export class TaskTable {
   }
 
   #tell(task: WorkerTask, text: string): void {
-    this.#output.log('debug', text, fieldsOf(task))
+    this.#turn.log('debug', text, fieldsOf(task))
   }
 
   /** A cancelled task has left already when its processor is done with it. */

@@ -12,9 +12,8 @@
 
 import { assert } from '../../../base/assert.js'
 import { IndexedHeap, type HeapItem } from '../../../base/indexed-heap.js'
-import type { InstantMs } from '../../../base/machine.js'
-import type { RunStatus, StopReason } from '../events.js'
-import type { Output } from '../output.js'
+import type { Alarm, InstantMs } from '../../../base/machine.js'
+import type { RunStatus, StopReason, WorkerTurn } from '../events.js'
 import type { WorkerTask } from './task.js'
 
 /** Between two questions about a task that has not begun. */
@@ -23,7 +22,7 @@ const ASK_INTERVAL_MS = 50
 /** A processor that gives up a task does so within this time, or user code keeps it from it. */
 const REACTION_MS = 100
 
-/** A processor that does not even tell how far a task is for so long is killed. */
+/** A processor that does not answer a question about a task for this long is killed. */
 const ANSWER_TIMEOUT_MS = 2_000
 
 /** One task that is watched. */
@@ -50,15 +49,15 @@ const NEW_STOP = { isGivenUp: false, stuckSince: undefined }
 
 /** What a watch tells. */
 export interface TaskWatchHandler {
-  /** The task has run for so long, which is longer than it may. `stop` must follow. */
-  onTimeout(task: WorkerTask, runningMs: number, now: InstantMs): void
+  /** The task has exceeded its time limit after `runningMs`. `stop` must follow. */
+  onTimeout(task: WorkerTask, runningMs: number): void
   /** Only the end of the processor ends a task that must end. */
   onKill(task: WorkerTask, reason: StopReason): void
 }
 
 /** Watches some of the tasks that the processor of this moment has. */
 export class TaskWatch {
-  readonly #output: Output
+  readonly #turn: WorkerTurn
   readonly #graceMs: number
   readonly #handler: TaskWatchHandler
   readonly #watches = new Map<WorkerTask, Watch>()
@@ -66,31 +65,31 @@ export class TaskWatch {
   readonly #due = new IndexedHeap<Watch>(isBefore)
   #asked: Watch | undefined
   #askedAt: InstantMs = 0
+  readonly #alarm: Alarm
 
-  constructor(output: Output, graceMs: number, handler: TaskWatchHandler) {
-    this.#output = output
+  constructor(turn: WorkerTurn, graceMs: number, handler: TaskWatchHandler) {
+    this.#turn = turn
     this.#graceMs = graceMs
     this.#handler = handler
-  }
-
-  /** When `onTick` must be called next. */
-  get deadline(): InstantMs | undefined {
-    return this.#asked === undefined ? this.#due.first?.at : this.#askedAt + ANSWER_TIMEOUT_MS
+    this.#alarm = turn.alarm(() => this.#onDue())
   }
 
   /** The processor has got a task. */
-  onHandedOver(task: WorkerTask, now: InstantMs): void {
-    if (task.timeoutMs > 0) this.#add(task, now + task.timeoutMs)
+  onHandedOver(task: WorkerTask): void {
+    if (task.timeoutMs === 0) return
+    this.#add(task, this.#turn.now + task.timeoutMs)
+    this.#setAlarm()
   }
 
   /** Has a task stopped that the processor has. */
-  stop(task: WorkerTask, reason: StopReason, now: InstantMs): void {
-    this.#output.act({ type: 'stopTask', taskId: task.id, reason })
+  stop(task: WorkerTask, reason: StopReason): void {
+    const { now } = this.#turn
+    this.#turn.act({ type: 'stopTask', taskId: task.id, reason })
     const watch = this.#watches.get(task) ?? this.#add(task, now)
     watch.stop = { reason, graceEnd: now + this.#graceMs, ...NEW_STOP, toldAt: now }
     watch.at = now
     if (watch !== this.#asked) this.#due.update(watch)
-    this.#askNext(now)
+    this.#askNext()
   }
 
   /** The processor is done with a task. */
@@ -99,37 +98,22 @@ export class TaskWatch {
     const watch = this.#watches.get(task)
     if (watch === undefined) return
     this.#watches.delete(task)
-    if (watch !== this.#asked) this.#due.remove(watch)
+    if (watch === this.#asked) return
+    this.#due.remove(watch)
+    this.#setAlarm()
   }
 
   /** The processor's guardian has told how far a task is. */
-  onStatus(status: RunStatus, now: InstantMs): void {
+  onStatus(status: RunStatus): void {
     const watch = this.#asked
     if (watch === undefined || watch.task.dispatchNumber !== status.dispatchNumber) return
     this.#asked = undefined
     if (this.#watches.get(watch.task) === watch) {
       this.#due.add(watch)
-      if (watch.stop === undefined) this.#checkTime(watch, status, now)
-      else this.#checkStop(watch, watch.stop, status, now)
+      if (watch.stop === undefined) this.#checkTime(watch, status)
+      else this.#checkStop(watch, watch.stop, status)
     }
-    this.#askNext(now)
-  }
-
-  /** Asks what is due. A processor whose guardian keeps silent is killed. */
-  onTick(now: InstantMs): void {
-    const watch = this.#asked
-    if (watch === undefined) {
-      this.#askNext(now)
-      return
-    }
-    if (now < this.#askedAt + ANSWER_TIMEOUT_MS) return
-    this.#asked = undefined
-    if (this.#watches.get(watch.task) === watch) {
-      this.#due.add(watch)
-      const { task, stop } = watch
-      if (stop === undefined) this.#handler.onTimeout(task, now - task.dispatchedAt, now)
-      this.#handler.onKill(task, stop?.reason ?? 'timedOut')
-    } else this.#askNext(now)
+    this.#askNext()
   }
 
   /** The processor is gone or being killed. */
@@ -137,6 +121,7 @@ export class TaskWatch {
     for (const watch of this.#watches.values()) if (watch !== this.#asked) this.#due.remove(watch)
     this.#watches.clear()
     this.#asked = undefined
+    this.#alarm.clear()
   }
 
   /** Throws if something else is watched than what the processor has and must not have for long. */
@@ -160,24 +145,51 @@ export class TaskWatch {
     return watch
   }
 
-  /** One question at a time: meanwhile the answers of others may come. */
-  #askNext(now: InstantMs): void {
-    const watch = this.#due.first
-    if (this.#asked !== undefined || watch === undefined || watch.at > now) return
-    this.#due.remove(watch)
-    this.#asked = watch
-    this.#askedAt = now
-    this.#output.act({ type: 'askStatus', dispatchNumber: watch.task.dispatchNumber })
+  /** Asks what is due. A processor whose guardian does not answer is killed. */
+  #onDue(): void {
+    const watch = this.#asked
+    if (watch === undefined) {
+      this.#askNext()
+      return
+    }
+    this.#asked = undefined
+    if (this.#watches.get(watch.task) === watch) {
+      this.#due.add(watch)
+      const { task, stop } = watch
+      if (stop === undefined) {
+        this.#handler.onTimeout(task, this.#turn.now - task.dispatchedAt)
+      }
+      this.#handler.onKill(task, stop?.reason ?? 'timedOut')
+    } else this.#askNext()
   }
 
-  #checkTime(watch: Watch, { isStarted, runningMs }: RunStatus, now: InstantMs): void {
+  /** One question at a time: meanwhile the answers of others may come. */
+  #askNext(): void {
+    const { now } = this.#turn
+    const watch = this.#due.first
+    if (this.#asked === undefined && watch !== undefined && watch.at <= now) {
+      this.#due.remove(watch)
+      this.#asked = watch
+      this.#askedAt = now
+      this.#turn.act({ type: 'askStatus', dispatchNumber: watch.task.dispatchNumber })
+    }
+    this.#setAlarm()
+  }
+
+  #setAlarm(): void {
+    const { at } = this.#due.first ?? {}
+    this.#alarm.set(this.#asked === undefined ? at : this.#askedAt + ANSWER_TIMEOUT_MS)
+  }
+
+  #checkTime(watch: Watch, { isStarted, runningMs }: RunStatus): void {
     const { task } = watch
     const leftMs = task.timeoutMs - (isStarted ? runningMs : 0)
-    if (leftMs > 0) this.#postpone(watch, now + leftMs)
-    else this.#handler.onTimeout(task, runningMs, now)
+    if (leftMs > 0) this.#postpone(watch, this.#turn.now + leftMs)
+    else this.#handler.onTimeout(task, runningMs)
   }
 
-  #checkStop(watch: Watch, stop: Stop, status: RunStatus, now: InstantMs): void {
+  #checkStop(watch: Watch, stop: Stop, status: RunStatus): void {
+    const { now } = this.#turn
     if (!status.isStarted) {
       if (isStuck(stop, status, now)) this.#handler.onKill(watch.task, stop.reason)
       else this.#postpone(watch, now + ASK_INTERVAL_MS)
@@ -185,16 +197,16 @@ export class TaskWatch {
     }
     if (status.isListening && now < stop.graceEnd) return this.#postpone(watch, stop.graceEnd)
     if (status.isAlone) return this.#handler.onKill(watch.task, stop.reason)
-    if (!stop.isGivenUp) this.#giveUp(watch.task, stop, now)
+    if (!stop.isGivenUp) this.#giveUp(watch.task, stop)
     const killAt = stop.toldAt + REACTION_MS
     if (now < killAt) this.#postpone(watch, killAt)
     else this.#handler.onKill(watch.task, stop.reason)
   }
 
-  #giveUp(task: WorkerTask, stop: Stop, now: InstantMs): void {
+  #giveUp(task: WorkerTask, stop: Stop): void {
     stop.isGivenUp = true
-    stop.toldAt = now
-    this.#output.act({ type: 'stopTask', taskId: task.id, reason: 'givenUp' })
+    stop.toldAt = this.#turn.now
+    this.#turn.act({ type: 'stopTask', taskId: task.id, reason: 'givenUp' })
   }
 
   #postpone(watch: Watch, at: InstantMs): void {

@@ -1,0 +1,90 @@
+// When a peer of the scheduler sends heartbeats, and what their echoes show.
+// docs/protocol.md#heartbeat
+
+import type { Alarm, InstantMs, Timing } from './machine.js'
+
+/** The field is 32 bits wide in 1.9.9. */
+const MAX_LATENCY_US = 2 ** 32 - 1
+
+/**
+ * The heartbeats of one peer. A scheduler of ours gets one per interval: echoes may be delayed by a
+ * long message, and the scheduler must see that the peer is alive. A 1.9.9 scheduler gets none
+ * while an echo is outstanding.
+ */
+export class Heartbeat {
+  readonly #turn: Timing
+  readonly #intervalMs: number
+  readonly #send: () => void
+  readonly #alarm: Alarm
+  /** When the heartbeats without an echo were sent. Echoes arrive in the same order. */
+  #unanswered: InstantMs[] = []
+  #lastEchoAt: InstantMs | undefined
+  /** Whether the scheduler of this connection is one of ours, as far as is known. */
+  #isOurs = false
+  #latencyUs = 0
+
+  /** `send` is called whenever a heartbeat must be sent. */
+  constructor(turn: Timing, intervalMs: number, send: () => void) {
+    this.#turn = turn
+    this.#intervalMs = intervalMs
+    this.#send = send
+    this.#alarm = turn.alarm(() => this.#onDue())
+  }
+
+  /** Half of the last round trip in whole microseconds; 0 before the first echo. */
+  get latencyUs(): number {
+    return this.#latencyUs
+  }
+
+  /** When the oldest heartbeat without an echo was sent; undefined if there is none. */
+  get unansweredSince(): InstantMs | undefined {
+    return this.#unanswered[0]
+  }
+
+  /** There is a new connection: sends its first heartbeat. */
+  start(): void {
+    this.#unanswered = []
+    this.#lastEchoAt = undefined
+    this.#isOurs = false
+    this.sendNow()
+  }
+
+  /** There is no connection. */
+  stop(): void {
+    this.#unanswered = []
+    this.#alarm.clear()
+  }
+
+  /** Sends a heartbeat now; the next one is due an interval later. */
+  sendNow(): void {
+    this.#unanswered.push(this.#turn.now)
+    this.#alarm.set(this.#turn.now + this.#intervalMs)
+    this.#send()
+  }
+
+  /** Sends a heartbeat now, unless there is no connection or an echo is outstanding. */
+  hasten(): void {
+    if (this.#alarm.isSet && this.#unanswered.length === 0) this.sendNow()
+  }
+
+  /**
+   * The scheduler answered the oldest heartbeat. Returns the time since the previous echo of this
+   * connection; 0 if there was none, or if no echo was outstanding.
+   */
+  onEcho(isOurs: boolean): number {
+    this.#isOurs = isOurs
+    const sentAt = this.#unanswered.shift()
+    if (sentAt === undefined) return 0
+    const { now } = this.#turn
+    const halfUs = ((now - sentAt) * 1000) / 2
+    this.#latencyUs = Math.min(Math.max(Math.floor(halfUs), 0), MAX_LATENCY_US)
+    const pauseMs = now - (this.#lastEchoAt ?? now)
+    this.#lastEchoAt = now
+    return pauseMs
+  }
+
+  #onDue(): void {
+    if (this.#isOurs || this.#unanswered.length === 0) this.sendNow()
+    else this.#alarm.set(this.#turn.now + this.#intervalMs)
+  }
+}
