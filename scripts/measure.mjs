@@ -1,6 +1,6 @@
-// `npm run measure`: prints how large the source and the package are, and in how many files something
-// runs for one submit, round trip, cancel or heartbeat: before, now, and the goal. `--json` prints
-// the rows as JSON, `--no-build` measures what is already compiled. A few minutes on a busy machine.
+// `npm run measure`: prints how large the source and the package are, and in how many files
+// something runs for one submit, round trip, cancel or heartbeat: before, now, and the goal.
+// `--json` prints the rows as JSON, `--no-build` measures what is already compiled.
 
 import { join } from 'node:path'
 import { ROOT } from './paths.mjs'
@@ -79,7 +79,7 @@ async function roundTripMs() {
   return rounded(medianOf(medians))
 }
 
-/** The CPU time that importing the package takes, which other programs on the machine affect least. */
+/** CPU time, which other programs on the machine affect least. */
 async function importSeconds() {
   const bare = []
   const library = []

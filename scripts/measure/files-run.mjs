@@ -30,7 +30,7 @@ session.connect()
 session.post('Profiler.enable')
 session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
 
-/** The files in which a function has run since the last call; the code of a module does not count. */
+/** The number of files in which a function has run since the last call, except module code. */
 function takeFiles() {
   let result
   session.post('Profiler.takePreciseCoverage', (error, { result: scripts }) => (result = scripts))

@@ -10,8 +10,8 @@ import { ROOT, filesUnder } from '../paths.mjs'
 const SMALL_FILE_LINES = 50
 
 /**
- * Phrases that a native technical writer would not use. `who` and `whose` are counted only after the
- * name of a process; `there is no` and `is no longer` are not counted.
+ * Phrases that a native technical writer would not use. `who` and `whose` are counted only after
+ * the name of a process; `there is no` and `is no longer` are not counted.
  */
 const PHRASES = [
   /\bso (many|much|long|often|few)\b/gi,
@@ -92,7 +92,7 @@ function resultOf(member) {
   return ts.isFunctionTypeNode(member.type) ? member.type.type.getText() : undefined
 }
 
-/** How many getters named `deadline` there are: parts of machines that are polled for their time. */
+/** The number of getters named `deadline`: parts of machines that are polled for their time. */
 export function deadlineGettersIn(text) {
   return text.match(/^ *get deadline\(\)/gm)?.length ?? 0
 }

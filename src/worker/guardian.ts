@@ -7,8 +7,13 @@ import { Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 import { ProcessUsage } from '../runtime/process-usage.js'
 import { BoardReader, ClaimTaker } from './processor/shared-memory.js'
-import { killOwnGroup } from './agent/processor-host.js'
-import { decodeNumbers, encodeNumbers, encodeStatus, lifelineFrame } from './link/lifeline.js'
+import {
+  decodeNumbers,
+  encodeNumbers,
+  encodeStatus,
+  killOwnGroup,
+  lifelineFrame,
+} from './link/lifeline.js'
 import { FrameParser, KIND_RETRACT, KIND_STATUS, LIFELINE_FD } from './link/frames.js'
 
 /** The input of the guardian. */

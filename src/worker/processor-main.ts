@@ -13,7 +13,7 @@ import { ClaimTable, newBoardCells, newClaimCells, TaskBoard } from './processor
 import { encodeExitNote, encodeOwnLog } from './link/control.js'
 import { GarbageCollector, TaskMeter } from './processor/meter.js'
 import type { GuardianInput, GuardianMessage } from './guardian.js'
-import { killOwnGroup } from './agent/processor-host.js'
+import { killOwnGroup } from './link/lifeline.js'
 import {
   FrameParser,
   INBOX_FD,

@@ -11,7 +11,7 @@ import { encodeLog, type LogWords } from '../link/control.js'
 import { KIND_LOG, KIND_MESSAGE } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
 import type { RunnableTask } from './call.js'
-import { newResultId } from './processor.js'
+import { newResultId } from '../object-ids.js'
 import type { TaskRun } from './run.js'
 
 // Reports the progress of tasks at a bounded rate: of several updates within a tenth of a second,

@@ -6,7 +6,7 @@ import { identity, objectId, taskId } from '../../base/ids.js'
 import { defaultSerializer } from '../../serializer/serializer.js'
 import { defaultCodec, serializerContent } from '../../serializer/task-codec.js'
 import { decodeExitNote, encodeExitNote, exitNoteOf } from '../link/control.js'
-import { newResultId, serializerIdOf } from './processor.js'
+import { newResultId, serializerIdOf } from '../object-ids.js'
 import { ObjectStore, StoredObject } from './objects.js'
 
 test('ids depend on the identity of the client', () => {
