@@ -59,11 +59,11 @@ async function countClient() {
   const firstSubmit = takeFiles()
   await first
   await warmUp(client)
-  let last
+  const futures = []
   const repeatedSubmit = await fewestFiles(() => {
-    last = client.submit(noop, 1)
+    futures.push(client.submit(noop, 1))
   })
-  await last
+  await Promise.all(futures)
   const clientRoundTrip = await fewestFiles(() => client.submit(noop, 1))
   await client.close()
   return { repeatedSubmit, firstSubmit, clientRoundTrip }

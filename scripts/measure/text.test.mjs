@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { medianOf } from './median.mjs'
-import { callbackInterfacesIn, deadlineGettersIn, pages, phrasesIn, sizesOf } from './text.mjs'
-import { sourceFiles } from './text.mjs'
+import {
+  callbackInterfacesIn,
+  deadlineGettersIn,
+  pages,
+  phrasesIn,
+  sizesOf,
+  sourceFiles,
+} from './text.mjs'
 
 test('sizes are those of files and of single folders', () => {
   const file = (path, lines) => ({ path, text: 'x\n'.repeat(lines) })
