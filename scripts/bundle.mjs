@@ -1,12 +1,12 @@
 // Writes `dist/`: the package as few files, because the start-up time of a process depends on the
-// number of its modules. Each entry point, command and process started by the library is one file;
-// what several of them share is in files beside them, so that a process has one instance of
-// everything. `dist/commonjs.cjs` is the library again, as one CommonJS file, for programs whose
+// number and the size of its modules. Each entry point, command and process that the library
+// starts is a file; what several of them share is in a few more, so that a process has one instance
+// of everything. `dist/commonjs.cjs` is the library again, as one CommonJS file, for programs whose
 // `require` is not Node's own and cannot load ES modules, such as tests in Jest; the processes it
-// starts run the ES modules.
+// starts run the ES modules. Comments and spaces are removed; names stay, for stacks and messages.
 
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { posix, join, relative } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { ROOT, filesUnder } from './paths.mjs'
 
 /** The compiler's output, one file per source. */
@@ -14,178 +14,246 @@ const COMPILED = join(ROOT, 'lib')
 const DIST = join(ROOT, 'dist')
 /** Written by the compiler whenever a source has changed. */
 const BUILD_INFO = join(COMPILED, 'tsconfig.tsbuildinfo')
-const COMMONJS = join(DIST, 'commonjs.cjs')
+const COMMONJS = 'commonjs.cjs'
+
+// Modules that only the bundles have.
+
 /** Contains the exports of the files in a bundle; loaded with the library. */
-const OWN_EXPORTS = 'own-exports'
+const OWN_EXPORTS = '\0own-exports'
 /** Contains the location of `dist`: files derive their own location from it. */
-const PLACE = 'dist-url'
+const PLACE = '\0dist-url'
+/** The library and the protocol as one module, for CommonJS. */
+const BOTH = '\0both'
 
 const LIBRARY = ['index', 'protocol']
-/** Processes and threads that the library starts, with the files that name them. */
-const PROGRAMS = ['worker/processor-main', 'worker/guardian', 'cluster/embedded-main']
+/** Processes that the library starts, with the files that name them. */
+const PROCESSES = ['worker/processor-main', 'cluster/embedded-main']
+/** A thread of a processor. It shares no instance with anything, so that it is one small file. */
+const THREAD = 'worker/guardian'
 
-/**
- * Files that are chunks of their own, with their imports. Where a debugger stops, V8 examines all
- * variables of a module for each function on the stack (inspect/variables.ts).
- */
-const SEAMS = [
-  'serializer/inspect/inspector',
-  'serializer/function/cell-keys',
-  'serializer/function/analyst',
-  'serializer/value/message',
-  'serializer/default-serializer',
-  'serializer/serializer',
+/** The chunks of shared code, by the files in them; the first that fits. */
+const CHUNKS = [
+  // Three that are loaded on demand.
+  ['log', /^runtime\/(log\/(open|output|line)|logging-file|toml)$/],
+  ['config-file', /^cli\/option\/config-file$/],
+  ['doctor', /^(cli\/command\/doctor-text|client\/connect\/(diagnosis|peers))$/],
+  ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
+  ['wire', /^wire\/|^runtime\/task-scope$/],
+  ['client', /^((core\/)?client|cluster\/(?!embedded-main)|runtime\/progress)/],
+  // The shell of the scheduler is small, and its machine is loaded on demand.
+  ['transport', /^(transport|runtime|scheduler)\//],
+  ['scheduler', /^core\/scheduler\//],
+  ['serializer', /^serializer\//],
+  ['agent', /^(core\/worker|worker\/(agent|link)|worker\/object-ids)/],
+  ['cli', /^cli\/(?!scaler)/],
 ]
 
 /** Writes the bundles if they are missing or older than their sources. */
 export async function writeBundles() {
   if (isNew()) return
-  // Not at the top: `npm ci` may still have to install esbuild.
-  const { build } = await import('esbuild')
-  const { parse } = await import('acorn')
-  const { metafile } = await build({ ...cjs([]), write: false, metafile: true })
-  const exported = exportsOf(metafile, parse)
-  await writeModules(build, exported)
-  // Written last: its date shows whether the bundles are up to date.
-  await build({ ...cjs(exported), outfile: COMMONJS })
+  const written = new Set([
+    ...(await writeBundle(moduleEntries(), { place: MODULE_PLACE })),
+    ...(await writeBundle({ [THREAD]: fileOf(THREAD) }, { place: MODULE_PLACE, isAlone: true })),
+    // Written last: its date shows whether the bundles are up to date.
+    ...(await writeBundle(
+      { commonjs: BOTH },
+      { place: REQUIRED_PLACE, isAlone: true, hasRequire: true },
+    )),
+  ])
+  removeOthers(written)
 }
 
 function isNew() {
-  if (!existsSync(COMMONJS)) return false
-  const { mtimeMs } = statSync(COMMONJS)
+  const last = join(DIST, COMMONJS)
+  if (!existsSync(last)) return false
+  const { mtimeMs } = statSync(last)
   const sources = [BUILD_INFO, join(ROOT, 'scripts/bundle.mjs'), join(ROOT, 'package.json')]
   return sources.every((path) => statSync(path).mtimeMs <= mtimeMs)
 }
 
-async function writeModules(build, exported) {
+/** The entry points of ES modules: names in `dist` to files. */
+function moduleEntries() {
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const commands = Object.values(bin).map((path) => path.replace(/^dist\/|\.js$/g, ''))
-  const entries = [...LIBRARY, ...PROGRAMS, ...SEAMS, ...new Set(commands)]
-  // Another bundler may remove it; it is not needed then (refuse-bundling.ts).
-  const url = `import { pathToFileURL } from 'node:url'
-    export const distUrl = pathToFileURL(import.meta.dirname ?? '/').href`
-  const { metafile } = await build({
-    ...options(exported, url),
-    entryPoints: entries.map((name) => join(COMPILED, `${name}.js`)),
-    outbase: COMPILED,
-    outdir: DIST,
-    splitting: true,
-    format: 'esm',
-    metafile: true,
+  const names = [...LIBRARY, ...PROCESSES, ...new Set(commands)]
+  return Object.fromEntries(names.map((name) => [name, fileOf(name)]))
+}
+
+function fileOf(name) {
+  return join(COMPILED, `${name}.js`)
+}
+
+/** From the folder of the compiled files, without `.js`; undefined for other modules. */
+function nameOf(id) {
+  const path = relative(COMPILED, id).replaceAll('\\', '/')
+  return path.startsWith('..') || id.startsWith('\0') ? undefined : path.replace(/\.js$/, '')
+}
+
+/** Bundles, writes files into `dist`, and returns their names. */
+async function writeBundle(input, { place, isAlone = false, hasRequire = false }) {
+  // Not at the top: `npm ci` may still have to install them.
+  const [{ rollup }, { transform }] = await Promise.all([import('rollup'), import('esbuild')])
+  const bundle = await rollup({
+    input,
+    plugins: [places(place)],
+    external: (id) => !/^[./\0]/.test(id),
+    preserveEntrySignatures: 'strict',
+    treeshake: isAlone,
+    onwarn: ({ message }) => {
+      // The library imports a list of its own exports.
+      if (!message.includes(OWN_EXPORTS.slice(1))) throw new Error(message)
+    },
   })
-  const outputs = Object.entries(metafile.outputs)
-  const [place] = outputs.find(([, { inputs }]) => Object.keys(inputs).some(isPlace))
-  if (posix.dirname(place) !== 'dist') throw new Error(`${place} does not locate dist`)
-  const loaded = new Set(outputs.flatMap(([, { imports }]) => imports.map(({ path }) => path)))
-  for (const [path, { entryPoint }] of outputs) {
-    const isSeam = SEAMS.some((name) => entryPoint === `lib/${name}.js`)
-    if (!isSeam) loaded.add(path)
+  const { output } = await bundle.generate({
+    format: hasRequire ? 'cjs' : 'es',
+    entryFileNames: hasRequire ? '[name].cjs' : '[name].js',
+    chunkFileNames: '[name].js',
+    hoistTransitiveImports: false,
+    generatedCode: 'es2015',
+    ...(isAlone ? { inlineDynamicImports: true } : { manualChunks: chunkOf }),
+  })
+  await bundle.close()
+  for (const { fileName, code } of output) {
+    const { code: text } = await transform(code, {
+      minifySyntax: true,
+      minifyWhitespace: true,
+      legalComments: 'none',
+      target: 'node20.19',
+    })
+    const path = join(DIST, fileName)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
   }
-  // Left by an earlier build; files of seams contain nothing but the name of a chunk.
-  for (const path of filesUnder('dist', (name) => name.endsWith('.js'))) {
-    if (!loaded.has(path)) rmSync(join(ROOT, path))
+  return output.map(({ fileName }) => fileName)
+}
+
+/**
+ * The chunk of a module. What commands load before they start anything is in that of the base; what
+ * agents and processors share is in one between them.
+ */
+function chunkOf(id, { getModuleInfo }) {
+  if (id === PLACE) return 'base'
+  const name = nameOf(id)
+  if (name === undefined) return undefined
+  const isLoadedBy = (entries) => loadedFiles(entries, getModuleInfo).has(id)
+  if (!name.startsWith('cli/') && isLoadedBy('cli/')) return 'base'
+  const chunk = CHUNKS.find(([, files]) => files.test(name))?.[0]
+  return chunk === 'agent' && isLoadedBy('worker/processor-main') ? 'link' : chunk
+}
+
+const known = new Map()
+
+/** The files that entry points with a prefix import, directly or not, but not dynamically. */
+function loadedFiles(prefix, getModuleInfo) {
+  const before = known.get(prefix)
+  if (before !== undefined) return before
+  const files = new Set()
+  const visit = (id) => {
+    const info = getModuleInfo(id)
+    if (files.has(id) || info === null) return
+    files.add(id)
+    for (const next of info.importedIds) visit(next)
+  }
+  for (const [name, id] of Object.entries(moduleEntries())) {
+    if (name.startsWith(prefix)) visit(id)
+  }
+  known.set(prefix, files)
+  return files
+}
+
+/** Removes from `dist` the code left by an earlier build. */
+function removeOthers(written) {
+  for (const path of filesUnder('dist', (name) => /\.c?js$/.test(name))) {
+    const name = path.replace('dist/', '')
+    if (!written.has(name) && !WRITTEN_LATER.test(name)) rmSync(join(ROOT, path))
   }
 }
 
-function isPlace(input) {
-  return input.startsWith(`${PLACE}:`)
-}
+/** By scripts/require-entry.mjs. */
+const WRITTEN_LATER = /^(index|protocol)\.cjs$/
 
-function cjs(exported) {
-  const lines = LIBRARY.map((name) => `export * as ${name} from './${name}.js'`)
-  const url = `export const distUrl = require('node:url').pathToFileURL(__dirname).href`
-  return {
-    ...options(exported, url),
-    stdin: { contents: lines.join('\n'), resolveDir: COMPILED },
-    format: 'cjs',
-  }
-}
+// Another bundler may remove `import.meta`; it is not needed then (refuse-bundling.ts).
+const MODULE_PLACE = `import { pathToFileURL } from 'node:url'
+  export const distUrl = pathToFileURL(import.meta.dirname ?? '/').href`
+const REQUIRED_PLACE = `import { pathToFileURL } from 'node:url'
+  export const distUrl = pathToFileURL(__dirname).href`
 
-/** `exported`: what the bundle finds by file name; `url`: the code of PLACE. */
-function options(exported, url) {
-  return {
-    absWorkingDir: ROOT,
-    bundle: true,
-    platform: 'node',
-    target: 'node20.19',
-    packages: 'external',
-    // `sideEffects` is for other bundlers, and does not apply to the compiler's output.
-    ignoreAnnotations: true,
-    legalComments: 'none',
-    logLevel: 'warning',
-    define: { 'import.meta.url': '__url' },
-    inject: [join(COMPILED, 'runtime/real-timers.js')],
-    plugins: [placesOf(exported, url)],
-  }
-}
+/** The globals that test runners replace, and the file that has the originals. */
+const TIMERS =
+  /\b(setTimeout|clearTimeout|setInterval|clearInterval|setImmediate|queueMicrotask|performance)\b/g
+const TIMERS_FILE = 'runtime/real-timers'
 
-/** Keeps the files' references to their own location, and records what each of them exports. */
-function placesOf(exported, url) {
+/**
+ * Keeps the files' references to their own location, records what each of them exports, and makes
+ * them use the original timers.
+ */
+function places(place) {
   return {
     name: 'places',
-    setup(plugin) {
-      for (const [name, contents] of [
-        [PLACE, url],
-        [OWN_EXPORTS, exportsText(exported)],
-      ]) {
-        const filter = new RegExp(`^${name}$`)
-        plugin.onResolve({ filter }, () => ({ path: name, namespace: name }))
-        plugin.onLoad({ filter, namespace: name }, () => ({ contents, resolveDir: COMPILED }))
-      }
-      plugin.onLoad({ filter: /[\\/]lib[\\/].*\.js$/ }, ({ path }) => {
-        const file = relative(COMPILED, path).replaceAll('\\', '/')
-        const text = readFileSync(path, 'utf8')
-        if (file === 'index.js') return { contents: `${text}\nimport '${OWN_EXPORTS}'` }
-        if (!text.includes('import.meta.url')) return { contents: text }
-        const place = `import { distUrl as __d } from '${PLACE}'; const __url = __d + '/${file}'`
-        return { contents: `${place}\n${text}` }
-      })
+    resolveId: (id) => (id.startsWith('\0') ? id : undefined),
+    load(id) {
+      if (id === PLACE) return place
+      if (id === OWN_EXPORTS) return ownExports(this)
+      if (id !== BOTH) return undefined
+      return LIBRARY.map((name) => `export * as ${name} from '${fileOf(name)}'`).join('\n')
+    },
+    transform(code, id) {
+      const name = nameOf(id)
+      if (name === undefined) return undefined
+      if (name === 'index') return `${code}\nimport '${OWN_EXPORTS}'`
+      return withTimers(withPlace(code, name), name)
     },
   }
 }
 
-/**
- * The exports of the files loaded with the library, as `[file, names]`: not of those loaded on
- * demand, since naming them would load them with it.
- */
-function exportsOf({ inputs }, parse) {
-  const files = new Set()
-  const visit = (path) => {
-    if (files.has(path) || !path.startsWith('lib/')) return
-    files.add(path)
-    for (const { path: next, kind } of inputs[path].imports) {
-      if (kind !== 'dynamic-import') visit(next)
-    }
-  }
-  for (const name of LIBRARY) visit(`lib/${name}.js`)
-  return [...files].map((path) => {
-    const text = readFileSync(join(ROOT, path), 'utf8')
-    return [path.replace('lib/', ''), exportedNames(parse(text, PARSING).body)]
-  })
+function withPlace(code, name) {
+  if (!code.includes('import.meta.url')) return code
+  const own = `import { distUrl as __d } from '${PLACE}'; const __url = __d + '/${name}.js'`
+  return `${own}\n${code.replaceAll('import.meta.url', '__url')}`
 }
 
-const PARSING = { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true }
+/** A file that imports or declares a name itself keeps its own. */
+function withTimers(code, name) {
+  if (name === TIMERS_FILE) return code
+  const used = new Set(code.match(TIMERS))
+  const names = [...used].filter((timer) => !declares(code, timer))
+  if (names.length === 0) return code
+  return `import { ${names.join(', ')} } from '${fileOf(TIMERS_FILE)}'\n${code}`
+}
 
-function exportedNames(statements) {
-  return statements.flatMap(({ type, declaration, specifiers }) => {
-    if (type === 'ExportAllDeclaration') throw new Error('name exports individually')
-    if (type !== 'ExportNamedDeclaration') return []
-    if (declaration === null) return specifiers.map(({ exported }) => exported.name)
-    const declared = declaration.declarations ?? [declaration]
-    return declared.map(({ id }) => id.name)
-  })
+function declares(code, name) {
+  const imports = code.match(/^import \{[^}]*\}/gm)?.join('\n') ?? ''
+  return new RegExp(`\\b${name}\\b(?! as\\b)`).test(imports)
+}
+
+/**
+ * The exports of the files loaded with the library, by file: not of those loaded on demand, since
+ * naming them would load them with it.
+ */
+async function ownExports(context) {
+  const files = new Map()
+  const visit = async (id) => {
+    const name = nameOf(id)
+    if (name === undefined || files.has(name)) return
+    files.set(name, undefined)
+    const { exports, importedIds } = await context.load({ id, resolveDependencies: true })
+    files.set(name, exports)
+    for (const next of importedIds) await visit(next)
+  }
+  for (const name of LIBRARY) await visit(fileOf(name))
+  return exportsText([...files])
 }
 
 function exportsText(exported) {
   const lines = []
   const entries = []
-  for (const [at, [file, names]] of exported.entries()) {
+  for (const [at, [name, names]] of exported.entries()) {
     const locals = names.map((name) => [name, `e${at}_${name}`])
     const list = (as) => locals.map(([name, local]) => `${name}${as}${local}`).join(', ')
     if (names.length === 0) continue
-    lines.push(`import { ${list(' as ')} } from './${file}'`)
-    entries.push(`  '${file}': () => ({ ${list(': ')} }),`)
+    lines.push(`import { ${list(' as ')} } from '${fileOf(name)}'`)
+    entries.push(`  '${name}.js': () => ({ ${list(': ')} }),`)
   }
-  lines.push("import { setBundled } from './serializer/module/package.js'")
+  lines.push(`import { setBundled } from '${fileOf('serializer/module/package')}'`)
   return [...lines, 'setBundled({', ...entries, '})'].join('\n')
 }

@@ -1,5 +1,4 @@
-// Removes compiled files without a source: the compiler leaves them behind, and they would be
-// published.
+// Removes compiled files without a source: the compiler leaves them behind.
 
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,12 +6,10 @@ import { ROOT, filesUnder } from './paths.mjs'
 
 const COMPILED = /(\.d)?\.c?[jt]s$/
 
-/** Checks the code in `lib/` and the types in `dist/`; bundle.mjs handles the code in `dist/`. */
+/** Checks `lib/`; bundle.mjs and bundle-types.mjs clear `dist/`. */
 export function removeOrphans() {
-  const code = filesUnder('lib', (name) => !name.endsWith('.tsbuildinfo'))
-  const types = filesUnder('dist', (name) => !/\.c?js$/.test(name))
-  for (const path of [...code, ...types]) {
-    const source = path.replace(/^(lib|dist)\//, 'src/').replace(COMPILED, '.ts')
+  for (const path of filesUnder('lib', (name) => !name.endsWith('.tsbuildinfo'))) {
+    const source = path.replace(/^lib\//, 'src/').replace(COMPILED, '.ts')
     const isOrphan = !COMPILED.test(path) || !existsSync(join(ROOT, source))
     if (isOrphan) rmSync(join(ROOT, path))
   }

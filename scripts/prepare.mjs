@@ -32,6 +32,8 @@ export async function compile() {
     // Only once the packages are installed: it uses the compiler.
     const { writeBundles } = await import('./bundle.mjs')
     await writeBundles()
+    const { writeTypes } = await import('./bundle-types.mjs')
+    await writeTypes()
     // The entries load what is in `dist` by then.
     const { writeRequireEntries } = await import('./require-entry.mjs')
     writeRequireEntries()

@@ -10,7 +10,6 @@ import { ROOT } from './paths.mjs'
 
 /** Writes the files that are missing or older than their sources. */
 export function writeRequireEntries() {
-  writeFileSync(join(ROOT, PROBE), 'export {}\n')
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   for (const { require: target, types } of Object.values(exports)) {
     if (target === undefined) continue
@@ -23,13 +22,11 @@ export function writeRequireEntries() {
   }
 }
 
-/** An ES module that shows how ES modules are loaded. */
-const PROBE = 'dist/probe.js'
-
 /**
  * One instance for `import` and `require`: Node can require ES modules. Programs with a `require`
  * of their own, such as Jest, may not be able to, and those that convert ES modules to CommonJS on
- * the fly, such as tsx, would create a second instance of half of them: these get the bundle.
+ * the fly, such as tsx, would create a second instance of half of them: these get the bundle. The
+ * first chunk, which has no side effects, shows how ES modules are loaded.
  */
 function entryText(name) {
   return `'use strict'
@@ -38,7 +35,7 @@ const { isModuleNamespaceObject } = getBuiltinModule('node:util').types
 const isOfNode = module instanceof getBuiltinModule('node:module')
 function load() {
   try {
-    if (isModuleNamespaceObject(require('./probe.js'))) return require('./${name}.js')
+    if (isModuleNamespaceObject(require('./base.js'))) return require('./${name}.js')
   } catch {
     // Node 20 cannot require ES modules if loaders have hooks.
   }

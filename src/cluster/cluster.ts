@@ -3,7 +3,7 @@
 import { asCalled, captureSite } from '../runtime/call-site.js'
 import { checkOptions, optionsIn } from '../base/option.js'
 import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
-import { Agent, type AgentEnd } from '../worker/agent/agent.js'
+import type { Agent, AgentEnd } from '../worker/agent/agent.js'
 import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/agent/options.js'
 import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster-options.js'
 
@@ -15,9 +15,9 @@ export class Cluster implements AsyncDisposable {
   readonly ended: Promise<AgentEnd>
   readonly #agent: Agent
 
-  private constructor(agent: Agent, log: CodeLog) {
+  private constructor(agent: Agent, log: CodeLog | undefined) {
     // The compiler refuses `new`; JavaScript does not.
-    if (!(agent instanceof Agent)) {
+    if (log === undefined) {
       throw new TypeError('new Cluster() starts nothing; use await Cluster.start(options)')
     }
     this.#agent = agent
@@ -40,10 +40,12 @@ export class Cluster implements AsyncDisposable {
     checkOptions('cluster', CLUSTER_START_OPTIONS, options)
     const own: AgentOptions = optionsIn(AGENT_OPTIONS, options)
     checkAgentOptions(own)
+    // Most programs that import the library start no workers in their own process.
+    const { Agent: LoadedAgent } = await import('../worker/agent/agent.js')
     const log = await openCodeLog(options)
     let agent: Agent | undefined
     try {
-      agent = await Agent.start({ ...own, logger: log.logger })
+      agent = await LoadedAgent.start({ ...own, logger: log.logger })
       await agent.ready
       return new Cluster(agent, log)
     } catch (error) {

@@ -48,7 +48,10 @@ function newLogger({ isLogged, isDebugLogged }: EmbeddedStart): Logger {
 }
 
 /** The process has one role, and loads only what that role needs. */
-const loadScheduler = (): Promise<typeof schedulerModule> => import('../scheduler/scheduler.js')
+const loadScheduler = async (): Promise<typeof schedulerModule> => {
+  await import('../core/scheduler/scheduler-machine.js')
+  return import('../scheduler/scheduler.js')
+}
 const loadAgent = (): Promise<typeof agentModule> => import('../worker/agent/agent.js')
 
 async function startScheduler(options: SchedulerOrder, logger: Logger): Promise<Running> {

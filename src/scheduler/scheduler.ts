@@ -7,7 +7,7 @@ import { ConfigError, ProtocolError } from '../base/errors.js'
 import { type Identity, schedulerId } from '../base/ids.js'
 import { type LogFields, type Logger, type LogLevel, logsTasks } from '../base/logger.js'
 import type { ReportedEcho, SchedulerAction, SchedulerEvent } from '../core/scheduler/events.js'
-import { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
+import type { SchedulerMachine } from '../core/scheduler/scheduler-machine.js'
 import { asCalled, captureSite } from '../runtime/call-site.js'
 import { Driver } from '../runtime/driver.js'
 import { type CodeLog, openCodeLog } from '../runtime/log/log.js'
@@ -149,9 +149,9 @@ export class Scheduler implements AsyncDisposable {
   #closing: Promise<void> | undefined
   #end: (end: SchedulerEnd) => void = () => {}
 
-  private constructor(machine: SchedulerMachine, log: CodeLog) {
+  private constructor(machine: SchedulerMachine, log: CodeLog | undefined) {
     // The compiler refuses `new`; JavaScript does not.
-    if (!(machine instanceof SchedulerMachine)) {
+    if (log === undefined) {
       throw new TypeError('new Scheduler() starts nothing; use await Scheduler.start(options)')
     }
     this.#machine = machine
@@ -179,6 +179,8 @@ export class Scheduler implements AsyncDisposable {
 
   static async #start(options: SchedulerStartOptions): Promise<Scheduler> {
     const checked = checkSchedulerOptions(options)
+    // Most programs that import the library start no scheduler.
+    const { SchedulerMachine } = await import('../core/scheduler/scheduler-machine.js')
     const id = schedulerId(bytesToLatin1(randomBytes(16)))
     const log = await openCodeLog(options)
     const tellsTasks = logsTasks(log.logger)

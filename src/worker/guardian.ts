@@ -8,7 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { ProtocolError } from '../base/errors.js'
 import { ProcessUsage } from '../runtime/process-usage.js'
 import { BoardReader, ClaimTaker, type GuardianMessage } from './processor/shared-memory.js'
-import { killOwnGroup } from './agent/processor-host.js'
+import { killOwnGroup } from './link/lifeline.js'
 import {
   type AgentFrame,
   decodeAgentFrame,

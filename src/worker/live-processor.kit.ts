@@ -16,7 +16,7 @@ import {
   type TaskUpdate,
 } from '../wire/message.js'
 import { encodeTaskFlags } from '../wire/metadata.js'
-import { serializerIdOf } from './processor/processor.js'
+import { serializerIdOf } from './object-ids.js'
 import {
   hostProcessor,
   type ProcessorHost,

@@ -18,7 +18,7 @@ import {
 } from './processor/shared-memory.js'
 import { GarbageCollector, TaskMeter } from './processor/meter.js'
 import type { GuardianInput } from './guardian.js'
-import { killOwnGroup } from './agent/processor-host.js'
+import { killOwnGroup } from './link/lifeline.js'
 import { INBOX_FD, OUTBOX_FD } from './link/frames.js'
 import { Outbox } from './link/outbox.js'
 import { FrameParser } from './link/pipe.js'

@@ -27,7 +27,7 @@ import {
   type WorkerHeartbeat,
 } from '#src/wire/message.js'
 import { decodeProfileResult, encodeTaskFlags, type ProfileResult } from '#src/wire/metadata.js'
-import { serializerIdOf } from '#src/worker/processor/processor.js'
+import { serializerIdOf } from '#src/worker/object-ids.js'
 import { until } from './condition.js'
 
 const CLIENT: Identity = identity('1|Client|00112233445566778899aabbccddeeff')

@@ -30,20 +30,6 @@ import { Lifeline, type LifelineEvent } from '../link/lifeline.js'
 import { OutputBatch, OutputLog } from './output.js'
 import { ByteTail, type ProcessorOptions, spawnProcessor } from './spawn.js'
 
-// How a processor kills itself and everything that it has started, after its agent has died.
-
-/**
- * Never returns. The processor leads a process group of its own; on systems without groups, only
- * the processor itself is killed.
- */
-export function killOwnGroup(): void {
-  try {
-    process.kill(-process.pid, 'SIGKILL')
-  } catch {
-    process.kill(process.pid, 'SIGKILL')
-  }
-}
-
 // A wait with a timeout.
 
 /** Resolves when `done` does, or after this time. Rejects if `done` does. */

@@ -25,7 +25,7 @@ import {
 } from '../../wire/message.js'
 import type { CheckedAgentOptions } from './options.js'
 import type { ConnectReport } from './agent.js'
-import { newResultId, serializerIdOf } from '../processor/processor.js'
+import { newResultId, serializerIdOf } from '../object-ids.js'
 import { hostProcessor, type ProcessorHost } from './processor-host.js'
 import type { SparePool } from './spare-pool.js'
 

@@ -116,3 +116,17 @@ export class Lifeline {
     if (!this.#stream.destroyed) this.#stream.write(controlBytes(question))
   }
 }
+
+// How a processor kills itself and everything that it has started, after its agent has died.
+
+/**
+ * Never returns. The processor leads a process group of its own; on systems without groups, only
+ * the processor itself is killed.
+ */
+export function killOwnGroup(): void {
+  try {
+    process.kill(-process.pid, 'SIGKILL')
+  } catch {
+    process.kill(process.pid, 'SIGKILL')
+  }
+}

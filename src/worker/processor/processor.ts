@@ -1,10 +1,8 @@
 // Handles the frames of the agent: stores objects, queues tasks with their inputs, stops tasks.
 
-import { createHash, randomBytes } from 'node:crypto'
 import { unreachable } from '../../base/assert.js'
-import { bytesToLatin1 } from '../../base/bytes.js'
 import { DeserializeError, MissingObjectError, ProtocolError } from '../../base/errors.js'
-import { type Identity, idToHex, type ObjectId, objectIdOf } from '../../base/ids.js'
+import { idToHex, type ObjectId, objectIdOf } from '../../base/ids.js'
 import { errorTextOf } from '../../base/text.js'
 import { SerializerIds } from '../../core/worker/objects.js'
 import { NO_UNITS, type Units } from '../../core/worker/queue/units.js'
@@ -12,9 +10,9 @@ import { timeLimitOf } from '../../core/worker/task/task.js'
 import { nameWorker } from '../../serializer/serializer.js'
 import { decode, type ObjectInstruction, type Task } from '../../wire/message.js'
 import { decodeTaskFlags, DEFAULT_TASK_FLAGS } from '../../wire/metadata.js'
-import { objectIdFrom, SERIALIZER_SUFFIX } from '../../wire/object-content.js'
 import { type AgentFrame, decodeAgentFrame, type HostFacts } from '../link/frames.js'
 import type { FrameReceiver } from '../link/pipe.js'
+import { serializerIdOf } from '../object-ids.js'
 import { type Refusal, type RunnableTask, serializeFailure } from './call.js'
 import { type ObjectStore, StoredObject } from './objects.js'
 import type { TaskRunner } from './runner.js'
@@ -28,26 +26,6 @@ const FOREIGN_TEXT = 'this worker runs JavaScript functions only, not Python one
 /** A pickle (protocol 0) of a `RuntimeError`, which Python can load without this package. */
 function pickledRuntimeError(): Uint8Array {
   return Buffer.from(`cbuiltins\nRuntimeError\n(S'${FOREIGN_TEXT}'\ntR.`, 'latin1')
-}
-
-// The ids that a worker computes from the identity of a client: docs/protocol.md#object-ids.
-
-const PREFIX_BYTES = 8
-const DIGEST_BYTES = 16
-
-/** The id of the serializer object of a client. */
-export function serializerIdOf(source: Identity): ObjectId {
-  return objectIdFrom(prefixOf(source), SERIALIZER_SUFFIX)
-}
-
-/** A new random id for a result that belongs to a client. */
-export function newResultId(source: Identity): ObjectId {
-  return objectIdFrom(prefixOf(source), bytesToLatin1(randomBytes(DIGEST_BYTES)))
-}
-
-function prefixOf(source: Identity): string {
-  const digest = createHash('md5').update(source, 'latin1').digest()
-  return bytesToLatin1(digest.subarray(0, PREFIX_BYTES))
 }
 
 const NO_OBJECT = new StoredObject([])

@@ -10,7 +10,7 @@ import { splitChunks } from '../../wire/object-content.js'
 import { logLineOf, type LogWords } from '../link/frames.js'
 import type { Outbox } from '../link/outbox.js'
 import type { RunnableTask } from './call.js'
-import { newResultId } from './processor.js'
+import { newResultId } from '../object-ids.js'
 import type { TaskRun } from './run.js'
 
 // Reports the progress of tasks at a bounded rate: of several updates within a tenth of a second,

@@ -5,7 +5,7 @@ import { DeserializeError } from '../../base/errors.js'
 import { identity, objectId } from '../../base/ids.js'
 import { defaultSerializer } from '../../serializer/serializer.js'
 import { defaultCodec, serializerContent } from '../../serializer/task-codec.js'
-import { newResultId, serializerIdOf } from './processor.js'
+import { newResultId, serializerIdOf } from '../object-ids.js'
 import { ObjectStore, StoredObject } from './objects.js'
 
 test('ids depend on the identity of the client', () => {
