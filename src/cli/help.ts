@@ -211,11 +211,11 @@ interface MaybeTerminal {
 export function styleOf(stream: MaybeTerminal, environment: NodeJS.ProcessEnv): TextStyle {
   const isTerminal = stream.isTTY === true
   const width = isTerminal && (stream.columns ?? 0) > 0 ? stream.columns : undefined
-  return { width: width ?? DEFAULT_WIDTH, color: wantsColor(stream, environment) }
+  return { width: width ?? DEFAULT_WIDTH, color: usesColor(stream, environment) }
 }
 
 /** FORCE_COLOR decides, then NO_COLOR, then the terminal. */
-function wantsColor(stream: MaybeTerminal, environment: NodeJS.ProcessEnv): boolean {
+function usesColor(stream: MaybeTerminal, environment: NodeJS.ProcessEnv): boolean {
   const force = environment['FORCE_COLOR']
   if (force !== undefined) return force !== '0' && force !== 'false'
   const isRefused = (environment['NO_COLOR'] ?? '') !== ''

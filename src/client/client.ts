@@ -1,6 +1,6 @@
 // The client: what users submit with. Everything it does is done elsewhere; this is its face.
 
-import type { ComboOptions } from '../cluster/combo-options.js'
+import type { ComboOptions } from '../cluster/options.js'
 import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
 import { defaultSerializer, ownCopies } from '../serializer/serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'
@@ -143,7 +143,7 @@ export class Client implements AsyncDisposable {
 
   static async #local(options: ComboOptions & ClientOptions): Promise<Client> {
     const { SchedulerClusterCombo } = await import('../cluster/combo.js')
-    const { COMBO_OPTIONS } = await import('../cluster/combo-options.js')
+    const { COMBO_OPTIONS } = await import('../cluster/options.js')
     const split = splitClientOptions<ComboOptions>(options, COMBO_OPTIONS)
     const settings = checkClientOptions(split.client)
     const starting = SchedulerClusterCombo.start(split.cluster)

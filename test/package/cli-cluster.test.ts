@@ -52,7 +52,7 @@ test('no processor outlives a cluster that was killed', async (t) => {
   await until(() => !processors.some(isAlive))
 })
 
-test('workers have the names that are given', async (t) => {
+test('workers have the given names', async (t) => {
   const { address } = await startScheduler(t)
   const timing = ['-hi', '0.5', '--death-timeout-seconds', '60']
   const { cluster } = await startCluster(t, ['-n', '2', '-wn', 'left,right', ...timing, address])
@@ -80,7 +80,7 @@ test('the first signal ends a cluster that has not found its scheduler, too', as
   assert.equal((await cluster.ended).code, 130)
 })
 
-/** In a process, the name `late.example` is known once there is such a file. */
+/** Makes the name `late.example` resolve in a process once this file exists. */
 function lateName(file: string): string {
   const text = `
     import { existsSync } from 'node:fs'
@@ -95,7 +95,7 @@ function lateName(file: string): string {
   return `--import=data:text/javascript,${encodeURIComponent(text)}`
 }
 
-test('workers wait for a name that does not resolve yet, and say so once', async (t) => {
+test('workers wait for a name that does not resolve yet, with one log line', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'name-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'known')

@@ -1,4 +1,4 @@
-// What a command says in its log: its first lines, and the options that have nothing to do here.
+// The log of a command: its first lines, and the lines about options without effect.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -30,7 +30,7 @@ function folder(t: TestContext): string {
   return path
 }
 
-/** The texts of a log. */
+/** The messages of a log. */
 function messagesOf(stdout: string): readonly string[] {
   const lines = stdout.split('\n').filter((line) => line !== '')
   return lines.map((line) => (JSON.parse(line) as { readonly message: string }).message)
@@ -67,7 +67,7 @@ for (const name of ['scaler-scheduler', 'scaler-cluster']) {
   })
 }
 
-test('a scheduler that a client has shut down says so at the end', async (t) => {
+test('a scheduler that a client has shut down logs this at the end', async (t) => {
   const { scheduler, address } = await startScheduler(t)
   const client = await Client.connect(address)
   await client.shutdown()
@@ -78,7 +78,7 @@ test('a scheduler that a client has shut down says so at the end', async (t) => 
   assert.match(String(end['reason']), /client shut the cluster down/)
 })
 
-test('the cluster says what it starts, with its main settings', async (t) => {
+test('the cluster logs what it starts, with its main settings', async (t) => {
   const { address } = await startScheduler(t)
   const cluster = startCommand(t, 'scaler-cluster', ['-n', '2', '-hi', '1.5', address])
   await cluster.line((line) => String(line['message']).endsWith(' ready'))
@@ -91,7 +91,7 @@ test('the cluster says what it starts, with its main settings', async (t) => {
   assert.ok(messages.includes('Worker[1] started'))
 })
 
-test('an option that has nothing to do here is told, by the name it was given', async (t) => {
+test('an option without effect is logged, by the name under which it was given', async (t) => {
   const env = { SCALER_IO_THREADS: '4' }
   const words = ['--event-loop', 'uvloop', FREE]
   const scheduler = startCommand(t, 'scaler-scheduler', words, env)
@@ -105,7 +105,7 @@ test('an option that has nothing to do here is told, by the name it was given', 
   assert.match(told[1] ?? '', /^SCALER_IO_THREADS 4 is unnecessary: /)
 })
 
-test('a switch that has no effect here is logged as well', async (t) => {
+test('a switch without effect is logged as well', async (t) => {
   const { address } = await startScheduler(t)
   const cluster = startCommand(t, 'scaler-worker', ['-n', '1', '-hps', '-la', FREE, address])
   const line = await cluster.line((each) => String(each['message']).startsWith('--hard-pro'))
@@ -113,13 +113,13 @@ test('a switch that has no effect here is logged as well', async (t) => {
   await cluster.line((each) => /^--log-hub-address .* is unnecessary/.test(String(each['message'])))
 })
 
-test('defaults are not told', async (t) => {
+test('defaults are not logged', async (t) => {
   const { scheduler } = await startScheduler(t)
   await scheduler.line((line) => 'monitorAddress' in line)
   assert.doesNotMatch(scheduler.stdout(), /unnecessary/)
 })
 
-test('no paths are no log', async (t) => {
+test('an empty list of paths turns the log off', async (t) => {
   const path = join(folder(t), 'socket')
   const scheduler = startCommand(t, 'scaler-scheduler', ['--logging-paths', `ipc://${path}`])
   await until(() => existsSync(path))
@@ -128,7 +128,7 @@ test('no paths are no log', async (t) => {
   assert.deepEqual([end.code, end.stdout, end.stderr], [143, '', ''])
 })
 
-test('a log goes on in a new file after SIGHUP', async (t) => {
+test('a log continues in a new file after SIGHUP', async (t) => {
   if (process.platform === 'win32') return t.skip('there is no SIGHUP here')
   const path = join(folder(t), 'scaler.log')
   const words = ['--logging-paths', path, '/dev/stdout', FREE]
@@ -142,7 +142,7 @@ test('a log goes on in a new file after SIGHUP', async (t) => {
   assert.match(readFileSync(`${path}.1`, 'utf8'), /Scheduler: address is/)
 })
 
-test('a level of warnings is silent as long as all is well', async (t) => {
+test('at level WARNING, nothing is logged as long as nothing goes wrong', async (t) => {
   const path = join(folder(t), 'socket')
   const scheduler = startCommand(t, 'scaler-scheduler', ['-ll', 'warning', `ipc://${path}`])
   await until(() => existsSync(path))
@@ -153,7 +153,7 @@ test('a level of warnings is silent as long as all is well', async (t) => {
 
 const isLinux = process.platform === 'linux'
 
-test('on a terminal a log is lines for people', { skip: !isLinux }, async (t) => {
+test('on a terminal a log is lines of text', { skip: !isLinux }, async (t) => {
   const { terminal, output } = onTerminal(t)
   await until(() => output().includes('monitor address is'))
   const [first = '', second = '', third = ''] = output().split('\r\n')
@@ -168,7 +168,7 @@ test('on a terminal a log is lines for people', { skip: !isLinux }, async (t) =>
   assert.equal(code, 130)
 })
 
-test('a command ends with its terminal', { skip: !isLinux }, async (t) => {
+test('a command exits when its terminal is closed', { skip: !isLinux }, async (t) => {
   const { terminal, output } = onTerminal(t)
   await until(() => output().includes('monitor address is'))
   const [scheduler = 0] = childrenOf(terminal.pid ?? 0)

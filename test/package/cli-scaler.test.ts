@@ -26,7 +26,7 @@ for (const args of [['--help'], ['-h'], ['help']]) {
   })
 }
 
-test('scaler alone tells how to go on, as wrong usage', async (t) => {
+test('scaler without a command prints its help, as wrong usage', async (t) => {
   const end = await runCommand(t, 'scaler', [])
   assert.deepEqual([end.code, end.stdout], [2, ''])
   assert.match(end.stderr, /^Usage: scaler <command>/)
@@ -127,7 +127,7 @@ test('scaler config shows the help of a command', async (t) => {
   assert.match(end.stdout, /--num-of-workers/)
 })
 
-test('what scaler config prints can be read by scaler config', async (t) => {
+test('scaler config can read its own output', async (t) => {
   const words = ['config', 'scheduler', '-p', '-wt', '7', 'tcp://127.0.0.1:1']
   const { stdout } = await runCommand(t, 'scaler', words)
   const folder = mkdtempSync(join(tmpdir(), 'config-'))
