@@ -5,12 +5,7 @@ import { inspect } from 'node:util'
 import { ConfigError, ScalerError } from '../../base/errors.js'
 import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { Client } from '../../client/client.js'
-import {
-  type CommandDefinition,
-  type CommandEnd,
-  type CommandInput,
-  type RunningCommand,
-} from '../command.js'
+import type { CommandDefinition, CommandEnd, CommandInput, RunningCommand } from '../command.js'
 
 /** The options of `scaler submit`. Those of the task are the same as in code. */
 const SUBMIT_OPTIONS = {
