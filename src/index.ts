@@ -3,7 +3,7 @@
 export { Client, type Lift } from './client/client.js'
 export { currentClient } from './client/client.js'
 export type { ClientOptions } from './client/options.js'
-export type { LookOptions } from './client/monitor.js'
+export type { LookOptions } from './client/monitor/look.js'
 export { Future } from './client/future/future.js'
 export { GraphFuture } from './client/graph/run.js'
 export type { Graph, NodeValue } from './client/graph/reading.js'
@@ -20,9 +20,9 @@ export type { ResultOptions } from './client/future/future.js'
 export { asCompleted, type CompletedFuture } from './client/future/wait.js'
 export { wait, type WaitOptions, type WaitResult } from './client/future/wait.js'
 export { Cluster } from './cluster/cluster.js'
-export type { ClusterOptions, ClusterStartOptions } from './cluster/cluster-options.js'
+export type { ClusterOptions, ClusterStartOptions } from './cluster/options.js'
 export { SchedulerClusterCombo } from './cluster/combo.js'
-export type { ComboOptions } from './cluster/combo-options.js'
+export type { ComboOptions } from './cluster/options.js'
 export type {
   ConnectedClient,
   ClusterEvent,
@@ -40,7 +40,7 @@ export type {
   WaitingInfo,
   WorkerInfo,
   WorkerState,
-} from './core/monitor/cluster-info.js'
+} from './client/monitor/cluster-info.js'
 export { currentTask, type TaskContext } from './runtime/task-scope.js'
 export { Scheduler, type SchedulerEnd } from './scheduler/scheduler.js'
 export type { SchedulerOptions, SchedulerStartOptions } from './scheduler/scheduler-options.js'

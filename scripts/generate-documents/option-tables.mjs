@@ -4,8 +4,8 @@
 /** The tables of classes, by their names in pages: the source of each, and what it leaves out. */
 const CODE_TABLES = {
   scheduler: { from: ['scheduler/scheduler-options.js', 'SCHEDULER_OPTIONS'], without: 'shared' },
-  cluster: { from: ['cluster/cluster-options.js', 'CLUSTER_START_OPTIONS'], without: 'shared' },
-  combo: { from: ['cluster/combo-options.js', 'COMBO_OPTIONS'], without: 'same' },
+  cluster: { from: ['cluster/options.js', 'CLUSTER_START_OPTIONS'], without: 'shared' },
+  combo: { from: ['cluster/options.js', 'COMBO_OPTIONS'], without: 'same' },
   shared: { from: ['runtime/log/log.js', 'LOGGING_OPTIONS'] },
   unnecessary: { from: ['runtime/unnecessary-options.js', 'UNNECESSARY_WORKER_OPTIONS'] },
 }

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from './errors.js'
 import {
+  type AnyOptionTable,
   checkNames,
   checkOptions,
   checkValue,
   nearestHint,
   optionsIn,
+  type OptionsOf,
   type OptionTable,
   type OptionType,
 } from './option.js'
@@ -138,4 +140,29 @@ test('names can be checked alone', () => {
 test('a hint names the nearest, or all', () => {
   assert.equal(nearestHint('slo', ['fast', 'slow']), '; is it slow?')
   assert.equal(nearestHint('zzz', ['fast', 'slow']), '; there are fast, slow')
+})
+
+test('the type of the options of a table follows from its entries', () => {
+  const table = {
+    count: { type: { kind: 'integer', min: 1, max: 9 }, description: 'the count', default: 3 },
+    waitMs: { type: { kind: 'duration', min: 0, max: 9 }, description: 'how long' },
+    isOn: { type: { kind: 'boolean' }, description: 'whether', default: false },
+    title: { type: { kind: 'text' }, description: 'what it is called' },
+    mode: { type: { kind: 'choice', choices: ['fast', 'slow'] }, description: 'how' },
+    items: { type: { kind: 'list', separator: 'commas' }, description: 'which' },
+  } as const satisfies AnyOptionTable
+  interface Expected {
+    readonly count: number
+    readonly waitMs: number | undefined
+    readonly isOn: boolean
+    readonly title: string | undefined
+    readonly mode: 'fast' | 'slow' | undefined
+    readonly items: readonly string[] | undefined
+  }
+  type Same<A, B> = [A, B] extends [B, A] ? true : false
+  const isSame: Same<OptionsOf<typeof table>, Expected> = true
+  assert.ok(isSame)
+  // @ts-expect-error: `title` has no default, so it may be undefined.
+  const isOther: Same<OptionsOf<typeof table>, Expected & { readonly title: string }> = true
+  assert.ok(isOther)
 })

@@ -1,4 +1,5 @@
-// Checks of what users configure: one clear error that names the option, the value and the bound.
+// Options: checks of what users configure, with one clear error that names the option, the value
+// and the bound; and tables of options.
 
 import { ConfigError } from './errors.js'
 import type { Logger } from './logger.js'
@@ -112,6 +113,33 @@ export type AnyOptionTable = Readonly<Record<string, OptionSpec>>
 
 /** Options whose defaults are filled in. */
 type Checked<Options> = { readonly [Name in keyof Options]-?: Options[Name] }
+
+/** The options that all have a value once they are checked, without those named `Except`. */
+export type Settled<Options, Except extends keyof Options = never> = {
+  readonly [Name in Exclude<keyof Options, Except>]-?: Exclude<Options[Name], undefined>
+}
+
+/**
+ * The options of a table `{ … } as const satisfies AnyOptionTable`, with defaults filled in. For
+ * options of commands only; those for code are interfaces, whose comments are shown in editors and
+ * docs/api.
+ */
+export type OptionsOf<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends { readonly type: infer Type }
+    ? ValueOf<Type> | (Table[Name] extends { readonly default: unknown } ? never : undefined)
+    : never
+}
+
+/** The value of an option of this type. */
+type ValueOf<Type> = Type extends { readonly kind: 'integer' | 'duration' }
+  ? number
+  : Type extends { readonly kind: 'boolean' }
+    ? boolean
+    : Type extends { readonly kind: 'text' }
+      ? string
+      : Type extends { readonly kind: 'choice'; readonly choices: readonly (infer Choice)[] }
+        ? Choice
+        : readonly string[]
 
 /**
  * The given options, with the table's defaults; `undefined` stays where there is no default.

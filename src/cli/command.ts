@@ -3,7 +3,7 @@
 // all commands and is derived from the definition (run-command.ts).
 
 import type { Logger } from '../base/logger.js'
-import type { AnyOptionTable, OptionTable } from '../base/option.js'
+import type { AnyOptionTable } from '../base/option.js'
 import { nameFrom } from './option/flag.js'
 import type { Setting, Settings, Word } from './option/settings.js'
 
@@ -81,15 +81,6 @@ export interface CommandEnd {
   readonly isFailure: boolean
   /** Default: 1 after a failure, 130 or 143 after a signal, else 0. */
   readonly exitCode?: number
-}
-
-/** The values of the options in `table`, as options for code. */
-export function valuesOf<Options>(
-  table: OptionTable<Options>,
-  values: Readonly<Record<string, unknown>>,
-): Options {
-  const names = Object.keys(table).filter((name) => values[name] !== undefined)
-  return Object.fromEntries(names.map((name) => [name, values[name]])) as Options
 }
 
 /** A command that is already finished. */

@@ -41,25 +41,20 @@ export function commandHelp(
 ): string {
   const flags = flagsOf(definition)
   const usage = [calledAs, '[options]', ...definition.positionals.map(usageOf)].join(' ')
-  const parts = [`${heading('Usage:', style)} ${usage}`, wrap(definition.summary, '', style)]
-  const positionals = definition.positionals.map((each) => [each.name, wordText(each)] as const)
-  if (positionals.length > 0)
-    parts.push(section('Arguments', twoColumns(positionals, style), style))
-  for (const [group, title] of TITLES) {
-    const own = flags.filter((flag) => flag.group === group)
-    if (own.length > 0)
-      parts.push(
-        section(
-          title,
-          own.map((flag) => flagText(flag, style)),
-          style,
-        ),
-      )
-  }
-  parts.push(wrap(settingsText(flags), '', style))
-  const examples = definition.examples.map((line) => `  $ ${asCalled(line, definition, calledAs)}`)
-  if (examples.length > 0) parts.push(section('Examples', examples, style))
-  return `${parts.join('\n\n')}\n`
+  const words = definition.positionals.map((each) => [each.name, wordText(each)] as const)
+  const examples = definition.examples.map((line) => asCalled(line, definition, calledAs))
+  return page([
+    `${heading('Usage:', style)} ${usage}`,
+    wrap(definition.summary, '', style),
+    section('Arguments', twoColumns(words, style), style),
+    ...TITLES.map(([group, title]) => {
+      const own = flags.filter((flag) => flag.group === group)
+      const texts = own.map((flag) => flagText(flag, style))
+      return section(title, texts, style)
+    }),
+    wrap(settingsText(flags), '', style),
+    section('Examples', examples.map(exampleText), style),
+  ])
 }
 
 /** The help of `scaler` itself. */
@@ -73,17 +68,22 @@ export function overviewHelp(
   const examples = definitions.flatMap((each) => each.examples.slice(0, 1))
   const summary = 'Scaler runs functions of Node.js programs on many cores and many machines.'
   const more = `For details, run ${calledAs} help <command> or ${calledAs} <command> --help.`
-  return `${[
+  return page([
     `${heading('Usage:', style)} ${calledAs} <command> [options]`,
     wrap(summary, '', style),
     section('Commands', twoColumns([...commands, aliases], style), style),
-    section(
-      'Examples',
-      examples.map((line) => `  $ ${line}`),
-      style,
-    ),
+    section('Examples', examples.map(exampleText), style),
     wrap(more, '', style),
-  ].join('\n\n')}\n`
+  ])
+}
+
+/** Joins the parts that are not empty. */
+function page(parts: readonly string[]): string {
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+function exampleText(line: string): string {
+  return `  $ ${line}`
 }
 
 /** Joins words into lines that fit, each starting with `indent`. */
@@ -117,8 +117,9 @@ function heading(text: string, { color }: TextStyle): string {
   return color ? `\u001b[1m${text}\u001b[22m` : text
 }
 
+/** Lines under a heading; empty if there are none. */
 function section(title: string, lines: readonly string[], style: TextStyle): string {
-  return [heading(`${title}:`, style), ...lines].join('\n')
+  return lines.length === 0 ? '' : [heading(`${title}:`, style), ...lines].join('\n')
 }
 
 /** `-wt, --worker-timeout-seconds SECONDS`, its description, and its default and bounds. */
@@ -211,11 +212,11 @@ interface MaybeTerminal {
 export function styleOf(stream: MaybeTerminal, environment: NodeJS.ProcessEnv): TextStyle {
   const isTerminal = stream.isTTY === true
   const width = isTerminal && (stream.columns ?? 0) > 0 ? stream.columns : undefined
-  return { width: width ?? DEFAULT_WIDTH, color: wantsColor(stream, environment) }
+  return { width: width ?? DEFAULT_WIDTH, color: usesColor(stream, environment) }
 }
 
 /** FORCE_COLOR decides, then NO_COLOR, then the terminal. */
-function wantsColor(stream: MaybeTerminal, environment: NodeJS.ProcessEnv): boolean {
+function usesColor(stream: MaybeTerminal, environment: NodeJS.ProcessEnv): boolean {
   const force = environment['FORCE_COLOR']
   if (force !== undefined) return force !== '0' && force !== 'false'
   const isRefused = (environment['NO_COLOR'] ?? '') !== ''

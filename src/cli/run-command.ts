@@ -3,17 +3,11 @@
 
 import { ConfigError } from '../base/errors.js'
 import { type LogFields, type Logger, type LogLevel, silentLogger } from '../base/logger.js'
+import { optionsIn } from '../base/option.js'
 import { LOGGING_OPTIONS } from '../runtime/log/log.js'
 import type { OpenedLog } from '../runtime/log/open.js'
 import { packageVersion } from '../runtime/process-statistics.js'
-import {
-  type CommandDefinition,
-  type CommandEnd,
-  type CommandInput,
-  errorLine,
-  valuesOf,
-} from './command.js'
-import { loadAllCommands } from './commands.js'
+import { type CommandDefinition, type CommandEnd, type CommandInput, errorLine } from './command.js'
 import { commandHelp, styleOf } from './help.js'
 import { placeOf } from './option/flag.js'
 import {
@@ -87,7 +81,7 @@ export async function runCommand(
 }
 
 /** The last output of a process, and its exit code. */
-interface LastWords {
+interface FinalOutput {
   readonly stdout?: string
   readonly stderr?: string
   readonly code?: number
@@ -97,7 +91,11 @@ interface LastWords {
  * Writes, and exits once everything has been written, which takes a while on some systems. The exit
  * code is 1 instead of 0 if writing to stdout failed, for example on a full disk.
  */
-export async function exitWith({ stdout = '', stderr = '', code = 0 }: LastWords): Promise<never> {
+export async function exitWith({
+  stdout = '',
+  stderr = '',
+  code = 0,
+}: FinalOutput): Promise<never> {
   const failure = await write(process.stdout, stdout)
   await write(process.stderr, failure === undefined ? stderr : lostText(failure))
   process.exit(failure !== undefined && code === 0 ? EXIT_FAILURE : code)
@@ -142,7 +140,7 @@ class CommandRun {
     try {
       await this.#run(words)
     } catch (error) {
-      this.#tell(error)
+      this.#report(error)
       await this.#exit(error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILURE)
     }
   }
@@ -159,8 +157,7 @@ class CommandRun {
     }
     const surroundings: Surroundings = {
       environment: process.env,
-      loadAll: loadAllCommands,
-      warn: (line) => this.#tell(line, 'warning: '),
+      warn: (line) => this.#report(line, 'warning: '),
     }
     const settings = await gatherSettings(call, surroundings)
     this.#settings = settings
@@ -190,7 +187,7 @@ class CommandRun {
   async #openLog(settings: Settings): Promise<Logger> {
     if (!this.#definition.hasLog) return silentLogger
     const { openLogger } = await import('../runtime/log/open.js')
-    this.#log = await openLogger(valuesOf(LOGGING_OPTIONS, valuesOfSettings(settings)), {
+    this.#log = await openLogger(optionsIn(LOGGING_OPTIONS, valuesOfSettings(settings)), {
       calledAs: this.#calledAs,
     })
     return startLog(this.#log, givenOf(settings))
@@ -202,7 +199,7 @@ class CommandRun {
       reopenLog: log === undefined ? undefined : () => log.reopen(),
       onStopped: (by) => this.#logEnd(by, input.logger),
       exit: (code) => this.#exit(code),
-      tell: (error) => this.#tell(error, 'the shutdown failed: '),
+      report: (error) => this.#report(error, 'the shutdown failed: '),
     })
     const running = await this.#definition.start(input)
     stopper.watch(running)
@@ -213,7 +210,7 @@ class CommandRun {
   }
 
   async #finish({ reason, isFailure, exitCode }: CommandEnd, logger: Logger): Promise<void> {
-    if (isFailure && reason !== '') this.#tell(reason)
+    if (isFailure && reason !== '') this.#report(reason)
     if (reason !== '') this.#logEnd(reason, logger)
     await this.#exit(exitCode ?? (isFailure ? EXIT_FAILURE : 0))
   }
@@ -223,7 +220,7 @@ class CommandRun {
     logger.info(`${this.#calledAs}: stopped`, { reason, uptimeSeconds })
   }
 
-  #tell(error: unknown, what = ''): void {
+  #report(error: unknown, what = ''): void {
     process.stderr.write(`${this.#calledAs}: ${what}${errorLine(error, this.#settings)}\n`)
   }
 

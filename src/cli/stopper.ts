@@ -14,7 +14,7 @@ export interface StopperHooks {
   /** Exits the process once all output has been written. */
   readonly exit: (code: number) => Promise<never>
   /** Reports an error during the shutdown. */
-  readonly tell: (error: unknown) => void
+  readonly report: (error: unknown) => void
 }
 
 const EXIT_FAILURE = 1
@@ -24,7 +24,7 @@ const EXIT_SIGNAL = 128
  */
 const SAME_SIGNAL_MS = 100
 /** How long a command gets to log that a second signal ends it. */
-const LAST_WORDS_MS = 500
+const FINAL_LOG_MS = 500
 /** How long a command gets to shut down after its parent has exited. */
 const ORPHAN_GRACE_MS = 5_000
 
@@ -66,7 +66,7 @@ export class Stopper {
     process.stdin.on('error', () => {})
     process.stdin.once('close', () => {
       setTimeout(() => process.exit(EXIT_FAILURE), ORPHAN_GRACE_MS).unref()
-      // No program is left to wait for running tasks.
+      // The program that would use the results of running tasks is gone.
       void this.#stop(running, true, undefined)
     })
     process.stdin.resume()
@@ -75,16 +75,16 @@ export class Stopper {
   #onSignal(signal: NodeJS.Signals): void {
     const running = this.#running
     if (running === undefined) process.exit(codeOf(signal))
-    if (this.#isStopping) return this.#stopAtOnce(signal)
+    if (this.#isStopping) return this.#exitNow(signal)
     this.#echo = signal
     // After signals that are already pending, even if the shutdown blocks the thread.
     setTimeout(() => setImmediate(() => (this.#echo = undefined)), SAME_SIGNAL_MS).unref()
     void this.#stop(running, false, signal)
   }
 
-  #stopAtOnce(signal: NodeJS.Signals): void {
+  #exitNow(signal: NodeJS.Signals): void {
     if (signal === this.#echo) return
-    setTimeout(() => process.exit(codeOf(signal)), LAST_WORDS_MS)
+    setTimeout(() => process.exit(codeOf(signal)), FINAL_LOG_MS)
     this.#hooks.onStopped(`${signal}, the second signal`)
     void this.#hooks.exit(codeOf(signal))
   }
@@ -102,7 +102,7 @@ export class Stopper {
       const end = await endedAlready(running)
       await this.#hooks.exit(end?.exitCode ?? (signal === undefined ? 0 : codeOf(signal)))
     } catch (error) {
-      this.#hooks.tell(error)
+      this.#hooks.report(error)
       await this.#hooks.exit(EXIT_FAILURE)
     }
   }

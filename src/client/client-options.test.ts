@@ -123,7 +123,7 @@ test('an option that neither a client nor its cluster has is refused, with the n
   assert.throws(() => split({ timeoutMS: 1 }), /is it timeoutMs\?/)
 })
 
-test('the options of a client and of its cluster are separated; some are for both', () => {
+test('options are split into those of a client and those of its cluster; some are for both', () => {
   const given = {
     workers: 2,
     timeoutMs: 5,

@@ -1,8 +1,8 @@
 // The client: users submit functions with it. A facade; other files do the work.
 
-import type { ComboOptions } from '../cluster/combo-options.js'
+import type { ComboOptions } from '../cluster/options.js'
 import { ClientClosedError } from '../base/errors.js'
-import type { ClusterEvent, ClusterInfo } from '../core/monitor/cluster-info.js'
+import type { ClusterEvent, ClusterInfo } from './monitor/cluster-info.js'
 import { asCalled, blameCaller, captureSite } from '../runtime/call-site.js'
 import { defaultSerializer, ownCopies } from '../serializer/serializer.js'
 import { defaultCodec } from '../serializer/task-codec.js'
@@ -11,7 +11,7 @@ import type { ClientConnection, ConnectionSetup } from './connection.js'
 import type { Future } from './future/future.js'
 import type { GraphHint, NodeValue } from './graph/reading.js'
 import type { GraphFuture } from './graph/run.js'
-import type { LookOptions, MonitorSetup } from './monitor.js'
+import type { LookOptions, MonitorSetup } from './monitor/look.js'
 import type { MapFuture, MapItem, MapOptions, NoMapOptions } from './map/future.js'
 import {
   addressOrDefault,
@@ -147,7 +147,7 @@ export class Client implements AsyncDisposable {
 
   static async #local(options: ComboOptions & ClientOptions): Promise<Client> {
     const { SchedulerClusterCombo } = await import('../cluster/combo.js')
-    const { COMBO_OPTIONS } = await import('../cluster/combo-options.js')
+    const { COMBO_OPTIONS } = await import('../cluster/options.js')
     const split = splitClientOptions<ComboOptions>(options, COMBO_OPTIONS)
     const settings = checkClientOptions(split.client)
     const starting = SchedulerClusterCombo.start(split.cluster)
@@ -259,7 +259,7 @@ export class Client implements AsyncDisposable {
       const { connection } = this.#session
       if (connection.isClosed) throw new ClientClosedError()
       const { timeoutMs } = connection.settings
-      const { lookAtCluster } = await import('./monitor.js')
+      const { lookAtCluster } = await import('./monitor/look.js')
       return lookAtCluster(monitorSetup(connection), { ...options, timeoutMs })
     })
   }
@@ -275,7 +275,7 @@ export class Client implements AsyncDisposable {
   async *events(options: LookOptions = {}): AsyncGenerator<ClusterEvent, void, undefined> {
     const { connection } = this.#session
     if (connection.isClosed) throw new ClientClosedError()
-    const { watchCluster } = await import('./monitor.js')
+    const { watchCluster } = await import('./monitor/look.js')
     const closed = new Promise<void>((resolve) => {
       connection.watch({ onOpen: () => {}, onFailure: () => {}, onEnd: resolve })
     })

@@ -1,5 +1,5 @@
-// The options of a client: names, defaults and bounds, used by code, commands and documents.
-// Separate from their check, because that loads the serializer, which `--help` should not wait for.
+// The options of a client: names, defaults and bounds, checked in one place; and what the
+// environment says instead: the address of the scheduler, and where the output of tasks goes.
 
 import { basename } from 'node:path'
 import { ConfigError } from '../base/errors.js'
@@ -13,6 +13,7 @@ import {
   numberOption,
   optionsIn,
   type OptionTable,
+  type Settled,
   show,
 } from '../base/option.js'
 import { isServedLocally } from '../runtime/peer-info.js'
@@ -24,23 +25,23 @@ import type { OutputPlace } from '../wire/message.js'
 /** The options of a client. Times are in milliseconds, sizes in bytes. */
 export interface ClientOptions {
   /**
-   * 60,000: unfinished tasks fail with `DisconnectedError` if the scheduler is silent for this
-   * long. `Client.connect` waits for this long, too. 1 to 2,147,483,647.
+   * 60,000: unfinished tasks fail with `DisconnectedError` if the scheduler has been silent for
+   * this long. `Client.connect` waits for the same time. 1 to 2,147,483,647.
    */
   readonly timeoutMs?: number | undefined
   /**
-   * 2,000, or a quarter of `timeoutMs` if that is less: the interval between heartbeats to the
-   * scheduler. 1 to 3,600,000, and less than `timeoutMs`.
+   * 2,000, or a quarter of `timeoutMs` if that is less: how often the client sends a heartbeat. 1
+   * to 3,600,000, and less than `timeoutMs`.
    */
   readonly heartbeatIntervalMs?: number | undefined
   /**
-   * `defaultSerializer`: functions, classes and all standard values by value. A custom one is
-   * called for the function, each argument and each result, here and on the workers, to which it
-   * travels in its state when the client is created: an object, or a class, with the functions
-   * `serialize` and `deserialize`. Errors always use the default serializer.
+   * `defaultSerializer`: functions, classes and all standard values by value. Another serializer,
+   * an object or a class with the functions `serialize` and `deserialize`, is called for the
+   * function, each argument and each result, here and on the workers; it is sent to them in its
+   * state at the time when the client is created. Errors always use the default serializer.
    */
   readonly serializer?: Serializer | undefined
-  /** False: whether workers measure CPU time and peak memory of every task. */
+  /** False: whether workers report the CPU time and peak memory of every task. */
   readonly profiling?: boolean | undefined
   /**
    * 8,192: serialized arguments up to this size travel inside the task message; larger ones are
@@ -48,27 +49,27 @@ export interface ClientOptions {
    */
   readonly inlineLimitBytes?: number | undefined
   /**
-   * True: after a lost connection or a restarted scheduler, continue without losing a future.
-   * False: the first lost connection fails every unfinished future with `DisconnectedError`, and
-   * closes the client.
+   * True: after a lost connection or a restart of the scheduler, all futures continue. False: the
+   * first lost connection rejects every unfinished future with `DisconnectedError`, and closes the
+   * client.
    */
   readonly reconnect?: boolean | undefined
   /**
-   * 1,000,000: a `map` pulls no further input while this many tasks are unfinished. 1 to
+   * 1,000,000: a `map` takes no further input while this many tasks are unfinished. 1 to
    * 4,294,967,295.
    */
   readonly maxUnfinishedTasks?: number | undefined
   /**
-   * The destination of stdout and stderr of tasks, from `console.log` or otherwise. `'forward'`:
-   * stdout and stderr of this program. `'log'`: the log of their worker. `'off'`: none. Default:
-   * `SCALER_OUTPUT` if set (`scaler run` sets it); else `'forward'` if the cluster was started in
-   * this process (`Client.local`, `SchedulerClusterCombo`) and `'log'` otherwise. Output of child
-   * tasks goes to the same destination.
+   * Where the output of tasks goes, which they write to stdout and stderr with `console.log` or
+   * otherwise. `'forward'`: to stdout and stderr of this program. `'log'`: to the log of their
+   * worker. `'off'`: nowhere. Default: `SCALER_OUTPUT` if that is set (`scaler run` sets it); else
+   * `'forward'` if the cluster was started in this process (`Client.local`,
+   * `SchedulerClusterCombo`), and `'log'` otherwise. Tasks submitted by a task inherit its setting.
    */
   readonly output?: 'forward' | 'log' | 'off' | undefined
   /**
-   * The name of this client in lists of clients. Default: the file name of the program (`node` if
-   * it has none). 1 to 128 characters, without control characters.
+   * The name of this client where clients are listed. Default: the file name of the program
+   * (`node` if it has none). 1 to 128 characters, without control characters.
    */
   readonly name?: string | undefined
   /** Silent by default. */
@@ -79,14 +80,14 @@ export interface ClientOptions {
 export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   timeoutMs: {
     type: { kind: 'duration', min: 1, max: 2_147_483_647 },
-    description: 'give up if the scheduler is silent for this long',
+    description: 'give up when the scheduler has been silent for this long',
     default: 60_000,
     flag: 'timeout-seconds',
     short: ['-t'],
   },
   heartbeatIntervalMs: {
     type: { kind: 'duration', min: 1, max: 3_600_000 },
-    description: 'the interval between heartbeats; less than the timeout',
+    description: 'how often the client sends a heartbeat; less than the timeout',
     default: 2_000,
     defaultText: '2 seconds, or a quarter of the timeout if that is less',
     flag: 'heartbeat-interval',
@@ -99,7 +100,7 @@ export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   },
   profiling: {
     type: { kind: 'boolean' },
-    description: 'measure CPU time and peak memory of every task',
+    description: 'whether workers report the CPU time and peak memory of every task',
     default: false,
     flag: 'profiling',
   },
@@ -111,41 +112,38 @@ export const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   },
   reconnect: {
     type: { kind: 'boolean' },
-    description: 'continue after a lost connection or a restarted scheduler',
+    description: 'continue after a lost connection or a restart of the scheduler',
     default: true,
     flag: 'reconnect',
   },
   maxUnfinishedTasks: {
     type: { kind: 'integer', min: 1, max: 4_294_967_295 },
-    description: 'a map pulls no further input while this many tasks are unfinished',
+    description: 'a map takes no further input while this many tasks are unfinished',
     default: 1_000_000,
     flag: 'max-unfinished-tasks',
   },
   output: {
     type: { kind: 'choice', choices: ['forward', 'log', 'off'] },
-    description: 'the destination of stdout and stderr of tasks: the program, or the log',
-    defaultText: 'forward with a cluster in the same process, else log',
+    description:
+      'where the output of tasks goes: to the output of the program, to the log, nowhere',
+    defaultText: 'forward for a cluster started in this process, else log',
   },
   name: {
     type: { kind: 'text' },
-    description: 'the name of this client in lists',
+    description: 'the name of this client where clients are listed',
     defaultText: 'the file name of the program',
   },
   logger: { type: { kind: 'object' }, description: 'where log lines go' },
 }
 
-// Checks the options of a client; their table is options.ts.
-
-/** All options with a value. */
-export type ClientSettings = {
-  readonly [Name in keyof ClientOptions]-?: Exclude<ClientOptions[Name], undefined>
-}
+/** The options of a client with all defaults filled in. */
+export type ClientSettings = Settled<ClientOptions>
 
 const DEFAULT_INTERVAL_MS = 2_000
 
 /**
- * Fills in the defaults; `output` is that of output. Throws `ConfigError` that names the option,
- * its value and the bound.
+ * Fills in defaults; `output` is the default of the option `output`. Throws `ConfigError`, which
+ * names the option, its value and the bound.
  */
 export function checkClientOptions(
   given: ClientOptions,
@@ -165,8 +163,9 @@ export function checkClientOptions(
 }
 
 /**
- * The options of a client and those of its cluster, whose table is given; those that both have are
- * in both results. Throws `ConfigError` for an unknown option, with the nearest name.
+ * Splits options into those of a client and those of its cluster, which are in `clusterTable`; an
+ * option that both have goes to both. Throws `ConfigError` for an unknown option, with the nearest
+ * name.
  */
 export function splitClientOptions<ClusterOptions extends object>(
   options: ClusterOptions & ClientOptions,
@@ -180,7 +179,7 @@ export function splitClientOptions<ClusterOptions extends object>(
   }
 }
 
-/** A heartbeat is useless unless it comes more often than the timeout. */
+/** A heartbeat is useless unless its interval is shorter than the timeout. */
 function checkInterval(intervalMs: number | undefined, timeoutMs: number): number {
   const quarterMs = Math.max(1, Math.floor(timeoutMs / 4))
   const type = CLIENT_OPTIONS.heartbeatIntervalMs.type as NumberBounds
@@ -195,7 +194,7 @@ function checkName(name = programName()): string {
   throw new ConfigError(`option name: expected ${rule}, got ${show(name)}`)
 }
 
-/** The file that Node was started with. */
+/** The name of the file that Node was started with. */
 function programName(): string {
   const [, path = ''] = process.argv
   const name = basename(path)
@@ -211,14 +210,14 @@ function checkSerializer(serializer: Serializer | undefined): Serializer {
   throw new ConfigError(`option serializer: expected ${expected}`)
 }
 
-// The address of programs that name none: `scaler run` sets it for its script, and users for all
-// programs that they start.
+// The address for programs that do not pass one: `scaler run` sets it for its script, and users for
+// everything that they start.
 
-/** Where it is taken from. */
+/** The environment variable with the default address. */
 export const ADDRESS_VARIABLE = 'SCALER_ADDRESS'
 
 /**
- * `given`, or the address in `SCALER_ADDRESS`. Throws `ConfigError` if there is neither, saying how
+ * `given`, or the address in `SCALER_ADDRESS`. Throws `ConfigError` if there is neither, with how
  * to set it, and if the variable is not an address.
  */
 export function addressOrDefault(
@@ -249,15 +248,15 @@ export function addressOrDefault(
   return address
 }
 
-/** Throws `ConfigError` unless it is an address to connect to. */
+/** Throws `ConfigError` if `address` is not an address to connect to. */
 export function checkConnectAddress(address: string): void {
   parseConnectAddress(address)
 }
 
-// The destination of task output for clients that do not set it: the program if the cluster is a
-// part of it, or if its environment says so.
+// Where the output of tasks goes by default: to the program if it started the cluster itself, or as
+// the environment says.
 
-/** Where it is taken from. */
+/** The environment variable with the default of the option `output`. */
 export const OUTPUT_VARIABLE = 'SCALER_OUTPUT'
 
 /** The default for a client of the scheduler at `address`. Throws `ConfigError`. */

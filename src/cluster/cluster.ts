@@ -5,7 +5,7 @@ import { checkOptions, optionsIn } from '../base/option.js'
 import { openCodeLog, type CodeLog } from '../runtime/log/log.js'
 import type { Agent, AgentEnd } from '../worker/agent/agent.js'
 import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/agent/options.js'
-import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster-options.js'
+import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './options.js'
 
 /**
  * Workers on this machine, for a scheduler anywhere. Keeps the process alive until it has stopped.

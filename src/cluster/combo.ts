@@ -10,7 +10,7 @@ import {
   type AgentOrder,
   type ComboOptions,
   type SchedulerOrder,
-} from './combo-options.js'
+} from './options.js'
 import { EmbeddedProcess, type EmbeddedOrder, type EmbeddedStart } from './embedded-process.js'
 import { SupervisedProcess } from './supervised-process.js'
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { silentLogger, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
 import type * as schedulerModule from '../scheduler/scheduler.js'
 import type * as agentModule from '../worker/agent/agent.js'
-import type { AgentOrder, SchedulerOrder } from './combo-options.js'
+import type { AgentOrder, SchedulerOrder } from './options.js'
 import {
   DEPTH_VARIABLE,
   orderlyEndMs,

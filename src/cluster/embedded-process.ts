@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, ScalerError } from '../base/errors.js'
 import { logsTasks, type LogFields, type Logger, type LogLevel } from '../base/logger.js'
-import type { AgentOrder, SchedulerOrder } from './combo-options.js'
+import type { AgentOrder, SchedulerOrder } from './options.js'
 
 /** The role and options of a child, sent as one line of JSON. */
 export type EmbeddedOrder =

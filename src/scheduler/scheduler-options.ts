@@ -2,7 +2,13 @@
 // commands.
 
 import type { Logger } from '../base/logger.js'
-import { checkOptions, loggerOption, optionsIn, type OptionTable } from '../base/option.js'
+import {
+  checkOptions,
+  loggerOption,
+  optionsIn,
+  type OptionTable,
+  type Settled,
+} from '../base/option.js'
 import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
 import { UNNECESSARY_OPTIONS, type UnnecessaryOptions } from '../runtime/unnecessary-options.js'
 import { parseAddress } from '../transport/address.js'
@@ -71,19 +77,11 @@ export interface SchedulerStartOptions extends SchedulerOptions {
 }
 
 /** The options of a scheduler with all defaults filled in. */
-export interface CheckedSchedulerOptions {
-  readonly clientTimeoutMs: number
-  readonly workerTimeoutMs: number
-  readonly workerSilenceMs: number
-  readonly objectRetentionMs: number
-  readonly loadBalanceMs: number
-  readonly loadBalanceTriggerTimes: number
-  readonly perWorkerQueueSize: number
-  readonly maxNumberOfTasksWaiting: number
+export interface CheckedSchedulerOptions extends Settled<
+  SchedulerOwnOptions,
+  'monitorAddress' | 'protected' | 'logger'
+> {
   readonly isProtected: boolean
-  readonly handshakeTimeoutMs: number
-  readonly maxMessageBytes: number
-  readonly maxQueuedBytes: number
 }
 
 const TIMEOUT = { kind: 'duration', min: 100, max: 86_400_000 } as const

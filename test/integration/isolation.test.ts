@@ -127,6 +127,7 @@ test("children return instances of their parent's class, from the first task of 
     const [mapped] = await inner.map((value: number) => (value > 0 ? new Money() : undefined), [1])
     const caught: unknown = await inner
       .submit(() => {
+        // oxlint-disable-next-line typescript/only-throw-error -- instances arrive as they are
         throw new Money()
       })
       .catch((error: unknown) => error)

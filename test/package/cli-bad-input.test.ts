@@ -1,5 +1,5 @@
-// Errors at the start of a command: one line on stderr that says what to correct, nothing on
-// stdout, the right exit code. 2 is wrong usage, 1 is a failure at run time.
+// Errors at the start of a command: one line on stderr that says what to fix, nothing on stdout, and
+// the exit code: 2 for wrong usage, 1 for a failure at run time.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -21,10 +21,10 @@ import { ROOT, runCommand, startCommand, type CommandEnd } from './command.js'
 
 const FREE = 'tcp://127.0.0.1:0'
 const SOMEWHERE = 'tcp://127.0.0.1:1'
-/** An address for documentation: no machine has it. */
+/** An address reserved for documentation: no machine has it. */
 const NO_INTERFACE = 'tcp://203.0.113.9:1'
 
-/** A file of this test. */
+/** A configuration file for this test. */
 function file(t: TestContext, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'bad-input-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -181,15 +181,15 @@ test('the error for a wrong address in the environment names the variable', asyn
   )
 })
 
-/** The id of the user without rights, if this process may switch to it. */
+/** The id of the user without rights; root can start processes of this user. */
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 
 /**
- * Runs an executable as a user without rights, who may not be able to read our folders or another
- * user's Node: the necessary files are copied to a readable place.
+ * Runs an executable as a user without rights, who may be unable to read these folders and to run
+ * this Node: everything needed is copied to a folder that every user can read.
  */
-async function runAsNobody(t: TestContext, words: readonly string[]): Promise<CommandEnd> {
+async function runWithoutRights(t: TestContext, words: readonly string[]): Promise<CommandEnd> {
   const folder = mkdtempSync(join(tmpdir(), 'nobody-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   chmodSync(folder, 0o755)
@@ -211,7 +211,7 @@ async function runAsNobody(t: TestContext, words: readonly string[]): Promise<Co
   return { code, signal, ...output }
 }
 
-/** The first port that any user may bind, on Linux; elsewhere there may be none. */
+/** The first port that every user may listen on, on Linux; 0 elsewhere. */
 function firstFreePort(): number {
   try {
     return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
@@ -221,22 +221,22 @@ function firstFreePort(): number {
 }
 
 test('a privileged port is one line and exit code 1', async (t) => {
-  // Containers often allow every port to every user: then none is refused.
-  if (firstFreePort() <= 80) return t.diagnostic('here every user may have every port')
-  const end = await runAsNobody(t, ['tcp://127.0.0.1:80'])
+  // In many containers, every user may listen on every port.
+  if (firstFreePort() <= 80) return t.diagnostic('every user may listen on every port here')
+  const end = await runWithoutRights(t, ['tcp://127.0.0.1:80'])
   assertOneLine(end, 1, /cannot listen on tcp:\/\/127\.0\.0\.1:80: .*permission/)
 })
 
-test('an unreadable file is one line, code 2', async (t) => {
+test('a file that cannot be read is one line and exit code 2', async (t) => {
   if (process.platform === 'win32') return t.skip('files have no modes here')
   const path = file(t, '[scheduler]\n')
   chmodSync(join(path, '..'), 0o755)
   chmodSync(path, 0o000)
-  const end = await runAsNobody(t, ['--config', path, FREE])
+  const end = await runWithoutRights(t, ['--config', path, FREE])
   assertOneLine(end, 2, /cannot read the configuration file .*: permission denied/)
 })
 
-test('nothing is left of a scheduler with a monitor address that cannot be bound', async (t) => {
+test('a scheduler that cannot listen on its monitor address frees its other port', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { readonly port: number }
@@ -251,7 +251,7 @@ test('nothing is left of a scheduler with a monitor address that cannot be bound
 
 const hasFull = process.platform === 'linux'
 
-test('a full disk does not stop a scheduler', { skip: !hasFull }, async (t) => {
+test('a scheduler survives a full disk', { skip: !hasFull }, async (t) => {
   const words = [FREE, '--logging-paths', '/dev/full', '/dev/stdout']
   const scheduler = startCommand(t, 'scaler-scheduler', words)
   await scheduler.line((line) => 'monitorAddress' in line)
@@ -264,7 +264,7 @@ test('a full disk does not stop a scheduler', { skip: !hasFull }, async (t) => {
   )
 })
 
-test('output that cannot be printed is exit code 1', { skip: !hasFull }, async (t) => {
+test('output that cannot be written is exit code 1', { skip: !hasFull }, async (t) => {
   for (const words of ['--help', 'config', 'scheduler --help', 'completion bash']) {
     const shell = `exec "$0" ${ROOT}dist/cli/scaler.js ${words} >/dev/full`
     const child = spawn('/bin/sh', ['-c', shell.replace('"$0"', process.execPath)])
@@ -277,14 +277,14 @@ test('output that cannot be printed is exit code 1', { skip: !hasFull }, async (
   }
 })
 
-test('a closed reader of the output is not an error', async (t) => {
+test('a reader that closes stdout early is not an error', async (t) => {
   const command = startCommand(t, 'scaler', ['config'])
   command.child.stdout?.destroy()
   const [code] = (await once(command.child, 'exit')) as [number]
   assert.equal(code, 0)
 })
 
-test('help comes first, whatever the other options are', async (t) => {
+test('--help takes precedence over other flags', async (t) => {
   const help = await runCommand(t, 'scaler', ['--help'])
   for (const words of [
     ['--help', '--version'],
@@ -296,7 +296,7 @@ test('help comes first, whatever the other options are', async (t) => {
   }
 })
 
-test('an unknown variable is one warning, and the command continues', async (t) => {
+test('an unknown variable causes one warning, and the command continues', async (t) => {
   const env = { SCALER_WORKER_TIMOUT_SECONDS: '30' }
   for (const words of [['config', 'scheduler'], ['config']]) {
     const { code, stdout, stderr } = await runCommand(t, 'scaler', words, env)
@@ -310,7 +310,7 @@ test('an unknown variable is one warning, and the command continues', async (t) 
   }
 })
 
-test('the error for a monitor port in use names it as the monitor port', async (t) => {
+test('the error for a monitor port in use names --monitor-address', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.after(() => taken.close())
   await once(taken, 'listening')

@@ -80,7 +80,7 @@ test('the first signal also ends a cluster that has not found its scheduler', as
   assert.equal((await cluster.ended).code, 130)
 })
 
-/** In a process, the name `late.example` is known once the file exists. */
+/** Makes the name `late.example` resolve in a process once this file exists. */
 function lateName(file: string): string {
   const text = `
     import { existsSync } from 'node:fs'
@@ -95,7 +95,7 @@ function lateName(file: string): string {
   return `--import=data:text/javascript,${encodeURIComponent(text)}`
 }
 
-test('workers wait for a name that does not resolve yet, and report it once', async (t) => {
+test('workers wait for a name that does not resolve yet, with one log line', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'name-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'known')

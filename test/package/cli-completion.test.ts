@@ -1,4 +1,4 @@
-// The completion scripts in real shells, if these are installed.
+// The completion scripts in real shells, as far as these are installed.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { runCommand } from './command.js'
 
-/** The script of a shell, in a separate file; another file name is there, to be offered. */
+/** The script of a shell in a file, with another file beside it that can be offered. */
 async function scriptFile(t: TestContext, shell: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'completion-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -19,20 +19,20 @@ async function scriptFile(t: TestContext, shell: string): Promise<string> {
   return join(folder, '_scaler')
 }
 
-/** Why the tests of a shell are skipped, if it is missing. */
+/** Why the tests of a shell are skipped, if it is not installed. */
 function absence(shell: string): string | false {
   const isThere = spawnSync(shell, ['-c', 'exit 0']).status === 0
   return isThere ? false : `there is no ${shell} here`
 }
 
-/** The output of a shell; it must print nothing else. */
+/** The output of a shell on stdout; stderr must be empty. */
 function shellOutput(shell: string, args: readonly string[], cwd: string): string {
   const { stdout, stderr, status } = spawnSync(shell, args, { cwd, encoding: 'utf8' })
   assert.deepEqual([status, stderr], [0, ''])
   return stdout
 }
 
-/** Lines as they are typed (the last word is to be completed), and the offered words. */
+/** Lines as they are typed (the last word is to be completed), and the words offered for each. */
 const OFFERS: readonly (readonly [readonly string[], readonly string[]])[] = [
   [
     ['scaler', 's'],

@@ -1,4 +1,4 @@
-// A command's log: its first lines, and options that have no effect.
+// The log of a command: its first lines, and the lines about options without effect.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -30,7 +30,7 @@ function folder(t: TestContext): string {
   return path
 }
 
-/** The texts of a log. */
+/** The messages of a log. */
 function messagesOf(stdout: string): readonly string[] {
   const lines = stdout.split('\n').filter((line) => line !== '')
   return lines.map((line) => (JSON.parse(line) as { readonly message: string }).message)
@@ -67,7 +67,7 @@ for (const name of ['scaler-scheduler', 'scaler-cluster']) {
   })
 }
 
-test('a scheduler that a client has shut down logs that at the end', async (t) => {
+test('a scheduler that a client has shut down logs this at the end', async (t) => {
   const { scheduler, address } = await startScheduler(t)
   const client = await Client.connect(address)
   await client.shutdown()
@@ -91,7 +91,7 @@ test('the cluster logs what it starts, with its main settings', async (t) => {
   assert.ok(messages.includes('Worker[1] started'))
 })
 
-test('an option that has no effect is logged, by the name that was used', async (t) => {
+test('an option without effect is logged, by the name under which it was given', async (t) => {
   const env = { SCALER_IO_THREADS: '4' }
   const words = ['--event-loop', 'uvloop', FREE]
   const scheduler = startCommand(t, 'scaler-scheduler', words, env)
@@ -105,7 +105,7 @@ test('an option that has no effect is logged, by the name that was used', async 
   assert.match(told[1] ?? '', /^SCALER_IO_THREADS 4 is unnecessary: /)
 })
 
-test('a switch that has no effect is logged as well', async (t) => {
+test('a switch without effect is logged as well', async (t) => {
   const { address } = await startScheduler(t)
   const cluster = startCommand(t, 'scaler-worker', ['-n', '1', '-hps', '-la', FREE, address])
   const line = await cluster.line((each) => String(each['message']).startsWith('--hard-pro'))
@@ -119,7 +119,7 @@ test('defaults are not logged', async (t) => {
   assert.doesNotMatch(scheduler.stdout(), /unnecessary/)
 })
 
-test('without paths there is no log', async (t) => {
+test('an empty list of paths turns the log off', async (t) => {
   const path = join(folder(t), 'socket')
   const scheduler = startCommand(t, 'scaler-scheduler', ['--logging-paths', `ipc://${path}`])
   await until(() => existsSync(path))
@@ -142,7 +142,7 @@ test('a log continues in a new file after SIGHUP', async (t) => {
   assert.match(readFileSync(`${path}.1`, 'utf8'), /Scheduler: address is/)
 })
 
-test('at level WARNING a log is silent while all is well', async (t) => {
+test('at level WARNING, nothing is logged as long as nothing goes wrong', async (t) => {
   const path = join(folder(t), 'socket')
   const scheduler = startCommand(t, 'scaler-scheduler', ['-ll', 'warning', `ipc://${path}`])
   await until(() => existsSync(path))
@@ -153,7 +153,7 @@ test('at level WARNING a log is silent while all is well', async (t) => {
 
 const isLinux = process.platform === 'linux'
 
-test('on a terminal a log is lines for people', { skip: !isLinux }, async (t) => {
+test('on a terminal a log is lines of text', { skip: !isLinux }, async (t) => {
   const { terminal, output } = onTerminal(t)
   await until(() => output().includes('monitor address is'))
   const [first = '', second = '', third = ''] = output().split('\r\n')
@@ -168,7 +168,7 @@ test('on a terminal a log is lines for people', { skip: !isLinux }, async (t) =>
   assert.equal(code, 130)
 })
 
-test('a command exits when its terminal closes', { skip: !isLinux }, async (t) => {
+test('a command exits when its terminal is closed', { skip: !isLinux }, async (t) => {
   const { terminal, output } = onTerminal(t)
   await until(() => output().includes('monitor address is'))
   const [scheduler = 0] = childrenOf(terminal.pid ?? 0)

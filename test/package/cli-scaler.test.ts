@@ -26,7 +26,7 @@ for (const args of [['--help'], ['-h'], ['help']]) {
   })
 }
 
-test('scaler alone explains its usage, as wrong usage', async (t) => {
+test('scaler without a command prints its help, as wrong usage', async (t) => {
   const end = await runCommand(t, 'scaler', [])
   assert.deepEqual([end.code, end.stdout], [2, ''])
   assert.match(end.stderr, /^Usage: scaler <command>/)

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { runCommand, startCommand, startScheduler } from './command.js'
 
-/** A port that another process has. */
+/** A port in use. */
 async function takenPort(t: TestContext): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   t.after(() => server.close())
@@ -63,7 +63,7 @@ test('a port in use is one line on stderr and exit code 1', async (t) => {
   assert.ok(end.stderr.includes(address))
 })
 
-test('a monitor port in use is one line on stderr and exit code 1, too', async (t) => {
+test('a monitor port in use is also one line on stderr and exit code 1', async (t) => {
   const monitorAddress = `tcp://127.0.0.1:${await takenPort(t)}`
   const end = await runCommand(t, 'scaler-scheduler', [
     'tcp://127.0.0.1:0',
@@ -112,7 +112,7 @@ test('a mistyped flag is answered with the nearest one', async (t) => {
   assert.match(end.stderr, /--protected/)
 })
 
-test('the scheduler exits when its stdin closes, if configured', async (t) => {
+test('the scheduler exits when its stdin ends, if SCALER_LIFELINE asks for it', async (t) => {
   const env = { SCALER_LIFELINE: 'stdin' }
   const scheduler = startCommand(t, 'scaler-scheduler', ['tcp://127.0.0.1:0'], env)
   await scheduler.line((line) => 'monitorAddress' in line)
@@ -120,7 +120,7 @@ test('the scheduler exits when its stdin closes, if configured', async (t) => {
   assert.equal((await scheduler.ended).code, 0)
 })
 
-test('the scheduler ignores the end of its stdin otherwise', async (t) => {
+test('without SCALER_LIFELINE, the scheduler ignores the end of its stdin', async (t) => {
   const { scheduler, address } = await startScheduler(t)
   scheduler.child.stdin?.end()
   const other = await runCommand(t, 'scaler-scheduler', [address])
@@ -129,7 +129,7 @@ test('the scheduler ignores the end of its stdin otherwise', async (t) => {
   assert.equal((await scheduler.ended).code, 143)
 })
 
-test('the scheduler continues when its log is not read any more', async (t) => {
+test('the scheduler continues when the reader of its log is gone', async (t) => {
   const { scheduler, address } = await startScheduler(t)
   scheduler.child.stdout?.destroy()
   const other = await runCommand(t, 'scaler-scheduler', [address])

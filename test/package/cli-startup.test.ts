@@ -1,5 +1,5 @@
-// `--help` has to print immediately. Most of the time goes into loading modules, so that these are
-// checked: a clock would measure the load of the machine.
+// `--help` must be immediate. Its time goes into loading modules, so these are counted: a clock would
+// measure how busy the machine is.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { ROOT } from './command.js'
 const DIST = join(ROOT, 'lib')
 const STATIC_IMPORT = /^(?:import|export)\b(?:[^'";=(]*\bfrom)?\s*['"]([^'"]+)['"]/gm
 
-/** The files that are loaded with these, and the packages. */
+/** The files and packages that are loaded with these files. */
 function loadedWith(paths: readonly string[]): readonly string[] {
   const loaded = new Set<string>()
   const visit = (path: string): void => {

@@ -1,5 +1,5 @@
-// Runs the commands of the package as a user's shell would, and reads their output and exit codes.
-// Every command that is still running when its test ends is ended with it.
+// Runs the commands of the package as a shell would, for their output and exit codes. A command that
+// is still running at the end of its test is killed.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-/** The root of the repository, seen from build/test/package/. */
+/** The root of the repository. */
 export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The exit of a command. */
+/** The exit code and the output of a command. */
 export interface CommandEnd {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -19,18 +19,18 @@ export interface CommandEnd {
   readonly stderr: string
 }
 
-/** A command that runs. */
+/** A running command. */
 export interface RunningCommand {
   readonly child: ChildProcess
   readonly pid: number
   readonly ended: Promise<CommandEnd>
-  /** Its stdout so far. */
+  /** Its output on stdout so far. */
   stdout(): string
-  /** The first matching log line, past or future; rejects if there is none. */
+  /** The first log line, past or future, that matches; rejects if there is none. */
   line(isWanted: (line: LogLine) => boolean): Promise<LogLine>
 }
 
-/** A line of a command's log off a terminal. */
+/** A log line of a command without a terminal. */
 export type LogLine = Readonly<Record<string, unknown>>
 
 /** Starts an executable by the name of its file: `scaler`, `scaler-scheduler`, … */
@@ -43,7 +43,7 @@ export function startCommand(
   return startProgram(t, [`${ROOT}dist/cli/${name}.js`, ...args], env)
 }
 
-/** Starts Node with the arguments given. */
+/** Starts Node with these arguments. */
 export function startProgram(
   t: TestContext,
   args: readonly string[],
@@ -90,7 +90,7 @@ export function startProgram(
   }
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it exits. */
 export function runCommand(
   t: TestContext,
   name: string,
@@ -110,7 +110,7 @@ export async function startScheduler(
   return { scheduler, address: String(address) }
 }
 
-/** The child processes of a process. Linux only; none elsewhere. */
+/** The child processes of a process; empty on systems other than Linux. */
 export function childrenOf(pid: number): number[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')

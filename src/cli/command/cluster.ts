@@ -1,9 +1,10 @@
 // The command `scaler cluster`: runs the workers of one machine until they are stopped.
 
+import { optionsIn } from '../../base/option.js'
 import { counted } from '../../base/text.js'
 import { UNNECESSARY_WORKER_OPTIONS } from '../../runtime/unnecessary-options.js'
 import { AGENT_OPTIONS, checkAgentOptions } from '../../worker/agent/options.js'
-import { valuesOf, type CommandDefinition } from '../command.js'
+import type { CommandDefinition } from '../command.js'
 import { settableFlags, flagsOf } from '../option/flag.js'
 import { writtenValue } from '../option/text.js'
 
@@ -26,7 +27,7 @@ export const CLUSTER: CommandDefinition = {
   ],
   hasLog: true,
   start: async ({ positionals: [address = ''], values, logger }) => {
-    const options = { ...valuesOf(AGENT_OPTIONS, values), address, logger }
+    const options = { ...optionsIn(AGENT_OPTIONS, values), address, logger }
     const { workers } = options
     // Before anything is logged or started.
     checkAgentOptions(options)

@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CLUSTER } from './cluster.js'
-import { loadAllCommands } from '../commands.js'
 import { jsonText, tomlText, type CommandSettings } from './config.js'
 import { SCHEDULER } from './scheduler.js'
 import { gatherSettings, readCall, type Settings } from '../option/settings.js'
 
-const SURROUNDINGS = { environment: {}, loadAll: loadAllCommands }
+const SURROUNDINGS = { environment: {} }
 
 /** The settings of scheduler and cluster; each gets the words given under its name. */
 async function sectionsOf(

@@ -1,7 +1,7 @@
 // The command `scaler config`: the settings of a command, and where each comes from.
 
 import { ConfigError } from '../../base/errors.js'
-import { nearestHint, type OptionTable } from '../../base/option.js'
+import { type AnyOptionTable, nearestHint } from '../../base/option.js'
 import { type CommandDefinition, type CommandInput, errorLine, finished } from '../command.js'
 import { ALIASES, COMMANDS, loadAllCommands } from '../commands.js'
 import { commandHelp, styleOf } from '../help.js'
@@ -86,11 +86,7 @@ function toml(value: unknown): string {
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f')
 }
 
-interface ConfigOptions {
-  readonly json?: boolean | undefined
-}
-
-const CONFIG_OPTIONS: OptionTable<ConfigOptions> = {
+const CONFIG_OPTIONS: AnyOptionTable = {
   json: {
     type: { kind: 'boolean' },
     description: 'print JSON instead of TOML',
@@ -136,7 +132,7 @@ async function configText({ positionals, values, calledAs }: CommandInput): Prom
   const file = typeof values['config'] === 'string' ? ['--config', values['config']] : []
   const definitions = name === undefined ? await loadAllCommands() : [await find(name)]
   const sections: CommandSettings[] = []
-  const surroundings = { environment: process.env, loadAll: loadAllCommands, files: new Map() }
+  const surroundings = { environment: process.env, files: new Map() }
   let isJson = values['json'] === true
   for (const definition of definitions.filter(hasSection)) {
     const extended = withJson(definition)
@@ -179,7 +175,7 @@ async function find(name: string): Promise<CommandDefinition> {
 /** Accepts `--json` after the command, too; a command with such a flag already has it. */
 function withJson(definition: CommandDefinition): CommandDefinition {
   const hasJson = definition.tables.some((table) =>
-    Object.values(table).some(({ flag }) => flag === CONFIG_OPTIONS.json.flag),
+    Object.values(table).some(({ flag }) => flag === 'json'),
   )
   return hasJson ? definition : { ...definition, tables: [...definition.tables, CONFIG_OPTIONS] }
 }

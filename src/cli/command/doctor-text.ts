@@ -46,14 +46,14 @@ export function diagnosisText(diagnosis: Diagnosis, color: boolean): string {
     ...(workers === undefined || workers.total === 0 ? [] : [workerLine(workers)]),
     ...hostLines(hosts ?? []),
     ...(clients === undefined || clients.length === 0 ? [] : [clientLine(clients)]),
-    ...waiting.filter((each) => !isHopeless(each)).map(waitingLine),
+    ...waiting.filter((each) => !cannotRun(each)).map(waitingLine),
     ...(monitor === undefined ? [] : [monitorLine(monitor)]),
     ...(task === undefined ? [] : taskLines(task)),
   ]
   const notes = problems.flatMap((problem): Line[] => {
     return problem.isFatal ? [] : [[problem.part, problemText(problem)]]
   })
-  notes.push(...waiting.filter(isHopeless).map(waitingLine))
+  notes.push(...waiting.filter(cannotRun).map(waitingLine))
   return [...good.map((line) => show('ok', line)), ...notes.map((line) => show('note', line))].join(
     '',
   )
@@ -69,11 +69,11 @@ function schedulerLines(scheduler: FoundScheduler, address: string): readonly Li
   const { medianMs, minMs, maxMs, count } = roundTrip
   const what = [kind, version].filter((each) => each !== undefined).join(' ')
   const details = [runtime, id === '' ? undefined : `id ${id.slice(0, 8)}`]
-  const told = [what, ...details.filter((each) => each !== undefined)].join(', ')
+  const identity = [what, ...details.filter((each) => each !== undefined)].join(', ')
   const isGood = clock !== undefined && !isFarOff(clock)
   const clockLines: readonly Line[] = isGood ? [['clock', clockText(clock)]] : []
   return [
-    ['scheduler', `${address} answers: ${told}`],
+    ['scheduler', `${address} answers: ${identity}`],
     ['round trip', `${medianMs} ms (median of ${count}; ${minMs} to ${maxMs})`],
     ...clockLines,
   ]
@@ -142,7 +142,7 @@ function listed(texts: readonly string[]): string {
 }
 
 /** Whether tasks wait for something that the cluster does not have. */
-function isHopeless({ reason }: FoundWaiting): boolean {
+function cannotRun({ reason }: FoundWaiting): boolean {
   return reason === 'no-worker' || reason === 'no-runtime' || reason === 'no-capability'
 }
 
@@ -157,8 +157,8 @@ const WHY: Readonly<Record<WaitingReason, string>> = {
 }
 
 function waitingLine({ reason, needs, function: fn, tasks, forMs }: FoundWaiting): Line {
-  const who = `${counted(tasks, 'task')}${fn === '' ? '' : ` of ${fn}`}`
-  const what = `${who} ${tasks === 1 ? 'waits' : 'wait'}`
+  const subject = `${counted(tasks, 'task')}${fn === '' ? '' : ` of ${fn}`}`
+  const what = `${subject} ${tasks === 1 ? 'waits' : 'wait'}`
   const why = needs === '' ? WHY[reason] : `${WHY[reason]} (${needs})`
   const since = forMs < 1_000 ? '' : `, the first for ${Math.floor(forMs / 1_000)} s`
   return ['waiting', `${what}: ${why}${since}`]

@@ -1,24 +1,10 @@
 // The command `scaler doctor`: connects to a scheduler, or reports precisely why that fails.
 
-import type { OptionTable } from '../../base/option.js'
-import { type CommandDefinition, type CommandEnd, type CommandInput, valuesOf } from '../command.js'
-
-// The options of `scaler doctor`: names, defaults and bounds.
+import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import type { CommandDefinition, CommandEnd, CommandInput } from '../command.js'
 
 /** The options of `scaler doctor`. */
-export interface DoctorOptions {
-  /** 5,000: how long each step may take, in milliseconds. 100 to 3,600,000. */
-  readonly timeoutMs?: number | undefined
-  /** Where monitors subscribe. Default: as the scheduler reports, or two ports up. */
-  readonly monitorAddress?: string | undefined
-  /** False. True: no workers are required, and no task is submitted. */
-  readonly schedulerOnly?: boolean | undefined
-  /** False. True: print one JSON object instead of lines. */
-  readonly json?: boolean | undefined
-}
-
-/** The table of these options. */
-export const DOCTOR_OPTIONS: OptionTable<DoctorOptions> = {
+const DOCTOR_OPTIONS = {
   timeoutMs: {
     type: { kind: 'duration', min: 100, max: 3_600_000 },
     description: 'how long each step may take',
@@ -45,7 +31,7 @@ export const DOCTOR_OPTIONS: OptionTable<DoctorOptions> = {
     default: false,
     flag: 'json',
   },
-}
+} as const satisfies AnyOptionTable
 
 /** `scaler doctor ADDRESS`. */
 export const DOCTOR: CommandDefinition = {
@@ -72,19 +58,14 @@ export const DOCTOR: CommandDefinition = {
 async function examine({ positionals, values, color }: CommandInput): Promise<CommandEnd> {
   const { diagnose } = await import('../../client/connect/diagnosis.js')
   const { diagnosisText, problemText } = await import('./doctor-text.js')
-  const {
-    timeoutMs = 5_000,
-    monitorAddress,
-    schedulerOnly,
-    json,
-  } = valuesOf(DOCTOR_OPTIONS, values)
-  const isSchedulerOnly = schedulerOnly === true
+  const options = optionsIn<OptionsOf<typeof DOCTOR_OPTIONS>>(DOCTOR_OPTIONS, values)
+  const { timeoutMs, monitorAddress, schedulerOnly: isSchedulerOnly, json } = options
   const [address = ''] = positionals
   const diagnosis = await diagnose(address, { timeoutMs, monitorAddress, isSchedulerOnly })
   const fatal = diagnosis.problems.find(({ isFatal }) => isFatal)
   const isHealthy = fatal === undefined
-  if (json === true) process.stdout.write(`${JSON.stringify({ isHealthy, ...diagnosis })}\n`)
+  if (json) process.stdout.write(`${JSON.stringify({ isHealthy, ...diagnosis })}\n`)
   else process.stdout.write(diagnosisText(diagnosis, color))
   if (isHealthy) return { reason: '', isFailure: false }
-  return { reason: json === true ? '' : problemText(fatal), isFailure: true }
+  return { reason: json ? '' : problemText(fatal), isFailure: true }
 }

@@ -2,30 +2,12 @@
 
 import { availableParallelism } from 'node:os'
 import { ConfigError } from '../../base/errors.js'
-import type { OptionTable } from '../../base/option.js'
+import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import { LOGGING_OPTIONS, type LoggingOptions, logLevel } from '../../runtime/log/log.js'
-import {
-  type CommandDefinition,
-  type CommandEnd,
-  type CommandInput,
-  type RunningCommand,
-  valuesOf,
-} from '../command.js'
+import type { CommandDefinition, CommandEnd, CommandInput, RunningCommand } from '../command.js'
 
-// The options of `scaler run`: names, defaults and bounds.
-
-/** The options of `scaler run`. */
-export interface RunOptions extends LoggingOptions {
-  /** The address of a running scheduler. Default: a cluster started for this script. */
-  readonly address?: string | undefined
-  /** Number of workers of its own cluster. Default: one per core. 1 to 4,096. */
-  readonly workers?: number | undefined
-  /** Where the output of the script's tasks goes. Default: `'forward'`. */
-  readonly output?: 'forward' | 'log' | 'off' | undefined
-}
-
-/** The table of these options. stdout is the script's, so its cluster has no log by default. */
-export const RUN_OPTIONS: OptionTable<RunOptions> = {
+/** The options of `scaler run`. stdout is the script's, so its cluster has no log by default. */
+const RUN_OPTIONS = {
   workers: {
     type: { kind: 'integer', min: 1, max: 4_096 },
     description: 'number of workers in the cluster',
@@ -55,7 +37,9 @@ export const RUN_OPTIONS: OptionTable<RunOptions> = {
   },
   loggingLevel: LOGGING_OPTIONS.loggingLevel,
   loggingConfigFile: LOGGING_OPTIONS.loggingConfigFile,
-}
+} as const satisfies AnyOptionTable
+
+type RunOptions = LoggingOptions & Omit<OptionsOf<typeof RUN_OPTIONS>, keyof LoggingOptions>
 
 /** `scaler run FILE [ARGS]`. */
 export const RUN: CommandDefinition = {
@@ -100,7 +84,7 @@ async function start(input: CommandInput): Promise<RunningCommand> {
   const cluster = await openCluster(input)
   let script: InstanceType<typeof RunningScript>
   try {
-    const { output = 'forward' } = valuesOf(RUN_OPTIONS, input.values)
+    const { output } = optionsIn<RunOptions>(RUN_OPTIONS, input.values)
     const env = environmentFor(cluster.address, output)
     script = new RunningScript({ file, args, env })
   } catch (error) {
@@ -117,7 +101,7 @@ async function start(input: CommandInput): Promise<RunningCommand> {
 }
 
 async function openCluster({ values, typed }: CommandInput): Promise<Cluster> {
-  const { address, workers = 1, output: _, ...log } = valuesOf(RUN_OPTIONS, values)
+  const { address, workers, output: _, ...log } = optionsIn<RunOptions>(RUN_OPTIONS, values)
   // Report a wrong level even if there is no log.
   if (log.loggingLevel !== undefined) logLevel('option loggingLevel', log.loggingLevel)
   if (address === undefined) {

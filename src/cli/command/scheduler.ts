@@ -1,8 +1,9 @@
 // The command `scaler scheduler`: runs one scheduler until it is stopped.
 
+import { optionsIn } from '../../base/option.js'
 import { SCHEDULER_OPTIONS } from '../../scheduler/scheduler-options.js'
 import { UNNECESSARY_OPTIONS } from '../../runtime/unnecessary-options.js'
-import { valuesOf, type CommandDefinition } from '../command.js'
+import type { CommandDefinition } from '../command.js'
 
 /** `scaler scheduler ADDRESS`. */
 export const SCHEDULER: CommandDefinition = {
@@ -24,7 +25,7 @@ export const SCHEDULER: CommandDefinition = {
   hasLog: true,
   start: async ({ positionals: [address = ''], values, logger }) => {
     const { Scheduler } = await import('../../scheduler/scheduler.js')
-    const options = { ...valuesOf(SCHEDULER_OPTIONS, values), logger }
+    const options = { ...optionsIn(SCHEDULER_OPTIONS, values), logger }
     const scheduler = await Scheduler.start({ ...options, address })
     const { monitorAddress } = scheduler
     logger.info(`Scheduler: address is ${scheduler.address}`, { address: scheduler.address })

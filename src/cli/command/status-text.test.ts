@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClusterInfo, WorkerInfo } from '../../core/monitor/cluster-info.js'
+import type { ClusterInfo, WorkerInfo } from '../../client/monitor/cluster-info.js'
 import { textWidth } from '../../runtime/progress/line.js'
 import { problemsOf, statusText } from './status-text.js'
 

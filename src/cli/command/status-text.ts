@@ -8,7 +8,7 @@ import type {
   HostInfo,
   WaitingInfo,
   WorkerInfo,
-} from '../../core/monitor/cluster-info.js'
+} from '../../client/monitor/cluster-info.js'
 import { fitText, textWidth } from '../../runtime/progress/line.js'
 
 /** How it is to look. */
@@ -142,7 +142,9 @@ function summaryLines({ scheduler, tasks, rates, objects }: ClusterInfo): readon
   const speed =
     rates === undefined
       ? UNKNOWN
-      : `${rate(rates.submitted)} submitted, ${rate(rates.ended)} ended, ${rate(rates.failed)} failed`
+      : (['submitted', 'ended', 'failed'] as const)
+          .map((key) => `${rate(rates[key])} ${key}`)
+          .join(', ')
   const stored = objects.bytes === undefined ? '' : `, ${size(objects.bytes)}`
   return [
     `scheduler  ${scheduler.address}`,

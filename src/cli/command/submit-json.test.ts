@@ -66,7 +66,7 @@ test('a result is one line of JSON', () => {
 const CYCLE: { inner: unknown[] } = { inner: [] }
 CYCLE.inner.push(CYCLE)
 
-const UNSAYABLE: readonly (readonly [unknown, string])[] = [
+const LOSSY: readonly (readonly [unknown, string])[] = [
   [10n, 'result is a bigint'],
   [Number.NaN, 'result is NaN'],
   [[1, Number.POSITIVE_INFINITY], 'result[1] is Infinity'],
@@ -81,7 +81,7 @@ const UNSAYABLE: readonly (readonly [unknown, string])[] = [
   [CYCLE, 'result.inner[0] is a part of itself (a cycle)'],
 ]
 
-for (const [value, text] of UNSAYABLE) {
+for (const [value, text] of LOSSY) {
   test(`a value that JSON cannot represent is an error, with its path: ${text}`, () => {
     assert.throws(
       () => resultText(value),

@@ -61,7 +61,7 @@ function textOf(bytes: Uint8Array): string {
 }
 
 function check(value: unknown, path: string, above: readonly object[]): void {
-  const name = unsayable(value)
+  const name = lossyKind(value)
   if (name !== undefined) throw noJson(path, name)
   if (typeof value !== 'object' || value === null) return
   if (above.includes(value)) throw noJson(path, 'a part of itself (a cycle)')
@@ -75,7 +75,7 @@ function check(value: unknown, path: string, above: readonly object[]): void {
 }
 
 /** What kind of value JSON would drop or change; undefined if it can represent the value. */
-function unsayable(value: unknown): string | undefined {
+function lossyKind(value: unknown): string | undefined {
   switch (typeof value) {
     case 'bigint':
       return 'a bigint'
@@ -86,13 +86,13 @@ function unsayable(value: unknown): string | undefined {
     case 'number':
       return Number.isFinite(value) ? undefined : String(value)
     case 'object':
-      return value === null ? undefined : unsayableObject(value)
+      return value === null ? undefined : lossyObject(value)
     default:
       return undefined
   }
 }
 
-function unsayableObject(value: object): string | undefined {
+function lossyObject(value: object): string | undefined {
   if ('toJSON' in value) return undefined
   if (types.isMap(value)) return 'a Map'
   if (types.isSet(value)) return 'a Set'

@@ -3,35 +3,12 @@
 import { buffer } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { ConfigError, ScalerError } from '../../base/errors.js'
-import type { OptionTable } from '../../base/option.js'
+import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
 import type { Client } from '../../client/client.js'
-import type { TaskOptions } from '../../client/submit/task-options.js'
-import {
-  type CommandDefinition,
-  type CommandEnd,
-  type CommandInput,
-  type RunningCommand,
-  valuesOf,
-} from '../command.js'
+import type { CommandDefinition, CommandEnd, CommandInput, RunningCommand } from '../command.js'
 
-// The options of `scaler submit`: names, defaults and bounds. The options of the task are the same
-// as in code.
-
-/** The options of `scaler submit`. */
-export interface SubmitOptions extends Pick<
-  TaskOptions,
-  'retries' | 'maxWorkerDeaths' | 'priority' | 'name'
-> {
-  /** Default: `SCALER_ADDRESS`. */
-  readonly address?: string | undefined
-  /** 10,000: give up when the scheduler is silent for this long, in ms. 100 to 3,600,000. */
-  readonly timeoutMs?: number | undefined
-  /** 0: the longest time the task may run, in ms; 0 = no limit. Up to 2,147,483,647. */
-  readonly taskTimeoutMs?: number | undefined
-}
-
-/** The table of these options. */
-export const SUBMIT_OPTIONS: OptionTable<SubmitOptions> = {
+/** The options of `scaler submit`. Those of the task are the same as in code. */
+const SUBMIT_OPTIONS = {
   address: {
     type: { kind: 'text' },
     description: 'the address of the scheduler: tcp://host:port or ipc:///path',
@@ -77,7 +54,7 @@ export const SUBMIT_OPTIONS: OptionTable<SubmitOptions> = {
     defaultText: 'the name of the function',
     flag: 'name',
   },
-}
+} as const satisfies AnyOptionTable
 
 /** `scaler submit FILE#exportName [ARGS]`. */
 export const SUBMIT: CommandDefinition = {
@@ -128,15 +105,15 @@ function start(input: CommandInput): Promise<RunningCommand> {
 async function perform(call: Call): Promise<CommandEnd> {
   const { LoadFailure } = await import('./submit-target.js')
   try {
-    return await tellResult(await runTask(call))
+    return await printResult(await runTask(call))
   } catch (error) {
     if (call.isStopped) return { reason: '', isFailure: true }
     const { color, calledAs } = call.input
     if (error instanceof LoadFailure) {
-      return tellError(error.cause, `${calledAs}: ${error.message}: `, color)
+      return printError(error.cause, `${calledAs}: ${error.message}: `, color)
     }
     if (error instanceof ScalerError) throw error
-    return tellError(error, thrownBy(error, calledAs), color)
+    return printError(error, thrownBy(error, calledAs), color)
   } finally {
     await call.client?.close()
   }
@@ -145,7 +122,8 @@ async function perform(call: Call): Promise<CommandEnd> {
 async function runTask(call: Call): Promise<unknown> {
   const { positionals, values } = call.input
   const [target = '', ...words] = positionals
-  const { address, timeoutMs, taskTimeoutMs, ...task } = valuesOf(SUBMIT_OPTIONS, values)
+  const options = optionsIn<OptionsOf<typeof SUBMIT_OPTIONS>>(SUBMIT_OPTIONS, values)
+  const { address, timeoutMs, taskTimeoutMs, ...task } = options
   if (address === undefined) {
     throw new ConfigError('no scheduler: use --address tcp://host:port, or set SCALER_ADDRESS')
   }
@@ -178,7 +156,7 @@ async function readArguments(words: readonly string[]): Promise<readonly unknown
   return words.map((word, index) => readArgument(word, index + 1))
 }
 
-async function tellResult(value: unknown): Promise<CommandEnd> {
+async function printResult(value: unknown): Promise<CommandEnd> {
   const { resultText } = await import('./submit-json.js')
   process.stdout.write(`${resultText(value)}\n`)
   return { reason: '', isFailure: false }
@@ -190,7 +168,7 @@ function thrownBy(error: unknown, calledAs: string): string {
 }
 
 /** Prints what user code threw, with its stack in the worker. */
-function tellError(error: unknown, what: string, colors: boolean): CommandEnd {
+function printError(error: unknown, what: string, colors: boolean): CommandEnd {
   process.stderr.write(`${what}${inspect(error, { colors })}\n`)
   return { reason: '', isFailure: true }
 }

@@ -3,7 +3,7 @@
 import { ConfigError } from '../../base/errors.js'
 import { nearestHint } from '../../base/option.js'
 import { LOG_LEVEL_NAMES } from '../../runtime/log/log.js'
-import { type CommandDefinition, finished, type Positional } from '../command.js'
+import { type CommandDefinition, finished } from '../command.js'
 import { EXECUTABLES, loadAllCommands } from '../commands.js'
 import { type Flag, flagsOf, namesFiles } from '../option/flag.js'
 import { bashScript, fishScript, zshScript } from './shells.js'
@@ -55,7 +55,7 @@ function offeredCommand(definition: CommandDefinition): OfferedCommand {
     name: definition.name,
     summary: definition.summary,
     flags: flagsOf(definition).map(offeredFlag),
-    words: definition.positionals.map(offeredWord),
+    words: definition.positionals.map(({ completion }) => completion ?? 'anything'),
   }
 }
 
@@ -73,10 +73,6 @@ function valueOf(flag: Flag): Offer | undefined {
   if (flag.name === 'loggingLevel') return LOG_LEVEL_NAMES
   if (namesFiles(flag)) return 'file'
   return 'anything'
-}
-
-function offeredWord({ completion }: Positional): Offer {
-  return completion ?? 'anything'
 }
 
 // The command `scaler completion`: prints a completion script for a shell.

@@ -124,7 +124,7 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
     /^--wait-seconds: expected seconds from 0.1 to 60/,
   ],
   ['an unknown choice', ['-e', 'uvlop'], /^-e \(--event-loop\): .*; is it uvloop\?$/],
-  ['a switch with a strange value', ['--protected=maybe'], /^--protected: expected true or false/],
+  ['a switch with an unknown value', ['--protected=maybe'], /^--protected: expected true or false/],
 ]
 
 for (const [what, line, message] of WRONG) {

@@ -1,6 +1,7 @@
 // Parses a command line as users of Python Scaler know it: long flags and their unambiguous
 // abbreviations, short flags of several letters (`-lbt`), `--flag=value`, `-n4`, switches with an
-// optional value (`-p False`), lists of words. No library supports all of these.
+// optional value (`-p False`), lists of words that end at an address. A library would need all of
+// this rewritten for it, by code that knows as much about the flags as this parser.
 
 import { ConfigError } from '../../base/errors.js'
 import { hintAt } from '../../base/nearest-name.js'
@@ -122,9 +123,16 @@ class CommandLineReader {
   }
 
   #find(word: string): Found {
-    const found = word.startsWith('--') ? this.#findLong(word) : this.#findShort(word)
-    if (found !== undefined) return found
-    const name = word.split('=', 1)[0] ?? word
+    const [, name = '', attached] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? []
+    const isLong = name.startsWith('--')
+    const flag = isLong ? this.#only(name) : this.#flags.find(({ short }) => short.includes(name))
+    if (flag !== undefined) return { flag, typed: isLong ? `--${flag.key}` : name, attached }
+    // `-n4`: only after a single letter, for a flag that takes a value.
+    const letter = word.slice(0, 2)
+    const valued = this.#flags.find(({ short }) => short.includes(letter))
+    if (valued !== undefined && valued.spec.type.kind !== 'boolean') {
+      return { flag: valued, typed: letter, attached: word.slice(2) }
+    }
     throw new ConfigError(`unknown option ${name}${hintAt(name, this.#candidates(name))}`)
   }
 
@@ -133,29 +141,6 @@ class CommandLineReader {
     if (name.length <= 2) return []
     const long = this.#flags.map(({ key }) => `--${key}`)
     return name.startsWith('--') ? long : [...this.#flags.flatMap(({ short }) => short), ...long]
-  }
-
-  #findLong(word: string): Found | undefined {
-    const end = word.indexOf('=')
-    const name = end === -1 ? word : word.slice(0, end)
-    const attached = end === -1 ? undefined : word.slice(end + 1)
-    const flag = this.#only(name)
-    return flag && { flag, typed: `--${flag.key}`, attached }
-  }
-
-  #findShort(word: string): Found | undefined {
-    const end = word.indexOf('=')
-    const name = end === -1 ? word : word.slice(0, end)
-    const exact = this.#flags.find(({ short }) => short.includes(name))
-    if (exact !== undefined) {
-      return { flag: exact, typed: name, attached: end === -1 ? undefined : word.slice(end + 1) }
-    }
-    // `-n4`: only after a single letter, for a flag that takes a value.
-    const letter = word.slice(0, 2)
-    const flag = this.#flags.find(({ short }) => short.includes(letter))
-    const isSwitch = flag?.spec.type.kind === 'boolean'
-    if (flag !== undefined && !isSwitch) return { flag, typed: letter, attached: word.slice(2) }
-    return undefined
   }
 
   /**

@@ -81,7 +81,7 @@ class ConfigFileReader {
     for (const [section, content] of Object.entries(parseToml(this.#path, this.#text))) {
       if (!isTable(content)) {
         const sections = known.map((name) => `[${name}]`).join(', ')
-        throw this.#error([section], `${section} stands in no section; there are ${sections}`)
+        throw this.#error([section], `${section} is not in a section; there are ${sections}`)
       }
       const name = ALIASES.get(section) ?? section
       const definition = definitions.find((each) => each.name === name)

@@ -1,7 +1,7 @@
 // The flags of a command: those of its tables, and those that every command has. Command line,
 // environment, files, help and completion are all derived from this list.
 
-import type { AnyOptionTable, OptionSpec, OptionTable } from '../../base/option.js'
+import type { AnyOptionTable, OptionSpec } from '../../base/option.js'
 import { LOGGING_OPTIONS } from '../../runtime/log/log.js'
 import type { CommandDefinition } from '../command.js'
 
@@ -20,13 +20,7 @@ export interface Flag {
 }
 
 /** The options of every command; only on the command line, except `config`. */
-interface GeneralOptions {
-  readonly config?: string
-  readonly help?: boolean
-  readonly version?: boolean
-}
-
-const GENERAL_OPTIONS: OptionTable<GeneralOptions> = {
+const GENERAL_OPTIONS: AnyOptionTable = {
   config: {
     type: { kind: 'text' },
     description: 'a TOML file with a section for each command',

@@ -22,7 +22,7 @@ function settingsOf(
   environment: NodeJS.ProcessEnv = {},
 ): Promise<Settings> {
   const call = readCall(SCHEDULER, words, 'scaler_scheduler')
-  return gatherSettings(call, { environment, loadAll: loadAllCommands })
+  return gatherSettings(call, { environment })
 }
 
 /** A configuration file with this text. */
@@ -107,7 +107,7 @@ test('an unknown variable causes one warning, and changes nothing', async () => 
   const lines: string[] = []
   const environment = { SCALER_WORKER_TIMEOUT: '5', SCALER_XYZZY: 'something' }
   const warn = (line: string): number => lines.push(line)
-  const settings = await gatherSettings(call, { environment, loadAll: loadAllCommands, warn })
+  const settings = await gatherSettings(call, { environment, warn })
   assert.deepEqual(givenOf(settings), [])
   assert.deepEqual(lines, [
     'SCALER_WORKER_TIMEOUT: no command has such an option; is it SCALER_WORKER_TIMEOUT_SECONDS?',
@@ -154,7 +154,7 @@ const WRONG_FILES: readonly (readonly [string | Uint8Array, string])[] = [
   ],
   ['[sheduler]\n', 'FILE:1:1: there is no section [sheduler]; is it scheduler?'],
   ['[config]\njson = true\n', 'FILE:1:1: there is no section [config]; '],
-  ['protected = true\n', 'FILE:1:1: protected stands in no section; there are [scheduler], '],
+  ['protected = true\n', 'FILE:1:1: protected is not in a section; there are [scheduler], '],
   [
     '[cluster]\nnum-of-workers = 1\n[worker]\nnum-of-workers = 1\n',
     'FILE:3:1: [worker] is another name of [cluster]; keep one of them',
@@ -266,7 +266,7 @@ test('every option of every command can be given as a flag, a variable and a key
       const path = configFile(t, `[${definition.name}]\n${key} = ${toml}\n`)
       const of = async (line: readonly string[], environment = {}): Promise<unknown> => {
         const call = readCall(definition, line, 'x')
-        const settings = await gatherSettings(call, { environment, loadAll: loadAllCommands })
+        const settings = await gatherSettings(call, { environment })
         return settingOf(settings, name)
       }
       for (const typed of [`--${key}`, ...flag.short]) {

@@ -4,6 +4,7 @@
 import { ConfigError } from '../../base/errors.js'
 import { nearestName } from '../../base/nearest-name.js'
 import type { CommandDefinition, Positional } from '../command.js'
+import { loadAllCommands } from '../commands.js'
 import { type CommandLine, type Given, readCommandLine } from './command-line.js'
 import type { ConfigFile } from './config-file.js'
 import { defaultOf, type Flag, flagsOf, type Origin, settableFlags, variableOf } from './flag.js'
@@ -66,7 +67,7 @@ function textOf(environment: NodeJS.ProcessEnv, variable: string): string | unde
 }
 
 /** The `SCALER_` variables of `environment` that do not belong to any of `flags`. */
-function strangeVariables(
+function foreignVariables(
   flags: readonly Flag[],
   environment: NodeJS.ProcessEnv,
 ): readonly string[] {
@@ -76,16 +77,16 @@ function strangeVariables(
   return Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isKnown(name))
 }
 
-/** A warning for each of `strange` that is not a variable of any command. */
-function aboutStrangers(
-  strange: readonly string[],
+/** A warning for each of `foreign` that is not a variable of any command. */
+function variableWarnings(
+  foreign: readonly string[],
   definitions: readonly CommandDefinition[],
 ): readonly string[] {
   const keys = definitions.flatMap((each) => settableFlags(flagsOf(each)).map(({ key }) => key))
   const known = [...new Set([...keys.map(variableOf), ...ALWAYS])]
   // Without the prefix, which would make all names look similar.
   const names = known.map((name) => name.slice(PREFIX.length))
-  return strange.flatMap((name) => {
+  return foreign.flatMap((name) => {
     if (known.includes(name)) return []
     const near = nearestName(name.slice(PREFIX.length), names)
     const hint = near === undefined ? '' : `; is it ${PREFIX}${near}?`
@@ -119,8 +120,6 @@ export interface Settings {
 /** The surroundings of a command. */
 export interface Surroundings {
   readonly environment: NodeJS.ProcessEnv
-  /** Loads all commands, to check the whole file and the whole environment. */
-  readonly loadAll: () => Promise<readonly CommandDefinition[]>
   /** Prints a warning: one line without the name of the command. */
   readonly warn?: (line: string) => void
   /** Files that were already read, by path: standard input can be read only once. */
@@ -161,9 +160,9 @@ export async function gatherSettings(
   const { definition, flags, line } = call
   const { environment } = surroundings
   const variables = readEnvironment(flags, environment)
-  const strange = strangeVariables(flags, environment)
-  if (strange.length > 0 && surroundings.warn !== undefined) {
-    const lines = aboutStrangers(strange, await surroundings.loadAll())
+  const foreign = foreignVariables(flags, environment)
+  if (foreign.length > 0 && surroundings.warn !== undefined) {
+    const lines = variableWarnings(foreign, await loadAllCommands())
     for (const line of lines) surroundings.warn(line)
   }
   const configPath = configPathOf(call, environment)
@@ -214,12 +213,12 @@ export function checkWords(call: CommandCall, words: readonly Word[]): void {
   throw new ConfigError(`<${missing.name}> is missing${elsewhere}`)
 }
 
-async function configFile(path: string, { loadAll, files }: Surroundings): Promise<ConfigFile> {
+async function configFile(path: string, { files }: Surroundings): Promise<ConfigFile> {
   const known = files?.get(path)
   if (known !== undefined) return known
   // Loaded on demand: most commands run without a file and do not need the parser.
   const { readConfigFile } = await import('./config-file.js')
-  const file = readConfigFile(path, await loadAll())
+  const file = readConfigFile(path, await loadAllCommands())
   files?.set(path, file)
   return file
 }

@@ -3,6 +3,7 @@
 // erased. After each change the cursor is on a line of its own, so that the process may exit or be
 // killed at any time, and any later output begins at the left.
 
+import { stripVTControlCharacters } from 'node:util'
 import { type LineStyle, textWidth } from './line.js'
 
 /** The part of `process.stderr` that is needed. */
@@ -35,9 +36,6 @@ interface ScreenSetup {
 const INTERVAL_MS = 100
 const DEFAULT_COLUMNS = 80
 const DEFAULT_ROWS = 24
-/** Colours and other escape sequences, which take no columns. */
-// eslint-disable-next-line no-control-regex -- that is what they are made of
-const SEQUENCES = /\u001b\[[\d;]*[A-Za-z]/g
 const CLEAR_BELOW = '\u001b[J'
 
 /** The lines of one terminal. Nothing runs while there are none. */
@@ -111,7 +109,7 @@ export class ProgressScreen {
   get #erasure(): string {
     if (this.#shown.length === 0) return ''
     const { columns } = this.#style
-    const widths = this.#shown.map((line) => textWidth(line.replaceAll(SEQUENCES, '')))
+    const widths = this.#shown.map((line) => textWidth(stripVTControlCharacters(line)))
     const rows = widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
     return `\u001b[${rows}A\r${CLEAR_BELOW}`
   }

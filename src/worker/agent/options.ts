@@ -4,7 +4,13 @@ import { statSync } from 'node:fs'
 import { availableParallelism, hostname } from 'node:os'
 import { ConfigError } from '../../base/errors.js'
 import { type Logger, silentLogger } from '../../base/logger.js'
-import { checkOptions, loggerOption, type OptionTable, show } from '../../base/option.js'
+import {
+  checkOptions,
+  loggerOption,
+  type OptionTable,
+  type Settled,
+  show,
+} from '../../base/option.js'
 import { counted } from '../../base/text.js'
 import { parseConnectAddress } from '../../transport/address.js'
 import type { TaskCapability } from '../../wire/message.js'
@@ -14,7 +20,7 @@ import type { ProcessorOptions } from './spawn.js'
 
 /** The allocation, as reported to the scheduler. */
 interface Allocation {
-  /** When the agent will be terminated, in milliseconds since 1970; 0 = no known limit. */
+  /** When the agent will be terminated, in ms since 1970 by this clock; 0 = no known limit. */
   readonly endsMS: number
   /** '' = unknown. */
   readonly allocation: string
@@ -137,28 +143,25 @@ export interface AgentOptions {
   readonly logger?: Logger | undefined
 }
 
+/** The options that are converted to another form. */
+type Converted =
+  | 'workers'
+  | 'workerNames'
+  | 'capabilities'
+  | 'timeLimitMs'
+  | 'allocation'
+  | 'execArgv'
+  | 'env'
+  | 'cwd'
+  | 'killDelayMs'
+
 /** The options of an agent with all defaults filled in. */
-export interface CheckedAgentOptions {
-  readonly address: string
+export interface CheckedAgentOptions extends Settled<AgentOptions, Converted>, Allocation {
+  /** One per worker. */
   readonly names: readonly string[]
-  /** By this machine's clock; 0 = no known limit. */
-  readonly endsMS: number
-  readonly allocation: string
   /** As workers send them in their heartbeats. */
   readonly capabilities: readonly TaskCapability[]
-  readonly heartbeatIntervalMs: number
-  readonly deathTimeoutMs: number
-  readonly drainMs: number
-  readonly errorTexts: boolean
-  readonly inlineLimitBytes: number
-  readonly cancelGraceMs: number
-  readonly spareProcessors: number
-  readonly objectCacheBytes: number
-  readonly taskTimeoutMs: number
-  readonly garbageCollectIntervalMs: number
-  readonly trimMemoryThresholdBytes: number
   readonly processor: ProcessorOptions
-  readonly logger: Logger
 }
 
 const MAX_NAME_LENGTH = 128
@@ -296,7 +299,7 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
   if (workers === undefined) throw new ConfigError('option workers: expected a number, got nothing')
   parseConnectAddress(rest.address)
   return {
-    ...(rest as Omit<CheckedAgentOptions, OwnChecks>),
+    ...(rest as Settled<AgentOptions, Converted>),
     names: checkNames(workerNames, workers),
     ...allocationOf({ timeLimitMs, allocation }, process.env, Date.now()),
     capabilities: checkCapabilities((capabilities ?? []) as readonly string[]),
@@ -309,9 +312,6 @@ export function checkAgentOptions(options: AgentOptions): CheckedAgentOptions {
     logger: loggerOption('logger', logger) ?? silentLogger,
   }
 }
-
-/** The options that are converted. */
-type OwnChecks = 'names' | 'endsMS' | 'allocation' | 'capabilities' | 'processor' | 'logger'
 
 /** `linux`, or `gpu=2`. */
 function checkCapabilities(texts: readonly string[]): readonly TaskCapability[] {

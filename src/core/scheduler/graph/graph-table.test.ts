@@ -5,10 +5,9 @@ import { latin1ToBytes } from '../../../base/bytes.js'
 import { objectId, taskId, type TaskId } from '../../../base/ids.js'
 import type { Task } from '../../../wire/message.js'
 import { large, node, small } from './graph.kit.js'
-import { ByteStore, NodeArgumentStore } from './store.js'
 import { NodeIndex, NONE, ReadySet } from './index.js'
 import { HOLDS_VALUE, IS_OBJECT, NodeTable, SUCCEEDED } from './nodes.js'
-import { ValueStore } from './store.js'
+import { ByteStore, NodeArgumentStore, ValueStore } from './store.js'
 
 const numbered = (number: number): string =>
   `a prefix ::${String.fromCharCode(7, number >> 24, number >> 16, (number >> 8) & 255, number & 255)}`

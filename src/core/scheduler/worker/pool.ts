@@ -85,10 +85,7 @@ export class WorkerPool {
     )
   }
 
-  /**
-   * The number of tasks beyond what the workers may hold; negative while they may hold more. (Most
-   * of the tasks that a worker may hold are queued here until they are sent.)
-   */
+  /** The number of tasks, most of which are queued here, beyond what the workers may hold. */
   get overflow(): number {
     return this.waiting + this.#assignedCount - this.capacity
   }

@@ -19,8 +19,13 @@ import {
   type SchedulerStartOptions,
 } from '../scheduler/scheduler-options.js'
 import { AGENT_OPTIONS, type AgentOptions } from '../worker/agent/options.js'
-import { CLUSTER_START_OPTIONS, type ClusterStartOptions } from './cluster-options.js'
-import { checkComboOptions, COMBO_OPTIONS, type ComboOptions } from './combo-options.js'
+import {
+  checkComboOptions,
+  CLUSTER_START_OPTIONS,
+  type ClusterStartOptions,
+  COMBO_OPTIONS,
+  type ComboOptions,
+} from './options.js'
 
 /** The tables behind `scaler scheduler`, and behind `scaler cluster`. */
 const SCHEDULER_TABLES = [SCHEDULER_OPTIONS, LOGGING_OPTIONS, UNNECESSARY_OPTIONS]

@@ -41,7 +41,7 @@ export interface SchedulerInfo {
   readonly cpu: number
   /** Resident memory in bytes. */
   readonly rssBytes: number
-  /** The 99th percentile of the time for which its event loop worked in one turn, in milliseconds. */
+  /** The 99th percentile of how long its event loop worked in one turn, in milliseconds. */
   readonly turnP99Ms: number | undefined
 }
 

@@ -1,27 +1,27 @@
 // Looks at a cluster as a monitor: a connection of its own beside that of the client, so that what
 // it receives holds up no task. docs/protocol.md#monitors
 
-import { unreachable } from '../base/assert.js'
-import { ConfigError, ConnectError, ProtocolError, TimeoutError } from '../base/errors.js'
-import { OUR_FEATURES } from '../base/features.js'
-import { identity, type Identity } from '../base/ids.js'
-import type { Logger } from '../base/logger.js'
-import { checkNames } from '../base/option.js'
-import type { ClusterEvent, ClusterInfo } from '../core/monitor/cluster-info.js'
+import { unreachable } from '../../base/assert.js'
+import { ConfigError, ConnectError, ProtocolError, TimeoutError } from '../../base/errors.js'
+import { OUR_FEATURES } from '../../base/features.js'
+import { identity, type Identity } from '../../base/ids.js'
+import type { Logger } from '../../base/logger.js'
+import { checkNames } from '../../base/option.js'
+import type { ClusterEvent, ClusterInfo } from './cluster-info.js'
 import {
   type MonitorAction,
   type MonitorEvent,
   MonitorMachine,
   type MonitorWishes,
-} from '../core/monitor/monitor-machine.js'
-import { ClusterPicture } from '../core/monitor/picture.js'
-import { Driver } from '../runtime/driver.js'
-import { peerInfo } from '../runtime/peer-info.js'
-import { ProcessSampler } from '../runtime/process-statistics.js'
-import { DealerSocket } from '../transport/dealer.js'
-import type { IncomingMessage } from '../transport/options.js'
-import { decode, encodeFrame, type MonitorReport } from '../wire/message.js'
-import { newClientIdentity } from './ids.js'
+} from '../../core/monitor/monitor-machine.js'
+import { ClusterPicture } from './picture.js'
+import { Driver } from '../../runtime/driver.js'
+import { peerInfo } from '../../runtime/peer-info.js'
+import { ProcessSampler } from '../../runtime/process-statistics.js'
+import { DealerSocket } from '../../transport/dealer.js'
+import type { IncomingMessage } from '../../transport/options.js'
+import { decode, encodeFrame, type MonitorReport } from '../../wire/message.js'
+import { newClientIdentity } from '../ids.js'
 
 /** What a look may end with. */
 export interface LookOptions {
@@ -175,7 +175,7 @@ export function lookAtCluster(
           else link.read()
         },
         onRefused: () => finish(() => reject(refusal(setup.address))),
-        onFault: (error) => finish(() => reject(error as Error)),
+        onFault: (error) => finish(() => reject(error)),
       },
     )
   })

@@ -1,9 +1,15 @@
-// The options of a local cluster: all options of its scheduler and of its workers. The tables of
-// both define which option belongs to which part.
+// The options of a cluster (the workers of one machine): those of an agent and of its log. And
+// those of a local cluster: all options of its scheduler and of its workers; the tables of both
+// define which option belongs to which part.
 
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { checkOptions, loggerOption, optionsIn, type OptionTable } from '../base/option.js'
+import { LOGGING_OPTIONS, type LoggingOptions } from '../runtime/log/log.js'
+import {
+  UNNECESSARY_WORKER_OPTIONS,
+  type UnnecessaryWorkerOptions,
+} from '../runtime/unnecessary-options.js'
 import {
   checkSchedulerOptions,
   SCHEDULER_OPTIONS,
@@ -11,7 +17,25 @@ import {
   type SchedulerOwnOptions,
 } from '../scheduler/scheduler-options.js'
 import { AGENT_OPTIONS, checkAgentOptions, type AgentOptions } from '../worker/agent/options.js'
-import { CLUSTER_START_OPTIONS, type ClusterOptions } from './cluster-options.js'
+
+/** The options of a cluster: those of the command, and a logger. */
+export interface ClusterOptions
+  extends Omit<AgentOptions, 'address' | 'workers'>, LoggingOptions, UnnecessaryWorkerOptions {}
+
+/** `ClusterOptions` with the required options. */
+export interface ClusterStartOptions extends ClusterOptions {
+  /** The address of the scheduler: `tcp://host:port`, `ipc:///path`. */
+  readonly address: string
+  /** Number of workers. 1 to 4,096. */
+  readonly workers: number
+}
+
+/** Every option that code can pass to a cluster. */
+export const CLUSTER_START_OPTIONS: OptionTable<ClusterStartOptions> = {
+  ...AGENT_OPTIONS,
+  ...LOGGING_OPTIONS,
+  ...UNNECESSARY_WORKER_OPTIONS,
+}
 
 /** The options of a local cluster: those of its scheduler and of its workers. */
 export interface ComboOptions extends SchedulerOptions, ClusterOptions {
