@@ -63,10 +63,7 @@ test('the code of the package is exactly what its entry points load', async () =
   assert.deepEqual(code.sort(), [...loaded].sort())
 })
 
-/** What pages link to for readers of the repository. */
-const REPOSITORY = /^(ARCHITECTURE\.md|CONTRIBUTING\.md|(deploy|examples|protocol|docs\/api)(\/|$))/
-
-test('links of packed pages lead to what is packed, or is for readers of the repository', async () => {
+test('every link of a packed page leads to a packed file', async () => {
   const paths = await packedPaths()
   const lost: string[] = []
   for (const page of paths.filter((path) => path.endsWith('.md'))) {
@@ -74,9 +71,7 @@ test('links of packed pages lead to what is packed, or is for readers of the rep
     const prose = text.replaceAll(/```[^]*?```|`[^`\n]*`(?!\])/g, '')
     for (const [, link = ''] of prose.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)) {
       const target = posix.join(posix.dirname(page), link).replace(/\/$/, '')
-      if (!paths.includes(target) && !REPOSITORY.test(target)) {
-        lost.push(`${page}: ${link}`)
-      }
+      if (!paths.includes(target)) lost.push(`${page}: ${link}`)
     }
   }
   assert.deepEqual(lost, [])
