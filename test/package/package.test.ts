@@ -128,10 +128,10 @@ const COMMANDS = [
   'scaler_cluster',
   'scaler_completion',
   'scaler_config',
-  'scaler_status',
   'scaler_doctor',
   'scaler_run',
   'scaler_scheduler',
+  'scaler_status',
   'scaler_submit',
   'scaler_worker',
 ]
