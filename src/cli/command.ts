@@ -38,6 +38,11 @@ export interface CommandDefinition {
   /** Whether it takes the logging options and gets a logger set up by them; else a silent one. */
   readonly hasLog: boolean
   /**
+   * Throws `ConfigError`, as `start` does, for values that the option tables cannot refuse. `values`
+   * are those of `CommandInput`. For `scaler config`; commands without it have no such values.
+   */
+  readonly check?: (values: Readonly<Record<string, unknown>>) => void
+  /**
    * Starts the command; loads the engine with `import()`, so that `--help` does not need it.
    * Rejects with `ConfigError` for wrong usage (exit code 2), with another error for a failure at
    * run time (1). An error that begins with `option perWorkerQueueSize:` is printed with the name

@@ -241,3 +241,49 @@ test('results lost with the scheduler are computed again for tasks that need the
   assert.equal(await large, text(LARGE))
   assert.deepEqual(client.scheduler.faults, [])
 })
+
+/** Of each task and node that used `lengthOf` or `add`: how its arguments travelled. */
+function argumentTypes({ scheduler }: TestClient): string[] {
+  const tasks = scheduler.received.flatMap((message) => {
+    if (message.kind === 'graphTask') return message.graph
+    return message.kind === 'task' ? [message] : []
+  })
+  return tasks.flatMap(({ functionArgs }) => functionArgs.map(({ type }) => type))
+}
+
+for (const takesGraphs of [true, false]) {
+  const kind = takesGraphs ? 'graphs' : 'no graphs'
+  test(`results are shared values whenever they are passed, with ${kind}`, async () => {
+    const client = testClient({ takesGraphs })
+    const [small, medium] = [submit(client, text, 1), submit(client, text, 1_000)]
+    const early = submit(client, lengthOf, small)
+    await client.submitter.get({ n: [lengthOf, medium] }, ['n'])
+    await Promise.all([small, medium, early])
+    client.scheduler.received.length = 0
+    assert.equal(await submit(client, lengthOf, small), 1)
+    assert.equal(await submit(client, lengthOf, medium), 1_000)
+    assert.deepEqual(await client.submitter.map(lengthOf, [small], {}, false), [1])
+    assert.deepEqual(argumentTypes(client), ['sharedInline', 'sharedInline', 'sharedInline'])
+    client.scheduler.received.length = 0
+    const nodes = { small, medium, a: [lengthOf, 'small'], b: [lengthOf, 'medium'] }
+    const direct = { c: [lengthOf, small], d: [lengthOf, medium] }
+    const lengths = await client.submitter.get({ ...nodes, ...direct }, ['a', 'b', 'c', 'd'])
+    assert.deepEqual(lengths, { a: 1, b: 1_000, c: 1, d: 1_000 })
+    for (const type of argumentTypes(client)) assert.match(type, /^shared/)
+    client.scheduler.received.length = 0
+    const pending = submit(client, text, 1_001)
+    assert.deepEqual(await client.submitter.get({ n: [lengthOf, pending] }, ['n']), { n: 1_001 })
+    assert.match(argumentTypes(client).at(-1) ?? '', /^shared/)
+    assert.deepEqual(client.scheduler.faults, [])
+  })
+}
+
+test('a 1.9.9 scheduler gets the results that it is passed as objects', async () => {
+  const client = testClient({ id: '' })
+  const small = submit(client, text, 1)
+  await small
+  client.scheduler.received.length = 0
+  assert.equal(await submit(client, lengthOf, small), 1)
+  assert.deepEqual(argumentTypes(client), ['objectID'])
+  assert.deepEqual(client.scheduler.faults, [])
+})

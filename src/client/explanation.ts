@@ -120,7 +120,10 @@ export interface TaskExplanation {
 export interface TaskAttempt {
   /** The identity of the worker, as in logs and profiles. */
   readonly worker: string
-  /** When the task was assigned to the worker; undefined if that is not known. */
+  /**
+   * When the task was assigned to the worker; for the last attempt of a finished task, when its
+   * process began it. By this computer's clock; undefined if that is not known.
+   */
   readonly startedAt: Date | undefined
   /** For how long the worker had it, or has had it until now, in milliseconds. */
   readonly durationMs: number
@@ -147,6 +150,8 @@ interface EndedTask {
   readonly taskId: TaskId
   readonly state: 'done' | 'failed' | 'cancelled'
   readonly profile: TaskProfile | undefined
+  /** When its outcome arrived; undefined if it has no profile. */
+  readonly endedAtMs: number | undefined
   /** Before the last one. */
   readonly attempts: readonly TaskAttempt[]
 }
@@ -172,14 +177,18 @@ function attemptsFrom(sent: readonly SentAttempt[], nowMS: number): readonly Tas
 }
 
 /** Of a finished task. */
-export function explainEnd({ taskId, state, profile, attempts }: EndedTask): TaskExplanation {
-  const outcome = state === 'done' ? 'success' : 'failed'
-  const last =
-    profile === undefined || state === 'cancelled'
-      ? []
-      : [{ worker: profile.worker, startedAt: undefined, durationMs: profile.durationMs, outcome }]
-  const all = [...attempts, ...(last as readonly TaskAttempt[])]
+export function explainEnd(ended: EndedTask): TaskExplanation {
+  const { taskId, state, attempts } = ended
+  const all = [...attempts, ...lastAttempt(ended)]
   return { task: idToHex(taskId), state, ...NOT_WAITING, attempts: all }
+}
+
+/** The attempt that has ended a task, if a worker had it. */
+function lastAttempt({ state, profile, endedAtMs }: EndedTask): readonly TaskAttempt[] {
+  if (profile === undefined || state === 'cancelled') return []
+  const { worker, durationMs } = profile
+  const startedAt = endedAtMs === undefined ? undefined : new Date(endedAtMs - durationMs)
+  return [{ worker, startedAt, durationMs, outcome: state === 'done' ? 'success' : 'failed' }]
 }
 
 /** Of an unfinished task: from the scheduler's answer, if it knows the task. */
@@ -191,9 +200,11 @@ export function explainUnfinished(
   const task = idToHex(local.taskId)
   if (sent === undefined || sent.state === 'unknown') return { task, ...localPart(local) }
   const attempts = attemptsFrom(sent.attempts, nowMS)
-  if (sent.state !== 'waiting') {
-    const state = attempts.at(-1)?.outcome === 'running' ? 'running' : 'queued'
-    return { task, state, ...NOT_WAITING, attempts }
+  // The worker may have begun it after this answer was sent: an update that followed says so.
+  const isRunning = local.state === 'running' || attempts.at(-1)?.outcome === 'running'
+  if (isRunning || sent.state !== 'waiting') {
+    const state = isRunning ? 'running' : 'queued'
+    return { task, state, ...NOT_WAITING, attempts: isRunning ? begun(attempts) : attempts }
   }
   const reason = waitingReasonOf(sent.reason)
   return {
@@ -205,6 +216,13 @@ export function explainUnfinished(
     dependsOn: sent.dependsOn.map(idToHex),
     attempts,
   }
+}
+
+/** The same attempts; the last one has begun. */
+function begun(attempts: readonly TaskAttempt[]): readonly TaskAttempt[] {
+  const last = attempts.at(-1)
+  if (last?.outcome !== 'assigned') return attempts
+  return [...attempts.slice(0, -1), { ...last, outcome: 'running' }]
 }
 
 function localPart({ state, waiting, dependsOn }: LocalKnowledge): Omit<TaskExplanation, 'task'> {

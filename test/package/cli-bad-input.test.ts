@@ -78,6 +78,12 @@ const CASES: readonly Case[] = [
   ['scaler', ['config', 'cluster', 'tcp://*:1'], 2, /the host \* is only for listening/],
   [
     'scaler',
+    ['config', 'cluster', '--capabilities', 'gpu=1.5'],
+    2,
+    /^scaler config: --capabilities: expected a whole number of gpu from 0 to 100000, got "gpu=1.5"$/m,
+  ],
+  [
+    'scaler',
     ['scheduler', '--config', '/dev/zero', FREE],
     2,
     /^scaler scheduler: cannot read the configuration file \/dev\/zero: it is longer than 1 MiB$/m,

@@ -8,6 +8,8 @@ import type { CommandDefinition } from '../command.js'
 import { settableFlags, flagsOf } from '../option/flag.js'
 import { writtenValue } from '../option/text.js'
 
+const ANY_ADDRESS = 'tcp://127.0.0.1:1'
+
 /** `scaler cluster ADDRESS`; `scaler worker` is the same. */
 export const CLUSTER: CommandDefinition = {
   name: 'cluster',
@@ -26,6 +28,10 @@ export const CLUSTER: CommandDefinition = {
     'scaler cluster -tts 3600 --logging-level WARNING tcp://127.0.0.1:2345',
   ],
   hasLog: true,
+  check: (values) => {
+    // An address is checked apart from the options, if there is one.
+    checkAgentOptions({ ...optionsIn(AGENT_OPTIONS, values), address: ANY_ADDRESS })
+  },
   start: async ({ positionals: [address = ''], values, logger }) => {
     const options = { ...optionsIn(AGENT_OPTIONS, values), address, logger }
     const { workers } = options

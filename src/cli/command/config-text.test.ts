@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CLUSTER } from './cluster.js'
-import { jsonText, tomlText, type CommandSettings } from './config.js'
+import { configText, jsonText, tomlText, type CommandSettings } from './config.js'
 import { SCHEDULER } from './scheduler.js'
 import { gatherSettings, readCall, type Settings } from '../option/settings.js'
 
@@ -63,4 +63,40 @@ test('JSON has values and origins, too', async () => {
     from: '--worker-timeout-seconds',
   })
   assert.deepEqual(scheduler?.['monitor-address'], { value: null, from: 'default' })
+})
+
+/** What `scaler config cluster` says against some words; undefined if nothing. */
+async function refusalOf(words: readonly string[]): Promise<string | undefined> {
+  const input = { positionals: ['cluster', ...words], values: {}, calledAs: 'scaler config' }
+  return configText(input).then(
+    () => undefined,
+    (error: unknown) => (error as Error).message,
+  )
+}
+
+test('values that the cluster command refuses are refused with its words', async () => {
+  const wrong = [
+    ['gpu=1.5', 'expected a whole number of gpu from 0 to 100000, got "gpu=1.5"'],
+    ['=1', 'expected names such as linux, or gpu=2 with a number, got "=1"'],
+    ['gpu=2=3', 'expected names such as linux, or gpu=2 with a number, got "gpu=2=3"'],
+    ['a,a', 'expected each name once, got "a"'],
+  ] as const
+  for (const [text, why] of wrong) {
+    assert.equal(await refusalOf(['--capabilities', text]), `--capabilities: ${why}`)
+    const words = ['--capabilities', text, 'tcp://127.0.0.1:1']
+    assert.equal(await refusalOf(words), `--capabilities: ${why}`)
+  }
+  const names = ['-n', '2', '-wn', 'a']
+  assert.match((await refusalOf(names)) ?? '', /^-wn \(--worker-names\): expected one name per/)
+  assert.equal(await refusalOf(['--capabilities', 'linux,gpu=2']), undefined)
+  assert.match((await refusalOf(['tcp://*:1'])) ?? '', /the host \* is only for listening/)
+})
+
+test('so are those of variables', async (t) => {
+  process.env['SCALER_CAPABILITIES'] = 'gpu=1.5'
+  t.after(() => delete process.env['SCALER_CAPABILITIES'])
+  assert.equal(
+    await refusalOf([]),
+    'SCALER_CAPABILITIES: expected a whole number of gpu from 0 to 100000, got "gpu=1.5"',
+  )
 })

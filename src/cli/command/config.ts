@@ -14,6 +14,7 @@ import {
   refuseExtraWords,
   type Setting,
   type Settings,
+  valuesOfSettings,
 } from '../option/settings.js'
 import { writtenValue } from '../option/text.js'
 
@@ -127,7 +128,11 @@ export const CONFIG: CommandDefinition = {
   },
 }
 
-async function configText({ positionals, values, calledAs }: CommandInput): Promise<string> {
+type ConfigInput = Pick<CommandInput, 'positionals' | 'values' | 'calledAs'>
+
+/** What the command prints. Rejects with `ConfigError` for settings that commands refuse. */
+export async function configText(input: ConfigInput): Promise<string> {
+  const { positionals, values, calledAs } = input
   const [name, ...words] = positionals
   const file = typeof values['config'] === 'string' ? ['--config', values['config']] : []
   const definitions = name === undefined ? await loadAllCommands() : [await find(name)]
@@ -143,24 +148,30 @@ async function configText({ positionals, values, calledAs }: CommandInput): Prom
     isJson ||= call.line.options.get('json')?.value === true
     const settings = await gatherSettings(call, surroundings)
     refuseExtraWords(call, settings.words)
-    await checkAddress(definition, settings)
+    await checkSettings(definition, settings)
     sections.push({ definition, settings })
   }
   return isJson ? jsonText(sections) : tomlText(sections)
 }
 
-/** Throws `ConfigError`, as the command itself would, naming where the address comes from. */
-async function checkAddress(definition: CommandDefinition, settings: Settings): Promise<void> {
+/** Throws `ConfigError`, as the command itself would, naming where the value comes from. */
+async function checkSettings(definition: CommandDefinition, settings: Settings): Promise<void> {
   const [address] = settings.words
-  if (address === undefined || definition.positionals[0]?.env === undefined) return
-  const { checkConnectAddress } = await import('../../client/options.js')
-  const { checkListenAddress } = await import('../../scheduler/scheduler-options.js')
   try {
-    if (definition.name === 'scheduler') checkListenAddress(address.text)
-    else checkConnectAddress(address.text)
+    if (address !== undefined && definition.positionals[0]?.env !== undefined) {
+      await checkAddress(definition, address.text)
+    }
+    definition.check?.(valuesOfSettings(settings))
   } catch (error) {
     throw new ConfigError(errorLine(error, settings), { cause: error })
   }
+}
+
+async function checkAddress({ name }: CommandDefinition, address: string): Promise<void> {
+  const { checkConnectAddress } = await import('../../client/options.js')
+  const { checkListenAddress } = await import('../../scheduler/scheduler-options.js')
+  if (name === 'scheduler') checkListenAddress(address)
+  else checkConnectAddress(address)
 }
 
 async function find(name: string): Promise<CommandDefinition> {

@@ -67,6 +67,8 @@ export class FutureState implements TaskOwner, Cancellable {
   #settlers: Settlers | undefined
   #listeners: Set<EndListener> | undefined
   #profile: TaskProfile | undefined
+  /** When its profile arrived. */
+  #endedAtMs: number | undefined
   #progress: ProgressReport | undefined
 
   /** Keeps the process alive until it has settled. */
@@ -112,6 +114,7 @@ export class FutureState implements TaskOwner, Cancellable {
         taskId,
         state,
         profile,
+        endedAtMs: this.#endedAtMs,
         attempts: connection.explanations.attemptsOf(this),
       })
     }
@@ -191,13 +194,13 @@ export class FutureState implements TaskOwner, Cancellable {
 
   succeed(value: unknown, report: TaskReport): void {
     if (this.hasEnded) return this.#arrive('done', value)
-    this.#profile = this.#home.profileOf(report.metadata, report.worker)
+    this.#measure(report.metadata, report.worker)
     this.#end('done', value)
   }
 
   fail(error: unknown, report: TaskReport): void {
     if (this.hasEnded) return this.#lose(error)
-    this.#profile = this.#home.profileOf(report.metadata, report.worker)
+    this.#measure(report.metadata, report.worker)
     if (this.#site !== undefined) placeError(error, this.#site, report.isLocal === true)
     this.#home.names?.explain(error, this.taskId, report.failedTaskId)
     this.#end('failed', error)
@@ -220,7 +223,7 @@ export class FutureState implements TaskOwner, Cancellable {
     if (this.#promise !== undefined && !this.#isSettled) return connection.want(this)
     connection.leave(this)
     if (this.hasEnded) return
-    this.#profile = this.#home.profileOf(metadata, worker)
+    this.#measure(metadata, worker)
     this.#status = 'stored'
     this.#leave()
   }
@@ -268,6 +271,11 @@ export class FutureState implements TaskOwner, Cancellable {
   /** Whether the value, or the error, is here. */
   get #isSettled(): boolean {
     return this.hasEnded && this.#status !== 'stored' && this.#status !== 'fetching'
+  }
+
+  #measure(metadata: Uint8Array, worker: Identity): void {
+    this.#profile = this.#home.profileOf(metadata, worker)
+    if (this.#profile !== undefined) this.#endedAtMs = Date.now()
   }
 
   #end(status: EndState, outcome: unknown): void {

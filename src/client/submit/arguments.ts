@@ -80,9 +80,11 @@ export class ArgumentSources {
     state.markObserved()
     if (this.#connection.has(state.taskId)) return { type: 'task', taskId: state.taskId }
     const payload = this.#connection.payloadOf(state.taskId)
-    if (payload !== undefined) return payload
+    if (payload !== undefined) return { type: 'shared', content: payload }
     const { outcome } = state
     if (outcome === undefined || !outcome.isSuccess) throw new FailedInput(state)
-    return this.#connection.serializer.codec.serialize(outcome.value)
+    // Like the value of a future that is pending, it is the same for all tasks.
+    const content = this.#connection.serializer.codec.serialize(outcome.value)
+    return { type: 'shared', content }
   }
 }

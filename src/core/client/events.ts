@@ -256,11 +256,13 @@ export interface TaskOptions {
 }
 
 /**
- * Where an argument comes from: serialized, as it is; an object of this client that is pinned; or
- * the result of another task of this client that is in the tables.
+ * Where an argument comes from: serialized, as it is; the result of a task that is over, serialized
+ * again, which all tasks share; an object of this client that is pinned; or the result of another
+ * task of this client that is in the tables.
  */
 export type ArgumentSource =
   | Uint8Array
+  | { readonly type: 'shared'; readonly content: Uint8Array }
   | { readonly type: 'object'; readonly id: ObjectId }
   | { readonly type: 'task'; readonly taskId: TaskId }
 

@@ -98,6 +98,8 @@ export class GraphSetting {
   isConnected = true
   /** The targets of graphs that were submitted, by their owners. */
   readonly #ids = new Map<string, TaskId>()
+  /** Tasks that the client knows to have ended: the scheduler keeps their results as objects. */
+  readonly #kept = new Set<TaskId>()
 
   /** Connected to a scheduler of ours, unless told otherwise. */
   constructor(id = 'S1', features: number = ALL_FEATURES) {
@@ -158,8 +160,24 @@ export class GraphSetting {
   answer(): boolean {
     const messages = this.scheduler.outgoing.splice(0)
     if (!this.isConnected) return false
-    for (const message of messages) this.receive(message)
+    for (const message of messages) {
+      if (message.kind === 'taskResult' && message.results.length > 0) {
+        this.#kept.add(message.taskId)
+      }
+      this.receive(message)
+    }
     return messages.length > 0
+  }
+
+  /** Whether the client has heard that the task of an owner has ended, with a kept result. */
+  hasResult(owner: string): boolean {
+    return this.#kept.has(this.#ids.get(owner) ?? taskId(owner))
+  }
+
+  /** The scheduler forgets everything. */
+  restart(): void {
+    this.scheduler.restart()
+    this.#kept.clear()
   }
 
   /** Until nobody has anything to say. */

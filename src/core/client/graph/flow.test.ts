@@ -366,6 +366,34 @@ describe('after a lost connection', () => {
     assert.ok(setting.isIdle)
   })
 
+  test('one that had a result at a cancel goes with the next one if it has to run again', () => {
+    const setting = new GraphSetting()
+    setting.isEager = false
+    const calls = { a: ['f'], b: ['f'], c: ['g', 'a', 'b'], d: ['f'] } as const
+    setting.submit(sketchGraph('G', calls, ['a', 'b', 'c', 'd']))
+    setting.flush()
+    // The results of a and b are lost on their way; that of c is kept in the cluster.
+    setting.scheduler.runOne(0)
+    setting.scheduler.runOne(0)
+    setting.disconnect()
+    setting.answer()
+    setting.connect()
+    setting.scheduler.runOne(0)
+    setting.answer()
+    assert.ok(setting.hasResult('c'))
+    setting.cancel('a')
+    assert.equal(setting.harness.endOf('c'), undefined)
+    setting.disconnect()
+    setting.restart()
+    setting.connect('S2')
+    setting.cancel('b')
+    assert.equal(setting.harness.endOf('c'), 'cancelled')
+    setting.isEager = true
+    setting.settle()
+    assert.ok(setting.harness.endOf('d')?.startsWith('value '))
+    assert.ok(setting.isIdle)
+  })
+
   test('a target that was cancelled meanwhile is not asked for again', () => {
     const setting = new GraphSetting()
     const graph = sketchGraph('G', { ...DIAMOND, x: ['x'] }, ['x', 'd'])

@@ -65,7 +65,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     // Only then what they depend on is among what is known of their tasks.
     this.#linkResults(graph, inputs)
     // Not all calls can be sent now, or ever.
-    if (nodes.sources.some(({ type }) => type !== 'value')) graph.onBlocked()
+    if (nodes.sources.some(({ type }) => type === 'task' || type === 'object')) graph.onBlocked()
     if (graph.targets.size === 0) return contents.release()
     this.#graphs.set(contents.graphId, graph)
     if (this.#mayGraph) this.#unsent.add(graph)
@@ -205,7 +205,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
     const found = new Map<number, ArgumentSource[]>()
     const { inputs } = this.#parts.flow
     const isMeant = nodes.sources.map((source) => {
-      if (source.type === 'value') return false
+      if (source.type === 'value' || source.type === 'shared') return false
       return source.type === 'task' || inputs.missing([source]) !== undefined
     })
     if (!isMeant.includes(true)) return found

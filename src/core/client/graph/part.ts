@@ -56,6 +56,10 @@ export class GraphContents<Owner> {
       })
     }
     for (const source of this.nodes.sources) {
+      if (source.type === 'shared') {
+        this.#sources.push(this.#settled(source.content))
+        continue
+      }
       const value = source.type === 'value' ? source.value : undefined
       const pinned = source.type === 'object' ? objects.pinned(source.id)?.value : undefined
       const held = value ?? pinned
@@ -90,11 +94,14 @@ export class GraphContents<Owner> {
     const source = this.#sources[number]
     assert(source !== undefined, 'a call was sent that cannot have what it needs')
     if (!(source instanceof ResultInput) || source.content === undefined) return source
-    const { content } = source
-    const isSmall = content.byteLength <= MAX_COPIED_BYTES
-    const settled = isSmall ? content : this.#keep(this.#objectOf(content))
+    const settled = this.#settled(source.content)
     this.#sources[number] = settled
     return settled
+  }
+
+  /** Whether a source is a value that all tasks share: a result, or a pinned object. */
+  isShared(number: number): boolean {
+    return this.nodes.sources[number]?.type !== 'value'
   }
 
   /** Lets go of all objects. */
@@ -108,9 +115,12 @@ export class GraphContents<Owner> {
     return object
   }
 
-  #objectOf(content: Uint8Array): ClientObject {
+  /** The content of a result: itself, or the object that has it. */
+  #settled(content: Uint8Array): Uint8Array | ClientObject {
+    if (content.byteLength <= MAX_COPIED_BYTES) return content
     const id = this.#coreOptions.objectIdOf(content)
-    return this.#objects.use({ id, name: argumentName('', id), content }, 'argument')
+    const value = { id, name: argumentName('', id), content }
+    return this.#keep(this.#objects.use(value, 'argument'))
   }
 }
 
@@ -200,15 +210,17 @@ export class GraphPart<Owner> {
     if (number === undefined) return this.#inline(nodes.bytesOf(~argument))
     const source = this.#contents.sourceAt(number)
     if (source instanceof Uint8Array) return this.#inline(source, 'sharedInline')
-    if (!(source instanceof ResultInput)) return this.#object(source)
+    if (!(source instanceof ResultInput)) {
+      return this.#object(source, source.isShared || this.#contents.isShared(number))
+    }
     const { result } = source.task
     assert(result !== undefined, 'a call was sent before what it needs')
     return this.#id('sharedObjectID', result.objectId)
   }
 
-  #object(object: ClientObject): TaskArgument {
+  #object(object: ClientObject, isShared = object.isShared): TaskArgument {
     this.objects.add(object)
-    return this.#id(object.isShared ? 'sharedObjectID' : 'objectID', object.value.id)
+    return this.#id(isShared ? 'sharedObjectID' : 'objectID', object.value.id)
   }
 
   #id(type: 'task' | 'objectID' | 'sharedObjectID', id: TaskId | ObjectId): TaskArgument {

@@ -137,6 +137,7 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   }
 
   onBlocked(): void {
+    this.#dependents = undefined
     this.#isPlanDue = true
   }
 
@@ -176,6 +177,8 @@ export class GraphRecord<Owner> implements TargetGraph<Owner> {
   }
 
   #restart(): void {
+    // Targets that were left alone for their results may have none any more.
+    this.#dependents = undefined
     this.phase = 'open'
     this.#cursor = 0
     this.#marks = new Uint8Array(this.contents.nodes.count)

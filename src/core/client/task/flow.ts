@@ -128,7 +128,7 @@ export class TaskFlow<Owner> {
 
   /** Ends a task that cannot be taken in, for something that it needs is missing. */
   refuse(owner: Owner | undefined, missing: ArgumentSource): void {
-    if (owner === undefined || missing instanceof Uint8Array) return
+    if (owner === undefined || missing instanceof Uint8Array || missing.type === 'shared') return
     // A task that has left the table meanwhile was cancelled: results come in other events.
     const end: TaskEnd =
       missing.type === 'task'

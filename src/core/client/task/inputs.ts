@@ -39,7 +39,7 @@ export class TaskInputs<Owner> {
   /** The first source that is not there, or no longer. */
   missing(sources: readonly ArgumentSource[]): ArgumentSource | undefined {
     for (const source of sources) {
-      if (source instanceof Uint8Array) continue
+      if (source instanceof Uint8Array || source.type === 'shared') continue
       const found =
         source.type === 'object' ? this.#objects.pinned(source.id) : this.#tasks.get(source.taskId)
       if (found === undefined) return source
@@ -63,7 +63,7 @@ export class TaskInputs<Owner> {
       options,
       function: this.#objects.use(submission.function, 'function'),
       args: this.#withAttachments(given, attachments),
-      sharedArgs: undefined,
+      sharedArgs: isSmall ? undefined : sharedPositions(sources),
       inlineBytes,
       messageBytes: TASK_BYTES + Math.max(plainBytes, inlineBytes),
       state: 'waiting',
@@ -167,6 +167,7 @@ export class TaskInputs<Owner> {
 
   #inputFrom(source: ArgumentSource): TaskInput<Owner> {
     if (source instanceof Uint8Array) return source
+    if (source.type === 'shared') return source.content
     if (source.type === 'object') {
       const object = this.#objects.pinned(source.id)
       assert(object !== undefined, 'an object that nobody has pinned')
@@ -241,6 +242,15 @@ function plainBytesOf(sources: readonly ArgumentSource[]): number {
     bytes += source.byteLength
   }
   return bytes
+}
+
+/** Which arguments tasks share, of those that are bytes; undefined = none. */
+function sharedPositions(sources: readonly ArgumentSource[]): ReadonlySet<number> | undefined {
+  const found = new Set<number>()
+  for (const [position, source] of sources.entries()) {
+    if (!(source instanceof Uint8Array) && source.type === 'shared') found.add(position)
+  }
+  return found.size > 0 ? found : undefined
 }
 
 function inlineBytesOf<Owner>(args: readonly TaskInput<Owner>[]): number {

@@ -77,7 +77,7 @@ export interface TaskRecord<Owner> {
   function: ClientObject
   /** Attachments of the function come last. */
   args: readonly TaskInput<Owner>[]
-  /** Which arguments are results of other tasks that came inside of messages; undefined = none. */
+  /** Which arguments are results of other tasks that have come here; undefined = none. */
   sharedArgs: ReadonlySet<number> | undefined
   /** What the arguments take that are bytes. */
   inlineBytes: number
