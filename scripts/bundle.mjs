@@ -36,10 +36,10 @@ const CHUNKS = [
   // Three that are loaded on demand.
   ['log', /^runtime\/(log\/(open|output|line)|logging-file|toml)$/],
   ['config-file', /^cli\/option\/config-file$/],
-  ['doctor', /^(cli\/command\/doctor-text|client\/connect\/(diagnosis|peers))$/],
+  ['doctor', /^(cli\/command\/(doctor|status)-text|client\/connect\/(diagnosis|peers))$/],
   ['base', /^base\/|^runtime\/real-timers$|^cluster\/embedded-process$/],
   ['wire', /^wire\/|^runtime\/task-scope$/],
-  ['client', /^((core\/)?client|cluster\/(?!embedded-main)|runtime\/progress)/],
+  ['client', /^((core\/)?client|core\/monitor|cluster\/(?!embedded-main)|runtime\/progress)/],
   // The shell of the scheduler is small, and its machine is loaded on demand.
   ['transport', /^(transport|runtime|scheduler)\//],
   ['scheduler', /^core\/scheduler\//],

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, createSecretKey } from 'node:crypto'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { SerializeError } from '../base/errors.js'
 import { defaultSerializer } from './serializer.js'
 import { withPathPrefix } from './refusal.js'
+import { TwoSides } from './two-sides.kit.js'
 
 class Later {
   then(): void {}
@@ -185,4 +186,52 @@ test('a prefix makes a SerializeError of any error of a serializer', () => {
   assert.equal(error.cause, cause)
   assert.match(error.message, /^argument 1: .*too big/)
   assert.ok(withPathPrefix(Object.create(null), []) instanceof SerializeError)
+})
+
+describe('a method of an object literal that uses `super`', () => {
+  const parent = { valueOf: (): string => 'b' }
+
+  test('is refused with what to do instead', () => {
+    const value = {
+      __proto__: parent,
+      greet(): string {
+        // oxlint-disable-next-line no-unsafe-member-access -- what an object inherits is not typed
+        return `${(super.valueOf as () => string)()}o`
+      },
+    }
+    const { message } = refusalOf(value)
+    assert.match(message, /uses `super`.*create that inside the function, or write a class instead/)
+  })
+
+  test('travels if the function creates the object', () => {
+    const make = (): string => {
+      const value = Object.setPrototypeOf(
+        {
+          greet(): string {
+            // oxlint-disable-next-line no-unsafe-member-access -- what an object inherits is not typed
+            return `${(super.valueOf as () => string)()}o`
+          },
+        },
+        parent,
+      ) as { readonly greet: () => string }
+      return value.greet()
+    }
+    assert.equal(Reflect.apply(new TwoSides().send(make), undefined, []), 'bo')
+  })
+
+  test('travels as a method of a class', () => {
+    class Parent {
+      greet(): string {
+        return 'b'
+      }
+    }
+    class Child extends Parent {
+      override greet(): string {
+        return `${super.greet()}o`
+      }
+    }
+    const greet: unknown = Reflect.get(Child.prototype, 'greet')
+    assert.match(refusalOf(greet).message, /pass an instance of its class/)
+    assert.equal(new TwoSides().send(new Child()).greet(), 'bo')
+  })
 })

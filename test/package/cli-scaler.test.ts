@@ -13,6 +13,7 @@ const COMMANDS = [
   'worker',
   'run',
   'submit',
+  'status',
   'doctor',
   'config',
   'completion',
@@ -116,7 +117,7 @@ test('scaler config prints the settings of a command and their origins', async (
 test('scaler config prints all commands, as JSON too', async (t) => {
   const end = await runCommand(t, 'scaler', ['config', '--json'])
   const sections = Object.keys(JSON.parse(end.stdout) as object)
-  assert.deepEqual(sections, ['scheduler', 'cluster', 'run', 'submit', 'doctor'])
+  assert.deepEqual(sections, ['scheduler', 'cluster', 'run', 'submit', 'status', 'doctor'])
   const one = await runCommand(t, 'scaler', ['config', 'worker', '--json'])
   assert.deepEqual(Object.keys(JSON.parse(one.stdout) as object), ['cluster'])
 })

@@ -1,5 +1,6 @@
-// What the scheduler publishes to monitors: each state change of a task, workers that connect and
-// disconnect, and once a second the state of everything. docs/protocol.md#monitor
+// What the scheduler publishes to subscribers, the monitors of 1.9.9: each state change of a task,
+// workers that connect and disconnect, and once a second the state of everything.
+// docs/protocol.md#monitor
 // At log level debug, each state change of a task is logged as well.
 
 import { latin1ToBytes, NO_BYTES } from '../../base/bytes.js'

@@ -223,6 +223,11 @@ export class CaptureReader {
     { value, scope }: { readonly value: unknown; readonly scope: number },
   ): Found {
     const { binding } = free
+    if (free.isOnlyTypeof && !isCell && isObject(value)) {
+      // Its type is all that the function asks for, and `null` has the same.
+      const content: Content = { kind: 'value', value: null }
+      return binding?.isConstant === true ? constant(content) : changing(content)
+    }
     if (isNodeRequire(value)) this.#options.onRequire(value, owner.url)
     if (binding?.isPrivateStore === true && isWeak(value)) {
       return constant({ kind: 'privateStore', store: value })
@@ -235,6 +240,9 @@ export class CaptureReader {
       const partialUse = keys.isPartial ? free : undefined
       const isConstant = binding?.isConstant === true && isSteady
       return { content, isConstant, partialUse }
+    }
+    if (isOwnModule(binding) && isObject(value)) {
+      return changing({ kind: 'refusal', refusal: refuseOwnModule() })
     }
     const variable = this.#variableOf(binding, owner.url)
     if (isCell && variable !== undefined) {
@@ -396,6 +404,15 @@ function refuseHidden(name: string, isEarly: boolean): Refusal {
     isEarly
       ? `use it in the class once more, for example in \`static { ${name} }\``
       : 'give it to the function in another way: as an argument, or as a property of an object',
+  )
+}
+
+/** `module` leads to everything that the process has loaded. */
+function refuseOwnModule(): Refusal {
+  return new Refusal(
+    'the `module` of a CommonJS file',
+    'it belongs to the modules that this process has loaded',
+    'use only what the function needs of it, such as `module.exports` or `module.filename`',
   )
 }
 

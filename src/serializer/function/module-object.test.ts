@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { PackageTree } from '../module/package-tree.kit.js'
 import type { AnyFunction } from '../module/native.js'
 import * as path from '../refusal.js'
@@ -131,4 +131,45 @@ describe('a CommonJS module whose methods use `this`', () => {
     const sides = new TwoSides()
     assert.equal((sides.send(once) as (value: number) => number)(21), 42)
   })
+})
+
+describe('the `module` of a CommonJS file', () => {
+  const TASKS = `
+    require('./held.cjs')
+    exports.type = () => typeof module
+    exports.umd = () => typeof exports === 'object' && typeof module !== 'undefined'
+    exports.filename = () => typeof module === 'object' && module.filename
+    exports.all = () => module
+    exports.isMain = () => require.main === module
+  `
+  const taskOf = (t: TestContext, name: string): AnyFunction => {
+    const held = 'module.exports = { held: new WeakMap() }'
+    const tree = new PackageTree(t, { 'app/held.cjs': held, 'app/tasks.cjs': TASKS })
+    const require = createRequire(tree.path('app/main.cjs'))
+    return (require('./tasks.cjs') as Readonly<Record<string, AnyFunction>>)[name] ?? assert.fail()
+  }
+  const answer = (t: TestContext, name: string): unknown =>
+    Reflect.apply(new TwoSides().send(taskOf(t, name)), undefined, [])
+
+  test('is not sent where only its type is asked for', (t) => {
+    assert.equal(answer(t, 'type'), 'object')
+    assert.equal(answer(t, 'umd'), true)
+    const content = new TestAnalyst().content(taskOf(t, 'type'), 'module')
+    assert.deepEqual(content, { kind: 'value', value: null })
+  })
+
+  test('gives what is used of it, also behind a test of its type', (t) => {
+    assert.match(String(answer(t, 'filename')), /tasks\.cjs$/)
+  })
+
+  test('is refused as a whole, with what to use instead', (t) => {
+    const refusal = /^the `module` of a CommonJS file cannot travel .* `module\.exports`/
+    assert.match(new TestAnalyst().reason(taskOf(t, 'all')), refusal)
+    assert.match(new TestAnalyst().reason(taskOf(t, 'isMain')), refusal)
+  })
+})
+
+test('an object of which only the type is asked for is not sent', () => {
+  const held = new WeakMap()
+  assert.equal((new TwoSides().send(() => typeof held) as () => unknown)(), 'object')
 })

@@ -16,7 +16,8 @@ const TEXTS: Readonly<Record<Obstacle, readonly [why: string, wayOut: string]>> 
   'new.target': ['it uses the `new.target` of what surrounds it', 'keep that in a constant'],
   super: [
     'it uses `super`, which it has only as a part of its object or class',
-    'pass the class or the object, and call its method in a function of your own',
+    'pass an instance of its class, and call the method in a function of your own; if it belongs ' +
+      'to an object literal, create that inside the function, or write a class instead',
   ],
   'private name': [
     'it uses private names of its class',

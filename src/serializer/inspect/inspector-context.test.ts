@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { Session } from 'node:inspector'
 import { test } from 'node:test'
+import { compileFunction } from 'node:vm'
 import { Inspector } from './inspector.js'
 
 const inspector = Inspector.open() as Inspector
@@ -75,4 +77,38 @@ test('the program continues unchanged', async () => {
   inspector.accessTo(get, 'count')
   await Promise.resolve()
   assert.deepEqual([next(), get()], [1, 1])
+})
+
+test('the debugger is turned on once for searches in quick succession, and stops nowhere else', (t) => {
+  const readNewScript = (): void => {
+    const fn = Reflect.apply(compileFunction('return () => 1'), undefined, []) as () => number
+    const { location } = inspector.functionView(fn)
+    assert.ok(inspector.script(location?.scriptId ?? '') !== undefined)
+  }
+  // Turns the debugger off, which the other tests may have left on.
+  readNewScript()
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const asked: string[] = []
+  const { post } = Session.prototype
+  const noting = function (this: Session, ...question: Parameters<typeof post>): void {
+    asked.push(question[0])
+    Reflect.apply(post, this, question)
+  }
+  t.mock.method(Session.prototype, 'post', noting as typeof post)
+  const count = (method: string): number => asked.filter((each) => each === method).length
+  for (let at = 0; at < 3; at += 1) {
+    const { get } = counter()
+    inspector.accessTo(get, 'count')?.set(at)
+    // With a debugger that may pause, this process would stand still here.
+    // oxlint-disable-next-line no-debugger -- that is what is tested
+    debugger
+    assert.equal(get(), at)
+  }
+  assert.deepEqual([count('Debugger.enable'), count('Debugger.disable')], [1, 0])
+  // Reading scripts needs a report of all of them, so it turns the debugger off and on.
+  readNewScript()
+  assert.deepEqual([count('Debugger.enable'), count('Debugger.disable')], [2, 2])
+  inspector.accessTo(counter().get, 'count')
+  t.mock.timers.tick(10_000)
+  assert.deepEqual([count('Debugger.enable'), count('Debugger.disable')], [3, 3])
 })

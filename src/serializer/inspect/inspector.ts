@@ -6,6 +6,7 @@ import type { Runtime } from 'node:inspector'
 import type { AnyFunction } from '../module/native.js'
 import { leadsToProxy } from '../value/prototype-chain.js'
 import {
+  DebuggerSwitch,
   InspectorSession,
   internal,
   locationIn,
@@ -127,8 +128,9 @@ export class Inspector {
 
   private constructor(session: InspectorSession, objects: RemoteObjects) {
     this.#objects = objects
-    this.#scripts = new ScriptCatalog(session)
-    this.#variables = new VariableFinder(session, objects)
+    const debug = new DebuggerSwitch(session)
+    this.#scripts = new ScriptCatalog(session, debug)
+    this.#variables = new VariableFinder(session, objects, debug)
   }
 
   /**

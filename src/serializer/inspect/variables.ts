@@ -8,7 +8,7 @@
 
 import type { Runtime } from 'node:inspector'
 import type { AnyFunction } from '../module/native.js'
-import { type InspectorSession, PLACE, type RemoteObjects } from './objects.js'
+import { type DebuggerSwitch, type InspectorSession, PLACE, type RemoteObjects } from './objects.js'
 
 /** A captured variable. */
 export interface VariableAccess {
@@ -29,11 +29,12 @@ const LIMIT_MS = 60_000
 export class VariableFinder {
   readonly #session: InspectorSession
   readonly #objects: RemoteObjects
-  #isSearching = false
+  readonly #debugger: DebuggerSwitch
 
-  constructor(session: InspectorSession, objects: RemoteObjects) {
+  constructor(session: InspectorSession, objects: RemoteObjects, debug: DebuggerSwitch) {
     this.#session = session
     this.#objects = objects
+    this.#debugger = debug
   }
 
   /**
@@ -41,15 +42,7 @@ export class VariableFinder {
    * finding.
    */
   searching<T>(action: () => T): T {
-    if (this.#isSearching || this.#session.isDebuggable) return action()
-    this.#session.ask('Debugger.enable', {})
-    this.#isSearching = true
-    try {
-      return action()
-    } finally {
-      this.#isSearching = false
-      this.#session.ask('Debugger.disable', {})
-    }
+    return this.#session.isDebuggable ? action() : this.#debugger.using(action)
   }
 
   /**

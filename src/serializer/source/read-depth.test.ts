@@ -38,6 +38,33 @@ const ONLY_READ = [
   '(x) => { switch (t) { case 1: return x } }',
   '() => (0, t.f)(1)',
   '() => structuredClone(t)',
+  '() => [...t].length',
+  '() => [...t].push(1)',
+  '() => [...t].map((row) => row.x + 1)',
+  '() => [0, ...t].pop().x > 1',
+  '() => { const [first] = [...t]; return first.x + 1 }',
+  '() => { const copy = [...t]; return copy.length }',
+  '() => { for (const row of [...t]) if (row.x > 1) return 1 }',
+  '() => t.filter((row) => row.x > 1).length',
+  '() => t.filter((row) => row.x > 1).map((row) => row.y + 1)',
+  '() => t.slice(0, 2).length',
+  '() => t.slice().sort().length',
+  '() => t.slice().sort((a, b) => a.x - b.x)[0].x + 1',
+  '() => t.toSorted()[0].x + 1',
+  '() => [...t].reverse().at(0).x + 1',
+  '() => t?.slice(1)?.length',
+  '(k) => JSON.stringify(t[k])',
+  '(k) => Object.keys(t[k])',
+  '(k) => Object.values(t[k]).length',
+  '(k) => Object.entries(t[k]).map(([key, value]) => `${key}${value.x}`)',
+  '() => { for (const [key, { x }] of Object.entries(t)) if (x > 1) return `${key}` }',
+  '() => { for (const [i, row] of t.entries()) if (row.x > i) return 1 }',
+  '() => { for (const row of t.values()) if (row.x > 1) return 1 }',
+  '() => [...t.keys()].length',
+  '() => Math.max(...t.slice(0, 10))',
+  '() => Math.max(...t)',
+  '() => new Set(t).size',
+  '() => Array.from(t).length',
 ]
 
 for (const text of ONLY_READ) {
@@ -109,6 +136,42 @@ const CHANGES: readonly (readonly [number, string])[] = [
   [1, '() => { const { a } = t; a.x = 1 }'],
   [1, '() => t.a.push(1)'],
   [1, '() => new Map(t)'],
+  [1, '() => { [...t][0].n++ }'],
+  [1, '() => { const copy = [...t]; copy[0].n++ }'],
+  [1, '() => { const [first] = [...t]; first.n++ }'],
+  [1, '() => { [...t][0][1].n++ }'],
+  [1, '() => { [...t].map(([, v]) => { v.n++ }) }'],
+  [1, '() => { for (const [, v] of [...t]) v.n++ }'],
+  [1, '() => { [...[...t]][0][1].n++ }'],
+  [1, '() => [...t].pop().n++'],
+  [1, '() => { [...t].sort()[0].n++ }'],
+  [1, '() => { [...t].sort((a, b) => { a.n++ }) }'],
+  [1, '() => { [...t].sort(compare) }'],
+  [1, '() => [...t].reverse().shift().push(1)'],
+  [1, '(x) => x.push(...t)'],
+  [1, '() => Object.assign(...t)'],
+  [1, '() => { t.filter((row) => row.x > 1)[0].x = 1 }'],
+  [1, '() => t.filter((row) => row.x++).length'],
+  [1, '() => t.slice()[0].push()'],
+  [1, '() => use(t.slice())'],
+  [1, '() => ({ rows: t.slice() })'],
+  [1, '() => { for (const [, v] of t.entries()) v.n++ }'],
+  [1, '() => { for (const e of t.entries()) e[1].n++ }'],
+  [1, '() => { for (const v of t.values()) v.n++ }'],
+  [1, '() => { t.values().next().value.n++ }'],
+  [1, '() => { Object.entries(t)[0][1].n++ }'],
+  [1, '() => { Object.entries(t).find(([, v]) => v.n > 1)[1].n++ }'],
+  [1, '() => { Object.entries(t).slice()[0][1].n++ }'],
+  [1, '() => { for (const [, v] of Object.entries(t)) v.n++ }'],
+  [1, '() => { Object.values(t)[0].n++ }'],
+  [1, '() => { Array.from(t)[0][1].n++ }'],
+  [1, '() => { Array.from(t, (v) => { v.n++ }) }'],
+  [1, '() => { Object.assign(use, t) }'],
+  [1, '() => { new Map(t).get(1).n++ }'],
+  [1, '() => { [...new Set(t)][0].n++ }'],
+  [1, '() => { [...new Map(t)][0][1].n++ }'],
+  [2, '() => { t.slice()[0].inner.push(1) }'],
+  [2, '(k) => { Object.values(t[k])[0].n++ }'],
   [2, '() => t.map((row) => row.price)'],
   [2, '() => t.get(1).x'],
   [2, '() => { const row = t[0]; row.a.x = 1 }'],
@@ -121,7 +184,12 @@ for (const [expected, text] of CHANGES) {
 test('calling an export of a module does not change the module', () => {
   const uses = depthsOf('(x) => t.round(x) + t.table[0]').byName.get('t')
   assert.deepEqual(uses, { depth: 0, moduleDepth: Infinity, rootDepth: 0 })
-  assert.equal(depthsOf('(x) => { t.list.push(x) }').byName.get('t')?.moduleDepth, 1)
+  const moduleDepth = (text: string): number | undefined =>
+    depthsOf(text).byName.get('t')?.moduleDepth
+  assert.equal(moduleDepth('(x) => { t.list.push(x) }'), 1)
+  assert.equal(moduleDepth('(x) => { const list = t.list; list.push(x) }'), 1)
+  assert.equal(moduleDepth('(x) => { const { list } = t; list.push(x) }'), 1)
+  assert.equal(moduleDepth('(x) => { Object.values(t)[0].push(x) }'), 1)
 })
 
 test('a function that hands itself out could be changed', () => {
@@ -139,6 +207,9 @@ test("the result of a task's function is only sent", () => {
   const rootDepth = (text: string): number | undefined => depthsOf(text).byName.get('t')?.rootDepth
   assert.equal(rootDepth('(i) => t[i]'), Infinity)
   assert.equal(rootDepth('async (i) => { const row = t.get(i); return row ?? t }'), Infinity)
+  assert.equal(rootDepth('() => [...t]'), Infinity)
+  assert.equal(rootDepth('() => t.filter((row) => row.x > 1)'), Infinity)
+  assert.equal(rootDepth('(i) => { const rows = t.slice(); rows[0].n++; return rows }'), 1)
   assert.equal(rootDepth('(i) => { t.push(i); return t }'), 0)
   assert.equal(rootDepth('(i) => ({ row: t[i] })'), 1)
   assert.equal(rootDepth('(list) => list.map((i) => t[i])'), 1)

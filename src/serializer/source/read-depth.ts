@@ -12,11 +12,12 @@
 //   return rows[i]                     1; but Infinity for the function that the task calls
 //   rows.push(1), use(rows)            0
 //   for (const [, v] of map) use(v)    1: the entries of a map are not a level of their own
+//   [...rows].sort(compare)            as if it were rows, but a change counts from level 1 on
 
 import type * as acorn from 'acorn'
-import { isClassNode, isFunction, type Node, type ParsedText, staticName } from './parse.js'
-import { Scope, type Variable } from './scope.js'
-import { ScopeWalk, type Access, type WalkListener } from './walk.js'
+import { type NameUse, NameUses } from './name-uses.js'
+import { isFunction, type Node, type ParsedText, staticName } from './parse.js'
+import type { Variable } from './scope.js'
 
 /** How a function uses one of its captured variables. */
 export interface NameDepth {
@@ -58,95 +59,11 @@ export function readDepthsOf(
   return { byName, exposesItself: uses.exposesItself }
 }
 
-/** A place where a name is used: the nodes around it, innermost first. */
-interface NameUse {
-  readonly node: Node
-  readonly access: Access
-  readonly around: readonly Node[]
-}
-
-/** Collects all uses of names in one function. */
-class NameUses implements WalkListener {
-  readonly #root: Node
-  readonly #walk: ScopeWalk
-  readonly free: Map<string, NameUse[]> = new Map()
-  readonly local: Map<Variable, NameUse[]> = new Map()
-  readonly #declared = new Map<Node, Variable>()
-  /** Parameters, which no declaration initialises, by name. */
-  readonly #parameters = new Map<string, Variable[]>()
-  exposesItself = false
-  callsItself = false
-
-  constructor(root: Node, isStrict: boolean) {
-    this.#root = root
-    this.#walk = new ScopeWalk(new Scope('outside', undefined, isStrict), this)
-    this.#walk.visit(root)
-  }
-
-  /** The variable that a name in a pattern declares; undefined if it declares none. */
-  declaredBy(node: acorn.Identifier): Variable | undefined {
-    const { name, start } = node
-    const isThere = ({ position }: Variable): boolean => position === start
-    return this.#declared.get(node) ?? this.#parameters.get(name)?.find(isThere)
-  }
-
-  onName(node: acorn.Identifier, access: Access): void {
-    const { scope, ancestors } = this.#walk
-    const variable = scope.find(node.name)
-    const use: NameUse = { node, access, around: ancestors.toReversed() }
-    if (variable === undefined) {
-      add(this.free, node.name, use)
-      return
-    }
-    add(this.local, variable, use)
-    if (access === 'initialize') this.#declared.set(node, variable)
-    const [parent] = use.around
-    const { kind, parent: above, isStrict } = variable.scope
-    const isOwnName = kind === 'name' && above?.kind === 'outside'
-    if (isOwnName) this.callsItself = true
-    if (isOwnName && !isCall(parent, node)) this.exposesItself = true
-    if (node.name === 'arguments' && !isStrict && !isElement(parent, node)) {
-      this.exposesItself = true
-    }
-  }
-
-  onScope(_node: Node, scope: Scope): void {
-    for (const variable of scope.variables?.values() ?? []) {
-      if (variable.kind === 'parameter') add(this.#parameters, variable.name, variable)
-    }
-  }
-
-  /** As in the code that travels. */
-  skips(node: Node): boolean {
-    const root = this.#root
-    if (!isClassNode(root) || this.#walk.scope.parent?.kind !== 'outside') return false
-    if (node === root.superClass || node.type === 'StaticBlock') return true
-    return node.type === 'PropertyDefinition' && node.static
-  }
-}
-
 /** Whether the value here is returned by the outermost function. */
 function isOfRoot({ around, index }: Place): boolean {
   const at = around.findIndex((node, position) => position >= index && isFunction(node))
   const fn = around[at]
   return at === around.length - 1 && fn !== undefined && isFunction(fn) && !fn.generator
-}
-
-function add<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const known = lists.get(key)
-  if (known === undefined) lists.set(key, [value])
-  else known.push(value)
-}
-
-function isCall(node: Node | undefined, callee: Node): boolean {
-  return node?.type === 'CallExpression' && node.callee === callee
-}
-
-/** `arguments[0]`, `arguments.length`, `...arguments`: only values from the caller. */
-function isElement(node: Node | undefined, object: Node): boolean {
-  if (node?.type === 'SpreadElement') return true
-  if (node?.type !== 'MemberExpression' || node.object !== object) return false
-  return staticName(node.property, node.computed) !== 'callee'
 }
 
 /** The position of a value: `around[index]` directly surrounds it. */
@@ -168,11 +85,14 @@ class Flow {
   readonly #isGlobal: (name: string) => boolean
   readonly #kind: FlowKind
   readonly #known = new Map<Variable, number>()
+  /** Follows variables of the function itself: what they hold is not a module. */
+  readonly #inner: Flow
 
   constructor(uses: NameUses, isGlobal: (name: string) => boolean, kind: FlowKind) {
     this.#uses = uses
     this.#isGlobal = isGlobal
     this.#kind = kind
+    this.#inner = kind === 'module' ? new Flow(uses, isGlobal, 'plain') : this
   }
 
   /** The first level that may change, for a value of this level. */
@@ -216,11 +136,11 @@ class Flow {
       case 'TaggedTemplateExpression':
         return parent.tag === node ? Infinity : level
       case 'CallExpression':
-        return parent.callee === node ? Infinity : this.#argument(parent, node, level)
+        return parent.callee === node ? Infinity : this.#argument(parent, node, outer(place), level)
       case 'NewExpression':
-        return parent.callee === node ? level : this.#argument(parent, node, level)
+        return parent.callee === node ? level : this.#argument(parent, node, outer(place), level)
       case 'SpreadElement':
-        return level + 1
+        return this.#spread(outer(place), level)
       case 'AssignmentExpression':
         return parent.right === node && isArithmetic(parent.operator) ? Infinity : level
       case 'VariableDeclarator':
@@ -246,7 +166,7 @@ class Flow {
     if (name === 'buffer') return level
     if (name !== undefined && COUNTS.has(name)) return Infinity
     if (next.type === 'CallExpression' && next.callee === member) {
-      if (this.#kind === 'module' && level === 0) return Infinity
+      if (this.#kind === 'module' && index === 0) return Infinity
       return this.#method(next, outer(place), level)
     }
     if (next.type === 'TaggedTemplateExpression') return level
@@ -260,12 +180,59 @@ class Flow {
     if (name === undefined) return level
     if (TELLING.has(name)) return Infinity
     const taken = CALLBACKS.get(name)
-    const given = taken === undefined ? Infinity : this.#callback(call.arguments[0], taken, level)
+    const [first] = call.arguments
+    const isComparison = taken === COMPARED && first === undefined
+    const given =
+      taken === undefined || isComparison ? Infinity : this.#callback(first, taken, level)
     if (FINDING.has(name)) return Math.min(given, this.#at(call, outer(place), level + 1))
+    if (COPYING.has(name)) return Math.min(given, this.#copy(call, outer(place), level, level))
+    if (LISTING.has(name)) return this.#copy(call, outer(place), level)
     // The result of such a function was examined with it; without a first value it is an element.
     const isAccumulated = taken === ACCUMULATED && call.arguments.length < 2
-    if (taken !== undefined && !COPYING.has(name) && !isAccumulated) return given
-    return taken !== undefined || COPYING.has(name) ? Math.min(given, level + 1) : level
+    if (taken === undefined) return level
+    return isAccumulated ? Math.min(given, level + 1) : given
+  }
+
+  /**
+   * `node` is a new collection with the elements of a value of this level: changes to the
+   * collection change nothing else. `listLevel`: the level to treat it as; one less than that of
+   * the value if its elements may be entries of a map, which are not a level of their own.
+   */
+  #copy(node: Node, place: Place, level: number, listLevel: number = level - 1): number {
+    if (this.#kind === 'module') return level + 1
+    const own = this.#change(node, place, listLevel)
+    return Math.max(level + 1, own ?? this.#at(node, place, listLevel))
+  }
+
+  /** A new collection is changed by its own method; undefined if the use is another one. */
+  #change(node: Node, place: Place, level: number): number | undefined {
+    const { around, index } = place
+    const [member, call] = around.slice(index, index + 2)
+    if (member?.type !== 'MemberExpression' || member.object !== node) return undefined
+    if (call?.type !== 'CallExpression' || call.callee !== member) return undefined
+    const name = staticName(member.property, member.computed) ?? ''
+    if (ADDING.has(name)) return Infinity
+    const after = outer(outer(place))
+    if (REMOVING.has(name)) return this.#at(call, after, level + 1)
+    if (!REORDERING.has(name)) return undefined
+    const [first] = call.arguments
+    const given =
+      name === 'sort' && first !== undefined ? this.#callback(first, COMPARED, level) : Infinity
+    return Math.min(given, this.#copy(call, after, level, level))
+  }
+
+  /** The elements of the value are spread; `place`: of the spread. */
+  #spread(place: Place, level: number): number {
+    const { around, index } = place
+    const target = around[index]
+    if (target?.type === 'ArrayExpression') return this.#copy(target, outer(place), level)
+    const isMath = target?.type === 'CallExpression' && this.#isOfMath(target)
+    return isMath ? Infinity : level + 1
+  }
+
+  #isOfMath({ callee }: acorn.CallExpression): boolean {
+    if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return false
+    return callee.object.name === 'Math' && this.#isGlobal('Math')
   }
 
   /** A function is called for each element; `taken`: the levels of its parameters, from here. */
@@ -280,12 +247,19 @@ class Flow {
     return Math.min(Infinity, ...depths)
   }
 
-  /** The value is an argument. */
-  #argument(call: acorn.CallExpression | acorn.NewExpression, node: Node, level: number): number {
+  /** The value is an argument; `place`: of the call. */
+  #argument(
+    call: acorn.CallExpression | acorn.NewExpression,
+    node: Node,
+    place: Place,
+    level: number,
+  ): number {
     const { callee } = call
     const [first, second] = call.arguments
     if (callee.type === 'Identifier' && this.#isGlobal(callee.name)) {
-      if (call.type === 'NewExpression') return NEW_COPY.has(callee.name) ? level + 1 : level
+      if (call.type === 'NewExpression') {
+        return NEW_COPY.has(callee.name) ? this.#copy(call, place, level) : level
+      }
       return CONVERTERS.has(callee.name) || TAKING.has(callee.name) ? Infinity : level
     }
     if (callee.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return level
@@ -295,6 +269,8 @@ class Flow {
     if (path === 'JSON.stringify') return isNothing(second) ? Infinity : level
     if (TAKING.has(path) || callee.object.name === 'Math') return Infinity
     if (path === 'Object.assign' && first === node) return level
+    const isList = LISTS.has(path) && first === node
+    if (isList && second === undefined) return this.#copy(call, place, level)
     return OPENING.has(path) && (path !== 'Array.from' || isSafeMapping(second)) ? level + 1 : level
   }
 
@@ -312,7 +288,8 @@ class Flow {
     const inner = isItem ? level : level + 1
     switch (pattern.type) {
       case 'Identifier': {
-        const depth = this.#named(this.#uses.declaredBy(pattern))
+        const inside = this.#inner
+        const depth = inside.#named(this.#uses.declaredBy(pattern))
         return level + (isItem ? Math.max(0, depth - 1) : depth)
       }
       case 'AssignmentPattern':
@@ -410,12 +387,25 @@ const FINDING = setOf('at get find findLast')
 
 /** Methods that return a new collection with the elements in it. */
 const COPYING = setOf(
-  'slice concat filter flat toReversed toSorted toSpliced with entries keys values union ' +
-    'intersection difference symmetricDifference',
+  'slice concat filter flat toReversed toSorted toSpliced with union intersection difference ' +
+    'symmetricDifference',
 )
+
+/** Methods that return an iterator of the elements or of entries. */
+const LISTING = setOf('entries keys values')
+
+/** Methods that only add to a collection, and return a number. */
+const ADDING = setOf('push unshift')
+
+/** Methods that remove an element of a collection, and return it. */
+const REMOVING = setOf('pop shift')
+
+/** Methods that change a collection, and return it. */
+const REORDERING = setOf('sort reverse fill copyWithin')
 
 const ELEMENTS = [1, 1, 0]
 const ACCUMULATED = [1, 1, 1, 0]
+const COMPARED = [1, 1]
 
 /** Methods that call a function; for each of its parameters, the level of the argument. */
 const CALLBACKS: ReadonlyMap<string, readonly number[]> = new Map([
@@ -424,7 +414,7 @@ const CALLBACKS: ReadonlyMap<string, readonly number[]> = new Map([
   ),
   ['reduce', ACCUMULATED],
   ['reduceRight', ACCUMULATED],
-  ['toSorted', [1, 1]],
+  ['toSorted', COMPARED],
 ])
 
 /** Functions that return primitives. */
@@ -436,6 +426,9 @@ const TAKING = setOf(
     'Object.is Object.isFrozen console.log console.info console.warn console.error ' +
     'console.debug console.dir console.table Buffer.byteLength Number.isInteger Number.isFinite',
 )
+
+/** Functions that return a new array with the content of the argument in it. */
+const LISTS = setOf('Object.values Object.entries Array.from')
 
 /** Functions that return a new object with the content of the argument in it. */
 const OPENING = setOf('Object.values Object.entries Object.fromEntries Object.assign Array.from')

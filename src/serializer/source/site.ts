@@ -379,15 +379,15 @@ function freeNameOf(
   about: { readonly placeOf: PlaceOf; readonly depth: NameDepth | undefined },
 ): FreeName {
   const [first] = uses
-  const members = uses.map(memberOf)
-  const isMembers = members.every((member) => member !== undefined)
+  // A part of an object has the type of the whole.
+  const others = uses.filter((use) => !isTypeof(use))
+  const members = others.map(memberOf)
+  const isMembers = members.length > 0 && members.every((member) => member !== undefined)
   return {
     name: first?.node.name ?? '',
     binding,
     isAssigned: uses.some(({ access }) => access !== 'read'),
-    isOnlyTypeof: uses.every(
-      ({ parent }) => parent?.type === 'UnaryExpression' && parent.operator === 'typeof',
-    ),
+    isOnlyTypeof: others.length === 0,
     members: isMembers ? [...new Set(members)] : undefined,
     calledMembers: [...new Set(uses.flatMap((use) => calledMemberOf(use) ?? []))],
     depth: about.depth?.depth ?? 0,
@@ -395,6 +395,10 @@ function freeNameOf(
     rootDepth: about.depth?.rootDepth ?? 0,
     place: about.placeOf(first?.node.start ?? 0),
   }
+}
+
+function isTypeof({ parent }: Use): boolean {
+  return parent?.type === 'UnaryExpression' && parent.operator === 'typeof'
 }
 
 /** The property that is read, if that is the only use. */

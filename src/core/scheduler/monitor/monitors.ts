@@ -23,9 +23,7 @@ import type { SchedulerState } from '../state.js'
 import { Budget } from '../publication.js'
 import { hasFailed } from './report.js'
 
-// The last items of a sequence: each has a number, counted from the very first one.
-
-/** A list that drops its oldest items. */
+/** The last items of a sequence. Each has a number, counted from the very first one. */
 class History<T> {
   readonly #capacity: number
   #items: T[] = []

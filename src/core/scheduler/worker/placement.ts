@@ -1,4 +1,4 @@
-// The capabilities of workers, and whether a worker fits a task: the only place that decides this.
+// The capabilities of workers, and whether a worker fits a task; pool.ts chooses among those.
 // Units belong to the agent of a host and are shared by its workers. docs/protocol.md#capabilities
 
 import { assert } from '../../../base/assert.js'

@@ -1,0 +1,99 @@
+// The command `scaler status`: prints the state of a cluster, once or again and again.
+
+import { type AnyOptionTable, optionsIn, type OptionsOf } from '../../base/option.js'
+import type { CommandDefinition, CommandEnd, CommandInput, RunningCommand } from '../command.js'
+
+/** The options of `scaler status`. */
+const STATUS_OPTIONS = {
+  timeoutMs: {
+    type: { kind: 'duration', min: 100, max: 3_600_000 },
+    description: 'how long to wait for the report of the scheduler',
+    default: 5_000,
+    flag: 'timeout-seconds',
+    short: ['-t'],
+  },
+  watch: {
+    type: { kind: 'boolean' },
+    description: 'print the state once per second, until stopped',
+    default: false,
+    flag: 'watch',
+    short: ['-w'],
+  },
+  json: {
+    type: { kind: 'boolean' },
+    description: 'print one JSON object per line instead of text',
+    default: false,
+    flag: 'json',
+  },
+} as const satisfies AnyOptionTable
+
+/** `scaler status ADDRESS`. */
+export const STATUS: CommandDefinition = {
+  name: 'status',
+  summary: 'Show whether a cluster works: what runs, what waits and why, what has failed.',
+  positionals: [
+    {
+      name: 'address',
+      description: 'the address of the scheduler: tcp://host:port or ipc:///path',
+      env: 'ADDRESS',
+    },
+  ],
+  tables: [STATUS_OPTIONS],
+  examples: [
+    'scaler status tcp://127.0.0.1:2345',
+    'scaler status tcp://scheduler.example:2345 --watch',
+    'scaler status tcp://127.0.0.1:2345 --json',
+  ],
+  hasLog: false,
+  start: (input) => {
+    const stop = new AbortController()
+    return Promise.resolve<RunningCommand>({
+      ended: show(input, stop.signal),
+      stop: () => {
+        stop.abort()
+        return Promise.resolve()
+      },
+    })
+  },
+}
+
+/** Columns where there is no terminal. */
+const DEFAULT_WIDTH = 80
+/** Moves to the top left corner and clears what follows, without the flicker of clearing first. */
+const HOME = '\u001b[H'
+const CLEAR_REST = '\u001b[J'
+const CLEAR_LINE_END = '\u001b[K'
+
+async function show(input: CommandInput, signal: AbortSignal): Promise<CommandEnd> {
+  const { Client } = await import('../../client/client.js')
+  const { statusText } = await import('./status-text.js')
+  const { timeoutMs, watch, json } = optionsIn<OptionsOf<typeof STATUS_OPTIONS>>(
+    STATUS_OPTIONS,
+    input.values,
+  )
+  const [address = ''] = input.positionals
+  const { stdout } = process
+  const client = await Client.visit(address, { timeoutMs })
+  const isScreen = watch && !json && stdout.isTTY
+  const print = (info: Awaited<ReturnType<typeof client.info>>): void => {
+    if (json) {
+      stdout.write(`${JSON.stringify(info)}\n`)
+      return
+    }
+    const width = stdout.isTTY ? stdout.columns : DEFAULT_WIDTH
+    const text = statusText(info, { width, color: input.color })
+    if (!isScreen) stdout.write(watch ? `${text}\n` : text)
+    else stdout.write(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE_END}\n`)}${CLEAR_REST}`)
+  }
+  try {
+    // `info()` resolves with the next report, and the scheduler sends one per second.
+    do print(await client.info({ signal }))
+    while (watch)
+    return { reason: '', isFailure: false }
+  } catch (error) {
+    if (signal.aborted) return { reason: '', isFailure: false }
+    throw error
+  } finally {
+    await client.close()
+  }
+}
