@@ -38,8 +38,8 @@ export interface CommandDefinition {
   /** Whether it takes the logging options and gets a logger set up by them; else a silent one. */
   readonly hasLog: boolean
   /**
-   * Throws `ConfigError`, as `start` does, for values that the option tables cannot refuse. `values`
-   * are those of `CommandInput`. For `scaler config`; commands without it have no such values.
+   * Throws `ConfigError`, as `start` does, for values that the option tables cannot refuse.
+   * `values` are those of `CommandInput`. For `scaler config`; absent if there are no such values.
    */
   readonly check?: (values: Readonly<Record<string, unknown>>) => void
   /**

@@ -356,6 +356,8 @@ export class ClientConnection {
         return action.owner.end(action.reason, action.detail, action.failedTaskId)
       case 'offerResult':
         return action.owner.offer(action.metadata, action.worker)
+      case 'askAttempts':
+        return this.explanations.expect(action.owner, action.taskId)
       case 'tellAttempts':
         return this.explanations.remember(action.owner, action.attempts)
       case 'explainTask':

@@ -131,9 +131,10 @@ export interface TaskAttempt {
    * `assigned`: it has the task, and has not started it as far as is known (see `Future.state`).
    * `running`: it has started it. `success` and `failed`: the outcome of the last attempt.
    * `retried`: the function failed, and the task was run again. `worker-lost`: the worker left, or
-   * was lost.
+   * was lost. `cancelled`: the task was cancelled while it ran there; `durationMs` ends then.
    */
-  readonly outcome: 'assigned' | 'running' | 'success' | 'failed' | 'retried' | 'worker-lost'
+  readonly outcome:
+    'assigned' | 'running' | 'success' | 'failed' | 'retried' | 'worker-lost' | 'cancelled'
 }
 
 /** The client's own knowledge of an unfinished task. */
@@ -225,6 +226,13 @@ function begun(attempts: readonly TaskAttempt[]): readonly TaskAttempt[] {
   return [...attempts.slice(0, -1), { ...last, outcome: 'running' }]
 }
 
+/** The same attempts; the last one was cancelled. */
+function cancelled(attempts: readonly TaskAttempt[]): readonly TaskAttempt[] {
+  const last = begun(attempts).at(-1)
+  if (last?.outcome !== 'running') return attempts
+  return [...attempts.slice(0, -1), { ...last, outcome: 'cancelled' }]
+}
+
 function localPart({ state, waiting, dependsOn }: LocalKnowledge): Omit<TaskExplanation, 'task'> {
   const ids = dependsOn.slice(0, MAX_NAMED).map(idToHex)
   const { reason, text = '', needs } = waiting ?? {}
@@ -243,8 +251,11 @@ interface Question {
 export class Explanations {
   readonly #ask: (id: TaskId) => void
   readonly #questions = new Map<TaskId, Question>()
-  /** Of finished tasks. */
-  readonly #attempts = new WeakMap<TaskOwner, readonly TaskAttempt[]>()
+  /** Of finished tasks; of those that were cancelled while they ran, once the answer is here. */
+  readonly #attempts = new WeakMap<
+    TaskOwner,
+    readonly TaskAttempt[] | Promise<readonly TaskAttempt[]>
+  >()
 
   /** `ask` calls `answer` for the task in any case. */
   constructor(ask: (id: TaskId) => void) {
@@ -255,11 +266,18 @@ export class Explanations {
   of(id: TaskId): Promise<SentExplanation | undefined> {
     const known = this.#questions.get(id)
     if (known !== undefined) return known.promise
-    let resolve: Question['resolve'] = () => {}
-    const promise = new Promise<SentExplanation | undefined>((settle) => (resolve = settle))
-    this.#questions.set(id, { promise, resolve })
+    const { promise } = this.#open(id)
     this.#ask(id)
     return promise
+  }
+
+  /** A task that runs is being cancelled: the answer to a question of the core has its attempts. */
+  expect(owner: TaskOwner, id: TaskId): void {
+    const { promise } = this.#questions.get(id) ?? this.#open(id)
+    const attempts = promise.then((sent) =>
+      cancelled(attemptsFrom(sent?.attempts ?? [], Date.now())),
+    )
+    this.#attempts.set(owner, attempts)
   }
 
   /** The answer, or the notice that there will be none. */
@@ -279,8 +297,16 @@ export class Explanations {
     this.#attempts.set(owner, attemptsFrom(attempts, Date.now()))
   }
 
-  /** Those of a finished task. */
-  attemptsOf(owner: TaskOwner): readonly TaskAttempt[] {
+  /** Those of a finished task. Waits for an answer that is under way, for five seconds at most. */
+  async attemptsOf(owner: TaskOwner): Promise<readonly TaskAttempt[]> {
     return this.#attempts.get(owner) ?? []
+  }
+
+  #open(id: TaskId): Question {
+    let resolve: Question['resolve'] = () => {}
+    const promise = new Promise<SentExplanation | undefined>((settle) => (resolve = settle))
+    const question = { promise, resolve }
+    this.#questions.set(id, question)
+    return question
   }
 }

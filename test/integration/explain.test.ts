@@ -117,6 +117,33 @@ test('a task that takes down too many workers reports each of them', async (t) =
   )
 })
 
+test('a task that is cancelled while it runs reports that attempt; a finished one its start', async () => {
+  await using client = await Client.local({ workers: 1 })
+  const future = client.submit(forEver)
+  await until('it runs', () => future.state === 'running')
+  const [running] = (await future.explain()).attempts
+  future.cancel()
+  const early = await future.explain()
+  const graph = client.get({ a: [forEver] }, ['a'])
+  const node = graph.futures.a
+  await until('the node runs', () => node.state === 'running')
+  graph.cancel()
+  for (const found of [early, await future.explain(), await node.explain()]) {
+    assert.equal(found.state, 'cancelled')
+    assert.deepEqual(outcomesOf(found), ['cancelled'])
+    assert.equal(found.attempts[0]?.worker, running?.worker)
+    assert.ok(found.attempts[0]?.startedAt instanceof Date)
+  }
+  const before = Date.now()
+  const done = client.submit(add, 1, 2)
+  await done
+  const [last] = (await done.explain()).attempts
+  const startedAt = last?.startedAt?.getTime() ?? 0
+  assert.ok(startedAt >= before - 5 && startedAt <= Date.now(), String(startedAt - before))
+  await assert.rejects(future)
+  await assert.rejects(graph)
+})
+
 test('a scheduler of 1.9.9 is not asked', async () => {
   const old = await RouterScheduler.start({ id: '' })
   const client = new Client(old.address)

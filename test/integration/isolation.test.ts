@@ -70,6 +70,28 @@ test('each task sees its captures as they were at its submit', async () => {
   ])
 })
 
+test('a result that is an argument is frozen, whether its future has finished or not', async () => {
+  const push = (list: number[]): number | string => {
+    'use strict'
+    try {
+      return list.push(1)
+    } catch {
+      return 'frozen'
+    }
+  }
+  const frozen = ['frozen', 'frozen']
+  const result = client.submit(() => [1, 2])
+  assert.deepEqual([await client.submit(push, result), await client.submit(push, result)], frozen)
+  const nodes = { result, a: [push, 'result'], b: [push, result] } as const
+  const { a, b } = await client.get(nodes as never, ['a', 'b'] as never)
+  assert.deepEqual([a, b], frozen)
+  const reference = client.sendObject([1, 2])
+  assert.equal(await client.submit(push, reference), 'frozen')
+  const late = client.submit(() => new Array<number>(1_000).fill(1))
+  assert.deepEqual(await client.get({ n: [push, late] } as never, ['n'] as never), { n: 'frozen' })
+  assert.equal(await client.submit(push, [1, 2]), 3)
+})
+
 test('a retry begins with the state of the submit', async () => {
   const attempts: number[] = []
   const task = (): number => {

@@ -16,6 +16,7 @@ import type { TaskExplanation as SentExplanation } from '../../wire/message.js'
 import {
   explainEnd,
   explainUnfinished,
+  type TaskAttempt,
   type TaskExplanation,
   type WaitingState,
 } from '../explanation.js'
@@ -115,7 +116,7 @@ export class FutureState implements TaskOwner, Cancellable {
         state,
         profile,
         endedAtMs: this.#endedAtMs,
-        attempts: connection.explanations.attemptsOf(this),
+        attempts: await this.#attempts(connection),
       })
     }
     const dependsOn = connection.dependenciesOf(taskId)
@@ -254,6 +255,16 @@ export class FutureState implements TaskOwner, Cancellable {
     if (other.state !== 'cancelled') return this.refuse(error)
     this.#outcome = error instanceof Error ? error.cause : undefined
     this.end('cancelled', '', other.taskId)
+  }
+
+  /** Keeps the process alive for the answer about a task that was cancelled just now. */
+  async #attempts(connection: ClientConnection): Promise<readonly TaskAttempt[]> {
+    connection.retain()
+    try {
+      return await connection.explanations.attemptsOf(this)
+    } finally {
+      connection.release()
+    }
   }
 
   /** Keeps the process alive for the answer. */

@@ -2,6 +2,7 @@
 // happens to tasks is in task/flow.ts, to graphs in graph/flow.ts. docs/protocol.md#client
 
 import { unreachable } from '../../base/assert.js'
+import { FEATURE_PEERS, hasFeature } from '../../base/features.js'
 import { type InstantMs, type Machine, Turn } from '../../base/machine.js'
 import { Silence } from '../../base/silence.js'
 import type { ObjectId, TaskId } from '../../base/ids.js'
@@ -23,7 +24,7 @@ import { GraphFlow } from './graph/flow.js'
 import { Inquiries, Waiting, type WaitingCause } from './waiting.js'
 import { Link, type SchedulerMemory } from './link.js'
 import { taskCancelMessage } from './messages.js'
-import { ResultInput } from './task/task.js'
+import { ResultInput, type TaskRecord } from './task/task.js'
 import { Shutdown } from './shutdown.js'
 import { TaskFlow } from './task/flow.js'
 
@@ -67,6 +68,7 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     const { tasks, objects, sender } = this.#flow
     this.#graphs = new GraphFlow(options, { tasks, objects, flow: this.#flow })
     sender.addSource(this.#graphs)
+    this.#flow.ends.onRecall = (task) => this.#askAttempts(task)
     this.#shutdown = new Shutdown(this.#turn)
     this.#link = new Link(options, this.#turn)
     this.#silence = new Silence(this.#turn, options.timeoutMs)
@@ -369,8 +371,21 @@ export class ClientMachine<Owner> implements Machine<ClientEvent<Owner>, ClientA
     const { state } = this.#flow.tasks.get(id) ?? {}
     const isSent = state !== undefined && state !== 'waiting' && state !== 'blocked'
     const isGraphs = this.#flow.tasks.get(id)?.graph !== undefined
-    const isThere = (isSent || isGraphs) && this.#link.isOpen && !this.#link.isEnding
-    this.#inquiries.ask(id, isThere ? this.#flow.sender.features : 0)
+    this.#inquiries.ask(id, isSent || isGraphs ? this.#answeringFeatures : 0)
+  }
+
+  /** Once a task that runs is cancelled, no scheduler knows any more which worker had it. */
+  #askAttempts({ taskId, owner, state, hasBegun }: TaskRecord<Owner>): void {
+    const features = this.#answeringFeatures
+    if (owner === undefined || state !== 'sent' || !hasBegun) return
+    if (!hasFeature(features, FEATURE_PEERS)) return
+    this.#turn.act({ type: 'askAttempts', taskId, owner })
+    this.#inquiries.ask(taskId, features)
+  }
+
+  /** The features of a scheduler that can answer now; 0 = there is none. */
+  get #answeringFeatures(): number {
+    return this.#link.isOpen && !this.#link.isEnding ? this.#flow.sender.features : 0
   }
 
   #onShutdownRequested(): void {

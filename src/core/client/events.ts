@@ -167,6 +167,11 @@ export type ClientAction<Owner> =
       readonly taskId: TaskId
       readonly explanation: TaskExplanation | undefined
     }
+  /**
+   * A task that runs is about to be cancelled: the `explainTask` that follows for it says which
+   * workers had it.
+   */
+  | { readonly type: 'askAttempts'; readonly taskId: TaskId; readonly owner: Owner }
   /** The task was run before, and other workers had it; then it has ended. */
   | {
       readonly type: 'tellAttempts'

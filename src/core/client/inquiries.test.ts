@@ -6,6 +6,7 @@ import { FEATURE_PEERS, OUR_FEATURES } from '../../base/features.js'
 import { taskId } from '../../base/ids.js'
 import type { TaskExplanation } from '../../wire/message.js'
 import type { ClientAction } from './events.js'
+import { ALL_FEATURES, GraphSetting, sketchGraph } from './graph-scheduler.kit.js'
 import { Harness, inlineResult, sent } from './harness.test.kit.js'
 
 function answerFor(id: string): TaskExplanation {
@@ -81,4 +82,42 @@ test('with the connection, or the client, its questions end', () => {
   ask(closed)
   assert.deepEqual(explained(closed.handle({ type: 'closeRequested' })), [['a', false]])
   assert.deepEqual(explained(ask(closed)), [['a', false]])
+})
+
+function begin(harness: Harness, id = 'a'): void {
+  const update = 'running' as const
+  harness.receive({ kind: 'taskUpdate', taskId: taskId(id), update, done: 0, total: 0 })
+}
+
+/** What was sent, and whose last attempt was asked for. */
+function lastWords(actions: readonly ClientAction<string>[]): string[] {
+  return actions.flatMap((action) => {
+    if (action.type === 'send') return [action.message.kind]
+    return action.type === 'askAttempts' ? [`ask ${action.owner}`] : []
+  })
+}
+
+test('a task that is cancelled while it runs is asked about before', () => {
+  const harness = withTask()
+  begin(harness)
+  assert.deepEqual(lastWords(harness.cancel('a')), ['ask a', 'taskInquiry', 'taskCancel'])
+  assert.deepEqual(explained(harness.receive(answerFor('a'))), [['a', true]])
+})
+
+test('one that has not begun, or whose scheduler cannot answer, is not', () => {
+  assert.deepEqual(lastWords(withTask().cancel('a')), ['taskCancel'])
+  const old = withTask(OUR_FEATURES & ~FEATURE_PEERS)
+  begin(old)
+  assert.deepEqual(lastWords(old.cancel('a')), ['taskCancel'])
+})
+
+test('targets of a cancelled graph that run are asked about before', () => {
+  const setting = new GraphSetting('S1', ALL_FEATURES | FEATURE_PEERS)
+  const graph = sketchGraph('G', { a: ['f'], b: ['f'] }, ['a', 'b'])
+  setting.submit(graph)
+  setting.flush()
+  begin(setting.harness, graph.idOf('b'))
+  const { harness } = setting
+  const actions = harness.handle({ type: 'graphCancelRequested', graphId: graph.graphId })
+  assert.deepEqual(lastWords(actions), ['ask b', 'taskInquiry', 'graphTaskCancel'])
 })

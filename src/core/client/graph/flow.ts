@@ -284,6 +284,7 @@ export class GraphFlow<Owner> implements GraphWatcher<Owner> {
   #withdraw(graph: GraphRecord<Owner>): void {
     const { graphId } = graph.contents
     if (graph.isKnown && graph.phase !== 'over') {
+      for (const target of graph.targets.values()) this.#parts.flow.ends.onRecall(target)
       this.#parts.flow.sender.post({ kind: 'graphTaskCancel', taskId: graphId })
     }
     graph.phase = 'over'

@@ -82,6 +82,8 @@ export class TaskEnds<Owner> {
   #unneeded: TaskRecord<Owner>[] = []
   /** Whether cancelling may kill what runs: not done to a 1.9.9 worker, which is slow at it. */
   mayForce = true
+  /** Called before a scheduler that has a task drops it. */
+  onRecall: (task: TaskRecord<Owner>) => void = () => {}
 
   constructor(turn: ClientTurn<Owner>, parts: TaskParts<Owner>) {
     this.#turn = turn
@@ -117,6 +119,7 @@ export class TaskEnds<Owner> {
   /** Has a scheduler that has a task drop it. */
   recall(task: TaskRecord<Owner>): void {
     if (task.state !== 'sent') return
+    this.onRecall(task)
     if (task.graph !== undefined) return task.graph.recall(task)
     this.#parts.sender.post(taskCancelMessage(task.taskId, this.mayForce))
   }
