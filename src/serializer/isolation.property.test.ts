@@ -182,3 +182,32 @@ test('each task gives the same as a fresh evaluation, whatever others do at the 
   await fc.assert(property, { numRuns, examples: [[steady]] })
   assert.ok(steadyCount > 0, 'no function was made once for all')
 })
+
+test('data that a function only reads is created once, whatever globals it uses before', () => {
+  const rows = [{ x: 1 }, { x: 2 }]
+  const isSteady = (fn: () => unknown): boolean => {
+    const { here, there } = new TwoSides()
+    const bytes = Buffer.from(here.serializer.serialize(fn))
+    return there.serializer.deserializeFunction(bytes, []).isSteady
+  }
+  assert.equal(
+    isSteady(() => rows.filter((row) => row.x > 1).length),
+    true,
+  )
+  assert.equal(
+    isSteady(() => JSON.stringify(rows[1])),
+    true,
+  )
+  assert.equal(
+    isSteady(() => Object.keys(rows[0] ?? {}).length),
+    true,
+  )
+  assert.equal(
+    isSteady(() => Object.values(rows)[0]),
+    true,
+  )
+  assert.equal(
+    isSteady(() => Object.assign(rows[0] ?? {}, { x: 3 })),
+    false,
+  )
+})

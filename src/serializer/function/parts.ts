@@ -1,5 +1,5 @@
-// What a function is made of at this moment: everything that its copy needs. Types only: the
-// analyst (`analyst.ts`) answers, `serializer/value/message.ts` asks.
+// What a function is made of at this moment: everything that its copy needs. The analyst
+// (`analyst.ts`) answers, `serializer/value/message.ts` asks.
 
 import type { LazyText, Refusal } from '../refusal.js'
 import type { ExportReference } from '../module/policy.js'
@@ -100,4 +100,14 @@ export interface FunctionAnalyst {
   settle(functions: Iterable<AnyFunction>): 'certain' | 'again' | Refusal
   /** `url:line`, counted from 1, of what stands at a place of a script: where it was written. */
   placeOf(url: string, place: TextPlace): string
+}
+
+/**
+ * The capture for a name of the code; undefined if there is none. They are in the order of the
+ * names, but globals have none.
+ */
+export function captureOf({ code, captures }: SourceParts, index: number): Capture | undefined {
+  const name = code.names[index]?.name
+  const capture = captures[index]
+  return capture?.name === name ? capture : captures.find((other) => other.name === name)
 }

@@ -9,7 +9,7 @@ import { Refusal } from '../refusal.js'
 import { COUNTS } from '../source/read-depth.js'
 import type { Binding, Changes, CodeName, GivenTo, TextPlace } from '../source/sites.js'
 import { arrayForm } from '../value/array-form.js'
-import type { Capture, FunctionParts, SourceParts } from './parts.js'
+import { type Capture, captureOf, type FunctionParts, type SourceParts } from './parts.js'
 import type { Declaration, KnownScript, ScriptTable } from './scripts.js'
 
 // Whether something in a program may have changed, in place, what a variable holds: in its own
@@ -167,10 +167,9 @@ export class SteadyCheck {
       const parts = this.#source.partsOf(fn)
       if (parts instanceof Refusal || parts.kind !== 'source') continue
       for (const [index, name] of parts.code.names.entries()) {
-        const held = heldBy(parts.captures[index], name, false)?.filter(
-          (one) => one.value === value,
-        )
-        if (held === undefined && mayHold(parts.captures[index], value)) return false
+        const capture = captureOf(parts, index)
+        const held = heldBy(capture, name, false)?.filter((one) => one.value === value)
+        if (held === undefined && mayHold(capture, value)) return false
         if (held?.every((one) => this.#isOnlyRead(one)) === false) return false
       }
     }
@@ -189,13 +188,10 @@ export class SteadyCheck {
 }
 
 /** What the function holds on to; undefined if it assigns a variable, or something is unknown. */
-function heldValues(
-  { code, captures }: SourceParts,
-  isRoot: boolean,
-): readonly HeldValue[] | undefined {
+function heldValues(parts: SourceParts, isRoot: boolean): readonly HeldValue[] | undefined {
   const found: HeldValue[] = []
-  for (const [index, name] of code.names.entries()) {
-    const held = heldBy(captures[index], name, isRoot)
+  for (const [index, name] of parts.code.names.entries()) {
+    const held = heldBy(captureOf(parts, index), name, isRoot)
     if (held === undefined) return undefined
     found.push(...held)
   }
@@ -208,8 +204,6 @@ function heldBy(
   isRoot: boolean,
 ): readonly HeldValue[] | undefined {
   if (capture === undefined) return []
-  // They are in the order of the names, but some may be missing.
-  if (capture.name !== name.name) return undefined
   const { content } = capture
   const { moduleDepth, isAssigned } = name.free
   const depth = isRoot ? name.free.rootDepth : name.free.depth

@@ -25,7 +25,7 @@ import { integrityOf, ownKeysOf } from '../value/shape.js'
 import type { Unit } from '../value/unit.js'
 import { writeRecord } from '../value/content-writer.js'
 import { writeEarly } from './early.js'
-import type { Capture, FunctionParts, SourceParts } from './parts.js'
+import { type Capture, captureOf, type FunctionParts, type SourceParts } from './parts.js'
 
 /** How a captured variable is given: later; */
 export const CAPTURE_LATE = 0
@@ -79,7 +79,7 @@ function writeHeader(unit: Unit, { fn, parts, isClass }: Omit<FunctionPlan, 'lat
   bytes.varint(Number.isSafeInteger(length) ? (length as number) : 0)
   const late: Capture[] = []
   for (const [index, name] of code.names.entries()) {
-    const capture = captureOf(parts, name, index)
+    const capture = captureOf(parts, index)
     if (capture === undefined) bytes.byte(CAPTURE_ABSENT)
     else if (!writeCapture(unit, name, capture, isClass)) late.push(capture)
   }
@@ -89,16 +89,6 @@ function writeHeader(unit: Unit, { fn, parts, isClass }: Omit<FunctionPlan, 'lat
     if (parent !== null && parent !== undefined) unit.classValue(parent, new NamedStep('extends'))
   }
   return { fn, parts, isClass, late }
-}
-
-/** They are in the order of the names, but some may be missing. */
-function captureOf(
-  { captures }: SourceParts,
-  { name }: CodeName,
-  index: number,
-): Capture | undefined {
-  const capture = captures[index]
-  return capture?.name === name ? capture : captures.find((other) => other.name === name)
 }
 
 /** Returns false if the variable has to be written later. */
