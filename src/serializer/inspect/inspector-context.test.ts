@@ -89,6 +89,7 @@ test('the debugger is turned on once for searches in quick succession, and stops
   readNewScript()
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const asked: string[] = []
+  // oxlint-disable-next-line typescript/unbound-method -- it is called with its session
   const { post } = Session.prototype
   const noting = function (this: Session, ...question: Parameters<typeof post>): void {
     asked.push(question[0])
