@@ -166,14 +166,3 @@ export class Alarm implements HeapItem {
     this.#onDue(latenessMs)
   }
 }
-
-// Deadlines.
-
-/** The earlier of two instants; undefined means never. */
-export function earliest(
-  a: InstantMs | undefined,
-  b: InstantMs | undefined,
-): InstantMs | undefined {
-  if (a === undefined) return b
-  return b === undefined ? a : Math.min(a, b)
-}

@@ -12,7 +12,7 @@ export interface ClusterInfo {
   readonly time: Date
   readonly scheduler: SchedulerInfo
   readonly tasks: TaskCounts
-  /** Undefined until two reports of the scheduler have been received. */
+  /** 0 in the first second of a scheduler. Undefined if it does not report them. */
   readonly rates: TaskRates | undefined
   /** Why tasks wait, the largest count first; at most 200. */
   readonly waiting: readonly WaitingInfo[]

@@ -23,9 +23,9 @@ import type { IncomingMessage } from '../../transport/options.js'
 import { decode, encodeFrame, type MonitorReport } from '../../wire/message.js'
 import { newClientIdentity } from '../ids.js'
 
-/** What a look may end with. */
+/** Options of `Client.info` and `Client.events`. */
 export interface LookOptions {
-  /** Aborting it ends the look; its reason is thrown. */
+  /** Aborting it ends the call or the loop, which then throws its reason. */
   readonly signal?: AbortSignal | undefined
 }
 
