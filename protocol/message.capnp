@@ -362,6 +362,9 @@ struct WaitingTasks $extension {
 
   needs @3 :Text;
   # Their requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability.
+
+  isDeadlocked @4 :Bool;
+  # Whether workers offer them, but waiting parent tasks hold the units. Only with noCapability.
 }
 
 struct SchedulerReport $extension {

@@ -216,4 +216,7 @@ export const PLAIN_REPORT: Pick<
 }
 
 /** Tasks that do not wait for a capability. */
-export const PLAIN_WAITING: Pick<WaitingTasks, 'needs'> = { needs: '' }
+export const PLAIN_WAITING: Pick<WaitingTasks, 'needs' | 'isDeadlocked'> = {
+  needs: '',
+  isDeadlocked: false,
+}

@@ -264,6 +264,7 @@ const waitingTasks: fc.Arbitrary<WaitingTasks> = fc.record({
   tasks: uint32,
   forMS: uint32,
   needs: text,
+  isDeadlocked: fc.boolean(),
 })
 
 /** A message of any kind, with values in the range of their fields and without `bytes`. */

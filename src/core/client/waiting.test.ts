@@ -24,7 +24,7 @@ function say(harness: Harness, reason?: WaitReason, forMS = 0, tasks = 1): Clien
     schedulerId: schedulerId('S1'),
     features: OUR_FEATURES,
     reports: [],
-    waiting: reason === undefined ? [] : [{ reason, tasks, forMS, needs: '' }],
+    waiting: reason === undefined ? [] : [{ reason, tasks, forMS, needs: '', isDeadlocked: false }],
   })
 }
 
@@ -203,3 +203,18 @@ test('a full queue is told of after five seconds, once until all is sent', () =>
 function tasksIn(actions: readonly ClientAction<string>[]): string[] {
   return sent(actions).flatMap((message) => (message.kind === 'task' ? [message.taskId] : []))
 }
+
+test('the user is warned of a deadlock after three seconds', () => {
+  const harness = withTask()
+  const tell = (forMS: number): WaitingWarning[] => {
+    const why = { reason: 'noCapability', tasks: 1, needs: 'gpu=1', isDeadlocked: true } as const
+    const waiting = [{ ...why, forMS }]
+    const echo = { schedulerId: schedulerId('S1'), features: OUR_FEATURES, reports: [], waiting }
+    return warnings(harness.receive({ kind: 'clientHeartbeatEcho', ...echo }))
+  }
+  assert.deepEqual(tell(1_500), [])
+  assert.equal(heartbeats(harness.advance(1_499)), 0)
+  assert.equal(heartbeats(harness.advance(1)), 1, 'it asks again when three seconds are over')
+  const warning = { reason: 'no-capability', tasks: 1, forMs: 3_000, detail: 'gpu=1' }
+  assert.deepEqual(tell(3_000), [warning])
+})

@@ -19,6 +19,8 @@ const MAX_NEEDS = 3
 
 /** How long tasks wait before the user is warned. */
 const PATIENCE_MS = 5_000
+/** The same for a deadlock, so that the user is warned within five seconds of when it began. */
+const DEADLOCK_PATIENCE_MS = 3_000
 /** How soon the scheduler is first asked why tasks wait. */
 const FIRST_LOOK_MS = 250
 /** An echo that takes longer is missing. */
@@ -109,7 +111,8 @@ export class Waiting<Owner> {
     this.#told = { reason, since, tasks, needs }
     this.#forget(reason)
     if (!isBlocking(reason) || this.#warned.has(reason)) return
-    const leftMs = PATIENCE_MS - (now - since)
+    const patienceMs = worst.isDeadlocked ? DEADLOCK_PATIENCE_MS : PATIENCE_MS
+    const leftMs = patienceMs - worst.forMS
     if (leftMs <= 0) this.#warn(this.#told, tasks + this.#heldCount, needs)
     else this.#askAt = now + leftMs
   }

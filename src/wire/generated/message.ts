@@ -1404,6 +1404,8 @@ export interface WaitingTasks {
   readonly forMS: number
   /** Their requirements that no worker offers: `gpu=1, linux`. Only with the reason noCapability. */
   readonly needs: string
+  /** Whether workers offer them, but waiting parent tasks hold the units. Only with noCapability. */
+  readonly isDeadlocked: boolean
 }
 
 /** Reads the struct that was entered last. */
@@ -1414,6 +1416,7 @@ export function readWaitingTasks(reader: Reader): WaitingTasks {
     tasks: reader.uint32(structAt + 4, pointersAt),
     forMS: reader.uint32(structAt + 8, pointersAt),
     needs: reader.text(pointersAt, structEnd),
+    isDeadlocked: reader.bool(structAt, 16, pointersAt),
   }
 }
 
@@ -1456,6 +1459,7 @@ function writeWaitingTasks(writer: Writer, at: number, value: WaitingTasks): voi
   writer.uint32(at + 4, value.tasks)
   writer.uint32(at + 8, value.forMS)
   writer.text(pointersAt, value.needs)
+  writer.bool(at, 16, value.isDeadlocked)
 }
 
 /** Adds a list of the struct and sets the pointer to it. */

@@ -134,7 +134,8 @@ export class Waiting {
     const tasks = lacking.reduce((left, each) => left - each.tasks, all)
     if (tasks === 0 && reason === 'all-busy') return lacking
     const forMS = elapsed(this.#state, this.#unserved[runtime].since)
-    return [...lacking, { reason: waitReasonOf(reason), tasks, forMS, needs: '' }]
+    const rest = { reason: waitReasonOf(reason), tasks, forMS, needs: '', isDeadlocked: false }
+    return [...lacking, rest]
   }
 
   /** Why a task in the queue waits. */
@@ -160,7 +161,8 @@ export class Waiting {
       const tasks = lane.queue.countOf(client)
       if (tasks === 0) continue
       const forMS = elapsed(this.#state, spell.since)
-      found.push({ reason: 'noCapability', tasks, forMS, needs: needsOf(lane) })
+      const { isServed: isDeadlocked } = lane
+      found.push({ reason: 'noCapability', tasks, forMS, needs: needsOf(lane), isDeadlocked })
     }
     return found.toSorted((a, b) => b.forMS - a.forMS).slice(0, MAX_LACKING)
   }
