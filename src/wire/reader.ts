@@ -212,7 +212,7 @@ export class Reader {
     if (this.#bytes[end] !== 0) {
       throw new ProtocolError(`text at byte ${this.#target}: does not end with a zero byte`)
     }
-    return this.#bytes.toString('utf8', this.#target, end)
+    return textAt(this.#bytes, this.#target, end)
   }
 
   /**
@@ -388,6 +388,35 @@ export class Reader {
   #uint32(at: number): number {
     return this.#int32(at) >>> 0
   }
+}
+
+/** Longer texts are not cached. */
+const MAX_CACHED_BYTES = 32
+
+/** ASCII texts that were read before: names recur in message after message. */
+const texts: string[] = Array.from({ length: 64 }, () => '')
+
+/** Decodes UTF-8. */
+function textAt(bytes: Buffer, start: number, end: number): string {
+  const length = end - start
+  if (length > MAX_CACHED_BYTES) return bytes.toString('utf8', start, end)
+  let hash = length
+  for (let at = start; at < end; at += 1) hash = (hash * 31 + (bytes[at] as number)) & 63
+  const cached = texts[hash] as string
+  if (isTextAt(bytes, start, cached, length)) return cached
+  const text = bytes.toString('utf8', start, end)
+  // Of valid UTF-8, only ASCII has as many characters as bytes.
+  if (text.length === length && !text.includes('\u{FFFD}')) texts[hash] = text
+  return text
+}
+
+/** Whether these bytes are an ASCII text. */
+function isTextAt(bytes: Buffer, start: number, text: string, length: number): boolean {
+  if (text.length !== length) return false
+  for (let index = 0; index < length; index += 1) {
+    if (text.charCodeAt(index) !== bytes[start + index]) return false
+  }
+  return true
 }
 
 function checkTextLength(bytes: number): void {

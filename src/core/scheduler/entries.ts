@@ -102,6 +102,8 @@ export interface Offer {
   readonly supply: Supply
   /** What tasks with a requirement take, computed on first use. */
   readonly takes: WeakMap<Requirement, readonly Take[]>
+  /** The last one of them: the next task usually requires the same. */
+  last: { readonly requirement: Requirement; readonly takes: readonly Take[] } | undefined
 }
 
 /** The units of one agent, shared by its workers (core/scheduler/worker/placement.ts). */

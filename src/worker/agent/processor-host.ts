@@ -234,8 +234,7 @@ class RunningProcessor implements ProcessorHost {
   }
 
   send(frame: OutgoingFrame, units?: Units): void {
-    if (units !== undefined) this.#link.control({ type: 'units', units })
-    this.#link.send(frame)
+    this.#link.send(frame, units)
   }
 
   stop(id: TaskId, reason: StopReason): void {

@@ -3,7 +3,8 @@
 
 import type { Duplex, Readable } from 'node:stream'
 import type { OutgoingFrame } from '../../transport/options.js'
-import type { AgentFrame } from './frames.js'
+import type { Units } from '../../core/worker/queue/units.js'
+import { type AgentFrame, MAX_UNIT_NUMBERS } from './frames.js'
 import { FrameBatch, FrameParser, type FrameReceiver } from './pipe.js'
 
 /** Queued bytes that trigger an immediate write. */
@@ -26,6 +27,8 @@ export class AgentLink {
   readonly #batch = new FrameBatch()
   readonly #handler: AgentLinkHandler
   readonly #parser: FrameParser
+  /** The units that the processor knows, with their numbers. */
+  readonly #unitNumbers = new Map<Units, number>()
   /** Chunks that have arrived and must wait. */
   #waiting: Buffer[] = []
   #isFlushPlanned = false
@@ -47,10 +50,13 @@ export class AgentLink {
     })
   }
 
-  /** Sends a message. Small pieces are copied; large ones must not be changed any more. */
-  send(message: OutgoingFrame): void {
+  /**
+   * Sends a message; `units`: those of a task. Small pieces are copied; large ones must not be
+   * changed any more.
+   */
+  send(message: OutgoingFrame, units?: Units): void {
     if (this.#isClosed) return
-    this.#batch.addMessage(message)
+    this.#batch.addMessage(message, units && this.#numberOf(units))
     if (this.#batch.bytes >= FLUSH_BYTES) this.#flush()
     else this.#planFlush()
   }
@@ -60,6 +66,17 @@ export class AgentLink {
     if (this.#isClosed) return
     this.#batch.addControl(frame)
     this.#planFlush()
+  }
+
+  /** Most tasks have the same units as others, which are therefore sent once. */
+  #numberOf(units: Units): number {
+    let number = this.#unitNumbers.get(units)
+    if (number !== undefined) return number
+    if (this.#unitNumbers.size === MAX_UNIT_NUMBERS) this.#unitNumbers.clear()
+    number = this.#unitNumbers.size
+    this.#unitNumbers.set(units, number)
+    this.#batch.addControl({ type: 'units', number, units })
+    return number
   }
 
   /** Sends queued frames and the order to exit. */

@@ -36,7 +36,7 @@ const LINE = { level: 'info', text: 'hello', fields: { n: 1, b: true, s: 'text' 
 
 const AGENT_FRAMES: readonly AgentFrame[] = [
   { type: 'host', facts: HOST },
-  { type: 'units', units: { gpu: [0, 2], linux: [] } },
+  { type: 'units', number: 7, units: { gpu: [0, 2], linux: [] } },
   { type: 'stop', id: taskId('\0\xff'), reason: 'cancelled' },
   { type: 'stop', id: taskId(''), reason: 'timedOut' },
   { type: 'stop', id: taskId('a'), reason: 'givenUp' },
@@ -67,15 +67,11 @@ test('control frames survive encoding', () => {
   }
 })
 
-test('the same units are encoded and decoded once, and frozen; any name is possible', () => {
-  const frame: AgentFrame = { type: 'units', units: UNITS }
-  const bytes = encodeControl(frame)
-  assert.equal(encodeControl({ ...frame }), bytes)
-  const decoded = decodeAgentFrame(bytes)
+test('units arrive frozen; any name is possible', () => {
+  const decoded = decodeAgentFrame(encodeControl({ type: 'units', number: 0, units: UNITS }))
   assert.ok(decoded.type === 'units')
   assert.deepEqual(Object.entries(decoded.units), Object.entries(UNITS))
   assert.ok(Object.isFrozen(decoded.units) && Object.isFrozen(decoded.units['gpu']))
-  assert.equal(decodeAgentFrame(Buffer.from(bytes)), decoded)
 })
 
 /** An object with one of its fields replaced. Logs accept any text and fields. */
@@ -123,11 +119,13 @@ const INVALID = [
   '{"type":"constructor"}',
   '{"type":"host"}',
   '{"type":"host","facts":{"address":1,"worker":"w","inlineLimitBytes":1,"taskTimeoutMs":0}}',
-  '{"type":"units","units":{}}',
-  '{"type":"units","units":[["a"]]}',
-  '{"type":"units","units":[[1,[]]]}',
-  '{"type":"units","units":[["a",[0.5]]]}',
-  '{"type":"units","units":[["a",["0"]]]}',
+  '{"type":"units","number":0,"units":{}}',
+  '{"type":"units","number":0,"units":[["a"]]}',
+  '{"type":"units","number":0,"units":[[1,[]]]}',
+  '{"type":"units","number":0,"units":[["a",[0.5]]]}',
+  '{"type":"units","number":0,"units":[["a",["0"]]]}',
+  '{"type":"units","number":4096,"units":[]}',
+  '{"type":"units","units":[]}',
   '{"type":"stop","id":"a","reason":"bored"}',
   '{"type":"stop","id":"\u{100}","reason":"cancelled"}',
   '{"type":"collect"}',

@@ -52,8 +52,8 @@ export type ExitNote = Exclude<LastRun, 'unknown'>
 export type AgentFrame =
   /** The first frame: its worker. A processor that was started in advance waits for it. */
   | { readonly type: 'host'; readonly facts: HostFacts }
-  /** The units of the next task. */
-  | { readonly type: 'units'; readonly units: Units }
+  /** The units of tasks that arrive with this number; replaces earlier ones. */
+  | { readonly type: 'units'; readonly number: number; readonly units: Units }
   /** Stop a task, or skip it. */
   | { readonly type: 'stop'; readonly id: TaskId; readonly reason: StopReason }
   /** Collect garbage if idle and if the process holds more memory than this. */
@@ -79,33 +79,19 @@ export type ProcessorFrame =
 /** A longer control frame is refused. */
 export const MAX_CONTROL_BYTES: number = 16 * 1024 ** 2
 
-/** Most tasks have the same units as others, which are therefore encoded and decoded once. */
-const encodedUnits = new WeakMap<Units, Buffer>()
-const decodedUnits = new Map<string, AgentFrame>()
-const MAX_DECODED_UNITS = 1000
+/** Numbers of units are smaller than this. */
+export const MAX_UNIT_NUMBERS = 4096
 
 /** Encodes a control frame. */
 export function encodeControl(frame: AgentFrame | ProcessorFrame): Buffer {
   if (frame.type !== 'units') return Buffer.from(JSON.stringify(frame))
-  const known = encodedUnits.get(frame.units)
-  if (known !== undefined) return known
   // As a list, because a name may be `__proto__`.
-  const units = Object.entries(frame.units)
-  const bytes = Buffer.from(JSON.stringify({ type: 'units', units }))
-  encodedUnits.set(frame.units, bytes)
-  return bytes
+  return Buffer.from(JSON.stringify({ ...frame, units: Object.entries(frame.units) }))
 }
 
 /** Decodes a control frame of an agent. Throws `ProtocolError`. */
 export function decodeAgentFrame(bytes: Buffer): AgentFrame {
-  const text = bytes.toString()
-  const known = decodedUnits.get(text)
-  if (known !== undefined) return known
-  const frame = decode(text, AGENT_FRAMES)
-  if (frame.type !== 'units') return frame
-  if (decodedUnits.size >= MAX_DECODED_UNITS) decodedUnits.clear()
-  decodedUnits.set(text, frame)
-  return frame
+  return decode(bytes.toString(), AGENT_FRAMES)
 }
 
 /** Decodes a control frame of a processor. Throws `ProtocolError`. */
@@ -153,14 +139,15 @@ const AGENT_FRAMES: Readers<AgentFrame> = {
     const host = { address, worker: identity(worker), inlineLimitBytes, taskTimeoutMs }
     return { type: 'host', facts: host }
   },
-  units: ({ units: entries }) => {
+  units: ({ number, units: entries }) => {
+    if (!isCount(number) || number >= MAX_UNIT_NUMBERS) return undefined
     if (!Array.isArray(entries) || !entries.every(isUnitsEntry)) return undefined
     const units: Record<string, readonly number[]> = {}
     for (const [name, numbers] of entries) {
       const value = Object.freeze(numbers)
       Object.defineProperty(units, name, { value, enumerable: true })
     }
-    return { type: 'units', units: Object.freeze(units) }
+    return { type: 'units', number, units: Object.freeze(units) }
   },
   stop: ({ id, reason }) => {
     if (!isId(id) || !STOP_REASONS.has(reason)) return undefined

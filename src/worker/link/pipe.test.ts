@@ -4,10 +4,14 @@ import fc from 'fast-check'
 import { MAX_CONTROL_BYTES } from './frames.js'
 import { controlBytes, FrameBatch, FrameParser } from './pipe.js'
 
-function parse(chunks: readonly Uint8Array[]): ['message' | 'control', Buffer][] {
-  const frames: ['message' | 'control', Buffer][] = []
+type Kind = 'message' | `task ${number}` | 'control'
+
+function parse(chunks: readonly Uint8Array[]): [Kind, Buffer][] {
+  const frames: [Kind, Buffer][] = []
   const parser = new FrameParser({
-    onMessage: (bytes) => void frames.push(['message', bytes]),
+    onMessage: (bytes, unitNumber) => {
+      frames.push([unitNumber === undefined ? 'message' : `task ${unitNumber}`, bytes])
+    },
     onControl: (bytes) => void frames.push(['control', bytes]),
   })
   for (const chunk of chunks) parser.feed(chunk)
@@ -19,6 +23,7 @@ test('frames do not depend on chunk boundaries', () => {
   const tasks = fc.array(fc.nat(), { maxLength: 2_000 })
   const frame = fc.oneof(
     message,
+    fc.record({ message, units: fc.nat() }),
     tasks.map((numbers) => ({ numbers })),
   )
   const cuts = fc.array(fc.integer({ min: 1, max: 30_000 }), { minLength: 1, maxLength: 20 })
@@ -32,8 +37,10 @@ test('frames do not depend on chunk boundaries', () => {
           batch.addControl(retract)
           expected.push(['control', JSON.stringify(retract)])
         } else {
-          batch.addMessage(each)
-          expected.push(['message', Buffer.concat(each).toString('latin1')])
+          const [pieces, units] = 'units' in each ? [each.message, each.units] : [each]
+          batch.addMessage(pieces, units)
+          const kind = units === undefined ? 'message' : `task ${units}`
+          expected.push([kind, Buffer.concat(pieces).toString('latin1')])
         }
       }
       const bytes = batch.bytes
@@ -61,13 +68,13 @@ test('a header may be split anywhere', () => {
   batch.addMessage(Buffer.from('one'))
   batch.addControl({ type: 'end' })
   batch.addMessage(Buffer.alloc(0))
-  batch.addMessage(Buffer.from('two'))
+  batch.addMessage(Buffer.from('two'), 258)
   const stream = Buffer.concat(batch.take())
   for (let cut = 0; cut <= stream.length; cut += 1) {
     const frames = parse([stream.subarray(0, cut), stream.subarray(cut)])
     assert.deepEqual(
       frames.map(([kind, bytes]) => `${kind} ${String(bytes)}`),
-      ['message one', 'control {"type":"end"}', 'message ', 'message two'],
+      ['message one', 'control {"type":"end"}', 'message ', 'task 258 two'],
     )
   }
 })
@@ -117,9 +124,10 @@ test('a control frame that is too long is refused by its header', () => {
   assert.throws(() => parse([header.subarray(0, 3), header.subarray(3)]), { name: 'ProtocolError' })
 })
 
-test('an unknown kind is refused immediately', () => {
+test('an unknown kind, or a task too short for its units, is refused immediately', () => {
   for (const chunks of [
-    [Buffer.from([1, 0, 0, 0, 2, 0])],
+    [Buffer.from([1, 0, 0, 0, 3, 0])],
+    [Buffer.from([3, 0, 0, 0, 2, 0])],
     [Buffer.from([1, 0, 0, 0]), Buffer.from([77, 0])],
     [Buffer.from('this is not a frame')],
   ]) {

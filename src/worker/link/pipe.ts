@@ -12,6 +12,11 @@ const KIND_MESSAGE = 0
 /** A control frame. */
 const KIND_CONTROL = 1
 
+/** An encoded task, after the number of its units (4 bytes, little-endian). */
+const KIND_TASK_WITH_UNITS = 2
+
+const NUMBER_BYTES = 4
+
 const HEADER_BYTES = 5
 const MAX_LENGTH = 2 ** 32 - 1
 
@@ -42,16 +47,19 @@ export class FrameBatch {
     return this.#bytes
   }
 
-  /** Adds an encoded message. Throws `ProtocolError` if it is 4 GiB or longer. */
-  addMessage(message: OutgoingFrame): void {
+  /**
+   * Adds an encoded message; `unitNumber`: that of the units of a task. Throws `ProtocolError` if it
+   * is 4 GiB or longer.
+   */
+  addMessage(message: OutgoingFrame, unitNumber?: number): void {
     if (message instanceof Uint8Array) {
-      this.#addHeader(KIND_MESSAGE, message.byteLength)
+      this.#beginMessage(message.byteLength, unitNumber)
       this.#addPiece(message)
       return
     }
     let length = 0
     for (const piece of message) length += piece.byteLength
-    this.#addHeader(KIND_MESSAGE, length)
+    this.#beginMessage(length, unitNumber)
     for (const piece of message) this.#addPiece(piece)
   }
 
@@ -69,6 +77,14 @@ export class FrameBatch {
     this.#pieces = []
     this.#bytes = 0
     return pieces
+  }
+
+  #beginMessage(length: number, unitNumber: number | undefined): void {
+    if (unitNumber === undefined) return this.#addHeader(KIND_MESSAGE, length)
+    this.#addHeader(KIND_TASK_WITH_UNITS, NUMBER_BYTES + length)
+    this.#reserve(NUMBER_BYTES)
+    this.#end = this.#slab.writeUInt32LE(unitNumber, this.#end)
+    this.#bytes += NUMBER_BYTES
   }
 
   #addHeader(kind: number, length: number): void {
@@ -118,7 +134,8 @@ export function controlBytes(frame: AgentFrame | ProcessorFrame): Buffer {
 
 /** Receives frames. Those that lie completely in a chunk are views of it. */
 export interface FrameReceiver {
-  onMessage(bytes: Buffer): void
+  /** `unitNumber`: that of the units of a task, if it has any. */
+  onMessage(bytes: Buffer, unitNumber?: number): void
   onControl(bytes: Buffer): void
 }
 
@@ -203,13 +220,18 @@ export class FrameParser {
 
   #receive(kind: number, bytes: Buffer): void {
     if (kind === KIND_MESSAGE) this.#receiver.onMessage(bytes)
-    else this.#receiver.onControl(bytes)
+    else if (kind === KIND_CONTROL) this.#receiver.onControl(bytes)
+    else this.#receiver.onMessage(bytes.subarray(NUMBER_BYTES), bytes.readUInt32LE(0))
   }
 }
 
 /** Refuses a frame as soon as its header has arrived. */
 function check(kind: number, size: number): void {
   if (kind === KIND_MESSAGE) return
+  if (kind === KIND_TASK_WITH_UNITS) {
+    if (size >= NUMBER_BYTES) return
+    throw new ProtocolError(`a task with units of ${size} bytes: incomplete`)
+  }
   if (kind !== KIND_CONTROL) throw new ProtocolError(`a frame of the unknown kind ${kind}`)
   if (size <= MAX_CONTROL_BYTES) return
   const limit = `at most ${MAX_CONTROL_BYTES} are allowed`

@@ -40,8 +40,8 @@ export class Processor implements FrameReceiver {
   readonly #perform: (order: Order) => void
   readonly #serializerIds = new SerializerIds(serializerIdOf)
   #workersTimeoutMs = 0
-  /** The units of the next task. */
-  #units: Units = NO_UNITS
+  /** The units of tasks, by number. */
+  readonly #units: Units[] = []
 
   /** `perform` carries out orders to the process. */
   constructor(
@@ -61,7 +61,7 @@ export class Processor implements FrameReceiver {
       case 'host':
         return this.#onHost(frame.facts)
       case 'units':
-        this.#units = frame.units
+        this.#units[frame.number] = frame.units
         return
       case 'stop':
         return this.#runner.stop(frame.id, frame.reason)
@@ -84,13 +84,11 @@ export class Processor implements FrameReceiver {
   }
 
   /** Handles a message from the agent. Throws `ProtocolError` if it is invalid. */
-  onMessage(bytes: Buffer): void {
+  onMessage(bytes: Buffer, unitNumber?: number): void {
     const message = decode(bytes)
     switch (message.kind) {
       case 'task':
-        this.#runner.add(this.#runnableOf(message))
-        this.#units = NO_UNITS
-        return
+        return this.#runner.add(this.#runnableOf(message, this.#unitsOf(unitNumber)))
       case 'objectResponse':
         return this.#objects.store(message.objectContent)
       case 'objectInstruction':
@@ -104,8 +102,15 @@ export class Processor implements FrameReceiver {
     else if (instructionType === 'delete') this.#objects.delete(objectContent.objectIds)
   }
 
+  #unitsOf(unitNumber: number | undefined): Units {
+    if (unitNumber === undefined) return NO_UNITS
+    const units = this.#units[unitNumber]
+    if (units === undefined) throw new ProtocolError(`a task with unknown units, ${unitNumber}`)
+    return units
+  }
+
   /** Looks objects up now: they may be deleted before the task starts. */
-  #runnableOf(task: Task): RunnableTask {
+  #runnableOf(task: Task, units: Units): RunnableTask {
     const inputs: (StoredObject | Uint8Array)[] = []
     const missing: ObjectId[] = []
     const find = (id: ObjectId): StoredObject => {
@@ -132,7 +137,7 @@ export class Processor implements FrameReceiver {
       name: task.name,
       priority,
       attempt: task.attempt,
-      units: this.#units,
+      units,
       ...timeLimitOf(task.timeoutMs, this.#workersTimeoutMs),
       isProfiled: profiling,
       output: task.output,

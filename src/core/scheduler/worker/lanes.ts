@@ -44,6 +44,8 @@ export class Lane {
   readonly queue: TaskQueue = new TaskQueue()
   /** The number of its last turn; increases with each turn of any lane. */
   turn = 0
+  /** Whether one of its tasks may now fit a worker. */
+  isReady = false
   readonly #seats: IndexedHeap<Seat>
 
   constructor(requirement: Requirement, ranksBefore: Ranking) {
@@ -125,10 +127,12 @@ export class Lanes {
   /** Tasks without requirements. */
   readonly plain: TaskQueue = new TaskQueue()
   readonly #byKey = new Map<string, Lane>()
+  /** The lane that was found last: the next task usually belongs to the same. */
+  #last: Lane | undefined
   /** The seats of each worker. Invariant: none is empty. */
   readonly #seats = new Map<WorkerEntry, Seat[]>()
-  /** Lanes with a task that may now fit a worker. */
-  readonly #ready = new Set<Lane>()
+  /** Invariant: the lanes that are ready. */
+  readonly #ready: Lane[] = []
   readonly #parked = new Set<ClientEntry>()
   readonly #ranksBefore: Ranking
   /** The workers that may get tasks. */
@@ -156,14 +160,17 @@ export class Lanes {
     return deadlockOf([...this.#workers()])
   }
 
-  /** Lanes with a task that may now fit a worker. Call `settle` if none fits. */
-  get ready(): Iterable<Lane> {
+  /**
+   * Lanes with a task that may now fit a worker. Call `settle` if none fits; that moves the last
+   * lane to its place.
+   */
+  get ready(): readonly Lane[] {
     return this.#ready
   }
 
   /** Whether any lane needs to be checked, besides the plain tasks. */
   get isReady(): boolean {
-    return this.#ready.size > 0
+    return this.#ready.length > 0
   }
 
   countOf(client: ClientEntry): number {
@@ -220,7 +227,7 @@ export class Lanes {
   /** The lane of a task; undefined for a plain one. */
   laneOf(task: TaskEntry): Lane | undefined {
     const requirement = task.requirement
-    return requirement === undefined ? undefined : this.#byKey.get(requirement.key)
+    return requirement === undefined ? undefined : this.#find(requirement)
   }
 
   /** Adds a worker that may get tasks. */
@@ -264,7 +271,10 @@ export class Lanes {
 
   /** Records that no worker has room for the next task of a lane until something changes. */
   settle(lane: Lane): void {
-    this.#ready.delete(lane)
+    if (!lane.isReady) return
+    lane.isReady = false
+    const last = this.#ready.pop()
+    if (last !== undefined && last !== lane) this.#ready[this.#ready.indexOf(lane)] = last
   }
 
   /** Throws if a lane is inconsistent, or has outdated units. */
@@ -292,14 +302,28 @@ export class Lanes {
   }
 
   #note(lane: Lane): void {
-    if (lane.queue.size > 0) this.#ready.add(lane)
+    if (lane.queue.size > 0) this.#setReady(lane)
+  }
+
+  #setReady(lane: Lane): void {
+    if (lane.isReady) return
+    lane.isReady = true
+    this.#ready.push(lane)
+  }
+
+  #find(requirement: Requirement): Lane | undefined {
+    if (this.#last?.requirement === requirement) return this.#last
+    const lane = this.#byKey.get(requirement.key)
+    // A lane may have been made for an equal requirement.
+    if (lane?.requirement === requirement) this.#last = lane
+    return lane
   }
 
   #queueFor(task: TaskEntry): TaskQueue {
     const requirement = task.requirement
     if (requirement === undefined) return this.plain
-    const lane = this.#byKey.get(requirement.key) ?? this.#addLane(requirement)
-    this.#ready.add(lane)
+    const lane = this.#find(requirement) ?? this.#addLane(requirement)
+    this.#setReady(lane)
     return lane.queue
   }
 
@@ -314,9 +338,10 @@ export class Lanes {
 
   #removeEmpty(): void {
     const empty = new Set([...this.#byKey.values()].filter(({ queue }) => queue.size === 0))
+    this.#last = undefined
     for (const lane of empty) {
       this.#byKey.delete(lane.requirement.key)
-      this.#ready.delete(lane)
+      this.settle(lane)
     }
     for (const [worker, seats] of this.#seats) {
       const left = seats.filter(({ lane }) => !empty.has(lane))

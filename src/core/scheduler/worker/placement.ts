@@ -64,7 +64,7 @@ export class Supplies {
       if (stock === undefined) supply.stocks.set(name, { total: value, used: 0, largest: 0 })
       else stock.total = value
     }
-    return { units, supply, takes: new WeakMap() }
+    return { units, supply, takes: new WeakMap(), last: undefined }
   }
 
   join(worker: WorkerEntry): void {
@@ -245,6 +245,7 @@ export function takesOf(
   requirement: Requirement | undefined,
 ): readonly Take[] {
   if (requirement?.isCounted !== true || offer === undefined) return NONE
+  if (offer.last?.requirement === requirement) return offer.last.takes
   let takes = offer.takes.get(requirement)
   if (takes === undefined) {
     takes = requirement.needs.flatMap(({ name, units }) => {
@@ -253,6 +254,7 @@ export function takesOf(
     })
     offer.takes.set(requirement, takes)
   }
+  offer.last = { requirement, takes }
   return takes
 }
 

@@ -245,10 +245,7 @@ export class WorkerPool {
     entry.averageSeconds = Math.max(entry.averageSeconds, seconds)
   }
 
-  /**
-   * Updates the average duration of a function, in seconds. Durations of tasks that have waited for
-   * others are ignored.
-   */
+  /** Updates the average duration of a task's function, unless the task has waited for others. */
   measure(task: TaskEntry, seconds: number): void {
     const entry = task.function
     if (entry === undefined || task.extra?.hasWaited === true) return
@@ -265,9 +262,8 @@ export class WorkerPool {
     this.held.checkInvariants()
     assert(this.#choice() === undefined, 'a task waits while a worker has room')
     for (const lane of this.queue.all) {
-      const isStuck = lane.queue.first !== undefined && lane.first !== undefined
       const isIdle = lane.first !== undefined && activeCount(lane.first) === 0
-      assert(!isStuck || !isIdle, 'a task waits while a worker that fits is idle')
+      assert(lane.queue.first === undefined || !isIdle, 'a task waits, a worker that fits is idle')
     }
   }
 
@@ -354,7 +350,9 @@ export class WorkerPool {
   #bestOf(plain: Choice | undefined): Choice | undefined {
     let best = plain
     let turn = this.#plainTurn
-    for (const lane of this.queue.ready) {
+    const { ready } = this.queue
+    for (let index = ready.length - 1; index >= 0; index -= 1) {
+      const lane = ready[index] as Lane
       const task = lane.queue.first
       const worker = task && this.#workerIn(lane, task)
       if (task === undefined || worker === undefined) {
@@ -362,7 +360,8 @@ export class WorkerPool {
         continue
       }
       const more = best === undefined ? 1 : task.priority - best.task.priority
-      if (more < 0 || (more === 0 && lane.turn >= turn)) continue
+      const isLater = best?.lane === undefined ? lane.turn >= turn : lane.turn > turn
+      if (more < 0 || (more === 0 && isLater)) continue
       best = { task, worker, lane }
       turn = lane.turn
     }

@@ -132,7 +132,9 @@ export class HostUnits {
 
   /** The same for all tasks that need these names and nothing else. */
   #grantOfNames(needs: readonly TaskCapability[]): Grant {
-    const key = needs.map(({ name }) => name).join('\n')
+    const [first] = needs
+    const isOne = first !== undefined && needs.length === 1
+    const key = isOne ? first.name : needs.map(({ name }) => name).join('\n')
     let grant = this.#named.get(key)
     if (grant === undefined) {
       grant = { units: unitsOf(needs.map(({ name }) => [name, []])), isCounted: false }
