@@ -334,7 +334,7 @@ export class ClientConnection {
     const { settings, objectIds, serializer } = this
     return new ClientMachine({
       identity: this.identity,
-      tellsTasks: logsTasks(settings.logger),
+      logsTasks: logsTasks(settings.logger),
       serializer: {
         id: objectIds.serializer,
         name: serializerName(),

@@ -17,7 +17,7 @@ import type { GraphNodes } from './graph/nodes.js'
 export interface ClientCoreOptions {
   readonly identity: Identity
   /** Whether each step of each task is logged. Default: false. */
-  readonly tellsTasks?: boolean
+  readonly logsTasks?: boolean
   /** The client's serializer, which goes to the scheduler before anything that needs it. */
   readonly serializer: StoredValue
   /** Unfinished tasks are given up after this time without any message from the scheduler. */

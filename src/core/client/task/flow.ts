@@ -89,7 +89,7 @@ export class TaskFlow<Owner> {
 
   constructor(options: ClientCoreOptions, turn: ClientTurn<Owner>) {
     this.#turn = turn
-    this.tasks = new TaskTable(turn, options.tellsTasks === true)
+    this.tasks = new TaskTable(turn, options.logsTasks === true)
     this.#timeoutMs = options.timeoutMs
     this.objects = new ObjectTable(turn)
     this.#unacknowledgedAlarm = turn.alarm(() => this.#giveUpUnacknowledged())

@@ -132,11 +132,11 @@ export class TaskTable<Owner> {
   #restingCount = 0
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
   readonly #turn: ClientTurn<Owner>
-  readonly #tellsTasks: boolean
+  readonly #logsTasks: boolean
 
-  constructor(turn: ClientTurn<Owner>, tellsTasks: boolean) {
+  constructor(turn: ClientTurn<Owner>, logsTasks: boolean) {
     this.#turn = turn
-    this.#tellsTasks = tellsTasks
+    this.#logsTasks = logsTasks
   }
 
   /** Tasks that somebody waits for. */
@@ -162,7 +162,7 @@ export class TaskTable<Owner> {
     const { taskId } = task
     assert(!this.#tasks.has(taskId), 'a task id was used twice')
     this.#tasks.set(taskId, task)
-    if (this.#tellsTasks) this.#tell(task, 'task submitted')
+    if (this.#logsTasks) this.#tell(task, 'task submitted')
   }
 
   /** Oldest first. Tasks may end while iterating. */
@@ -184,7 +184,7 @@ export class TaskTable<Owner> {
   /** Gives a task its next state. The caller keeps what belongs to the state. */
   change(task: TaskRecord<Owner>, cause: TaskCause): TaskState | 'ended' {
     const next = this.#lifecycle.next(task.taskId, task.state, cause)
-    if (this.#tellsTasks && next !== task.state) this.#tell(task, STEPS[cause])
+    if (this.#logsTasks && next !== task.state) this.#tell(task, STEPS[cause])
     if (task.state === 'stored') this.#restingCount -= 1
     if (next === 'stored') this.#restingCount += 1
     if (cause === 'taskSent') task.hasBegun = false
