@@ -30,7 +30,7 @@ interface ArrivedObject {
 }
 
 /** The objects of the current processor; cleared when it is replaced. */
-export class ObjectTable {
+export class WorkerObjectTable {
   readonly #entries = new Map<ObjectId, ObjectEntry>()
   #epoch = 0
   /** The size of all objects that are present. */
@@ -221,7 +221,7 @@ interface FetcherParts {
 export class Fetcher {
   readonly #turn: WorkerTurn
   readonly #handler: FetcherHandler
-  readonly #table = new ObjectTable()
+  readonly #table = new WorkerObjectTable()
   readonly #slot: ProcessorSlot
   readonly #limitBytes: number
   #request: ObjectId[] = []

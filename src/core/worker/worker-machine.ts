@@ -17,7 +17,7 @@ import { Departure } from './life.js'
 import { send, type WorkerAction, type WorkerCoreOptions, type WorkerEvent } from './events.js'
 import { causeOf } from './processor/death.js'
 import { IdleCollection, ProcessorSlot } from './processor/slot.js'
-import { TaskFlow } from './task/flow.js'
+import { WorkerTaskFlow } from './task/flow.js'
 import { fieldsOf } from './task/task.js'
 
 const NO_RESOURCE = { cpu: 0, rss: 0 }
@@ -32,7 +32,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
   readonly #heartbeat: Heartbeat
   readonly #slot: ProcessorSlot
   readonly #answers: Answers
-  readonly #flow: TaskFlow
+  readonly #flow: WorkerTaskFlow
   readonly #departure: Departure
   readonly #silence: Silence
   readonly #idleCollection: IdleCollection
@@ -64,7 +64,7 @@ export class WorkerMachine implements Machine<WorkerEvent, WorkerAction> {
       trimMemoryThresholdBytes: options.trimMemoryThresholdBytes ?? 0,
     })
     this.#answers = new Answers(options, turn)
-    this.#flow = new TaskFlow({ options, turn, answers: this.#answers, slot: this.#slot })
+    this.#flow = new WorkerTaskFlow({ options, turn, answers: this.#answers, slot: this.#slot })
   }
 
   get deadline(): InstantMs | undefined {

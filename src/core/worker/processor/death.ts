@@ -4,7 +4,7 @@
 import { type ProcessorDeath, ProcessorDiedError } from '../../../base/errors.js'
 import type { LastRun } from '../events.js'
 import type { Answers } from '../task/ends.js'
-import { describeTask, type TaskTable, type WorkerTask } from '../task/task.js'
+import { describeTask, type WorkerTaskTable, type WorkerTask } from '../task/task.js'
 
 /**
  * A task becomes a suspect after this many processors exited with it while they were running
@@ -191,10 +191,10 @@ interface Aftermath extends Attribution {
 
 /** Requeues or fails the tasks of processors that have ended. */
 export class RequeuedTasks {
-  readonly #tasks: TaskTable
+  readonly #tasks: WorkerTaskTable
   readonly #answers: Answers
 
-  constructor(tasks: TaskTable, answers: Answers) {
+  constructor(tasks: WorkerTaskTable, answers: Answers) {
     this.#tasks = tasks
     this.#answers = answers
   }

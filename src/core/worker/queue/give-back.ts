@@ -12,7 +12,7 @@ import type { Alarm, InstantMs } from '../../../base/machine.js'
 import type { WorkerTurn } from '../events.js'
 import type { ProcessorSlot } from '../processor/slot.js'
 import type { Answers } from '../task/ends.js'
-import type { TaskTable, WorkerTask } from '../task/task.js'
+import type { WorkerTaskTable, WorkerTask } from '../task/task.js'
 import type { Dispatcher } from './dispatcher.js'
 
 // Requests to the processor to return tasks that it has not started. One request at a time; tasks
@@ -94,7 +94,7 @@ interface GiveBackParts {
   readonly turn: WorkerTurn
   readonly answers: Answers
   readonly slot: ProcessorSlot
-  readonly tasks: TaskTable
+  readonly tasks: WorkerTaskTable
   readonly dispatcher: Dispatcher
 }
 
@@ -108,7 +108,7 @@ interface Recall {
 export class GiveBack {
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
-  readonly #tasks: TaskTable
+  readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
   readonly #retractions: Retractions
   /** Recalled tasks that are in the processor, in the order of their TaskCancels. */

@@ -30,7 +30,7 @@ import type { Dispatcher } from '../queue/dispatcher.js'
 import { KeptResults } from './kept-results.js'
 import { TaskOutputs } from './outputs.js'
 import { failureOf, statusOnly, withoutBytes } from './result.js'
-import { type TaskTable, timeoutErrorOf, titleOf, type WorkerTask } from './task.js'
+import { type WorkerTaskTable, timeoutErrorOf, titleOf, type WorkerTask } from './task.js'
 
 /** How a task has ended. */
 interface Ending {
@@ -330,15 +330,15 @@ const PROFILE_BYTES = 16
 
 /** The parts of the worker that are needed here. */
 interface TaskEndsParts {
-  readonly tasks: TaskTable
+  readonly tasks: WorkerTaskTable
   readonly dispatcher: Dispatcher
   readonly fetcher: Fetcher
   readonly answers: Answers
 }
 
 /** Ends tasks, each with an answer or a kept result if it is still needed. */
-export class TaskEnds {
-  readonly #tasks: TaskTable
+export class WorkerTaskEnds {
+  readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
   readonly #fetcher: Fetcher
   readonly #answers: Answers

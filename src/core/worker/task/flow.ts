@@ -16,14 +16,14 @@ import type {
   TaskResult,
   TaskUpdate,
 } from '../../../wire/message.js'
-import { type Answers, Beginnings, isAnswerTo, TaskEnds } from './ends.js'
+import { type Answers, Beginnings, isAnswerTo, WorkerTaskEnds } from './ends.js'
 import { Dispatcher } from '../queue/dispatcher.js'
 import type { LastRun, RunStatus, StopReason, WorkerCoreOptions, WorkerTurn } from '../events.js'
 import { Fetcher, SerializerIds } from '../objects.js'
 import { GiveBack } from '../queue/give-back.js'
 import { attributeDeath, kindOf, NO_CAUSE, RequeuedTasks } from '../processor/death.js'
 import type { ProcessorSlot } from '../processor/slot.js'
-import { fieldsOf, renew, TaskTable, type WorkerTask, workerTaskOf } from './task.js'
+import { fieldsOf, renew, WorkerTaskTable, type WorkerTask, workerTaskOf } from './task.js'
 import { TaskWatch } from './watch.js'
 
 /**
@@ -51,16 +51,16 @@ export interface TaskFlowParts {
 }
 
 /** All tasks of one worker. */
-export class TaskFlow {
+export class WorkerTaskFlow {
   readonly #turn: WorkerTurn
   readonly #answers: Answers
   readonly #slot: ProcessorSlot
   readonly #serializerIds: SerializerIds
-  readonly #tasks: TaskTable
+  readonly #tasks: WorkerTaskTable
   readonly #dispatcher: Dispatcher
   readonly #fetcher: Fetcher
   readonly #watch: TaskWatch
-  readonly #ends: TaskEnds
+  readonly #ends: WorkerTaskEnds
   readonly #requeued: RequeuedTasks
   readonly #giveBack: GiveBack
   readonly #beginnings: Beginnings
@@ -81,7 +81,7 @@ export class TaskFlow {
     this.#turn = turn
     this.#answers = answers
     this.#slot = slot
-    this.#tasks = new TaskTable(turn, options.logsTasks === true)
+    this.#tasks = new WorkerTaskTable(turn, options.logsTasks === true)
     this.#dispatcher = new Dispatcher(options.units)
     answers.outputs.listenTo(this.#dispatcher)
     this.#taskTimeoutMs = options.taskTimeoutMs ?? 0
@@ -102,7 +102,7 @@ export class TaskFlow {
       },
     )
     const [tasks, dispatcher, fetcher] = [this.#tasks, this.#dispatcher, this.#fetcher]
-    this.#ends = new TaskEnds({ tasks, dispatcher, fetcher, answers })
+    this.#ends = new WorkerTaskEnds({ tasks, dispatcher, fetcher, answers })
     this.#requeued = new RequeuedTasks(this.#tasks, answers)
     this.#giveBack = new GiveBack({ turn, answers, slot, tasks, dispatcher })
     this.#beginnings = new Beginnings({ turn, slot, answers, dispatcher })

@@ -55,7 +55,7 @@ export interface ObjectEntry {
   bytes: number
   /** Its name; empty until it is present. */
   name: string
-  /** `ObjectTable`'s number of look-ups when a task last needed it. */
+  /** `WorkerObjectTable`'s number of look-ups when a task last needed it. */
   usedAt: number
   /**
    * Tasks that wait for it, including some that have ended meanwhile. Invariant: empty when
@@ -106,7 +106,7 @@ export interface WorkerTask extends HeapItem, TimeLimit {
   state: TaskState | 'ended'
   /** The number of awaited objects. Invariant: 0 unless `fetching`. */
   missingCount: number
-  /** `ObjectTable.epoch` when the objects were last looked up. */
+  /** `WorkerObjectTable.epoch` when the objects were last looked up. */
   epoch: number
   /** The entry of the function in that epoch. */
   functionEntry: ObjectEntry | undefined
@@ -265,7 +265,7 @@ function stepText(cause: TaskCause, next: TaskState | 'ended'): string {
 }
 
 /** All tasks that the scheduler may still refer to, and abandoned ones. */
-export class TaskTable {
+export class WorkerTaskTable {
   /** Invariant: state is `fetching`, `queued`, `dispatched` or `abandoned`. */
   readonly #tasks = new Map<TaskId, WorkerTask>()
   readonly #lifecycle = new Lifecycle(TASK_TRANSITIONS)
